@@ -1,0 +1,18 @@
+"""The CPU twin: compiles Ascend C for the host and runs it under a machine model of the AI core. The default executor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from npukernelbench import hookimpl
+
+if TYPE_CHECKING:
+    from npukernelbench.plugins import Register
+
+NPUKB_PLUGIN_API = ">=1,<2"
+
+
+@hookimpl
+def register_executors(register: Register) -> None:
+    """Offer the twin."""
+    register("twin", "npukb_twin.executor:TwinExecutor", description="CPU twin of the Ascend AI core (no device needed)")

@@ -1,0 +1,104 @@
+// What a compiled kernel and the twin's runtime say to each other. Plain data and C functions, shared by both sides.
+//
+// Every function is called from an inlined API wrapper, so its return address lies in the candidate's own code: that is how the
+// runtime knows the source line of an instruction.
+#pragma once
+#include <stdint.h>
+
+namespace npukb {
+
+enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U64 };
+
+inline constexpr uint32_t kDTypeBytes[] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8};
+
+enum class Op : uint8_t {
+#define NPUKB_UNARY(name, types, c16, c32) name,
+#define NPUKB_BINARY(name, types, c16, c32) name,
+#define NPUKB_SCALAR(name, types, c16, c32) name,
+#define NPUKB_ACCUMULATE(name, types, c16, c32) name,
+#define NPUKB_SPECIAL(name, types, c16, c32) name,
+#include "instructions.def"
+};
+
+enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX, All };
+inline constexpr int kPipes = 7;
+
+// How many lanes an instruction touches: `count` contiguous elements, or repeats under a lane mask.
+enum class Form : uint8_t { Count, Mask };
+
+struct Operand {
+    const void* address;
+    uint32_t tensor_bytes;  // from `address` to the end of the tensor it was taken from
+    uint16_t block_stride;  // in 32-byte blocks, mask form only
+    uint16_t repeat_stride;
+    DType dtype;
+};
+
+struct VectorInstruction {
+    Op op;
+    Form form;
+    uint8_t mode;      // CMPMODE, RoundMode, SELMODE or ReduceOrder
+    uint8_t use_register;  // mask form: lanes come from the mask register instead of `mask`
+    uint32_t repeat;
+    int64_t count;
+    uint64_t mask[2];
+    Operand dst;
+    Operand src0;
+    Operand src1;
+    uint64_t scalar;  // raw bits of the scalar operand, in the type of src0
+};
+
+// One data move between global memory and UB, or inside UB: `blocks` pieces of `block_bytes`, with gaps between pieces.
+struct CopyInstruction {
+    const void* dst;
+    const void* src;
+    uint32_t blocks;
+    uint32_t block_bytes;
+    int64_t dst_stride;  // bytes from the start of one piece to the start of the next
+    int64_t src_stride;
+    uint32_t element_bytes;
+    uint32_t requested_bytes;  // per piece, before DataCopy rounds down to 32; equal to block_bytes otherwise
+    uint8_t direction;         // 0 GM to UB, 1 UB to GM, 2 UB to UB
+    uint8_t padded;            // DataCopyPad: bytes, not blocks
+    uint8_t pad_left;          // elements
+    uint8_t pad_right;
+    uint8_t pad_value_set;
+    uint64_t pad_value;  // raw bits
+};
+
+struct BufferView {
+    void* address;
+    uint32_t bytes;
+    uint32_t handle;  // identifies the allocation; 0 for none
+};
+
+}  // namespace npukb
+
+extern "C" {
+void npukb_vector(const npukb::VectorInstruction* instruction);
+void npukb_copy(const npukb::CopyInstruction* instruction);
+void npukb_mask_mode(int counter);
+void npukb_mask_set(uint64_t high, uint64_t low);
+
+void npukb_flag_set(npukb::Pipe from, npukb::Pipe to, int32_t id);
+void npukb_flag_wait(npukb::Pipe from, npukb::Pipe to, int32_t id);
+int32_t npukb_event_id(npukb::Pipe from, npukb::Pipe to, int hold);
+void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id);
+void npukb_barrier(npukb::Pipe pipe);
+void npukb_sync_all(void);
+
+void npukb_pipe_create(void* self);
+void npukb_pipe_destroy(void* self, int reset);
+void* npukb_pipe_current(void);
+uint32_t npukb_queue_init(int position, int32_t depth, int32_t count, int64_t bytes);
+npukb::BufferView npukb_buffer_init(int position, int64_t bytes);
+npukb::BufferView npukb_queue_alloc(uint32_t queue);
+int npukb_queue_enque(uint32_t queue, uint32_t handle, const void* address);
+npukb::BufferView npukb_queue_deque(uint32_t queue);
+void npukb_queue_free(uint32_t queue, uint32_t handle, const void* address);
+int32_t npukb_queue_state(uint32_t queue, int question);
+
+void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);
+int64_t npukb_block_idx(void);
+int64_t npukb_block_num(void);
+}

@@ -1,0 +1,235 @@
+// Scalar types, qualifiers and enumerations of Ascend C.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+#define __aicore__
+#define __global__
+#define __gm__
+#define __ubuf__
+#define __cbuf__
+#define __ca__
+#define __cb__
+#define __cc__
+#define __fbuf__
+#ifndef __restrict__
+#define __restrict__ __restrict
+#endif
+#define __CCE_AICORE__ 220
+#define __NPU_ARCH__ 2201
+#define ASCENDC_CPU_DEBUG 1
+#define ASSERT(...)
+#define GM_ADDR uint8_t*
+
+// API wrappers are inlined without a location of their own, so that what they call is attributed to the candidate's line.
+#if defined(__clang__)
+#define NPUKB_API __attribute__((always_inline, nodebug)) inline
+#else
+#define NPUKB_API __attribute__((always_inline, artificial)) inline
+#endif
+
+#if defined(__clang__) || __GNUC__ >= 13
+typedef _Float16 half;
+#else
+#include "half_fallback.h"
+#endif
+typedef half float16_t;
+typedef float float32_t;
+
+// Brain float: a storage type with conversions; the scalar and vector units do no arithmetic in it.
+struct bfloat16_t {
+    uint16_t bits;
+    bfloat16_t() = default;
+    NPUKB_API explicit bfloat16_t(float value) : bits(Round(value)) {}
+    NPUKB_API explicit bfloat16_t(double value) : bfloat16_t(static_cast<float>(value)) {}
+    NPUKB_API explicit bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
+    NPUKB_API explicit bfloat16_t(half value) : bfloat16_t(static_cast<float>(value)) {}
+    NPUKB_API explicit operator float() const {
+        uint32_t wide = static_cast<uint32_t>(bits) << 16;
+        float value;
+        __builtin_memcpy(&value, &wide, 4);
+        return value;
+    }
+
+  private:
+    NPUKB_API static uint16_t Round(float value) {
+        uint32_t wide;
+        __builtin_memcpy(&wide, &value, 4);
+        if ((wide & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((wide >> 16) | 0x40);
+        return static_cast<uint16_t>((wide + 0x7fffu + ((wide >> 16) & 1)) >> 16);
+    }
+};
+
+enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
+enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
+typedef int8_t TEventID;
+
+namespace npukb {
+
+template <typename A, typename B>
+inline constexpr bool kSame = false;
+template <typename A>
+inline constexpr bool kSame<A, A> = true;
+
+template <typename T>
+struct DTypeOf;
+#define NPUKB_DTYPE(type, tag) \
+    template <>                \
+    struct DTypeOf<type> {     \
+        static constexpr DType value = DType::tag; \
+    }
+NPUKB_DTYPE(half, F16);
+NPUKB_DTYPE(bfloat16_t, BF16);
+NPUKB_DTYPE(float, F32);
+NPUKB_DTYPE(int8_t, I8);
+NPUKB_DTYPE(uint8_t, U8);
+NPUKB_DTYPE(bool, U8);
+NPUKB_DTYPE(int16_t, I16);
+NPUKB_DTYPE(uint16_t, U16);
+NPUKB_DTYPE(int32_t, I32);
+NPUKB_DTYPE(uint32_t, U32);
+NPUKB_DTYPE(int64_t, I64);
+NPUKB_DTYPE(uint64_t, U64);
+#undef NPUKB_DTYPE
+
+// Sets of element types, as written in instructions.def.
+namespace types {
+inline constexpr uint32_t F16 = 1u << 0, BF16 = 1u << 1, F32 = 1u << 2, I8 = 1u << 3, U8 = 1u << 4, I16 = 1u << 5,
+                          U16 = 1u << 6, I32 = 1u << 7, U32 = 1u << 8, I64 = 1u << 9, U64 = 1u << 10, ANY = 0x7ff;
+}
+
+template <typename T>
+NPUKB_API constexpr bool OneOf(uint32_t set) {
+    return (set >> static_cast<uint32_t>(DTypeOf<T>::value)) & 1u;
+}
+
+template <typename T>
+NPUKB_API uint64_t RawBits(const T& value) {
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+
+}  // namespace npukb
+
+namespace AscendC {
+
+using ::TEventID;
+
+enum class TPosition : uint8_t {
+    GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, C2PIPE2GM, MAX
+};
+using QuePosition = TPosition;
+
+enum class CMPMODE : uint8_t { LT, GT, EQ, LE, GE, NE };
+enum class RoundMode : uint8_t { CAST_NONE, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC, CAST_ODD };
+enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
+enum class ReduceOrder : uint8_t { ORDER_VALUE_INDEX, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
+enum class MaskMode : uint8_t { NORMAL, COUNTER };
+
+enum class HardEvent : uint8_t {
+    S_V, S_MTE2, S_MTE3, V_S, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2,
+    // Cube-side events; kernels on the vector core may not use them.
+    M_MTE1, M_MTE2, M_FIX, MTE1_M, MTE1_MTE2, MTE1_MTE3, MTE1_FIX, MTE2_M, MTE2_MTE1, MTE3_MTE1, FIX_M, FIX_MTE1, MAX
+};
+
+struct BinaryRepeatParams {
+    constexpr BinaryRepeatParams() = default;
+    constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep, uint8_t src0Rep,
+                                 uint8_t src1Rep)
+        : dstBlkStride(dstBlk), src0BlkStride(src0Blk), src1BlkStride(src1Blk), dstRepStride(dstRep),
+          src0RepStride(src0Rep), src1RepStride(src1Rep) {}
+    uint8_t dstBlkStride = 1;
+    uint8_t src0BlkStride = 1;
+    uint8_t src1BlkStride = 1;
+    uint8_t dstRepStride = 8;
+    uint8_t src0RepStride = 8;
+    uint8_t src1RepStride = 8;
+};
+
+struct UnaryRepeatParams {
+    constexpr UnaryRepeatParams() = default;
+    constexpr UnaryRepeatParams(uint16_t dstBlk, uint16_t srcBlk, uint8_t dstRep, uint8_t srcRep)
+        : dstBlkStride(dstBlk), srcBlkStride(srcBlk), dstRepStride(dstRep), srcRepStride(srcRep) {}
+    uint16_t dstBlkStride = 1;
+    uint16_t srcBlkStride = 1;
+    uint8_t dstRepStride = 8;
+    uint8_t srcRepStride = 8;
+};
+
+struct CopyRepeatParams {
+    constexpr CopyRepeatParams() = default;
+    constexpr CopyRepeatParams(uint16_t dstStrideIn, uint16_t srcStrideIn, uint16_t dstRep, uint16_t srcRep)
+        : dstStride(dstStrideIn), srcStride(srcStrideIn), dstRepeatSize(dstRep), srcRepeatSize(srcRep) {}
+    uint16_t dstStride = 1;
+    uint16_t srcStride = 1;
+    uint16_t dstRepeatSize = 8;
+    uint16_t srcRepeatSize = 8;
+};
+
+struct BrcbRepeatParams {
+    constexpr BrcbRepeatParams() = default;
+    constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
+    uint16_t dstBlkStride = 1;
+    uint16_t dstRepStride = 8;
+};
+
+struct DataCopyParams {
+    constexpr DataCopyParams() = default;
+    constexpr DataCopyParams(uint16_t count, uint16_t len, uint16_t srcGap, uint16_t dstGap)
+        : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap) {}
+    uint16_t blockCount = 1;
+    uint16_t blockLen = 0;
+    uint16_t srcStride = 0;
+    uint16_t dstStride = 0;
+};
+
+struct DataCopyExtParams {
+    constexpr DataCopyExtParams() = default;
+    constexpr DataCopyExtParams(uint16_t count, uint32_t len, uint32_t srcGap, uint32_t dstGap, uint32_t reserved)
+        : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap), rsv(reserved) {}
+    uint16_t blockCount = 1;
+    uint32_t blockLen = 0;
+    uint32_t srcStride = 0;
+    uint32_t dstStride = 0;
+    uint32_t rsv = 0;
+};
+
+struct DataCopyPadParams {
+    constexpr DataCopyPadParams() = default;
+    constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
+        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+    bool isPad = false;
+    uint8_t leftPadding = 0;
+    uint8_t rightPadding = 0;
+    uint64_t paddingValue = 0;
+};
+
+template <typename T>
+struct DataCopyPadExtParams {
+    constexpr DataCopyPadExtParams() = default;
+    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, T value)
+        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+    bool isPad = false;
+    uint8_t leftPadding = 0;
+    uint8_t rightPadding = 0;
+    T paddingValue{};
+};
+
+inline constexpr uint32_t ONE_BLK_SIZE = 32;
+inline constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256;
+inline constexpr uint8_t DEFAULT_BLK_STRIDE = 1;
+inline constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
+inline constexpr uint64_t MASK_PLACEHOLDER = 0;
+
+NPUKB_API float ToFloat(const bfloat16_t& value) { return static_cast<float>(value); }
+NPUKB_API bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
+
+NPUKB_API int64_t GetBlockIdx() { return npukb_block_idx(); }
+NPUKB_API int64_t GetBlockNum() { return npukb_block_num(); }
+NPUKB_API int64_t GetSubBlockIdx() { return 0; }
+NPUKB_API int64_t GetSubBlockNum() { return 1; }
+
+}  // namespace AscendC

@@ -1,0 +1,101 @@
+// One AI core running one block: its unified buffer, its queues and flags, its clock, its diagnostics.
+#pragma once
+#include <stdarg.h>
+#include <stdint.h>
+
+#include "../include/twin/abi.h"
+#include "diagnostics.h"
+#include "machine.h"
+#include "memory.h"
+#include "timeline.h"
+
+namespace twin {
+
+inline constexpr int kMaxQueues = 64;
+inline constexpr int kMaxBuffers = 64;
+inline constexpr int kFlagIds = 8;
+inline constexpr int kPositionBuffers = 8;  // tensors alive at one queue position
+
+enum class BufferState : uint8_t { Idle, Allocated, Queued, Dequeued };
+
+struct Buffer {
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t queue;  // owner, counted from 1
+    BufferState state;
+    bool used;
+    double enqueued_at;  // when the producer was done
+    double freed_at;     // when the consumer was done
+};
+
+struct Queue {
+    int position;
+    int depth;
+    uint32_t first;  // buffers first … first + count - 1
+    uint32_t count;
+    uint32_t next;          // where allocation looks first
+    uint32_t fifo[kMaxBuffers];
+    uint32_t waiting;
+    const char* name;
+};
+
+// Everything the launch shares between cores.
+struct Launch {
+    Machine machine;
+    GlobalMemory memory;
+    int64_t blocks;
+    uint64_t seed;
+    uint64_t image_base;  // of the kernel, so that return addresses become offsets
+    uint64_t image_end;
+    double copy_in_cycles_per_byte;
+    double copy_out_cycles_per_byte;
+};
+
+struct Core {
+    Launch* launch;
+    int64_t block;
+    uint8_t* ub;
+    uint32_t ub_used;
+    bool pipe_alive;
+    void* pipe;
+    bool counter_mode;
+    uint64_t mask[2];
+    Queue queues[kMaxQueues + 1];
+    uint32_t queue_count;
+    Buffer buffers[kMaxBuffers + 1];
+    uint32_t buffer_count;
+    uint8_t flags[npukb::kPipes][npukb::kPipes];  // bit per event id
+    double flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
+    uint8_t held_ids[npukb::kPipes][npukb::kPipes];
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    Timeline time;
+    Diagnostics diagnostics;
+
+    void Start(Launch* shared, int64_t index, uint8_t* arena);
+    // End of the kernel: what was left behind.
+    void Finish();
+    uint64_t PcOf(const void* return_address) const;
+    // Reports an error and leaves the block for good.
+    [[noreturn]] void Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...)
+        __attribute__((format(printf, 5, 6)));
+    void Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...)
+        __attribute__((format(printf, 5, 6)));
+    bool InUb(const void* address) const {
+        auto* p = static_cast<const uint8_t*>(address);
+        return p >= ub && p < ub + launch->machine.ub_bytes;
+    }
+    uint32_t UbOffset(const void* address) const {
+        return static_cast<uint32_t>(static_cast<const uint8_t*>(address) - ub);
+    }
+};
+
+// The core whose block runs on this thread now.
+Core& ThisCore();
+
+const char* PipeName(npukb::Pipe pipe);
+const char* PositionName(int position);
+
+#define NPUKB_PC __builtin_return_address(0)
+
+}  // namespace twin

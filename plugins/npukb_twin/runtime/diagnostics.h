@@ -1,0 +1,34 @@
+// What the rule checker has to say. An error ends the block that caused it; a warning goes into the report.
+#pragma once
+#include <stdint.h>
+
+namespace twin {
+
+enum class Severity : uint8_t { Error, Warning };
+
+struct Diagnostic {
+    Severity severity;
+    const char* rule;
+    uint64_t pc;  // offset inside the kernel image; 0 when unknown
+    int64_t block;
+    uint64_t count;
+    char message[384];
+    char remedy[160];
+};
+
+inline constexpr int kMaxDiagnostics = 64;
+
+// Diagnostics of one block, one entry per rule and place.
+class Diagnostics {
+  public:
+    void Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message, const char* remedy);
+    int size() const { return size_; }
+    const Diagnostic& operator[](int i) const { return items_[i]; }
+    void Merge(const Diagnostics& other);
+
+  private:
+    Diagnostic items_[kMaxDiagnostics];
+    int size_ = 0;
+};
+
+}  // namespace twin

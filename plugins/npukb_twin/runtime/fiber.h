@@ -1,0 +1,23 @@
+// Blocks as fibers: a block runs until it ends, breaks a rule, or waits for the other blocks.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace twin {
+
+struct Core;
+struct Launch;
+
+using Entry = void (*)(void** arguments);
+
+// Runs every block of the launch on `threads` host threads. The result does not depend on the number of threads.
+// `finish` is called once per block, in block order, after all have ended.
+void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void (*finish)(Core*, void*), void* context);
+
+// Leaves the running block for good. Called on a rule violation.
+[[noreturn]] void AbandonFiber();
+
+// Waits until every block of the launch has arrived. Returns false when that can never happen.
+bool WaitForAllBlocks();
+
+}  // namespace twin

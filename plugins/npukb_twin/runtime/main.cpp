@@ -1,0 +1,235 @@
+// The child process of one launch: reads a launch file, maps the buffers, loads the kernel, runs its blocks, reports.
+//
+//   npukb-twin-host LAUNCH_FILE
+//
+// The launch file is text, one directive per line (values that are paths go to the end of the line):
+//   report FD · machine KEY VALUE · blocks N · threads N · seed N
+//   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
+//   item NAME r|w BYTES PATH
+//   kernel PATH                                                                      (last: loads and runs)
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fiber.h"
+#include "report.h"
+
+namespace twin {
+namespace {
+
+constexpr int kMaxArguments = 64;
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGuard = 1u << 16;
+
+Launch g_launch;
+Totals g_totals;
+
+[[noreturn]] void Fail(const char* status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void Fail(const char* status, const char* format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ReportFailure(status, message);
+    _exit(0);
+}
+
+void OnSignal(int signal, siginfo_t* info, void* context) {
+    uint64_t pc = 0;
+#if defined(__x86_64__)
+    pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+    pc = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
+#endif
+    bool inside = pc >= g_launch.image_base && pc < g_launch.image_end;
+    ReportSignal(signal, inside ? pc - g_launch.image_base : 0, reinterpret_cast<uint64_t>(info->si_addr));
+    _exit(128 + signal);
+}
+
+void CatchSignals() {
+    struct sigaction action {};
+    action.sa_sigaction = OnSignal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+    const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (int signal : fatal) sigaction(signal, &action, nullptr);
+}
+
+// Maps a buffer between two regions that no one may touch.
+uint8_t* Map(const char* path, uint64_t bytes, bool writable) {
+    uint64_t length = (bytes + kPage - 1) / kPage * kPage;
+    if (length == 0) length = kPage;
+    auto* reserved = static_cast<uint8_t*>(
+        mmap(nullptr, length + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (reserved == MAP_FAILED) Fail("infra_error", "cannot reserve %llu bytes", static_cast<unsigned long long>(length));
+    int file = open(path, writable ? O_RDWR : O_RDONLY);
+    if (file < 0) Fail("infra_error", "cannot open buffer %s", path);
+    void* mapped = mmap(reserved + kGuard, length, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                        MAP_FIXED | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
+    close(file);
+    if (mapped == MAP_FAILED) Fail("infra_error", "cannot map buffer %s", path);
+    return static_cast<uint8_t*>(mapped);
+}
+
+uint8_t* AddBuffer(const char* text) {
+    char name[64];
+    char mode;
+    unsigned long long bytes;
+    int path = 0;
+    if (sscanf(text, "%63s %c %llu %n", name, &mode, &bytes, &path) < 3 || path == 0) Fail("infra_error", "bad buffer line: %s", text);
+    uint64_t reachable = (bytes + 31) & ~31ull;
+    uint8_t* address = Map(text + path, (bytes + 511) & ~511ull, mode == 'w');
+    if (!g_launch.memory.Add(name, address, bytes, reachable, mode == 'w')) Fail("infra_error", "too many buffers");
+    return address;
+}
+
+bool NextLine(char* line, size_t size, FILE* file) {
+    if (fgets(line, static_cast<int>(size), file) == nullptr) return false;
+    line[strcspn(line, "\n")] = 0;
+    return true;
+}
+
+// A list argument points to a table: a byte offset, then that far away the addresses of the list's tensors.
+uint8_t* AddTable(const char* text, FILE* file) {
+    char name[64];
+    unsigned count;
+    if (sscanf(text, "%63s %u", name, &count) != 2) Fail("infra_error", "bad list line: %s", text);
+    uint64_t bytes = 8 + 8ull * count;
+    auto* table = static_cast<uint64_t*>(mmap(nullptr, (bytes + kPage - 1) / kPage * kPage, PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (table == MAP_FAILED) Fail("infra_error", "cannot map a table of %u tensors", count);
+    table[0] = 8;
+    char line[4096];
+    for (unsigned i = 0; i < count; ++i) {
+        if (!NextLine(line, sizeof line, file) || strncmp(line, "item ", 5) != 0) Fail("infra_error", "list %s is cut short", name);
+        table[1 + i] = reinterpret_cast<uint64_t>(AddBuffer(line + 5));
+    }
+    auto* address = reinterpret_cast<uint8_t*>(table);
+    g_launch.memory.Add(name, address, bytes, (bytes + 31) & ~31ull, false);
+    return address;
+}
+
+void SetMachine(const char* key, double value) {
+    Machine& m = g_launch.machine;
+    if (strcmp(key, "ub_bytes") == 0) {
+        m.ub_bytes = static_cast<uint32_t>(value);
+        return;
+    }
+    struct {
+        const char* key;
+        double* value;
+    } const table[] = {
+        {"clock_hz", &m.clock_hz},
+        {"vector_head_cycles", &m.vector_head_cycles},
+        {"vector_idle_head_cycles", &m.vector_idle_head_cycles},
+        {"scalar_issue_cycles", &m.scalar_issue_cycles},
+        {"scalar_access_cycles", &m.scalar_access_cycles},
+        {"gm_scalar_cycles", &m.gm_scalar_cycles},
+        {"copy_in_latency_s", &m.copy_in_latency_s},
+        {"copy_out_latency_s", &m.copy_out_latency_s},
+        {"copy_in_bytes_per_s", &m.copy_in_bytes_per_s},
+        {"copy_out_bytes_per_s", &m.copy_out_bytes_per_s},
+        {"hbm_bytes_per_s", &m.hbm_bytes_per_s},
+        {"unaligned_factor", &m.unaligned_factor},
+        {"flag_cycles", &m.flag_cycles},
+        {"barrier_cycles", &m.barrier_cycles},
+        {"barrier_all_cycles", &m.barrier_all_cycles},
+        {"sync_all_s", &m.sync_all_s},
+        {"launch_s", &m.launch_s},
+        {"launch_per_core_s", &m.launch_per_core_s},
+    };
+    for (const auto& row : table) {
+        if (strcmp(row.key, key) == 0) {
+            *row.value = value;
+            return;
+        }
+    }
+    Fail("infra_error", "the machine has no number named %s", key);
+}
+
+int FindImage(dl_phdr_info* info, size_t, void*) {
+    if (info->dlpi_addr != g_launch.image_base) return 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        uint64_t end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+        if (segment.p_type == PT_LOAD && end > g_launch.image_end) g_launch.image_end = end;
+    }
+    return 1;
+}
+
+Entry Load(const char* path) {
+    void* image = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (image == nullptr) Fail("launch_error", "%s", dlerror());
+    void* entry = dlsym(image, "npukb_launch");
+    Dl_info where;
+    if (entry == nullptr || dladdr(entry, &where) == 0) Fail("launch_error", "the image has no kernel entry");
+    g_launch.image_base = reinterpret_cast<uint64_t>(where.dli_fbase);
+    dl_iterate_phdr(FindImage, nullptr);
+    return reinterpret_cast<Entry>(entry);
+}
+
+void Collect(Core* core, void*) { g_totals.Add(*core); }
+
+void Run(const char* kernel, void** arguments, int threads) {
+    Launch& l = g_launch;
+    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks);
+    double in = l.machine.copy_in_bytes_per_s < share ? l.machine.copy_in_bytes_per_s : share;
+    double out = l.machine.copy_out_bytes_per_s < share ? l.machine.copy_out_bytes_per_s : share;
+    l.copy_in_cycles_per_byte = l.machine.clock_hz / in;
+    l.copy_out_cycles_per_byte = l.machine.clock_hz / out;
+    RunBlocks(&l, Load(kernel), arguments, threads, Collect, nullptr);
+    ReportFinished(l, g_totals);
+}
+
+int Main(const char* path) {
+    FILE* file = fopen(path, "r");
+    if (file == nullptr) {
+        perror(path);
+        return 2;
+    }
+    void* arguments[kMaxArguments] = {};
+    int count = 0;
+    int threads = 1;
+    char line[4096];
+    while (NextLine(line, sizeof line, file)) {
+        char key[64];
+        double number;
+        unsigned long long value;
+        if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
+        if (sscanf(line, "report %llu", &value) == 1) SetReportDescriptor(static_cast<int>(value));
+        else if (sscanf(line, "machine %63s %lf", key, &number) == 2) SetMachine(key, number);
+        else if (sscanf(line, "blocks %llu", &value) == 1) g_launch.blocks = static_cast<int64_t>(value);
+        else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
+        else if (sscanf(line, "seed %llu", &value) == 1) g_launch.seed = value;
+        else if (strcmp(line, "argument null") == 0) arguments[count++] = nullptr;
+        else if (sscanf(line, "argument same %llu", &value) == 1) arguments[count] = arguments[value % kMaxArguments], ++count;
+        else if (strncmp(line, "argument buffer ", 16) == 0) arguments[count++] = AddBuffer(line + 16);
+        else if (strncmp(line, "argument list ", 14) == 0) arguments[count++] = AddTable(line + 14, file);
+        else if (strncmp(line, "kernel ", 7) == 0) {
+            fclose(file);
+            CatchSignals();
+            Run(line + 7, arguments, threads);
+            return 0;
+        } else Fail("infra_error", "bad launch line: %s", line);
+    }
+    Fail("infra_error", "the launch file names no kernel");
+}
+
+}  // namespace
+}  // namespace twin
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: npukb-twin-host LAUNCH_FILE\n");
+        return 2;
+    }
+    return twin::Main(argv[1]);
+}
