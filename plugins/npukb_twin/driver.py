@@ -12,7 +12,7 @@ from npukb_twin.process import Finished, Limits, run
 from npukb_twin.toolchain import Toolchain, clean_environment
 from npukernelbench.nouns import Candidate, Diagnostic, Outcome, Severity
 
-__all__ = ["Compiled", "compile_kernel", "explain"]
+__all__ = ["Compiled", "compile_command", "compile_kernel", "explain", "unit_text"]
 
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
@@ -46,10 +46,10 @@ def compile_kernel(
         path = work / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    (work / UNIT_FILE).write_text(_unit(entry, arguments), encoding="utf-8")
+    (work / UNIT_FILE).write_text(unit_text(entry, arguments), encoding="utf-8")
     environment = clean_environment(work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
-    done = run(_compile_command(toolchain, runtime), work=work, environment=environment, limits=limits)
+    done = run(compile_command(toolchain, runtime), work=work, environment=environment, limits=limits)
     if done.timed_out:
         return _failed(Outcome.TIMEOUT, "timeout", f"compiling took longer than {timeout_s:g} s")
     if done.returncode != 0:
@@ -62,7 +62,7 @@ def compile_kernel(
     return Compiled(Outcome.OK, work / "kernel.so", explain(done.output, entry, candidate))
 
 
-def _unit(entry: str, arguments: Sequence[str]) -> str:
+def unit_text(entry: str, arguments: Sequence[str]) -> str:
     """The translation unit: the candidate, with its entry renamed out of the way of libm, and the launcher behind it."""
     interface = ", ".join(f"GM_ADDR {name}" for name in arguments)
     return (
@@ -73,7 +73,7 @@ def _unit(entry: str, arguments: Sequence[str]) -> str:
     )
 
 
-def _compile_command(toolchain: Toolchain, runtime: Runtime) -> tuple[str, ...]:
+def compile_command(toolchain: Toolchain, runtime: Runtime) -> tuple[str, ...]:
     header = ("-include-pch", str(runtime.header)) if runtime.header is not None else ()
     include = f"-I{source_root() / 'include'}"
     return (*toolchain.compile, *kernel_flags(toolchain), include, *header, "-c", UNIT_FILE, "-o", "unit.o")

@@ -139,16 +139,8 @@ void Charge(Core& core, const CopyInstruction& c) {
     (in ? core.bytes_in : core.bytes_out) += static_cast<uint64_t>(bytes);
 }
 
-}  // namespace
-}  // namespace twin
-
-extern "C" {
-
-void npukb_copy(const npukb::CopyInstruction* instruction) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
+void Run(const CopyInstruction& c, const void* pc) {
     Core& core = ThisCore();
-    const CopyInstruction& c = *instruction;
     CheckShape(core, c, pc);
     uint64_t dst_span = SpanOf(c.blocks, c.dst_stride, c.block_bytes);
     uint64_t src_span = SpanOf(c.blocks, c.src_stride, c.block_bytes);
@@ -164,6 +156,25 @@ void npukb_copy(const npukb::CopyInstruction* instruction) {
     }
     Execute(c);
     Charge(core, c);
+}
+
+}  // namespace
+}  // namespace twin
+
+extern "C" {
+
+void npukb_copy(const npukb::CopyInstruction* instruction) { twin::Run(*instruction, NPUKB_PC); }
+
+void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count) {
+    npukb::CopyInstruction c{};
+    c.dst = *static_cast<void* const*>(dst);
+    c.src = *static_cast<void* const*>(src);
+    c.blocks = 1;
+    c.requested_bytes = count * element_bytes;
+    c.block_bytes = c.requested_bytes & ~31u;
+    c.element_bytes = element_bytes;
+    c.direction = static_cast<uint8_t>(direction);
+    twin::Run(c, NPUKB_PC);
 }
 
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global) {

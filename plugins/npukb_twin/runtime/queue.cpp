@@ -120,7 +120,7 @@ npukb::BufferView npukb_buffer_init(int position, int64_t bytes) {
     return View(core, Reserve(core, position, bytes, NPUKB_PC));
 }
 
-npukb::BufferView npukb_queue_alloc(uint32_t queue) {
+void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
@@ -137,18 +137,20 @@ npukb::BufferView npukb_queue_alloc(uint32_t queue) {
         q.next = (q.next + i + 1) % q.count;
         b.state = BufferState::Allocated;
         if (b.used) core.time.HoldUntil(Producer(q.position), b.freed_at + core.launch->machine.flag_cycles);
-        return View(core, handle);
+        *tensor = View(core, handle);
+        return;
     }
     core.Violate("queue_misuse", pc, "Call FreeTensor on what was dequeued, or give the queue more buffers.",
                  "AllocTensor: all %u buffers of the %s queue are in use; the device waits for ever", q.count,
                  PositionName(q.position));
 }
 
-int npukb_queue_enque(uint32_t queue, uint32_t handle, const void*) {
+int npukb_queue_enque(uint32_t queue, const npukb::BufferView* tensor) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     Queue& q = QueueOf(core, queue, "EnQue", pc);
+    uint32_t handle = tensor->handle;
     Buffer& b = OwnBuffer(core, queue, handle, "EnQue", pc);
     if (b.state != BufferState::Allocated) {
         core.Violate("queue_misuse", pc, "Enqueue every allocated tensor once.",
@@ -160,7 +162,7 @@ int npukb_queue_enque(uint32_t queue, uint32_t handle, const void*) {
     return 1;
 }
 
-npukb::BufferView npukb_queue_deque(uint32_t queue) {
+void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
@@ -175,15 +177,15 @@ npukb::BufferView npukb_queue_deque(uint32_t queue) {
     Buffer& b = core.buffers[handle];
     b.state = BufferState::Dequeued;
     core.time.HoldUntil(Consumer(q.position), b.enqueued_at + core.launch->machine.flag_cycles);
-    return View(core, handle);
+    *tensor = View(core, handle);
 }
 
-void npukb_queue_free(uint32_t queue, uint32_t handle, const void*) {
+void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     Queue& q = QueueOf(core, queue, "FreeTensor", pc);
-    Buffer& b = OwnBuffer(core, queue, handle, "FreeTensor", pc);
+    Buffer& b = OwnBuffer(core, queue, tensor->handle, "FreeTensor", pc);
     if (b.state == BufferState::Idle || b.state == BufferState::Queued) {
         core.Violate("queue_misuse", pc, "Free a tensor once, after DeQue.",
                      "FreeTensor: the tensor of the %s queue is %s", PositionName(q.position),

@@ -96,10 +96,12 @@ void CheckOperand(Core& core, const VectorInstruction& v, const Operand& o, uint
                      "%s: %s spans bytes %u to %llu of UB, which has %u bytes", name, role, offset,
                      static_cast<unsigned long long>(offset + span), core.launch->machine.ub_bytes);
     }
-    if (span > o.tensor_bytes) {
+    // A slice taken past the end of its tensor has a size that wrapped around.
+    uint32_t tensor_bytes = o.tensor_bytes > core.launch->machine.ub_bytes ? 0 : o.tensor_bytes;
+    if (span > tensor_bytes) {
         core.Warn("past_tensor", pc, "Ask InitBuffer for more bytes or process fewer elements.",
                   "%s: %s reaches %llu bytes past the end of its tensor of %u bytes", name, role,
-                  static_cast<unsigned long long>(span - o.tensor_bytes), o.tensor_bytes);
+                  static_cast<unsigned long long>(span - tensor_bytes), tensor_bytes);
     }
 }
 
@@ -205,13 +207,11 @@ Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest
 
 }  // namespace twin
 
-extern "C" {
+namespace twin {
+namespace {
 
-void npukb_vector(const npukb::VectorInstruction* instruction) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
+void Run(VectorInstruction& v, const void* pc) {
     Core& core = ThisCore();
-    VectorInstruction v = *instruction;
     uint32_t widest = Widest(v);
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
     Lanes lanes = ResolveLanes(core, v, widest);
@@ -228,6 +228,38 @@ void npukb_vector(const npukb::VectorInstruction* instruction) {
         default: IsReduce(v.op) ? ExecuteReduce(v, lanes) : ExecuteElementwise(v, lanes); break;
     }
     Charge(core, v, lanes, widest);
+}
+
+Operand OperandOf(const npukb::BufferView* view, npukb::DType dtype) {
+    if (view == nullptr) return Operand{nullptr, 0, 1, 8, dtype};
+    return Operand{view->address, view->bytes, 1, 8, dtype};
+}
+
+}  // namespace
+}  // namespace twin
+
+extern "C" {
+
+void npukb_vector(const npukb::VectorInstruction* instruction) {
+    twin::VectorInstruction v = *instruction;
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                        const npukb::BufferView* src1, uint64_t scalar) {
+    using namespace twin;
+    VectorInstruction v{};
+    v.op = static_cast<Op>(code & 0xff);
+    v.form = Form::Count;
+    v.mode = static_cast<uint8_t>(code >> npukb::kModeShift & 0xff);
+    v.count = count;
+    v.repeat = 1;
+    v.scalar = scalar;
+    auto source = static_cast<npukb::DType>(code >> 24);
+    v.dst = OperandOf(dst, static_cast<npukb::DType>(code >> 16 & 0xff));
+    v.src0 = OperandOf(src0, source);
+    v.src1 = OperandOf(src1, source);
+    Run(v, NPUKB_PC);
 }
 
 void npukb_mask_mode(int counter) { twin::ThisCore().counter_mode = counter != 0; }

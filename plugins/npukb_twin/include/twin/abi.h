@@ -72,11 +72,28 @@ struct BufferView {
     uint32_t handle;  // identifies the allocation; 0 for none
 };
 
+// An instruction by count, packed: operation, mode (CMPMODE, RoundMode, SELMODE, calIndex), element types. One word and a few
+// pointers are much cheaper to compile than a VectorInstruction, and most calls in a kernel are of this form.
+template <Op op, DType dst, DType src>
+inline constexpr uint32_t kCode =
+    static_cast<uint32_t>(op) | static_cast<uint32_t>(dst) << 16 | static_cast<uint32_t>(src) << 24;
+template <Op op, DType type>
+inline constexpr uint32_t kCodeOf = kCode<op, type, type>;
+
+constexpr uint32_t kModeShift = 8;
+
+// Says that a tensor is about to be filled in.
+struct Unfilled {};
+
 }  // namespace npukb
 
 extern "C" {
 void npukb_vector(const npukb::VectorInstruction* instruction);
+void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                        const npukb::BufferView* src1, uint64_t scalar);
 void npukb_copy(const npukb::CopyInstruction* instruction);
+// `dst` and `src` point to tensors, which begin with their address.
+void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count);
 void npukb_mask_mode(int counter);
 void npukb_mask_set(uint64_t high, uint64_t low);
 
@@ -92,10 +109,10 @@ void npukb_pipe_destroy(void* self, int reset);
 void* npukb_pipe_current(void);
 uint32_t npukb_queue_init(int position, int32_t depth, int32_t count, int64_t bytes);
 npukb::BufferView npukb_buffer_init(int position, int64_t bytes);
-npukb::BufferView npukb_queue_alloc(uint32_t queue);
-int npukb_queue_enque(uint32_t queue, uint32_t handle, const void* address);
-npukb::BufferView npukb_queue_deque(uint32_t queue);
-void npukb_queue_free(uint32_t queue, uint32_t handle, const void* address);
+void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor);
+int npukb_queue_enque(uint32_t queue, const npukb::BufferView* tensor);
+void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor);
+void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor);
 int32_t npukb_queue_state(uint32_t queue, int question);
 
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);

@@ -6,21 +6,6 @@ namespace npukb {
 
 enum Direction : uint8_t { kIn, kOut, kInside };
 
-// DataCopy by element count: the length is rounded down to 32-byte blocks, as the hardware does.
-template <typename T>
-NPUKB_API void CopyCount(const void* dst, const void* src, uint32_t count, Direction direction) {
-    uint32_t bytes = count * sizeof(T);
-    CopyInstruction copy{};
-    copy.dst = dst;
-    copy.src = src;
-    copy.blocks = 1;
-    copy.block_bytes = bytes & ~31u;
-    copy.requested_bytes = bytes;
-    copy.element_bytes = sizeof(T);
-    copy.direction = direction;
-    npukb_copy(&copy);
-}
-
 // DataCopy in 32-byte blocks with gaps between pieces, tail to head.
 template <typename T>
 NPUKB_API void CopyBlocks(const void* dst, const void* src, const AscendC::DataCopyParams& params, Direction direction) {
@@ -82,17 +67,18 @@ NPUKB_API void CopyPadOut(const void* dst, const void* src, uint32_t blocks, uin
 
 namespace AscendC {
 
+// DataCopy by element count: the runtime rounds the length down to 32-byte blocks, as the hardware does.
 template <typename T>
 NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint32_t count) {
-    npukb::CopyCount<T>(dst.GetPhyAddr(), src.GetPhyAddr(), count, npukb::kIn);
+    npukb_copy_count(sizeof(T), npukb::kIn, &dst, &src, count);
 }
 template <typename T>
 NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count) {
-    npukb::CopyCount<T>(dst.GetPhyAddr(), src.GetPhyAddr(), count, npukb::kOut);
+    npukb_copy_count(sizeof(T), npukb::kOut, &dst, &src, count);
 }
 template <typename T>
 NPUKB_API void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count) {
-    npukb::CopyCount<T>(dst.GetPhyAddr(), src.GetPhyAddr(), count, npukb::kInside);
+    npukb_copy_count(sizeof(T), npukb::kInside, &dst, &src, count);
 }
 template <typename T>
 NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params) {

@@ -8,21 +8,26 @@ template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
 class TQueBind {
   public:
     static constexpr TPosition kPosition = src == TPosition::GM ? dst : src;
+    NPUKB_API TQueBind() : queue_(0) {}
     template <typename T>
     NPUKB_API LocalTensor<T> AllocTensor() {
-        return LocalTensor<T>(npukb_queue_alloc(queue_));
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_queue_alloc(queue_, &tensor.npukb_view);
+        return tensor;
     }
     template <typename T>
     NPUKB_API bool EnQue(const LocalTensor<T>& tensor) {
-        return npukb_queue_enque(queue_, tensor.Handle(), tensor.GetPhyAddr()) != 0;
+        return npukb_queue_enque(queue_, &tensor.npukb_view) != 0;
     }
     template <typename T>
     NPUKB_API LocalTensor<T> DeQue() {
-        return LocalTensor<T>(npukb_queue_deque(queue_));
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_queue_deque(queue_, &tensor.npukb_view);
+        return tensor;
     }
     template <typename T>
     NPUKB_API void FreeTensor(LocalTensor<T>& tensor) {
-        npukb_queue_free(queue_, tensor.Handle(), tensor.GetPhyAddr());
+        npukb_queue_free(queue_, &tensor.npukb_view);
     }
     NPUKB_API bool VacantInQue() const { return npukb_queue_state(queue_, 0) != 0; }
     NPUKB_API bool HasTensorInQue() const { return npukb_queue_state(queue_, 1) != 0; }
@@ -31,15 +36,19 @@ class TQueBind {
 
   private:
     friend class TPipe;
-    uint32_t queue_ = 0;
+    uint32_t queue_;
 };
 
 template <TPosition position, int32_t depth, auto mask = 0>
-class TQue : public TQueBind<position, position, depth, mask> {};
+class TQue : public TQueBind<position, position, depth, mask> {
+  public:
+    NPUKB_API TQue() {}
+};
 
 template <TPosition position = TPosition::LCM>
 class TBuf {
   public:
+    NPUKB_API TBuf() : view_{nullptr, 0, 0} {}
     template <typename T>
     NPUKB_API LocalTensor<T> Get() {
         return LocalTensor<T>(view_);
@@ -62,7 +71,7 @@ class TBuf {
 
   private:
     friend class TPipe;
-    npukb::BufferView view_{};
+    npukb::BufferView view_;
 };
 
 template <HardEvent event>

@@ -80,8 +80,8 @@ template <typename T, bool isSetMask = true>
 NPUKB_API void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
                          const int32_t count) {
     NPUKB_SUPPORTS(ReduceSum, F16 | F32);
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::ReduceSum, count);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src), npukb::Whole(sharedTmpBuffer));
+    npukb_vector_count(npukb::kCodeOf<npukb::Op::ReduceSum, npukb::DTypeOf<T>::value>, count, &dst.npukb_view, &src.npukb_view,
+                       &sharedTmpBuffer.npukb_view, 0);
 }
 template <typename T, bool isSetMask = true>
 NPUKB_API void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
@@ -96,9 +96,9 @@ NPUKB_API void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, c
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,      \
                         const int32_t count, bool calIndex = false) {                                                     \
         NPUKB_SUPPORTS(name, F16 | F32);                                                                                  \
-        npukb::VectorInstruction v = npukb::Counted(npukb::Op::name, count);                                              \
-        v.mode = calIndex;                                                                                                \
-        npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src), npukb::Whole(sharedTmpBuffer));                             \
+        constexpr uint32_t code = npukb::kCodeOf<npukb::Op::name, npukb::DTypeOf<T>::value>;                              \
+        npukb_vector_count(code | static_cast<uint32_t>(calIndex) << npukb::kModeShift, count, &dst.npukb_view, &src.npukb_view,    \
+                           &sharedTmpBuffer.npukb_view, 0);                                                              \
     }                                                                                                                     \
     template <typename T>                                                                                                 \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,      \

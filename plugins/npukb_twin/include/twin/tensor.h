@@ -8,7 +8,12 @@ template <typename T>
 class GlobalTensor {
   public:
     using PrimType = T;
-    NPUKB_API void SetGlobalBuffer(__gm__ T* address) { SetGlobalBuffer(address, 0); }
+    NPUKB_API GlobalTensor() : address_(nullptr), size_(0) {}
+    NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size) : address_(address), size_(size) {}
+    NPUKB_API void SetGlobalBuffer(__gm__ T* address) {
+        address_ = address;
+        size_ = 0;
+    }
     NPUKB_API void SetGlobalBuffer(__gm__ T* address, uint64_t size) {
         address_ = address;
         size_ = size;
@@ -17,10 +22,7 @@ class GlobalTensor {
     NPUKB_API __gm__ T* GetPhyAddr(uint64_t offset) const { return address_ + offset; }
     NPUKB_API uint64_t GetSize() const { return size_; }
     NPUKB_API GlobalTensor operator[](uint64_t offset) const {
-        GlobalTensor slice;
-        slice.address_ = address_ + offset;
-        slice.size_ = size_ > offset ? size_ - offset : 0;
-        return slice;
+        return GlobalTensor(address_ + offset, size_ - offset);
     }
     NPUKB_API T GetValue(uint64_t offset) const {
         npukb_scalar_access(address_ + offset, sizeof(T), 0, 1);
@@ -32,51 +34,48 @@ class GlobalTensor {
     }
 
   private:
-    __gm__ T* address_ = nullptr;
-    uint64_t size_ = 0;
+    __gm__ T* address_;
+    uint64_t size_;
 };
 
 template <typename T>
 class LocalTensor {
   public:
     using PrimType = T;
-    LocalTensor() = default;
-    NPUKB_API explicit LocalTensor(npukb::BufferView view)
-        : address_(static_cast<T*>(view.address)), bytes_(view.bytes), handle_(view.handle) {}
+    NPUKB_API LocalTensor() : npukb_view{nullptr, 0, 0} {}
+    NPUKB_API explicit LocalTensor(const npukb::BufferView& view) : npukb_view(view) {}
+    // Left empty on purpose: the runtime fills it in.
+    NPUKB_API explicit LocalTensor(npukb::Unfilled) {}
 
-    NPUKB_API uint32_t GetSize() const { return bytes_ / sizeof(T); }
-    NPUKB_API void SetSize(uint32_t size) { bytes_ = size * sizeof(T); }
-    NPUKB_API __ubuf__ T* GetPhyAddr() const { return address_; }
-    NPUKB_API __ubuf__ T* GetPhyAddr(uint32_t offset) const { return address_ + offset; }
+    NPUKB_API uint32_t GetSize() const { return npukb_view.bytes / sizeof(T); }
+    NPUKB_API void SetSize(uint32_t size) { npukb_view.bytes = size * sizeof(T); }
+    NPUKB_API __ubuf__ T* GetPhyAddr() const { return static_cast<T*>(npukb_view.address); }
+    NPUKB_API __ubuf__ T* GetPhyAddr(uint32_t offset) const { return GetPhyAddr() + offset; }
     NPUKB_API LocalTensor operator[](uint32_t offset) const {
         LocalTensor slice = *this;
-        slice.address_ = address_ + offset;
-        slice.bytes_ = bytes_ > offset * sizeof(T) ? bytes_ - offset * sizeof(T) : 0;
+        slice.npukb_view.address = static_cast<T*>(npukb_view.address) + offset;
+        slice.npukb_view.bytes = npukb_view.bytes - offset * sizeof(T);
         return slice;
     }
     template <typename U>
     NPUKB_API LocalTensor<U> ReinterpretCast() const {
-        return LocalTensor<U>(npukb::BufferView{address_, bytes_, handle_});
+        return LocalTensor<U>(npukb_view);
     }
     NPUKB_API T GetValue(uint32_t index) const {
-        npukb_scalar_access(address_ + index, sizeof(T), 0, 0);
-        return address_[index];
+        npukb_scalar_access(GetPhyAddr() + index, sizeof(T), 0, 0);
+        return GetPhyAddr()[index];
     }
     template <typename U>
     NPUKB_API void SetValue(uint32_t index, U value) const {
-        npukb_scalar_access(address_ + index, sizeof(T), 1, 0);
-        address_[index] = static_cast<T>(value);
+        npukb_scalar_access(GetPhyAddr() + index, sizeof(T), 1, 0);
+        GetPhyAddr()[index] = static_cast<T>(value);
     }
     NPUKB_API T& operator()(uint32_t index) const {
-        npukb_scalar_access(address_ + index, sizeof(T), 1, 0);
-        return address_[index];
+        npukb_scalar_access(GetPhyAddr() + index, sizeof(T), 1, 0);
+        return GetPhyAddr()[index];
     }
-    NPUKB_API uint32_t Handle() const { return handle_; }
-
-  private:
-    T* address_ = nullptr;
-    uint32_t bytes_ = 0;
-    uint32_t handle_ = 0;
+    // What the runtime knows of this tensor. Not part of Ascend C; read directly because every call would be compiled.
+    npukb::BufferView npukb_view;
 };
 
 }  // namespace AscendC

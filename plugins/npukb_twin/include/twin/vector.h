@@ -54,13 +54,11 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
 }  // namespace npukb
 
 // The three documented forms of an instruction: by count, by lane bits, by lane count.
-#define NPUKB_FORMS(name, check, template_parameters, operand_parameters, lane_type, params_type, prepare, whole, strided) \
+#define NPUKB_FORMS(name, check, template_parameters, operand_parameters, lane_type, params_type, prepare, views, strided) \
     template <template_parameters, bool isSetMask = true>                                                                  \
     NPUKB_API void name(operand_parameters, const int32_t& count) {                                                       \
         check;                                                                                                             \
-        npukb::VectorInstruction v = npukb::Counted(npukb::Op::name, count);                                               \
-        prepare;                                                                                                           \
-        npukb::Issue(v, whole);                                                                                            \
+        npukb_vector_count(npukb::kCodeOf<npukb::Op::name, npukb::DTypeOf<lane_type>::value>, count, views);               \
     }                                                                                                                      \
     template <template_parameters, bool isSetMask = true>                                                                  \
     NPUKB_API void name(operand_parameters, uint64_t mask[], const uint8_t repeatTime, const params_type& p) {             \
@@ -90,7 +88,7 @@ namespace AscendC {
 #define NPUKB_UNARY(name, set, c16, c32)                                                                             \
     NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
                 NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src), T, UnaryRepeatParams, (void)0,     \
-                NPUKB_LIST(npukb::Whole(dst), npukb::Whole(src)),                                                    \
+                NPUKB_LIST(&dst.npukb_view, &src.npukb_view, nullptr, 0),                                          \
                 NPUKB_LIST(npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),                                      \
                            npukb::Strided(src, p.srcBlkStride, p.srcRepStride)))
 
@@ -98,7 +96,7 @@ namespace AscendC {
     NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
                 NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1), T,    \
                 BinaryRepeatParams, (void)0,                                                                         \
-                NPUKB_LIST(npukb::Whole(dst), npukb::Whole(src0), npukb::Whole(src1)),                               \
+                NPUKB_LIST(&dst.npukb_view, &src0.npukb_view, &src1.npukb_view, 0),                               \
                 NPUKB_LIST(npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),                                      \
                            npukb::Strided(src0, p.src0BlkStride, p.src0RepStride),                                   \
                            npukb::Strided(src1, p.src1BlkStride, p.src1RepStride)))
@@ -109,7 +107,7 @@ namespace AscendC {
     NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
                 NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue), T,           \
                 UnaryRepeatParams, v.scalar = npukb::RawBits(scalarValue),                                           \
-                NPUKB_LIST(npukb::Whole(dst), npukb::Whole(src)),                                                    \
+                NPUKB_LIST(&dst.npukb_view, &src.npukb_view, nullptr, npukb::RawBits(scalarValue)),                \
                 NPUKB_LIST(npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),                                      \
                            npukb::Strided(src, p.srcBlkStride, p.srcRepStride)))
 #include "instructions.def"
@@ -149,9 +147,8 @@ template <typename T, typename U>
 NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
                     const uint32_t count) {
     NPUKB_CAST_CHECK;
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::Cast, static_cast<int32_t>(count));
-    v.mode = static_cast<uint8_t>(roundMode);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src));
+    constexpr uint32_t code = npukb::kCode<npukb::Op::Cast, npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>;
+    npukb_vector_count(code | static_cast<uint32_t>(roundMode) << npukb::kModeShift, static_cast<int32_t>(count), &dst.npukb_view, &src.npukb_view, nullptr, 0);
 }
 template <typename T, typename U, bool isSetMask = true>
 NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode, uint64_t mask[],
@@ -185,18 +182,15 @@ template <typename T, typename U>
 NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                        CMPMODE cmpMode, uint32_t count) {
     CheckCompare<T, U>();
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::Compare, static_cast<int32_t>(count));
-    v.mode = static_cast<uint8_t>(cmpMode);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src0), npukb::Whole(src1));
+    constexpr uint32_t code = npukb::kCode<npukb::Op::Compare, npukb::DType::U8, npukb::DTypeOf<T>::value>;
+    npukb_vector_count(code | static_cast<uint32_t>(cmpMode) << npukb::kModeShift, static_cast<int32_t>(count), &dst.npukb_view, &src0.npukb_view, &src1.npukb_view, 0);
 }
 template <typename T, typename U>
 NPUKB_API void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,
                         uint32_t count) {
     CheckCompare<T, U>();
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::Compares, static_cast<int32_t>(count));
-    v.mode = static_cast<uint8_t>(cmpMode);
-    v.scalar = npukb::RawBits(src1Scalar);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src0));
+    constexpr uint32_t code = npukb::kCode<npukb::Op::Compares, npukb::DType::U8, npukb::DTypeOf<T>::value>;
+    npukb_vector_count(code | static_cast<uint32_t>(cmpMode) << npukb::kModeShift, static_cast<int32_t>(count), &dst.npukb_view, &src0.npukb_view, nullptr, npukb::RawBits(src1Scalar));
 }
 template <typename T, typename U>
 NPUKB_API void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar,
@@ -242,9 +236,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
 template <typename T, bool isSetMask = true>
 NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count) {
     NPUKB_SUPPORTS(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::Duplicate, count);
-    v.scalar = npukb::RawBits(scalarValue);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Operand{});
+    npukb_vector_count(npukb::kCodeOf<npukb::Op::Duplicate, npukb::DTypeOf<T>::value>, count, &dst.npukb_view, nullptr, nullptr, npukb::RawBits(scalarValue));
 }
 template <typename T, bool isSetMask = true>
 NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask[], const uint8_t repeatTime,
@@ -267,9 +259,7 @@ NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64
 template <typename T>
 NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, uint32_t count) {
     NPUKB_SUPPORTS(CreateVecIndex, I16 | F16 | I32 | F32);
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::CreateVecIndex, static_cast<int32_t>(count));
-    v.scalar = npukb::RawBits(firstValue);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Operand{});
+    npukb_vector_count(npukb::kCodeOf<npukb::Op::CreateVecIndex, npukb::DTypeOf<T>::value>, static_cast<int32_t>(count), &dst.npukb_view, nullptr, nullptr, npukb::RawBits(firstValue));
 }
 
 // Brcb: eight elements become eight blocks, each filled with one of them.

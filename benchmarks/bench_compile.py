@@ -1,0 +1,63 @@
+"""What a kernel costs to compile: each golden, specialised for its smoke case, against an empty file with the same flags.
+
+The flags name the precompiled API header, so the empty file pays for loading it too; the bare compiler (no API at all) is printed
+for comparison. Compilation only, without linking, whole processes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from npukb_twin import build, driver, toolchain
+from npukb_twin.executor import default_cache_dir
+from timing import median_of_call, report
+
+from npukernelbench.nouns import Case, Task, Track
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import specialise
+from npukernelbench.tasks import load_registry
+
+
+def golden(task: Task, case: Case) -> str:
+    """The task's golden kernel, specialised for ``case``."""
+    path = next(g.path for g in task.goldens if g.track is Track.STATIC)
+    return specialise(task, case, path.read_text(encoding="utf-8"))
+
+
+def compile_seconds(command: Sequence[str], unit: str, kernel: str) -> float:
+    """Median seconds to compile ``unit`` (which includes ``kernel``) with ``command``."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        (work / driver.UNIT_FILE).write_text(unit, encoding="utf-8")
+        (work / driver.KERNEL_FILE).write_text(kernel, encoding="utf-8")
+        environment = toolchain.clean_environment(work)
+
+        def once() -> None:
+            subprocess.run(command, cwd=work, env=environment, check=True)
+
+        return median_of_call(once)
+
+
+def main() -> None:
+    chosen = toolchain.find()
+    runtime = build.ensure(chosen, default_cache_dir())
+    command = driver.compile_command(chosen, runtime)
+    bare_command = (*chosen.compile, *build.kernel_flags(chosen), "-c", driver.UNIT_FILE, "-o", "unit.o")
+    bare = compile_seconds(bare_command, "", "")
+    empty = compile_seconds(command, "", "")
+    print(f"empty file, no API: {bare * 1e3:.1f} ms; empty file, same flags as a kernel: {empty * 1e3:.1f} ms")
+    tasks = load_registry(Plugins.load())
+    seconds = []
+    for selected in tasks.select(["smoke"]):
+        task, case = selected.task, selected.cases[0]
+        seconds.append(compile_seconds(command, driver.unit_text(task.kernel, task.arguments), golden(task, case)))
+        print(f"  {task.name}: {seconds[-1] * 1e3:.1f} ms, {seconds[-1] / empty:.2f} x")
+    report("golden kernel, median", statistics.median(seconds), "empty file, same flags", empty, target=2.5)
+
+
+if __name__ == "__main__":
+    main()

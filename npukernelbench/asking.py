@@ -1,0 +1,94 @@
+"""Asking a backend beside the judging: an event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+from functools import partial
+from threading import Event, Lock, Semaphore, Thread
+
+from npukernelbench.generate.ask import answers
+from npukernelbench.generate.backend import Backend, GenerationRequest, GenerationResult
+
+__all__ = ["Asker", "Post"]
+
+#: Hands a function to the thread that is to call it.
+Post = Callable[["partial[None]"], None]
+
+_POLL_S = 0.005
+_STOP_TIMEOUT_S = 10.0
+
+_log = logging.getLogger(__name__)
+
+
+class Asker:
+    """Asks the backend in an event loop in a thread of its own, and posts each answer as it comes.
+
+    Answers wait while there is no room for them; ``on_end`` is posted last, with the error that ended it, if any.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        requests: tuple[GenerationRequest, ...],
+        room: Semaphore,
+        post: Post,
+        on_answer: Callable[[GenerationResult], None],
+        on_end: Callable[[BaseException | None], None],
+    ) -> None:
+        self._backend, self._requests, self._room = backend, requests, room
+        self._post, self._on_answer, self._on_end = post, on_answer, on_end
+        self._cancelled = Event()
+        self._lock = Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._thread = Thread(target=self._main, name="ask", daemon=True)
+
+    def start(self) -> None:
+        """Begin asking."""
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Stop asking soon; safe at any time."""
+        self._cancelled.set()
+        with self._lock:
+            if self._loop is not None and self._task is not None:
+                self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def join(self) -> None:
+        """Wait for the end, for a while: a backend that does not react must not keep the run from ending."""
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_TIMEOUT_S)
+            if self._thread.is_alive():
+                _log.warning("the backend does not stop; it is left alone")
+
+    def _main(self) -> None:
+        """Boundary: whatever ends the conversation is posted."""
+        error: BaseException | None = None
+        try:
+            asyncio.run(self._converse())
+        except asyncio.CancelledError:
+            pass
+        except BaseException as caught:  # noqa: BLE001
+            error = caught
+        self._post(partial(self._on_end, error))
+
+    async def _converse(self) -> None:
+        with self._lock:
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        try:
+            await self._ask()
+        finally:
+            with self._lock:
+                self._loop = None
+
+    async def _ask(self) -> None:
+        if self._cancelled.is_set():
+            return
+        async with aclosing(answers(self._backend, self._requests)) as stream:
+            async for result in stream:
+                while not self._room.acquire(blocking=False):
+                    await asyncio.sleep(_POLL_S)
+                self._post(partial(self._on_answer, result))

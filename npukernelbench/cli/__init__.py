@@ -1,0 +1,21 @@
+"""The command line: one file per command, each of which parses, calls and renders; nothing is decided here.
+
+``npukb`` starts at :func:`main`. Exit codes: 0 done, 1 threshold missed (``--fail_under``), 2 usage, 3 task or
+configuration error, 4 infrastructure, 130 interrupted, 141 the reader of the output has gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one ``npukb`` command line and return its exit code. ``argv`` defaults to that of the process."""
+    import sys
+
+    from npukernelbench.cli.boundary import guarded
+    from npukernelbench.console import Console
+
+    return guarded(sys.argv[1:] if argv is None else list(argv), Console())

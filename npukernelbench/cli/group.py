@@ -1,0 +1,187 @@
+"""The ``npukb`` group: which commands there are, found and imported only when they are used.
+
+Two rules of spelling hold everywhere: ``_`` and ``-`` are alike in names of options and commands, and a command line
+that starts with an option means ``run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import NamedTuple
+
+import click
+
+__all__ = ["COMMANDS", "Command", "Group", "build_group"]
+
+
+class _Lazy(NamedTuple):
+    """A command that is imported when it is called: its module here, and the line that lists it."""
+
+    module: str
+    summary: str
+
+
+#: Our own commands in the order of the help text. The attribute ``command`` of each module is the command.
+COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
+    {
+        "run": _Lazy("run", "Ask a model for kernels and judge them."),
+        "judge": _Lazy("judge", "Judge one kernel source file."),
+        "report": _Lazy("report", "Show the results of a finished run again."),
+        "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
+        "prompt": _Lazy("prompt", "Print what a model is asked."),
+        "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
+        "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
+        "doctor": _Lazy("doctor", "Say what works on this machine, and how to repair the rest."),
+    }
+)
+
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+_CONTEXT = {
+    "help_option_names": ["-h", "--help"],
+    "token_normalize_func": lambda name: name.replace("_", "-"),
+    "max_content_width": 100,
+}
+
+
+class Command(click.Command):
+    """A command with our spelling: ``-v`` takes a level but needs none, options in ``lists`` take several words."""
+
+    lists: tuple[str, ...] = ()
+
+    def __init__(self, *args: object, lists: tuple[str, ...] = (), **attributes: object) -> None:
+        super().__init__(*args, **attributes)  # type: ignore[arg-type]
+        self.lists = lists
+        self.context_settings = {**_CONTEXT, **self.context_settings}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, after the spellings click does not know have been written out."""
+        return super().parse_args(ctx, _gather_lists(_spell_verbosity(args), self.lists))
+
+
+class Group(click.Group):
+    """``npukb`` itself. Commands of plugins come after ours and cannot take their names."""
+
+    def __init__(self, *args: object, **attributes: object) -> None:
+        super().__init__(*args, **attributes)  # type: ignore[arg-type]
+        self._asked_plugins = False
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """Ours in their own order, then those of plugins."""
+        self._ask_plugins()
+        return [*COMMANDS, *sorted(name for name in self.commands if name not in COMMANDS)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command; plugins are asked only for names that are not ours."""
+        if cmd_name in COMMANDS:
+            module = import_module(f"npukernelbench.cli.{COMMANDS[cmd_name].module}")
+            found: click.Command = module.command
+            return found
+        self._ask_plugins()
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names, or say which one was meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and self.get_command(ctx, name.replace("_", "-")) is None:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, self.list_commands(ctx), n=2)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"commands: {', '.join(self.list_commands(ctx))}"
+            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A line of options alone means ``run``; an empty line asks for help."""
+        if not args:
+            args = ["--help"]
+        elif args[0].startswith("-") and args[0] not in ("-h", "--help", "--version"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List commands without importing ours."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = None if name in COMMANDS else self.commands[name]
+            rows.append((name, COMMANDS[name].summary if command is None else command.get_short_help_str(80)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _ask_plugins(self) -> None:
+        if self._asked_plugins:
+            return
+        self._asked_plugins = True
+        from npukernelbench.plugins import Plugins
+
+        Plugins.load().notify("register_commands", cli=self)
+
+
+def build_group() -> Group:
+    """A fresh ``npukb`` group; plugins add their commands to it when it is used."""
+    group = Group(
+        "npukb",
+        help=(
+            "Evaluate Ascend C kernels written by language models.\n\n"
+            "Without a command, options mean run: npukb --model reference --tasks smoke. "
+            "In option names _ and - are alike."
+        ),
+        context_settings=dict(_CONTEXT),
+    )
+    group.params.append(
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_show_version,
+            help="Show the version and exit.",
+        )
+    )
+    return group
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from npukernelbench import __version__
+
+        ctx.obj.console.out(f"npukernelbench {__version__}")
+        ctx.exit()
+
+
+def _spell_verbosity(args: list[str]) -> list[str]:
+    """``-v`` without a level means ``-v debug``, whatever the next word is."""
+    spelled: list[str] = []
+    for position, word in enumerate(args):
+        if word == "--":
+            return [*spelled, *args[position:]]
+        spelled.append(word)
+        following = args[position + 1].lower() if position + 1 < len(args) else ""
+        if word in ("-v", "--verbosity") and following not in _LEVELS:
+            spelled.append("debug")
+    return spelled
+
+
+def _gather_lists(args: list[str], lists: tuple[str, ...]) -> list[str]:
+    """``--tasks a b c`` becomes ``--tasks a,b,c`` for the options named in ``lists``."""
+    gathered: list[str] = []
+    words = iter(args)
+    held: list[str] | None = None
+    for word in words:
+        if held is not None and not word.startswith("-"):
+            held.append(word)
+            continue
+        gathered.extend([",".join(held)] if held else [])
+        held = None
+        name, equals, value = word.partition("=")
+        if name.replace("-", "_").replace("__", "--", 1) in lists:
+            gathered.append(name)
+            held = [value] if equals else []
+        else:
+            gathered.append(word)
+            if word == "--":
+                gathered.extend(words)
+    return [*gathered, *([",".join(held)] if held else [])]

@@ -1,0 +1,100 @@
+"""``npukb judge``: one source file, one verdict that its author can act on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.cli.group import Command
+from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
+from npukernelbench.cli.session import Session, find_case, only_task, open_session
+from npukernelbench.errors import ExecutorError, UsageError
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns import Case, Verdict
+    from npukernelbench.report.verdict import Subject
+
+__all__ = ["command"]
+
+#: More than this is not read: every guard refuses far smaller sources.
+_MOST_BYTES = 64 << 20
+
+
+@click.command("judge", cls=Command, short_help="Judge one kernel source file.")
+@click.argument("task")
+@click.argument("source", metavar="FILE")
+@click.option("--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case]")
+@setting_options("track", "seed", "fail_under")
+@executor_options
+@json_option
+@shared_options
+@click.pass_obj
+def command(app: App, /, task: str, source: str, case_id: str | None, as_json: bool, **options: Any) -> int:
+    """Judge the kernel in FILE (- is standard input) as an answer to TASK.
+
+    The exit code is 0 whatever the verdict, unless --fail_under asks for more; 4 when the verdict could not be reached.
+    """
+    from npukernelbench.generate.extract import DEVICE_SOURCE, candidate_of
+    from npukernelbench.nouns import Owner
+    from npukernelbench.report.threshold import Threshold
+    from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
+
+    session = open_session(options)
+    threshold = Threshold.parse(session.config.fail_under)
+    found = only_task(session, task).task
+    case = find_case(found, case_id, session.config.track)
+    candidate = candidate_of({DEVICE_SOURCE: _read(source)})
+    path = "<stdin>" if source == "-" else source
+    subject = Subject(found.name, case.id if case else "", candidate, path, DEVICE_SOURCE)
+    verdict = _judge(session, found.cases if case is None else (case,), found.name, subject)
+    if as_json:
+        app.console.json(verdict_json(subject, verdict))
+    else:
+        for line in render_verdict(subject, verdict, app.console.paint):
+            app.console.out(line)
+    if verdict.owner is Owner.INFRA:
+        return ExecutorError.exit_code
+    return threshold.exit_code_of_verdict(verdict) if threshold else 0
+
+
+def _judge(session: Session, cases: tuple[Case, ...], task: str, subject: Subject) -> Verdict:
+    from npukernelbench.judge.executor import make_executor, require_track
+    from npukernelbench.judge.pipeline import Judge, JudgeSettings
+
+    config, plugins = session.config, session.plugins
+    executor = make_executor(plugins.executors.find(config.executor), config.executor_args)
+    try:
+        require_track(executor, config.track)
+        judge = Judge(
+            executor,
+            checkers=plugins.checkers,
+            guards=plugins.guards,
+            metrics=plugins.metrics,
+            settings=JudgeSettings(
+                compile_timeout_s=config.compile_timeout_s, run_timeout_s=config.run_timeout_s, seed=config.seed
+            ),
+        )
+        return judge.judge(session.tasks[task], cases, config.track, subject.candidate)
+    finally:
+        executor.close()
+
+
+def _read(source: str) -> str:
+    """The file's text; bytes that are no UTF-8 stay recognisable for the guard that refuses them."""
+    try:
+        if source == "-":
+            raw = sys.stdin.buffer.read(_MOST_BYTES)
+        else:
+            with Path(source).open("rb") as file:
+                raw = file.read(_MOST_BYTES)
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {source}: {error.strerror or error}",
+            field="FILE",
+            remedy="give the path of a source file, or -",
+        ) from None
+    return raw.decode("utf-8", "surrogateescape")

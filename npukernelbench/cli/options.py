@@ -1,0 +1,134 @@
+"""Options that several commands share, made from the table of settings so that help and configuration agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.config import Setting, settings
+
+__all__ = ["executor_options", "json_option", "setting_option", "setting_options", "shared_options"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Short spellings and the word for the value in the help text, by setting. Everything else is in the table of settings.
+_SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
+    "model": (("-M",), "NAME"),
+    "model_args": (("-a",), "K=V,…|JSON"),
+    "tasks": (("-t",), "NAMES"),
+    "track": ((), "static|dynamic"),
+    "executor": ((), "NAME"),
+    "executor_args": ((), "K=V,…|JSON"),
+    "prompt_style": ((), "NAME"),
+    "parser": ((), "NAME"),
+    "num_samples": (("-n",), "N"),
+    "limit": (("-L",), "N|FRACTION"),
+    "samples": (("-E",), "JSON"),
+    "gen_kwargs": ((), "K=V,…|JSON"),
+    "seed": ((), "N"),
+    "jobs": (("-j",), "N"),
+    "compile_timeout_s": ((), "SECONDS"),
+    "run_timeout_s": ((), "SECONDS"),
+    "output_path": (("-o",), "FOLDER"),
+    "include_path": ((), "FOLDER"),
+    "fail_under": ((), "METRIC=VALUE|FRACTION"),
+}
+_REPEATABLE = ("tasks", "include_path")
+
+
+def setting_option(name: str, *, flag: bool = False, also: tuple[str, ...] = ()) -> Callable[[_F], _F]:
+    """The option of one setting, ``also`` under other names. Its value is text, for ``config.resolve`` to read."""
+    setting = next(one for one in settings() if one.name == name)
+    if flag:
+        return click.option(setting.option, "-x", name, is_flag=True, default=None, help=setting.help)
+    short, metavar = _SHAPES[name]
+    return click.option(
+        setting.option,
+        *short,
+        *also,
+        name,
+        metavar=metavar,
+        multiple=name in _REPEATABLE,
+        help=setting.help + _default(setting),
+    )
+
+
+def setting_options(*names: str) -> Callable[[_F], _F]:
+    """The options of several settings, in this order."""
+
+    def decorate(function: _F) -> _F:
+        for name in reversed(names):
+            function = setting_option(name)(function)
+        return function
+
+    return decorate
+
+
+def shared_options(function: _F) -> _F:
+    """What every command that looks at the installation takes: configuration file, task folders, plugins, verbosity."""
+    for decorate in reversed(
+        (
+            click.option(
+                "--config",
+                "-C",
+                "config_file",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="Configuration file.  [default: npukb.yaml when it is there]",
+            ),
+            setting_option("include_path"),
+            click.option("-p", "plugin_switches", metavar="no:NAME", multiple=True, help="Leave a plugin out."),
+            click.option("--no_plugins", is_flag=True, help="Load no plugin at all, not even our own."),
+            verbosity_option,
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def verbosity_option(function: _F) -> _F:
+    """``-v [LEVEL]``, which takes effect at once."""
+    return click.option(
+        "--verbosity",
+        "-v",
+        metavar="[LEVEL]",
+        type=click.Choice(["debug", "info", "warning", "error", "critical"], case_sensitive=False),
+        expose_value=False,
+        is_eager=True,
+        callback=_set_verbosity,
+        help="Show log records of LEVEL and above; without LEVEL all of them, and tracebacks.  [default: warning]",
+    )(function)
+
+
+def executor_options(function: _F) -> _F:
+    """Which executor judges, and its arguments; ``--soc`` is short for the argument of that name."""
+    for decorate in reversed(
+        (
+            setting_option("executor"),
+            setting_option("executor_args"),
+            click.option("--soc", metavar="NAME", help="Machine to judge for; the same as --executor_args soc=NAME."),
+            setting_option("compile_timeout_s"),
+            setting_option("run_timeout_s"),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+def json_option(function: _F) -> _F:
+    """``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")(function)
+
+
+def _default(setting: Setting) -> str:
+    default = setting.default_text.replace("`", "").strip('"')
+    return f"  [default: {default}]" if default not in ("none", "") else ""
+
+
+def _set_verbosity(ctx: click.Context, _: click.Parameter, level: str | None) -> None:
+    app: App = ctx.find_object(App) or ctx.obj
+    app.set_verbosity(level)

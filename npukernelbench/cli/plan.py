@@ -1,0 +1,156 @@
+"""From configuration to a run plan: which tasks and cases, which sampling, which folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npukernelbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from npukernelbench.cli.session import Session
+    from npukernelbench.config import Config
+    from npukernelbench.generate.backend import SamplingParams
+    from npukernelbench.runner import RunPlan
+    from npukernelbench.tasks import Selected, TaskRegistry
+
+__all__ = ["make_plan", "sampling_params", "select_cases"]
+
+_LONGEST_PART = 48
+
+
+def make_plan(session: Session) -> RunPlan:
+    """The plan that the configuration asks for, in a folder that the same configuration finds again.
+
+    UsageError when model or tasks are missing, when a name is unknown, or when ``--limit``, ``--samples`` and
+    ``--gen_kwargs`` do not fit.
+    """
+    from npukernelbench.runner import RunPlan, fingerprint
+
+    config = session.config
+    if config.model is None:
+        raise UsageError("no model is named", field="--model", remedy="try --model reference; see npukb ls backends")
+    plugins = session.plugins
+    for registry, name in (
+        (plugins.backends, config.model),
+        (plugins.executors, config.executor),
+        (plugins.prompts, config.prompt_style),
+        (plugins.parsers, config.parser),
+    ):
+        registry.find(name)
+    plan = RunPlan(
+        tasks=select_cases(session.tasks, config),
+        track=config.track,
+        model=config.model,
+        model_args=config.model_args,
+        executor=config.executor,
+        executor_args=config.executor_args,
+        samples=config.num_samples,
+        params=sampling_params(config.gen_kwargs),
+        prompt_style=config.prompt_style,
+        parser=config.parser,
+        seed=config.seed,
+        jobs=config.jobs,
+        compile_timeout_s=config.compile_timeout_s,
+        run_timeout_s=config.run_timeout_s,
+        predict_only=config.predict_only,
+        directory=config.output_path,
+        config=config,
+    )
+    return replace(plan, directory=config.output_path / _folder_name(config, fingerprint(plan)))
+
+
+def select_cases(tasks: TaskRegistry, config: Config) -> tuple[Selected, ...]:
+    """The tasks of ``--tasks`` (those of ``--samples`` unless given), narrowed by ``--samples`` or ``--limit``."""
+    if config.samples and config.limit is not None:
+        raise UsageError("--limit and --samples exclude each other", field="--limit", remedy="leave one of them out")
+    if not config.samples:
+        return tuple(_limited(one, config.limit) for one in tasks.select(config.tasks))
+    wanted = {tasks.select([name])[0].task.name: ids for name, ids in config.samples.items()}
+    selected = tasks.select(config.tasks or tuple(config.samples))
+    missing = sorted(wanted.keys() - {one.task.name for one in selected})
+    if missing:
+        raise UsageError(
+            f"--samples names {', '.join(missing)}, which --tasks leaves out",
+            field="--samples",
+            remedy="add to --tasks",
+        )
+    return tuple(_picked(one, wanted[one.task.name]) if one.task.name in wanted else one for one in selected)
+
+
+def sampling_params(gen_kwargs: Mapping[str, object]) -> SamplingParams:
+    """Sampling parameters out of ``--gen_kwargs``; what is not known by name goes to the backend as it is."""
+    from npukernelbench.generate.backend import SamplingParams
+
+    extra = {name: value for name, value in gen_kwargs.items() if name not in _LENGTHS}
+    lengths = [gen_kwargs[name] for name in _LENGTHS if name in gen_kwargs]
+    if len(lengths) > 1:
+        raise UsageError(f"only one of {', '.join(_LENGTHS)} can be given", field="--gen_kwargs")
+    length = lengths[0] if lengths else None
+    if length is not None and (not isinstance(length, int) or isinstance(length, bool) or length < 1):
+        raise UsageError(
+            f"expected a whole number of at least 1, got {length!r}",
+            field="--gen_kwargs max_tokens",
+            remedy="write for instance --gen_kwargs max_tokens=8192",
+        )
+    return SamplingParams(
+        temperature=_number(extra, "temperature"), top_p=_number(extra, "top_p"), max_tokens=length, extra=extra
+    )
+
+
+#: Spellings of the token limit; the others are lm-eval's and those of model servers.
+_LENGTHS = ("max_tokens", "max_gen_toks", "max_new_tokens", "max_completion_tokens")
+
+
+def _number(values: dict[str, object], name: str) -> float | None:
+    """Take a number out of ``values``."""
+    value = values.pop(name, None)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UsageError(
+            f"expected a number, got {value!r}",
+            field=f"--gen_kwargs {name}",
+            remedy=f"write for instance --gen_kwargs {name}=0.8",
+        )
+    return float(value)
+
+
+def _limited(one: Selected, limit: int | float | None) -> Selected:
+    """The first cases of a task: ``limit`` of them, or that fraction rounded up."""
+    if limit is None:
+        return one
+    count = ceil(Fraction(str(limit)) * len(one.cases)) if isinstance(limit, float) else limit
+    return replace(one, cases=one.cases[:count])
+
+
+def _picked(one: Selected, ids: Sequence[str]) -> Selected:
+    """The named cases of a task, whether or not ``--tasks`` alone would have taken them."""
+    known = {case.id.lower(): case for case in one.task.cases}
+    unknown = [case_id for case_id in ids if case_id.lower() not in known]
+    if unknown or not ids:
+        listed = ", ".join(case.id for case in one.task.cases[:20])
+        what = f"no case {', '.join(map(repr, unknown))}" if unknown else "an empty list of cases"
+        raise UsageError(f"task {one.task.name} has {what}", field="--samples", remedy=f"cases: {listed}")
+    wanted = {case_id.lower() for case_id in ids}
+    return replace(one, cases=tuple(case for case in one.task.cases if case.id.lower() in wanted))
+
+
+def _folder_name(config: Config, print_: str) -> Path:
+    """``<model>__<tasks>__<8 hexadecimal digits>``: readable, and equal for every spelling of the same command."""
+    named = config.model_args.get("model")
+    model = f"{config.model}-{named}" if isinstance(named, str) and named else str(config.model)
+    tasks = "-".join(
+        sorted({word.lower().replace("_", "").replace("-", "") for word in config.tasks or config.samples})
+    )
+    return Path("__".join((_plain(model), _plain(tasks), print_[:8])))
+
+
+def _plain(text: str) -> str:
+    """Characters that every file system takes, not too many of them."""
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-.")[:_LONGEST_PART].rstrip("-.") or "x"

@@ -1,0 +1,43 @@
+"""``npukb prompt``: what a model is asked, word for word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.cli.group import Command
+from npukernelbench.cli.options import json_option, setting_option, shared_options
+from npukernelbench.cli.session import find_case, load_style, only_task, open_session
+
+__all__ = ["command"]
+
+
+@click.command("prompt", cls=Command, short_help="Print what a model is asked.")
+@click.argument("task")
+@click.option("--case", "case_id", metavar="ID", help="Case to ask for.  [default: the smoke case]")
+@setting_option("track")
+@setting_option("prompt_style", also=("--style",))
+@json_option
+@shared_options
+@click.pass_obj
+def command(app: App, /, task: str, case_id: str | None, as_json: bool, **options: Any) -> None:
+    """Print the prompt of TASK."""
+    from npukernelbench.nouns.codec import to_json
+
+    session = open_session(options)
+    config = session.config
+    found = only_task(session, task).task
+    case = find_case(found, case_id, config.track)
+    style = load_style(session.plugins.prompts.find(config.prompt_style))
+    prompt = style.render(found, case, config.track)
+    if as_json:
+        app.console.json(to_json(prompt))
+        return
+    for message in prompt.messages:
+        if len(prompt.messages) > 1:
+            app.console.out(f"──── {message.role} ────")
+        app.console.out(message.content.rstrip("\n"))
+        if message is not prompt.messages[-1]:
+            app.console.out()

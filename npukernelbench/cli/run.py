@@ -1,0 +1,111 @@
+"""``npukb run``: ask a model, judge its answers, show what came of it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.cli.group import Command
+from npukernelbench.cli.options import (
+    executor_options,
+    json_option,
+    setting_option,
+    setting_options,
+    shared_options,
+)
+from npukernelbench.cli.plan import make_plan
+from npukernelbench.cli.session import open_session
+from npukernelbench.errors import ExecutorError
+
+if TYPE_CHECKING:
+    from npukernelbench.config import Config
+    from npukernelbench.runner import RunPlan, RunSummary
+
+__all__ = ["command"]
+
+#: Options that take several words: ``--tasks sqrt gelu``.
+_LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_args", "--include_path")
+#: A table with more rows than this is for ``npukb report``.
+_MOST_ROWS = 120
+
+
+@click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
+@setting_options("model", "model_args", "tasks", "track", "num_samples", "limit", "samples", "gen_kwargs")
+@setting_options("prompt_style", "parser", "seed")
+@executor_options
+@setting_options("jobs", "output_path")
+@setting_option("predict_only", flag=True)
+@setting_option("fail_under")
+@click.option("--show_config", is_flag=True, help="Print every setting with its origin, and stop.")
+@json_option
+@shared_options
+@click.pass_obj
+def command(app: App, /, show_config: bool, as_json: bool, **options: Any) -> int:
+    """Ask a model for kernels and judge them.
+
+    The same command finds its folder again and goes on where it stopped: nothing finished is done twice, and what
+    failed through no fault of the model is tried again.
+    """
+    from npukernelbench.report.progress import progress_for
+    from npukernelbench.report.threshold import Threshold
+    from npukernelbench.runner import run
+
+    session = open_session(options)
+    config = session.config
+    if show_config:
+        _show_config(app, config, as_json)
+        return 0
+    threshold = Threshold.for_run(config.fail_under, config.num_samples)
+    plan = make_plan(session)
+    if config.limit is not None:
+        app.console.warn("--limit is for trying things out: results of part of the cases are no benchmark results")
+    app.resumable = True
+    with progress_for(app.console) as progress:
+        summary = run(plan, session.plugins, progress)
+    if progress.tally.earlier == summary.total:
+        app.console.err(f"nothing to do, all {summary.total} samples were finished")
+    if as_json:
+        app.console.json({"directory": str(summary.directory), **summary.results})
+    else:
+        _show(app, plan, summary)
+    missing = summary.total - (summary.generated if plan.predict_only else summary.valid)
+    if missing:
+        what = "answered" if plan.predict_only else "judged"
+        app.console.warn(f"{missing} of {summary.total} samples could not be {what}; the same command tries again")
+        return ExecutorError.exit_code
+    return threshold.exit_code_of_run(summary.results) if threshold and not plan.predict_only else 0
+
+
+def _show(app: App, plan: RunPlan, summary: RunSummary) -> None:
+    from npukernelbench.report.run_tables import failures, headline, level_table, problem_table
+    from npukernelbench.report.table import draw_tables
+
+    console = app.console
+    if plan.predict_only:
+        console.out(f"{summary.generated} answers are stored; without --predict_only the same command judges them")
+        console.out(f"run: {summary.directory}")
+        return
+    problems = problem_table(summary.results)
+    shown = [problems] if len(problems.rows) <= _MOST_ROWS else []
+    draw_tables(console, [*shown, level_table(summary.results)])
+    for line in failures(summary.results):
+        console.out(line)
+    console.out(headline(summary.results))
+    console.out(f"results: {summary.directory / 'results.json'}")
+    console.out(f"more:    npukb report {shlex.quote(str(summary.directory))}")
+
+
+def _show_config(app: App, config: Config, as_json: bool) -> None:
+    from npukernelbench.nouns.codec import dumps
+    from npukernelbench.report.table import as_columns
+
+    values = config.as_dict()
+    if as_json:
+        app.console.json({name: {"value": value, "origin": config.origin(name)} for name, value in values.items()})
+        return
+    rows = [(name, dumps(value), config.origin(name)) for name, value in values.items()]
+    for line in as_columns([("SETTING", "VALUE", "ORIGIN"), *rows]):
+        app.console.out(line)

@@ -1,0 +1,112 @@
+"""What a command works with: configuration, plugins and tasks, resolved once from its options.
+
+``open_session`` takes the options of :func:`~npukernelbench.cli.options.shared_options` and any option that is a
+setting; nothing is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npukernelbench.config import Config, resolve
+from npukernelbench.errors import UsageError
+from npukernelbench.plugins import Plugins
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns import Case, Task, Track
+    from npukernelbench.plugins import Registration
+    from npukernelbench.prompts import PromptStyle
+    from npukernelbench.tasks import Selected, TaskRegistry
+
+__all__ = ["Session", "find_case", "load_style", "only_task", "open_session"]
+
+
+@dataclass(frozen=True)
+class Session:
+    """Configuration and plugins of one command; tasks are loaded on first use."""
+
+    config: Config
+    plugins: Plugins
+
+    @cached_property
+    def tasks(self) -> TaskRegistry:
+        """Every task there is."""
+        from npukernelbench.tasks import load_registry
+
+        return load_registry(self.plugins, self.config.include_path, cache_dir=self.config.cache_dir)
+
+
+def open_session(options: Mapping[str, object]) -> Session:
+    """Resolve the configuration, load the plugins, tell them the configuration."""
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    file = given.pop("config_file", None)
+    switches = given.pop("plugin_switches", ())
+    no_plugins = bool(given.pop("no_plugins", False))
+    soc = given.pop("soc", None)
+    disabled = tuple(_disabled(word) for word in _words(switches))
+    if disabled:
+        given["disabled_plugins"] = disabled
+    config = resolve(file=file if isinstance(file, Path) else None, options=given)
+    if soc is not None:
+        config = resolve(
+            file=file if isinstance(file, Path) else None,
+            options={**given, "executor_args": {**config.executor_args, "soc": soc}},
+        )
+    plugins = Plugins.load(disabled=config.disabled_plugins, autoload=not no_plugins)
+    plugins.configure(config)
+    return Session(config, plugins)
+
+
+def only_task(session: Session, expression: str) -> Selected:
+    """The single task that ``expression`` names; UsageError when it names several."""
+    selected = session.tasks.select([expression])
+    if len(selected) != 1:
+        names = ", ".join(one.task.name for one in selected[:6]) + (", …" if len(selected) > 6 else "")
+        raise UsageError(f"{expression!r} names {len(selected)} tasks, one is needed", field="TASK", remedy=names)
+    return selected[0]
+
+
+def find_case(task: Task, case_id: str | None, track: Track) -> Case | None:
+    """The case that is named; else none on the dynamic track, and the smoke case (or the first) on the static one."""
+    from npukernelbench.nouns import Track
+
+    if case_id is not None:
+        for case in task.cases:
+            if case.id.lower() == case_id.lower():
+                return case
+        known = [case.id for case in task.cases]
+        listed = ", ".join(known[:20]) + (f", … ({len(known)} in all)" if len(known) > 20 else "")
+        raise UsageError(f"task {task.name} has no case {case_id!r}", field="--case", remedy=f"cases: {listed}")
+    if track is Track.DYNAMIC:
+        return None
+    return next((case for case in task.cases if "smoke" in case.profiles), task.cases[0])
+
+
+def load_style(registration: Registration) -> PromptStyle:
+    """The prompt style behind a registration, an object or a class without arguments; else PluginError."""
+    from npukernelbench.errors import PluginError
+    from npukernelbench.prompts import PromptStyle
+
+    target = registration.load()
+    style = target() if isinstance(target, type) else target
+    if not isinstance(style, PromptStyle):
+        raise PluginError(
+            f"prompt style {registration.name!r} of {registration.origin} has no method 'render'",
+            remedy="see docs/plugins.md, or report this to the plugin's author",
+        )
+    return style
+
+
+def _words(value: Any) -> Sequence[str]:
+    return [str(word) for word in value]
+
+
+def _disabled(word: str) -> str:
+    prefix, colon, name = word.partition(":")
+    if prefix != "no" or not colon or not name:
+        raise UsageError(f"{word!r} is no plugin switch", field="-p", remedy="write -p no:NAME; see npukb plugins")
+    return name

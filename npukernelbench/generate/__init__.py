@@ -1,0 +1,57 @@
+"""Asking models, and taking code out of what they answer.
+
+The names a plugin's author needs are here and load lazily: ``from npukernelbench.generate import TextBackend``.
+Extraction itself is :func:`npukernelbench.generate.extract.extract`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from npukernelbench.generate.ask import answers, make_backend
+    from npukernelbench.generate.backend import (
+        Backend,
+        Capabilities,
+        Described,
+        GenerationFault,
+        GenerationRequest,
+        GenerationResult,
+        NoArgs,
+        SamplingParams,
+        TextBackend,
+    )
+    from npukernelbench.generate.extract import Parser, candidate_of
+    from npukernelbench.generate.fences import wrap
+
+__all__ = [
+    "Backend",
+    "Capabilities",
+    "Described",
+    "GenerationFault",
+    "GenerationRequest",
+    "GenerationResult",
+    "NoArgs",
+    "Parser",
+    "SamplingParams",
+    "TextBackend",
+    "answers",
+    "candidate_of",
+    "make_backend",
+    "wrap",
+]
+
+_MODULES = {
+    "answers": "ask",
+    "make_backend": "ask",
+    "Parser": "extract",
+    "candidate_of": "extract",
+    "wrap": "fences",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'backend')}"), name)

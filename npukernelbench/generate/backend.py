@@ -1,0 +1,145 @@
+"""What a backend is: the one thing the harness knows about models."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from npukernelbench.errors import BackendError
+from npukernelbench.nouns import Case, Completion, Prompt, SampleKey, Task
+
+__all__ = [
+    "Backend",
+    "Capabilities",
+    "Described",
+    "GenerationFault",
+    "GenerationRequest",
+    "GenerationResult",
+    "NoArgs",
+    "SamplingParams",
+    "TextBackend",
+]
+
+
+class NoArgs(BaseModel):
+    """Arguments of a backend or executor that takes none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """Sampling as sent. None leaves the choice to the backend, which must then say what it used."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """Ask once. ``seed`` is derived per sample; ``case`` is None on the dynamic track."""
+
+    key: SampleKey
+    task: Task
+    case: Case | None
+    prompt: Prompt
+    params: SamplingParams
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationFault:
+    """A model could not be asked: a fault of the infrastructure, never the model's. ``retryable``: later may help."""
+
+    message: str
+    retryable: bool = True
+
+
+class Capabilities(NamedTuple):
+    """What a backend can do."""
+
+    chat: bool = True
+    logprobs: bool = False
+    seeds: bool = False
+
+
+class GenerationResult(NamedTuple):
+    """One request's answer, or why there is none."""
+
+    request: GenerationRequest
+    answer: Completion | GenerationFault
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Asks a model. Constructed as ``Backend(args)`` with an instance of its ``Args`` model."""
+
+    Args: ClassVar[type[BaseModel]]
+    capabilities: Capabilities
+
+    async def open(self) -> None:
+        """Load the model or connect. Heavy imports belong here. Raise BackendError when it cannot work at all."""
+        ...
+
+    def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
+        """Answer every request, in any order, as answers arrive. A failed request yields a GenerationFault."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what ``open`` took."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A backend whose answers depend on more than its arguments, for instance on the content of files they name."""
+
+    def describe(self) -> Mapping[str, str]:
+        """Facts that decide the answers and so belong to a run's identity; equal facts, equal answers.
+
+        Called before ``open``. BackendError when the facts cannot be had.
+        """
+        ...
+
+
+class TextBackend(ABC):
+    """The short way to a backend: implement :meth:`complete`, text in and text out, one request at a time."""
+
+    Args: ClassVar[type[BaseModel]] = NoArgs
+    capabilities: Capabilities = Capabilities()
+
+    def __init__(self, args: BaseModel) -> None:
+        self.args = args
+
+    @abstractmethod
+    def complete(self, request: GenerationRequest) -> str | Completion:
+        """Answer one request. BackendError stops the run; any other exception is a fault of this sample alone."""
+
+    async def open(self) -> None:  # noqa: B027 - an optional override
+        """Nothing to open."""
+
+    async def close(self) -> None:  # noqa: B027 - an optional override
+        """Nothing to close."""
+
+    async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
+        """Answer requests one after the other in a worker thread."""
+        import asyncio
+
+        for request in requests:
+            yield GenerationResult(request, await asyncio.to_thread(self._answer, request))
+
+    def _answer(self, request: GenerationRequest) -> Completion | GenerationFault:
+        """Boundary: whatever a plugin raises is an infrastructure fault of this sample alone."""
+        try:
+            answer = self.complete(request)
+        except BackendError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            return GenerationFault(f"{type(error).__name__}: {error}", retryable=False)
+        return answer if isinstance(answer, Completion) else Completion(text=answer)

@@ -1,0 +1,96 @@
+"""The built-in parsers: functions from text to files by relative name, None when there is no code.
+
+``fenced``   fenced code blocks, one kernel or several named files
+``tagged``   ``<kernel_impl>…</kernel_impl>`` and its kin, as KernelGen-LM answers
+``auto``     tagged, else fenced, else the whole text when it is plainly source (the default)
+
+When an answer holds several blocks, the last one that defines a kernel (``__global__``) is the answer; without such a
+block the last tagged one, then the last untagged one. Block and tag contents are returned exactly as they were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from npukernelbench.generate.fences import Block, scan
+
+__all__ = ["DEVICE_SOURCE", "auto", "fenced", "has_unclosed_block", "tagged"]
+
+#: Name of the device source on the static track, and of source that carries no name.
+DEVICE_SOURCE = "kernel.cpp"
+
+_ENTRY = "__global__"
+_TAG = re.compile(r"<(/?)(kernel_impl|kernel_code|kernel)(?:[ \t][^<>\n]{0,200})?>", re.IGNORECASE)
+
+
+def fenced(text: str) -> Mapping[str, str] | None:
+    """Files out of fenced blocks: every block that carries a file name, plus the best of those that carry none."""
+    blocks = [block for block in scan(text).blocks if block.is_source and block.text.strip()]
+    named = [block for block in blocks if block.name]
+    files = {block.name: block.text for block in named}
+    best = _best([block for block in blocks if not block.name])
+    if best is None:
+        return files or None
+    if not files:
+        return {DEVICE_SOURCE: best.text}
+    entries = [block for block in named if _ENTRY in block.text]
+    if _ENTRY in best.text and (not entries or best.position > entries[-1].position):
+        files[entries[-1].name if entries else DEVICE_SOURCE] = best.text
+    return files
+
+
+def tagged(text: str) -> Mapping[str, str] | None:
+    """The last complete ``<kernel_impl>…</kernel_impl>`` (``kernel``, ``kernel_code``); fences in it are unpacked."""
+    contents = [content for content in _tag_contents(text) if content.strip()]
+    if not contents:
+        return None
+    with_entry = [content for content in contents if _ENTRY in content]
+    content = (with_entry or contents)[-1]
+    inside = fenced(content)
+    return inside if inside is not None else {DEVICE_SOURCE: content}
+
+
+def auto(text: str) -> Mapping[str, str] | None:
+    """Tagged, else fenced, else the whole text when it is plainly a kernel's source."""
+    files = tagged(text)
+    if files is None:
+        files = fenced(text)
+    if files is None and _is_source(text):
+        files = {DEVICE_SOURCE: text}
+    return files
+
+
+def has_unclosed_block(text: str) -> bool:
+    """Whether ``text`` ends inside a fence or a kernel tag."""
+    if scan(text).unclosed:
+        return True
+    tags = [match for match in _TAG.finditer(text) if match.group(1) or _begins_line(text, match.start())]
+    return bool(tags) and not tags[-1].group(1)
+
+
+def _best(blocks: Sequence[Block]) -> Block | None:
+    return max(blocks, key=lambda block: (_ENTRY in block.text, bool(block.language), block.position), default=None)
+
+
+def _tag_contents(text: str) -> list[str]:
+    contents: list[str] = []
+    opening: re.Match[str] | None = None
+    for match in _TAG.finditer(text):
+        if not match.group(1):
+            opening = match
+        elif opening is not None and opening.group(2).lower() == match.group(2).lower():
+            contents.append(re.sub(r"\A[ \t]*\r?\n", "", text[opening.end() : match.start()], count=1))
+            opening = None
+    return contents
+
+
+def _is_source(text: str) -> bool:
+    found = scan(text)
+    plain = not found.blocks and not found.unclosed and not _TAG.search(text)
+    return plain and ("__aicore__" in text or "kernel_operator.h" in text)
+
+
+def _begins_line(text: str, position: int) -> bool:
+    window = text[max(0, position - 100) : position]  # bounded: a long line of tags must not cost its length squared
+    return not window.rpartition("\n")[2].strip() and (position <= 100 or "\n" in window)

@@ -1,0 +1,1 @@
+"""The judge: guard, compile, run, check, profile, score. :class:`npukernelbench.judge.pipeline.Judge` strings them."""

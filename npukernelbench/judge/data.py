@@ -1,0 +1,90 @@
+"""Inputs and expected outputs of cases, made once and shared by all samples of a case, within a budget of memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
+
+from npukernelbench.nouns import Case, Task
+from npukernelbench.seed import derive
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Argument, Array
+
+    Tensors: TypeAlias = Mapping[str, Argument]
+    Expected: TypeAlias = Mapping[str, Array | list[Array]]
+
+__all__ = ["CaseData"]
+
+_BUDGET_BYTES = 512 << 20
+
+
+class CaseData:
+    """Least recently used cases go first. Arrays handed out are read-only. Safe to use from several threads."""
+
+    def __init__(self, seed: int, budget_bytes: int = _BUDGET_BYTES) -> None:
+        self._seed = seed
+        self._budget_bytes = budget_bytes
+        self._entries: OrderedDict[tuple[str, str, str], Future[Tensors]] = OrderedDict()
+        self._lock = Lock()
+
+    def inputs(self, task: Task, case: Case) -> Tensors:
+        """The case's inputs, drawn from the run's seed. Raises what the task's value generators raise."""
+        from npukernelbench.tasks.inputs import generate_inputs
+
+        seed = derive(self._seed, "inputs", task.name, case.id)
+        return self._once(("inputs", task.content_hash, case.id), lambda: generate_inputs(task, case, seed))
+
+    def expected(self, task: Task, case: Case) -> Expected:
+        """The reference's outputs on these inputs. Raises what the reference raises."""
+        from npukernelbench.reference import expected_outputs
+
+        inputs = self.inputs(task, case)
+        found = self._once(("expected", task.content_hash, case.id), lambda: expected_outputs(task, case, inputs))
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _once(self, key: tuple[str, str, str], make: Callable[[], Tensors]) -> Tensors:
+        """What ``make`` returns, called by the first thread that asks; a failure is raised in all and forgotten."""
+        with self._lock:
+            known = self._entries.get(key)
+            if known is None:
+                mine: Future[Tensors] = Future()
+                self._entries[key] = mine
+            else:
+                self._entries.move_to_end(key)
+        if known is not None:
+            return known.result()
+        try:
+            value = make()
+        except BaseException as error:
+            with self._lock:
+                self._entries.pop(key, None)
+            mine.set_exception(error)
+            raise
+        for array in _arrays(value):
+            array.flags.writeable = False
+        mine.set_result(value)
+        self._evict()
+        return value
+
+    def _evict(self) -> None:
+        with self._lock:
+            done = [(key, entry) for key, entry in self._entries.items() if entry.done() and not entry.exception()]
+            sizes = {key: sum(array.nbytes for array in _arrays(entry.result())) for key, entry in done}
+            total = sum(sizes.values())
+            for key, size in sizes.items():
+                if total <= self._budget_bytes:
+                    return
+                del self._entries[key]
+                total -= size
+
+
+def _arrays(tensors: Tensors) -> Iterator[Array]:
+    for value in tensors.values():
+        if isinstance(value, list):
+            yield from value
+        elif value is not None:
+            yield value

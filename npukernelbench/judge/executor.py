@@ -1,0 +1,121 @@
+"""What an executor is: the one thing the judge knows about machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ValidationError
+
+from npukernelbench.errors import PluginError, UsageError
+from npukernelbench.nouns import CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
+
+if TYPE_CHECKING:
+    from npukernelbench.registry import Registration
+
+__all__ = ["Diagnosable", "Executor", "Finding", "FindingStatus", "make_executor", "require_track"]
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Compiles candidates and runs them on one case at a time.
+
+    The class is constructed as ``Executor(args)`` where ``args`` is an instance of its ``Args`` model. Methods may be
+    called from several threads at once. A candidate's failure is returned, never raised; raise
+    :class:`~npukernelbench.errors.ExecutorError` or :class:`~npukernelbench.errors.ToolchainError` for faults of the
+    executor.
+    """
+
+    Args: type[BaseModel]
+    name: str
+    tier: Tier
+    tracks: frozenset[Track]
+
+    def describe(self) -> Mapping[str, str]:
+        """Facts that go into results and cache keys: toolchain, machine, versions. Stable for equal behaviour."""
+        ...
+
+    def compile(self, request: CompileRequest) -> CompileResult:
+        """Source to artifact."""
+        ...
+
+    def run(self, request: RunRequest) -> Observation:
+        """Run an artifact on the request's case in a process of its own and return raw outputs."""
+        ...
+
+    def close(self) -> None:
+        """Give back processes, devices and temporary files."""
+        ...
+
+
+class FindingStatus(str, Enum):
+    """How much a finding matters to somebody who wants to start a run."""
+
+    OK = "ok"
+    WARNING = "warning"  # works, with a stated loss
+    PROBLEM = "problem"  # does not work until the remedy is applied
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of ``npukb doctor``: what was looked at, how it is, what was seen, and what to do about it."""
+
+    name: str
+    status: FindingStatus
+    detail: str
+    remedy: str = ""
+
+
+@runtime_checkable
+class Diagnosable(Protocol):
+    """An executor, backend or plugin object that can say whether it would work here. Optional for all of them."""
+
+    def diagnose(self) -> Sequence[Finding]:
+        """Look, do not touch: no download, no build, no device reset. A finding with a problem names its remedy."""
+        ...
+
+
+def make_executor(registration: Registration, executor_args: Mapping[str, object]) -> Executor:
+    """Load a registered executor class, validate its arguments, construct it. The caller closes it.
+
+    Raises PluginError when the target is no executor, UsageError when the arguments do not fit its ``Args`` model.
+    """
+    target = registration.load()
+    schema = getattr(target, "Args", None)
+    if not (callable(target) and isinstance(schema, type) and issubclass(schema, BaseModel)):
+        raise PluginError(
+            f"executor {registration.name!r} of {registration.origin} is not a class with an Args model",
+            remedy="see docs/plugins.md, or report this to the plugin's author",
+        )
+    try:
+        args = schema.model_validate(dict(executor_args))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(("executor_args", *(str(part) for part in first["loc"])))
+        known = ", ".join(schema.model_fields) or "none"
+        raise UsageError(
+            f"{first['msg']} (executor {registration.name!r})",
+            field=field,
+            remedy=f"arguments of this executor: {known}",
+        ) from None
+    executor: object = target(args)
+    if not isinstance(executor, Executor):
+        raise PluginError(
+            f"executor {registration.name!r} of {registration.origin} does not keep to the protocol "
+            "npukernelbench.judge.executor.Executor",
+            remedy="see docs/plugins.md, or report this to the plugin's author",
+        )
+    return executor
+
+
+def require_track(executor: Executor, track: Track) -> None:
+    """UsageError when the executor does not judge that track."""
+    if track not in executor.tracks:
+        able = ", ".join(sorted(one.value for one in executor.tracks)) or "none"
+        raise UsageError(
+            f"executor {executor.name!r} judges track {able} only, not {track.value}",
+            field="--track",
+            remedy=f"use --track {able}, or another executor; see npukb ls executors",
+        )

@@ -1,0 +1,282 @@
+"""Nouns to plain JSON values and back.
+
+``to_json`` works on any noun; the ``*_from_json`` functions exist for what is read back from disk. A decoder raises
+ValueError with the dotted name of the offending field; the caller knows file and line and adds them. Encoding is
+deterministic: fields in declared order, mapping keys and sets sorted. JSON has no NaN and no infinity: as numbers they
+are written as the text ``"nan"``, ``"inf"`` and ``"-inf"``, and number fields read those texts back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import PurePath
+from typing import TypeAlias, TypeVar
+
+from npukernelbench.nouns.execution import Diagnostic, Profile, Severity
+from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
+from npukernelbench.nouns.sample import (
+    Candidate,
+    CaseResult,
+    Completion,
+    FinishReason,
+    Message,
+    Prompt,
+    Sample,
+    SampleKey,
+    TokenUsage,
+    Verdict,
+)
+
+__all__ = [
+    "JSON",
+    "candidate_from_json",
+    "completion_from_json",
+    "dumps",
+    "key_from_json",
+    "prompt_from_json",
+    "sample_from_json",
+    "to_json",
+    "verdict_from_json",
+]
+
+JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
+
+_T = TypeVar("_T")
+_E = TypeVar("_E", bound=Enum)
+
+
+def dumps(value: object) -> str:
+    """One line of ASCII JSON without spaces; equal values give equal text."""
+    return json.dumps(to_json(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def to_json(value: object) -> JSON:
+    """``value`` as plain JSON values: dataclasses and named tuples become objects, enums their values, paths text.
+
+    TypeError on what JSON cannot hold: bytes, arrays, functions, mappings with keys other than text or enum members.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Enum):
+        return to_json(value.value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, PurePath):
+        return value.as_posix()
+    return _container_to_json(value)
+
+
+def _container_to_json(value: object) -> JSON:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: to_json(item) for name, item in zip(value._fields, value, strict=True)}
+    if isinstance(value, Mapping):
+        named = {_key_text(key): item for key, item in value.items()}
+        return {key: to_json(named[key]) for key in sorted(named)}
+    if isinstance(value, Set):
+        return sorted((to_json(item) for item in value), key=dumps)
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
+        return to_json(item())  # a NumPy scalar, without importing NumPy
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, Enum):
+        key = key.value
+    if not isinstance(key, str):
+        raise TypeError(f"a JSON key must be text, not {type(key).__name__}")
+    return str(key)
+
+
+def key_from_json(value: JSON, where: str = "key") -> SampleKey:
+    """The inverse of :func:`to_json` for a sample key."""
+    data = _object(value, where)
+    return SampleKey(
+        task=_text(data, "task", where),
+        case=_text(data, "case", where),
+        track=_enum(Track, data, "track", where),
+        index=_int(data, "index", where),
+    )
+
+
+def prompt_from_json(value: JSON, where: str = "prompt") -> Prompt:
+    """The inverse of :func:`to_json` for a prompt."""
+    data = _object(value, where)
+    return Prompt(
+        messages=tuple(_items(data, "messages", where, _message)),
+        template=_text(data, "template", where),
+        hash=_text(data, "hash", where),
+    )
+
+
+def completion_from_json(value: JSON, where: str = "completion") -> Completion:
+    """The inverse of :func:`to_json` for a completion."""
+    data = _object(value, where)
+    usage = _object(_get(data, "usage", where), f"{where}.usage")
+    return Completion(
+        text=_text(data, "text", where),
+        finish_reason=_enum(FinishReason, data, "finish_reason", where),
+        reasoning=_text(data, "reasoning", where),
+        usage=TokenUsage(*(_int(usage, name, f"{where}.usage") for name in TokenUsage._fields)),
+        model=_text(data, "model", where),
+    )
+
+
+def candidate_from_json(value: JSON, where: str = "candidate") -> Candidate:
+    """The inverse of :func:`to_json` for a candidate."""
+    data = _object(value, where)
+    files = _object(_get(data, "files", where), f"{where}.files")
+    return Candidate(
+        files={name: _text(files, name, f"{where}.files") for name in files},
+        hash=_text(data, "hash", where),
+    )
+
+
+def verdict_from_json(value: JSON, where: str = "verdict") -> Verdict:
+    """The inverse of :func:`to_json` for a verdict; ``timings`` may be missing, they are stored apart."""
+    data = _object(value, where)
+    return Verdict(
+        track=_enum(Track, data, "track", where),
+        tier=_enum(Tier, data, "tier", where),
+        stage=_enum(Stage, data, "stage", where),
+        outcome=_enum(Outcome, data, "outcome", where),
+        owner=_enum(Owner, data, "owner", where),
+        cases=tuple(_items(data, "cases", where, _case_result)),
+        diagnostics=tuple(_items(data, "diagnostics", where, _diagnostic)),
+        metrics=_numbers(data, "metrics", where),
+        timings=_numbers(data, "timings", where) if "timings" in data else {},
+    )
+
+
+def sample_from_json(value: JSON, where: str = "sample") -> Sample:
+    """The inverse of :func:`to_json` for a whole sample."""
+    data = _object(value, where)
+    return Sample(
+        key=key_from_json(_get(data, "key", where), f"{where}.key"),
+        prompt=prompt_from_json(_get(data, "prompt", where), f"{where}.prompt"),
+        completion=_optional(data, "completion", where, completion_from_json),
+        candidate=_optional(data, "candidate", where, candidate_from_json),
+        verdict=_optional(data, "verdict", where, verdict_from_json),
+    )
+
+
+def _message(value: JSON, where: str) -> Message:
+    data = _object(value, where)
+    return Message(role=_text(data, "role", where), content=_text(data, "content", where))
+
+
+def _diagnostic(value: JSON, where: str) -> Diagnostic:
+    data = _object(value, where)
+    return Diagnostic(
+        severity=_enum(Severity, data, "severity", where),
+        rule=_text(data, "rule", where),
+        message=_text(data, "message", where),
+        file=_text(data, "file", where),
+        line=_int(data, "line", where),
+        column=_int(data, "column", where),
+        remedy=_text(data, "remedy", where),
+        count=_int(data, "count", where),
+        details=_object(_get(data, "details", where), f"{where}.details"),
+    )
+
+
+def _profile(value: JSON, where: str) -> Profile:
+    data = _object(value, where)
+    predicted = _get(data, "predicted", where)
+    if not isinstance(predicted, bool):
+        raise ValueError(f"{where}.predicted: expected true or false, got {_shown(predicted)}")
+    return Profile(
+        time_us=_number(_get(data, "time_us", where), f"{where}.time_us"),
+        predicted=predicted,
+        machine=_text(data, "machine", where),
+        blocks=_int(data, "blocks", where),
+        counters=_numbers(data, "counters", where),
+    )
+
+
+def _case_result(value: JSON, where: str) -> CaseResult:
+    data = _object(value, where)
+    return CaseResult(
+        case=_text(data, "case", where),
+        stage=_enum(Stage, data, "stage", where),
+        outcome=_enum(Outcome, data, "outcome", where),
+        diagnostics=tuple(_items(data, "diagnostics", where, _diagnostic)),
+        metrics=_numbers(data, "metrics", where),
+        profile=_optional(data, "profile", where, _profile),
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _object(value: JSON, where: str) -> Mapping[str, JSON]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{where}: expected an object, got {_shown(value)}")
+    return value
+
+
+def _get(data: Mapping[str, JSON], name: str, where: str) -> JSON:
+    try:
+        return data[name]
+    except KeyError:
+        raise ValueError(f"{where}.{name}: missing") from None
+
+
+def _text(data: Mapping[str, JSON], name: str, where: str) -> str:
+    value = _get(data, name, where)
+    if not isinstance(value, str):
+        raise ValueError(f"{where}.{name}: expected text, got {_shown(value)}")
+    return value
+
+
+def _int(data: Mapping[str, JSON], name: str, where: str) -> int:
+    value = _get(data, name, where)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{where}.{name}: expected a whole number, got {_shown(value)}")
+    return value
+
+
+def _number(value: JSON, where: str) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in ("nan", "inf", "-inf"):
+        return float(value)
+    raise ValueError(f"{where}: expected a number, got {_shown(value)}")
+
+
+def _numbers(data: Mapping[str, JSON], name: str, where: str) -> dict[str, float]:
+    values = _object(_get(data, name, where), f"{where}.{name}")
+    return {key: _number(item, f"{where}.{name}.{key}") for key, item in values.items()}
+
+
+def _enum(kind: type[_E], data: Mapping[str, JSON], name: str, where: str) -> _E:
+    value = _get(data, name, where)
+    try:
+        return kind(value)
+    except ValueError:
+        raise ValueError(f"{where}.{name}: {_shown(value)} is not one of {[m.value for m in kind]}") from None
+
+
+def _items(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> list[_T]:
+    values = _get(data, name, where)
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise ValueError(f"{where}.{name}: expected a list, got {_shown(values)}")
+    return [decode(item, f"{where}.{name}[{i}]") for i, item in enumerate(values)]
+
+
+def _optional(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> _T | None:
+    value = _get(data, name, where)
+    return None if value is None else decode(value, f"{where}.{name}")

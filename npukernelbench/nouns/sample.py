@@ -1,0 +1,132 @@
+"""One sample from prompt to verdict. Pure frozen data; everything here can be written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Diagnostic, Profile
+
+__all__ = [
+    "Candidate",
+    "CaseResult",
+    "Completion",
+    "FinishReason",
+    "Message",
+    "Prompt",
+    "Sample",
+    "SampleKey",
+    "TokenUsage",
+    "Verdict",
+]
+
+
+class SampleKey(NamedTuple):
+    """Identity of a sample inside a run. ``case`` is empty on the dynamic track."""
+
+    task: str
+    case: str
+    track: Track
+    index: int
+
+    def __str__(self) -> str:
+        return "/".join((self.task, self.case or "*", self.track.value, str(self.index)))
+
+
+class Message(NamedTuple):
+    """One chat message; ``role`` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked. ``template`` is ``name@version``, ``hash`` covers template and rendered text."""
+
+    messages: tuple[Message, ...]
+    template: str
+    hash: str
+
+
+class FinishReason(str, Enum):
+    """Why a model stopped."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    OTHER = "other"
+
+
+class TokenUsage(NamedTuple):
+    """Token counts as reported by the backend; 0 when it does not say."""
+
+    prompt: int = 0
+    completion: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer. ``reasoning`` is kept apart and never searched for code."""
+
+    text: str
+    finish_reason: FinishReason = FinishReason.STOP
+    reasoning: str = ""
+    usage: TokenUsage = TokenUsage()
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Source files taken from an answer, by relative name. The device source of the static track is ``kernel.cpp``."""
+
+    files: Mapping[str, str]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """Verdict on one case. ``metrics`` have fixed names: see ``docs/metrics.md``."""
+
+    case: str
+    stage: Stage
+    outcome: Outcome
+    diagnostics: tuple[Diagnostic, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    profile: Profile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judge's word on one candidate.
+
+    ``stage`` is the stage that decided (``DONE`` when ok), ``outcome`` the first failure in case order. ``timings`` are wall
+    seconds per stage of the harness itself: they are no property of the candidate and take no part in results.
+    """
+
+    track: Track
+    tier: Tier
+    stage: Stage
+    outcome: Outcome
+    owner: Owner
+    cases: tuple[CaseResult, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Everything about one sample."""
+
+    key: SampleKey
+    prompt: Prompt
+    completion: Completion | None
+    candidate: Candidate | None
+    verdict: Verdict | None

@@ -1,0 +1,212 @@
+"""A task: one operator, its interface, its cases, how its answers are judged. Pure frozen data.
+
+Objects come out of :mod:`npukernelbench.tasks` (YAML in, Task out). Mappings are plain ``dict`` for speed of loading and are
+never changed after construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+from pathlib import Path
+
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.outcomes import Track
+
+__all__ = [
+    "AttributeSpec",
+    "AttributeValue",
+    "Case",
+    "CaseInput",
+    "Core",
+    "Golden",
+    "InputSpec",
+    "OutputSpec",
+    "Presence",
+    "Task",
+    "TensorCase",
+    "TensorShape",
+    "Tolerance",
+    "ToleranceLimits",
+    "ValueSpec",
+]
+
+AttributeValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
+
+
+class Presence(str, Enum):
+    """How an argument appears in the kernel's signature."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"  # null pointer when absent
+    DYNAMIC = "dynamic"  # a list of tensors, passed as one pointer to a pointer table
+
+
+class Core(str, Enum):
+    """Which cores the kernel is launched on."""
+
+    VECTOR = "vector"
+    CUBE = "cube"
+    MIX = "mix"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSpec:
+    """How an input's values are drawn. ``kind`` names a generator, ``args`` are its parameters.
+
+    Kinds: ``uniform(low, high)``, ``normal(mean, std)``, ``integers(low, high)`` (high exclusive), ``bernoulli(p)``,
+    ``constant(value)``, ``literal(values)``; suites may register more.
+    """
+
+    kind: str = "normal"
+    args: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """One input of the operator definition."""
+
+    name: str
+    dtypes: tuple[DType, ...]
+    presence: Presence = Presence.REQUIRED
+    description: str = ""
+    values: ValueSpec = field(default_factory=ValueSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """One output. ``dtype`` and ``shape`` are a fixed type, or the name of the input they follow.
+
+    ``shape_like`` is None when every case states the shape. ``alias_of`` names the input that is updated in place.
+    """
+
+    name: str
+    dtype: DType | None = None
+    dtype_like: str | None = None
+    shape_like: str | None = None
+    presence: Presence = Presence.REQUIRED
+    alias_of: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSpec:
+    """One attribute of the operator definition. ``type`` is one of ``int float bool str list_int list_float``."""
+
+    name: str
+    type: str
+    default: AttributeValue | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorShape:
+    """Shape and element type of one buffer."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the dense buffer."""
+        return self.size * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class TensorCase:
+    """One input tensor of a case."""
+
+    tensor: TensorShape
+    values: ValueSpec
+
+
+#: One tensor, a list of tensors (dynamic input), or None (optional input absent).
+CaseInput = TensorCase | tuple[TensorCase, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One set of shapes, types and attributes on which a kernel is judged.
+
+    ``outputs`` are fully resolved, in the interface's order. ``profiles`` are the size profiles the case belongs to.
+    """
+
+    id: str
+    inputs: Mapping[str, CaseInput]
+    outputs: Mapping[str, TensorShape | tuple[TensorShape, ...]]
+    attributes: Mapping[str, AttributeValue]
+    profiles: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceLimits:
+    """Absolute and relative limits for one element type."""
+
+    atol: float
+    rtol: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Which checker judges float outputs, with limits per output element type. Integers and booleans are always exact."""
+
+    policy: str = "pcl"
+    limits: Mapping[DType, ToleranceLimits] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """A reference kernel of ours. ``path`` is the source file; it is specialised per case for the static track."""
+
+    track: Track
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An operator to implement.
+
+    ``kernel`` is the name of the entry function; ``reference`` is ``module.function`` inside
+    :mod:`npukernelbench.reference`; ``content_hash`` covers the resolved definition and every golden file.
+    """
+
+    name: str
+    suite: str
+    level: int
+    category: str
+    version: int
+    kernel: str
+    core: Core
+    summary: str
+    description: str
+    formula: str
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    attributes: tuple[AttributeSpec, ...]
+    cases: tuple[Case, ...]
+    reference: str
+    tolerance: Tolerance
+    tags: frozenset[str]
+    goldens: tuple[Golden, ...]
+    path: Path
+    content_hash: str
+    workspace_bytes: int = 0
+
+    def case(self, case_id: str) -> Case:
+        """The case with that id; KeyError when there is none."""
+        for case in self.cases:
+            if case.id == case_id:
+                return case
+        raise KeyError(case_id)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Names of the kernel's pointer arguments in order: inputs, outputs, workspace."""
+        return (*(i.name for i in self.inputs), *(o.name for o in self.outputs), "workspace")

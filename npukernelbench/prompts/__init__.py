@@ -1,0 +1,20 @@
+"""What a model is asked: prompt styles, the interface they show, and the constants that specialise a golden kernel.
+
+A style is any object with ``render(task, case, track) -> Prompt``, registered by name. ``default`` and ``terse`` are
+ours.
+"""
+
+from npukernelbench.prompts.hardware import Hardware
+from npukernelbench.prompts.interface import interface_skeleton, signature
+from npukernelbench.prompts.specialise import case_prelude, specialise
+from npukernelbench.prompts.style import PromptStyle, TemplateStyle
+
+__all__ = [
+    "Hardware",
+    "PromptStyle",
+    "TemplateStyle",
+    "case_prelude",
+    "interface_skeleton",
+    "signature",
+    "specialise",
+]

@@ -1,0 +1,127 @@
+"""Prompt styles: from a task to the messages a model reads.
+
+Our styles are jinja2 templates beside this module: one for the system message that they share, one for the user
+message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from npukernelbench.nouns import Case, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
+from npukernelbench.prompts.hardware import Hardware
+from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["DEFAULT", "TERSE", "PromptStyle", "TemplateStyle"]
+
+_FOLDER = Path(__file__).parent / "templates"
+
+
+@runtime_checkable
+class PromptStyle(Protocol):
+    """Renders tasks into prompts. Equal arguments give equal prompts."""
+
+    def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
+        """The prompt of one sample; ``case`` is None on the dynamic track, which is asked once for all cases."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateStyle:
+    """A style made of template files. ``files`` are all that take part, the system message's first, the user
+    message's second.
+
+    ``version`` rises with every change of wording, so that results name what was asked.
+    """
+
+    name: str
+    version: int
+    files: tuple[str, ...]
+    hardware: Hardware = field(default_factory=Hardware)
+
+    def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
+        """Render the two messages. ValueError when the static track is asked without a case."""
+        if track is Track.STATIC and case is None:
+            raise ValueError("a prompt of the static track needs a case")
+        values = _values(task, case if track is Track.STATIC else None, track, self.hardware)
+        system, user = (_environment().get_template(name).render(values).strip() + "\n" for name in self.files[:2])
+        messages = (Message("system", system), Message("user", user))
+        template = f"{self.name}@{self.version}"
+        return Prompt(messages, template, _hash(template, self.files, messages))
+
+
+def _values(task: Task, case: Case | None, track: Track, hardware: Hardware) -> Mapping[str, object]:
+    """What templates may refer to."""
+    return {
+        "task": task,
+        "case": case,
+        "static": track is Track.STATIC,
+        "hardware": hardware,
+        "signature": signature(task, track),
+        "skeleton": interface_skeleton(task, case, track).rstrip(),
+        "limits": _limits(task, case),
+        "has_lists": any(item.presence.value == "dynamic" for item in task.inputs),
+        "describe_case": describe_case,
+    }
+
+
+def _limits(task: Task, case: Case | None) -> list[tuple[str, ToleranceLimits]]:
+    """The tolerance of every float type that the outputs of ``case`` (or of any case) have."""
+    outputs = [value for item in ((case,) if case else task.cases) for value in item.outputs.values()]
+    dtypes = {t.dtype for value in outputs for t in (value if isinstance(value, tuple) else (value,))}
+    return [(dtype.value, limits) for dtype, limits in task.tolerance.limits.items() if dtype in dtypes]
+
+
+def describe_case(case: Case) -> str:
+    """One line on a case: ``x float16 [4, 300]; dim = -1 -> y float16 [4, 150]``."""
+    inputs = [f"{name} {_short(_shapes(value))}" for name, value in case.inputs.items()]
+    attributes = [f"{name} = {value}" for name, value in case.attributes.items()]
+    outputs = [f"{name} {_short(value)}" for name, value in case.outputs.items()]
+    return f"{'; '.join((*inputs, *attributes))} -> {'; '.join(outputs)}"
+
+
+def _shapes(value: TensorCase | tuple[TensorCase, ...] | None) -> TensorShape | tuple[TensorShape, ...] | None:
+    if value is None:
+        return None
+    return value.tensor if isinstance(value, TensorCase) else tuple(item.tensor for item in value)
+
+
+def _short(value: TensorShape | tuple[TensorShape, ...] | None) -> str:
+    return tensor_text(value, sizes=False)
+
+
+def _hash(template: str, files: tuple[str, ...], messages: tuple[Message, ...]) -> str:
+    digest = hashlib.sha256(template.encode())
+    for name in files:
+        digest.update(hashlib.sha256((_FOLDER / name).read_bytes()).digest())
+    for message in messages:
+        digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode()).digest())
+    return digest.hexdigest()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+#: Everything a newcomer to the hardware needs, with a worked example.
+DEFAULT = TemplateStyle("default", 1, ("role.md.j2", "default.md.j2", "answer.md.j2", "example.cpp"))
+#: Operator, interface and answer format only: for models that know Ascend C, and for short contexts.
+TERSE = TemplateStyle("terse", 1, ("role.md.j2", "terse.md.j2", "answer.md.j2"))

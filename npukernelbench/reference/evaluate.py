@@ -1,0 +1,116 @@
+"""Finding a task's reference and running it on a case's inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from npukernelbench.errors import SourceLocation, TaskError
+from npukernelbench.nouns import Case, DType, Task, TensorShape
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from npukernelbench.nouns.execution import Argument, Array
+
+__all__ = ["expected_outputs", "resolve"]
+
+
+def resolve(name: str) -> Callable[..., object]:
+    """The function behind ``module.function`` of this package, or ``package.module:function`` of any other.
+
+    TaskError when there is none.
+    """
+    if ":" in name:
+        home, _, attribute = name.partition(":")
+    else:
+        module, _, attribute = name.rpartition(".")
+        home = f"{__package__}.{module}"
+    try:
+        function: object = getattr(import_module(home), attribute)
+    except (ImportError, AttributeError) as error:
+        raise TaskError(
+            f"there is no reference {name!r}: {error}",
+            field="reference",
+            remedy="name module.function inside npukernelbench.reference, or package.module:function",
+        ) from error
+    if not callable(function):
+        raise TaskError(f"the reference {name!r} is not a function", field="reference")
+    return function
+
+
+def expected_outputs(task: Task, case: Case, inputs: Mapping[str, Argument]) -> dict[str, Array | list[Array]]:
+    """What a kernel should compute, by output name, in the case's shapes.
+
+    Floats are float64 and complex complex128, unrounded; integers and booleans have the output's own type. TaskError
+    when the reference fails or returns something else than the case declares.
+    """
+    import numpy as np
+
+    function = resolve(task.reference)
+    arguments = {name: _exact(value) for name, value in inputs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            result = function(**arguments, **case.attributes)
+    except Exception as error:
+        raise _fault(task, case, f"the reference {task.reference} failed: {type(error).__name__}: {error}") from error
+    values = result if isinstance(result, tuple) else (result,)
+    if len(values) != len(task.outputs):
+        raise _fault(
+            task, case, f"the reference {task.reference} returned {len(values)} outputs, not {len(task.outputs)}"
+        )
+    named = zip(task.outputs, values, strict=True)
+    return {spec.name: _conform(task, case, spec.name, case.outputs[spec.name], value) for spec, value in named}
+
+
+def _exact(value: Argument) -> object:
+    """The same values in the type a reference computes in."""
+    import numpy as np
+
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_exact(item) for item in value]
+    if value.dtype.kind in "iub":
+        return value
+    return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
+
+
+def _conform(
+    task: Task, case: Case, name: str, declared: TensorShape | tuple[TensorShape, ...], value: object
+) -> Array | list[Array]:
+    """The returned value in the declared shape, and in the type comparisons use."""
+    if isinstance(declared, TensorShape):
+        return _conform_tensor(task, case, name, declared, value)
+    if not isinstance(value, list) or len(value) != len(declared):
+        raise _fault(task, case, f"the reference {task.reference} must return {len(declared)} tensors for {name!r}")
+    return [_conform_tensor(task, case, name, *pair) for pair in zip(declared, value, strict=True)]
+
+
+def _conform_tensor(task: Task, case: Case, name: str, declared: TensorShape, value: object) -> Array:
+    import numpy as np
+
+    array: NDArray[Any] = np.asarray(value)
+    if array.shape != declared.shape:
+        shapes = f"{list(array.shape)}, but the case declares {list(declared.shape)}"
+        raise _fault(task, case, f"the reference {task.reference} gives {name!r} the shape {shapes}")
+    if declared.dtype.is_exact and array.dtype.kind not in "iub":
+        message = f"the reference {task.reference} gives {array.dtype} for the {declared.dtype.value} output {name!r}"
+        raise _fault(task, case, message)
+    if array.dtype.kind == "c" and not declared.dtype.is_complex:
+        raise _fault(task, case, f"the reference {task.reference} gives complex values for the real output {name!r}")
+    return np.ascontiguousarray(array, dtype=_judged_type(declared.dtype)).reshape(declared.shape)
+
+
+def _judged_type(dtype: DType) -> np.dtype[Any]:
+    import numpy as np
+
+    if dtype.is_exact:
+        return dtype.numpy()
+    return np.dtype(np.complex128 if dtype.is_complex else np.float64)
+
+
+def _fault(task: Task, case: Case, message: str) -> TaskError:
+    return TaskError(message, location=SourceLocation(task.path), field=f"cases.{case.id}")

@@ -1,0 +1,230 @@
+"""Examining an installation: one finding per thing a run needs, each with its remedy when it is not well.
+
+Nothing is built, downloaded or written. Whatever an examined part raises becomes a finding: a broken part must not
+hide the state of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from npukernelbench.errors import NpukbError
+from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, make_executor
+from npukernelbench.nouns.codec import to_json
+
+if TYPE_CHECKING:
+    from npukernelbench.config import Config
+    from npukernelbench.nouns import Task
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.registry import Registration
+
+__all__ = ["Examination", "Section", "examination_json", "examine"]
+
+_OLDEST_PYTHON = (3, 10)
+
+
+class Installation(Protocol):
+    """What is examined."""
+
+    @property
+    def config(self) -> Config:
+        """The resolved configuration."""
+        ...
+
+    @property
+    def plugins(self) -> Plugins:
+        """What is installed."""
+        ...
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Every task by name."""
+        ...
+
+
+class Section(NamedTuple):
+    """Findings under one heading."""
+
+    title: str
+    findings: tuple[Finding, ...]
+
+
+class Examination(NamedTuple):
+    """All sections, and whether the default executor can work."""
+
+    sections: tuple[Section, ...]
+    usable: bool
+
+
+def examine(installation: Installation) -> Examination:
+    """Look at everything. The executor of the configuration decides whether the installation is usable."""
+    config, plugins = installation.config, installation.plugins
+    executors = {
+        r.name: tuple(_executor(r, config.executor_args if _is_default(r.name, plugins, config) else {}))
+        for r in plugins.executors.values()
+    }
+    chosen = tuple(_guard("executor", lambda: [_found_executor(config, plugins)]))
+    default = next((findings for name, findings in executors.items() if _is_default(name, plugins, config)), ())
+    sections = [
+        Section("harness", tuple(_harness())),
+        Section("tasks", tuple(_guard("tasks", lambda: [_tasks(installation)]))),
+        Section("plugins", tuple(_plugins(plugins))),
+        *(Section(f"executor {name}", findings) for name, findings in executors.items()),
+        Section("backends", tuple(one for r in plugins.backends.values() for one in _backend(r))),
+        Section("folders", tuple(_folders(config))),
+    ]
+    problems = [one for one in (*chosen, *default) if one.status is FindingStatus.PROBLEM]
+    if any(one.status is FindingStatus.PROBLEM for one in chosen):
+        sections.insert(3, Section("default executor", chosen))
+    return Examination(tuple(sections), usable=not problems)
+
+
+def examination_json(examination: Examination) -> dict[str, object]:
+    """``{"usable": bool, "findings": [{"section", "name", "status", "detail", "remedy"}]}``."""
+    findings = [
+        {"section": section.title, **fields}
+        for section in examination.sections
+        for fields in map(_fields, section.findings)
+    ]
+    return {"usable": examination.usable, "findings": findings}
+
+
+def _fields(finding: Finding) -> dict[str, Any]:
+    fields = to_json(finding)
+    assert isinstance(fields, dict)
+    return fields
+
+
+def _harness() -> Iterator[Finding]:
+    import platform
+    import sys
+
+    from npukernelbench import __file__ as where
+    from npukernelbench import __version__
+
+    yield Finding("npukernelbench", FindingStatus.OK, f"{__version__} in {Path(where).parent}")
+    old = sys.version_info < _OLDEST_PYTHON
+    yield Finding(
+        "python",
+        FindingStatus.PROBLEM if old else FindingStatus.OK,
+        f"{platform.python_version()} ({sys.executable})",
+        "install Python 3.10 or newer" if old else "",
+    )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding("platform", FindingStatus.OK, f"{platform.platform()}, {platform.machine()}, {cores} CPUs")
+
+
+def _tasks(installation: Installation) -> Finding:
+    tasks = installation.tasks
+    if not tasks:
+        return Finding("tasks", FindingStatus.PROBLEM, "there is no task", "reinstall, or give --include_path FOLDER")
+    cases = sum(len(task.cases) for task in tasks.values())
+    suites = ", ".join(sorted({task.suite for task in tasks.values()}))
+    return Finding("tasks", FindingStatus.OK, f"{len(tasks)} tasks, {cases} cases, suites: {suites}")
+
+
+def _plugins(plugins: Plugins) -> Iterator[Finding]:
+    names = ", ".join(info.name for info in plugins.installed)
+    yield Finding("installed", FindingStatus.OK, names)
+    for plugin in plugins.quarantined:
+        origin = f"{plugin.distribution} {plugin.version}".strip()
+        yield Finding(
+            plugin.name,
+            FindingStatus.WARNING,
+            f"quarantined ({origin}): {plugin.error}",
+            f"see npukb plugins for the traceback; update or remove it, or leave it out with -p no:{plugin.name}",
+        )
+
+
+def _found_executor(config: Config, plugins: Plugins) -> Finding:
+    registration = plugins.executors.find(config.executor)
+    return Finding("executor", FindingStatus.OK, f"{registration.name} ({config.origin('executor')})")
+
+
+def _is_default(name: str, plugins: Plugins, config: Config) -> bool:
+    return config.executor in plugins.executors and plugins.executors[config.executor].name == name
+
+
+def _executor(registration: Registration, args: Mapping[str, object]) -> Iterator[Finding]:
+    """What an executor says about itself; its own description when it has no diagnosis."""
+
+    def look() -> Sequence[Finding]:
+        executor = make_executor(registration, args)
+        try:
+            if isinstance(executor, Diagnosable):
+                return list(executor.diagnose())
+            facts = ", ".join(f"{name} {value}" for name, value in executor.describe().items())
+            return [Finding(registration.name, FindingStatus.OK, facts or "present")]
+        finally:
+            executor.close()
+
+    yield from _guard(registration.name, look)
+
+
+def _backend(registration: Registration) -> Iterator[Finding]:
+    """Whether a backend can be imported, and whether the packages of its plugin's extra are there."""
+
+    def look() -> Sequence[Finding]:
+        registration.load()
+        packages = _extra_packages(registration.distribution, registration.plugin)
+        missing = [name for name, version in packages.items() if version is None]
+        if missing:
+            extra = f"pip install '{registration.distribution}[{registration.plugin}]'"
+            detail = f"needs {', '.join(missing)}, not installed"
+            return [Finding(registration.name, FindingStatus.WARNING, detail, extra)]
+        there = ", ".join(f"{name} {version}" for name, version in packages.items())
+        return [Finding(registration.name, FindingStatus.OK, there or "needs no further package")]
+
+    yield from _guard(registration.name, look, FindingStatus.WARNING)
+
+
+def _extra_packages(distribution: str, extra: str) -> dict[str, str | None]:
+    """Packages of the distribution's extra of that name, with their installed versions, None when missing."""
+    from importlib import metadata
+
+    try:
+        requirements = metadata.requires(distribution) if distribution else None
+    except metadata.PackageNotFoundError:
+        requirements = None
+    packages: dict[str, str | None] = {}
+    for requirement in requirements or ():
+        wanted = re.search(r"""extra\s*==\s*['"]([^'"]+)['"]""", requirement)
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)
+        if wanted and name and wanted.group(1).replace("_", "-").lower() == extra.replace("_", "-").lower():
+            try:
+                packages[name.group()] = metadata.version(name.group())
+            except metadata.PackageNotFoundError:
+                packages[name.group()] = None
+    return packages
+
+
+def _folders(config: Config) -> Iterator[Finding]:
+    yield _folder("cache", config.cache_dir, "set NPUKB_CACHE_DIR to a folder that can be written")
+    yield _folder("output", config.output_path, "give --output_path FOLDER")
+
+
+def _folder(name: str, folder: Path, remedy: str) -> Finding:
+    """Whether a folder can be written, or made where it is not there yet."""
+    nearest = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        state = "can be written" if nearest == folder else "will be created"
+        return Finding(name, FindingStatus.OK, f"{folder} {state}")
+    why = "is not a folder" if nearest.exists() and not nearest.is_dir() else "cannot be written"
+    return Finding(name, FindingStatus.PROBLEM, f"{folder}: {nearest} {why}", remedy)
+
+
+def _guard(
+    name: str, look: Callable[[], Sequence[Finding]], status: FindingStatus = FindingStatus.PROBLEM
+) -> Iterator[Finding]:
+    """Boundary: what an examined part raises is a finding about it."""
+    try:
+        yield from look()
+    except NpukbError as error:
+        place = f"{error.location}: " if error.location else ""
+        yield Finding(name, status, f"{place}{error.message}", error.remedy or "")
+    except Exception as error:  # noqa: BLE001  plugins may raise anything
+        yield Finding(name, status, f"{type(error).__name__}: {error}", "report this to the author of the plugin")

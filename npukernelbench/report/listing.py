@@ -1,0 +1,175 @@
+"""Listings: tasks, groups of tasks, and what plugins registered, as rows for people and objects for machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+from npukernelbench.nouns.codec import to_json
+from npukernelbench.report.table import as_columns
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns import Task
+    from npukernelbench.plugins import Plugins, Registry
+
+__all__ = ["KINDS", "Listing", "TaskFilter", "listing"]
+
+
+class Source(Protocol):
+    """Where listings come from: plugins, and tasks that are loaded on first use."""
+
+    @property
+    def plugins(self) -> Plugins:
+        """What is installed."""
+        ...
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Every task by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFilter:
+    """Which tasks to list; None and the empty tuple stand for all. Upper and lower case, ``_`` and ``-`` are alike."""
+
+    suite: str | None = None
+    level: int | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+
+    def admits(self, task: Task) -> bool:
+        """Whether the task is to be listed."""
+        return (
+            (self.suite is None or _fold(self.suite) == _fold(task.suite))
+            and (self.level is None or self.level == task.level)
+            and (self.category is None or _fold(self.category) == _fold(task.category))
+            and {_fold(tag) for tag in self.tags} <= {_fold(tag) for tag in task.tags}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """``rows`` below ``header`` for people, ``objects`` for machines, in one order; ``empty`` says there is nothing."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    objects: tuple[Mapping[str, object], ...]
+    empty: str = "nothing to list"
+
+    def lines(self) -> Sequence[str]:
+        """Aligned columns under a header line."""
+        if not self.rows:
+            return [self.empty]
+        return as_columns([self.header, *self.rows])
+
+
+def listing(kind: str, source: Source, only: TaskFilter = TaskFilter()) -> Listing:
+    """The listing of one of :data:`KINDS`. ``only`` narrows tasks and the groups made of them."""
+    return KINDS[kind](source, only)
+
+
+def _tasks(source: Source, only: TaskFilter) -> Listing:
+    tasks = _admitted(source, only)
+    return Listing(
+        ("TASK", "LEVEL", "CATEGORY", "CASES", "TAGS", "SUMMARY"),
+        tuple(
+            (t.name, str(t.level), t.category, str(len(t.cases)), ",".join(sorted(t.tags)), t.summary) for t in tasks
+        ),
+        tuple(_task_object(task) for task in tasks),
+        "no task matches",
+    )
+
+
+def _task_object(task: Task) -> Mapping[str, object]:
+    return {
+        "name": task.name,
+        "suite": task.suite,
+        "level": task.level,
+        "category": task.category,
+        "version": task.version,
+        "kernel": task.kernel,
+        "summary": task.summary,
+        "tags": sorted(task.tags),
+        "cases": [{"id": case.id, "profiles": sorted(case.profiles)} for case in task.cases],
+        "goldens": sorted({golden.track.value for golden in task.goldens}),
+        "content_hash": task.content_hash,
+        "path": str(task.path),
+    }
+
+
+def _groups(source: Source, only: TaskFilter) -> Listing:
+    """Everything ``--tasks`` takes that is no task, category or tag: ``all``, case profiles, levels, suites."""
+    tasks = _admitted(source, only)
+    counts = {"all": len(tasks)}
+    counts.update(sorted(Counter(p for t in tasks for p in {p for c in t.cases for p in c.profiles}).items()))
+    counts.update(sorted(Counter(f"level{t.level}" for t in tasks).items()))
+    counts.update(sorted(Counter(t.suite for t in tasks).items()))
+    return _counted("GROUP", counts)
+
+
+def _categories(source: Source, only: TaskFilter) -> Listing:
+    return _counted("CATEGORY", Counter(t.category for t in _admitted(source, only)))
+
+
+def _tags(source: Source, only: TaskFilter) -> Listing:
+    return _counted("TAG", Counter(tag for t in _admitted(source, only) for tag in t.tags))
+
+
+def _counted(title: str, counts: Mapping[str, int]) -> Listing:
+    items = list(counts.items()) if title == "GROUP" else sorted(counts.items())
+    return Listing(
+        (title, "TASKS"),
+        tuple((name, str(count)) for name, count in items),
+        tuple({"name": name, "tasks": count} for name, count in items),
+    )
+
+
+def _admitted(source: Source, only: TaskFilter) -> list[Task]:
+    return [task for task in source.tasks.values() if only.admits(task)]
+
+
+def _registered(choose: Callable[[Plugins], Registry]) -> Callable[[Source, TaskFilter], Listing]:
+    def build(source: Source, _: TaskFilter) -> Listing:
+        registrations = list(choose(source.plugins).values())
+        return Listing(
+            ("NAME", "ALIASES", "FROM", "DESCRIPTION"),
+            tuple((r.name, ",".join(r.aliases), r.plugin, r.description) for r in registrations),
+            tuple(
+                {
+                    "name": r.name,
+                    "aliases": to_json(r.aliases),
+                    "plugin": r.plugin,
+                    "distribution": r.distribution,
+                    "version": r.version,
+                    "description": r.description,
+                }
+                for r in registrations
+            ),
+            "no plugin offers any",
+        )
+
+    return build
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
+    {
+        "tasks": _tasks,
+        "groups": _groups,
+        "categories": _categories,
+        "tags": _tags,
+        "backends": _registered(lambda plugins: plugins.backends),
+        "executors": _registered(lambda plugins: plugins.executors),
+        "prompts": _registered(lambda plugins: plugins.prompts),
+        "checkers": _registered(lambda plugins: plugins.checkers),
+        "parsers": _registered(lambda plugins: plugins.parsers),
+        "metrics": _registered(lambda plugins: plugins.metrics),
+    }
+)

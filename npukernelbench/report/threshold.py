@@ -1,0 +1,86 @@
+"""``--fail_under``: the least that a command must reach to end with exit code 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from npukernelbench.errors import UsageError
+from npukernelbench.report.results import KS
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns import Verdict
+
+__all__ = ["Threshold"]
+
+_MISSED = 1
+_OPTION = "--fail_under"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A metric and its least value: a share over valid samples in a run, a metric of the verdict for one file."""
+
+    metric: str
+    value: float
+
+    @classmethod
+    def parse(cls, text: str | None) -> Threshold | None:
+        """``METRIC=VALUE``, or a bare number for the share of correct samples; None for None."""
+        if text is None:
+            return None
+        metric, equals, value = text.rpartition("=")
+        try:
+            return cls(metric.strip() if equals else "correct", float(value))
+        except ValueError:
+            raise UsageError(
+                f"{text!r} is no threshold", field=_OPTION, remedy="write for instance --fail_under correct@1=0.9"
+            ) from None
+
+    @classmethod
+    def for_run(cls, text: str | None, num_samples: int) -> Threshold | None:
+        """:meth:`parse`, and UsageError for a metric that a run of that many samples per problem does not have."""
+        threshold = cls.parse(text)
+        if threshold is None:
+            return None
+        known = ["correct@1", "compile@1", *(f"pass@{k}" for k in KS if k <= num_samples)]
+        metric = {"correct": "correct@1", "compiled": "compile@1"}.get(threshold.metric, threshold.metric)
+        if metric not in known:
+            raise UsageError(
+                f"this run will have no metric {metric!r}", field=_OPTION, remedy=f"metrics: {', '.join(known)}"
+            )
+        return cls(metric, threshold.value)
+
+    def value_in_run(self, results: Mapping[str, Any]) -> float | None:
+        """What a run reached over valid samples; None when too few of them were valid to say."""
+        row = results["aggregates"]["all"]
+        family, _, k = self.metric.partition("@")
+        share = row["pass@k"].get(k) if family == "pass" else row[self.metric]
+        reached = share and share["valid"]
+        return float(reached["value"]) if reached else None
+
+    def value_in_verdict(self, verdict: Verdict) -> float:
+        """What one verdict reached; minus infinity when it ended too early to say. UsageError for unknown metrics."""
+        name = {"correct@1": "correct", "compile@1": "compiled"}.get(self.metric, self.metric)
+        if name in verdict.metrics:
+            return verdict.metrics[name]
+        if not verdict.metrics.get("correct", 0.0):
+            return float("-inf")  # stopped before the metric was measured
+        raise UsageError(
+            f"a verdict has no metric {self.metric!r}",
+            field=_OPTION,
+            remedy=f"metrics: {', '.join(sorted(verdict.metrics))}",
+        )
+
+    def exit_code_of_run(self, results: Mapping[str, Any]) -> int:
+        """0 when the run is good enough, else 1."""
+        return self.exit_code(self.value_in_run(results))
+
+    def exit_code(self, reached: float | None) -> int:
+        """0 when ``reached`` is enough, else 1."""
+        return 0 if reached is not None and reached >= self.value else _MISSED
+
+    def exit_code_of_verdict(self, verdict: Verdict) -> int:
+        """0 when the verdict is good enough, else 1."""
+        return self.exit_code(self.value_in_verdict(verdict))

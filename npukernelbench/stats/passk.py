@@ -1,0 +1,21 @@
+"""pass@k: the chance that one of k answers is right, estimated without bias from n answers of which c are right."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+__all__ = ["pass_at_k"]
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """``1 - C(n-c, k) / C(n, k)``, in exact integers and rounded once (Chen et al., 2021, arXiv:2107.03374).
+
+    The share of the k-subsets of the n samples that hold a right one. ValueError unless ``0 <= c <= n`` and
+    ``1 <= k <= n``: fewer samples than k give no unbiased estimate.
+    """
+    if not 0 <= c <= n:
+        raise ValueError(f"{c} right samples of {n} is impossible")
+    if not 1 <= k <= n:
+        raise ValueError(f"pass@{k} cannot be estimated from {n} samples")
+    return float(1 - Fraction(comb(n - c, k), comb(n, k)))

@@ -1,0 +1,44 @@
+"""One writer per run folder: a lock that the operating system gives back when the process ends, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from npukernelbench.errors import SourceLocation, UsageError
+from npukernelbench.store.files import write_all, writing
+
+__all__ = ["FolderLock"]
+
+
+class FolderLock:
+    """Held from construction to :meth:`release`. UsageError names the process that holds the lock already."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / ".lock"
+        with writing(path):
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with writing(path):
+                self._take(folder)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def _take(self, folder: Path) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
+            raise UsageError(
+                f"another run is writing to this folder (process {holder or 'unknown'})",
+                location=SourceLocation(folder),
+                remedy="wait for it or stop it, or use another --output_path",
+            ) from None
+        os.ftruncate(self._descriptor, 0)
+        write_all(self._descriptor, f"{os.getpid()}\n".encode())
+
+    def release(self) -> None:
+        """Give the folder back."""
+        os.close(self._descriptor)

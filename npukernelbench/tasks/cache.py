@@ -1,0 +1,270 @@
+"""Parsed tasks kept as JSON, so that listing a suite needs neither YAML nor pydantic nor NumPy.
+
+One file per suite folder. An entry holds a task and the state (size, change times) of every file it came from; a
+single differing state, or a newer loader, makes it stale. The cache can always be lost: unreadable, corrupt or
+unwritable means parsing again, never an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from npukernelbench.nouns import (
+    AttributeSpec,
+    AttributeValue,
+    Case,
+    CaseInput,
+    Core,
+    DType,
+    Golden,
+    InputSpec,
+    OutputSpec,
+    Presence,
+    Task,
+    TensorCase,
+    TensorShape,
+    Tolerance,
+    ToleranceLimits,
+    Track,
+    ValueSpec,
+)
+
+__all__ = ["TaskCache", "task_from_json", "task_to_json"]
+
+_Json: TypeAlias = dict[str, Any]
+_State: TypeAlias = "list[int] | None"
+
+#: Files modified less than this long ago are not cached: another change could leave the same times behind.
+_SETTLED_NS = 1_000_000_000
+
+
+class TaskCache:
+    """The cached tasks of one suite folder. ``directory`` None means no cache at all."""
+
+    def __init__(self, directory: Path | None, root: Path) -> None:
+        name = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self._file = directory / f"{name}.json" if directory else None
+        self._loader = _loader_state() if directory else None
+        self._entries = self._read()
+        self._fresh: dict[str, _Json] = {}
+        self._changed = False
+
+    def get(self, path: Path) -> Task | None:
+        """The task of that file, if nothing it came from has changed."""
+        entry = self._entries.get(str(path))
+        if entry is None:
+            return None
+        try:
+            if any(_state(Path(name)) != state for name, state in entry["files"].items()):
+                return None
+            task = task_from_json(entry["task"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
+        self._fresh[str(path)] = entry
+        return task
+
+    def put(self, path: Path, task: Task, files: Iterable[Path]) -> None:
+        """Remember a task just parsed."""
+        states = {str(item): _state(item) for item in files}
+        newest = max((state[1] for state in states.values() if state), default=0)
+        if self._file is not None and time.time_ns() - newest > _SETTLED_NS:
+            self._fresh[str(path)] = {"files": states, "task": task_to_json(task)}
+            self._changed = True
+
+    def save(self) -> None:
+        """Write what is fresh, atomically; what cannot be written is not kept."""
+        if self._file is None or not (self._changed or len(self._fresh) < len(self._entries)):
+            return
+        import tempfile
+
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._file.parent, suffix=".tmp")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                    json.dump({"loader": self._loader, "tasks": self._fresh}, stream, separators=(",", ":"))
+                Path(name).replace(self._file)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, _Json]:
+        if self._file is None:
+            return {}
+        try:
+            data = json.loads(self._file.read_bytes())
+            entries = data["tasks"] if data["loader"] == self._loader else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+        return entries if isinstance(entries, dict) else {}
+
+
+def _state(path: Path) -> _State:
+    """What changes when a file does; None when it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def _loader_state() -> list[_State]:
+    """The state of the code that turns files into tasks."""
+    folder = Path(__file__).parent
+    modules = [folder / f"{name}.py" for name in ("cache", "load", "schema", "values", "yaml")]
+    return [
+        _state(path) for path in (*modules, folder.parent / "nouns" / "task.py", folder.parent / "nouns" / "dtypes.py")
+    ]
+
+
+def task_to_json(task: Task) -> _Json:
+    """A task as JSON values."""
+    return {
+        "name": task.name,
+        "suite": task.suite,
+        "level": task.level,
+        "category": task.category,
+        "version": task.version,
+        "kernel": task.kernel,
+        "core": task.core.value,
+        "summary": task.summary,
+        "description": task.description,
+        "formula": task.formula,
+        "inputs": [
+            [i.name, [d.value for d in i.dtypes], i.presence.value, i.description, _values_to(i.values)]
+            for i in task.inputs
+        ],
+        "outputs": [
+            [
+                o.name,
+                o.dtype.value if o.dtype else None,
+                o.dtype_like,
+                o.shape_like,
+                o.presence.value,
+                o.alias_of,
+                o.description,
+            ]
+            for o in task.outputs
+        ],
+        "attributes": [[a.name, a.type, _attribute_to(a.default), a.description] for a in task.attributes],
+        "cases": [_case_to(case) for case in task.cases],
+        "reference": task.reference,
+        "policy": task.tolerance.policy,
+        "limits": {dtype.value: [item.atol, item.rtol] for dtype, item in task.tolerance.limits.items()},
+        "tags": sorted(task.tags),
+        "goldens": {golden.track.value: str(golden.path) for golden in task.goldens},
+        "path": str(task.path),
+        "content_hash": task.content_hash,
+        "workspace_bytes": task.workspace_bytes,
+    }
+
+
+def task_from_json(data: _Json) -> Task:
+    """The task that :func:`task_to_json` wrote. KeyError, TypeError or ValueError when it is not one."""
+    return Task(
+        name=data["name"],
+        suite=data["suite"],
+        level=data["level"],
+        category=data["category"],
+        version=data["version"],
+        kernel=data["kernel"],
+        core=Core(data["core"]),
+        summary=data["summary"],
+        description=data["description"],
+        formula=data["formula"],
+        inputs=tuple(
+            InputSpec(name, tuple(map(DType, dtypes)), Presence(presence), description, _values_from(values))
+            for name, dtypes, presence, description, values in data["inputs"]
+        ),
+        outputs=tuple(
+            OutputSpec(
+                name, DType(dtype) if dtype else None, dtype_like, shape_like, Presence(presence), alias, description
+            )
+            for name, dtype, dtype_like, shape_like, presence, alias, description in data["outputs"]
+        ),
+        attributes=tuple(
+            AttributeSpec(name, kind, _attribute_from(default), description)
+            for name, kind, default, description in data["attributes"]
+        ),
+        cases=tuple(_case_from(case) for case in data["cases"]),
+        reference=data["reference"],
+        tolerance=Tolerance(
+            data["policy"], {DType(dtype): ToleranceLimits(*limits) for dtype, limits in data["limits"].items()}
+        ),
+        tags=frozenset(data["tags"]),
+        goldens=tuple(Golden(Track(track), Path(path)) for track, path in data["goldens"].items()),
+        path=Path(data["path"]),
+        content_hash=data["content_hash"],
+        workspace_bytes=data["workspace_bytes"],
+    )
+
+
+def _case_to(case: Case) -> list[Any]:
+    return [
+        case.id,
+        {name: _input_to(value) for name, value in case.inputs.items()},
+        {name: _shapes_to(value) for name, value in case.outputs.items()},
+        {name: _attribute_to(value) for name, value in case.attributes.items()},
+        sorted(case.profiles),
+    ]
+
+
+def _case_from(data: list[Any]) -> Case:
+    case_id, inputs, outputs, attributes, profiles = data
+    return Case(
+        case_id,
+        {name: _input_from(value) for name, value in inputs.items()},
+        {name: _shapes_from(value) for name, value in outputs.items()},
+        {name: _attribute_from(value) for name, value in attributes.items()},
+        frozenset(profiles),
+    )
+
+
+def _input_to(value: CaseInput) -> _Json | list[_Json] | None:
+    if isinstance(value, TensorCase):
+        return {"tensor": _shape_to(value.tensor), "values": _values_to(value.values)}
+    return None if value is None else [_input_to(item) for item in value]  # type: ignore[misc]
+
+
+def _input_from(data: _Json | list[_Json] | None) -> CaseInput:
+    if isinstance(data, dict):
+        return TensorCase(_shape_from(data["tensor"]), _values_from(data["values"]))
+    return None if data is None else tuple(_input_from(item) for item in data)  # type: ignore[misc]
+
+
+def _shapes_to(value: TensorShape | tuple[TensorShape, ...]) -> _Json | list[Any]:
+    return _shape_to(value) if isinstance(value, TensorShape) else {"list": [_shape_to(item) for item in value]}
+
+
+def _shapes_from(data: _Json | list[Any]) -> TensorShape | tuple[TensorShape, ...]:
+    return tuple(_shape_from(item) for item in data["list"]) if isinstance(data, dict) else _shape_from(data)
+
+
+def _shape_to(tensor: TensorShape) -> list[Any]:
+    return [list(tensor.shape), tensor.dtype.value]
+
+
+def _shape_from(data: list[Any]) -> TensorShape:
+    return TensorShape(tuple(data[0]), DType(data[1]))
+
+
+def _values_to(values: ValueSpec) -> list[Any]:
+    return [values.kind, {name: _attribute_to(value) for name, value in values.args.items()}]
+
+
+def _values_from(data: list[Any]) -> ValueSpec:
+    return ValueSpec(data[0], {name: _attribute_from(value) for name, value in data[1].items()})
+
+
+def _attribute_to(value: AttributeValue | None) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _attribute_from(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

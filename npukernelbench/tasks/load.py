@@ -1,0 +1,347 @@
+"""From a task file to a :class:`~npukernelbench.nouns.Task`: resolve every case against the interface.
+
+This is the slow way, through YAML and pydantic; ``registry`` takes the short one through ``cache`` when nothing
+changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from npukernelbench.errors import SourceLocation, TaskError
+from npukernelbench.nouns import (
+    AttributeSpec,
+    AttributeValue,
+    Case,
+    CaseInput,
+    DType,
+    Golden,
+    InputSpec,
+    OutputSpec,
+    Presence,
+    Task,
+    TensorCase,
+    TensorShape,
+    Tolerance,
+    ToleranceLimits,
+    Track,
+    ValueSpec,
+)
+from npukernelbench.tasks.cache import task_to_json
+from npukernelbench.tasks.schema import CaseModel, InputModel, OutputModel, TaskModel, TensorModel, parse_model
+from npukernelbench.tasks.values import parse_values
+from npukernelbench.tasks.yaml import Document, Keys, read_document
+
+__all__ = ["LoadedTask", "load_task", "read_waivers"]
+
+#: Names that mean something else in a kernel's parameter list.
+RESERVED = frozenset({"workspace", "tiling"})
+
+
+class LoadedTask(NamedTuple):
+    """A task, and every file whose content (or absence) decided it."""
+
+    task: Task
+    files: tuple[Path, ...]
+
+
+def load_task(path: Path) -> LoadedTask:
+    """Load one ``task.yaml``. TaskError with file:line:column and field for anything wrong in it."""
+    document = read_document(path)
+    model = parse_model(document)
+    return _Loader(document, model).load()
+
+
+def read_waivers(path: Path) -> Mapping[str, Mapping[str, str]]:
+    """Accepted findings with their reasons, by case id; those of the whole task are under the empty id."""
+    model = parse_model(read_document(path))
+    return {"": model.waivers, **{case.id: case.waivers for case in model.cases}}
+
+
+class _Loader:
+    """Turns one validated document into a task; every complaint points back into the document."""
+
+    def __init__(self, document: Document, model: TaskModel) -> None:
+        self._document = document
+        self._model = model
+
+    def load(self) -> LoadedTask:
+        model = self._model
+        inputs = self._inputs()
+        goldens, probed = self._goldens()
+        task = Task(
+            name=model.name,
+            suite=model.suite,
+            level=model.level,
+            category=model.category,
+            version=model.version,
+            kernel=model.kernel,
+            core=model.core,
+            summary=model.summary.strip(),
+            description=model.description.strip(),
+            formula=model.formula.strip(),
+            inputs=inputs,
+            outputs=self._outputs(inputs),
+            attributes=self._attributes(),
+            cases=(),
+            reference=model.reference,
+            tolerance=Tolerance(
+                model.tolerance.policy,
+                {dtype: ToleranceLimits(item.atol, item.rtol) for dtype, item in model.tolerance.limits.items()},
+            ),
+            tags=frozenset(model.tags),
+            goldens=goldens,
+            path=self._document.path,
+            content_hash="",
+            workspace_bytes=model.workspace_bytes,
+        )
+        task = replace(task, cases=self._cases(task))
+        return LoadedTask(replace(task, content_hash=_content_hash(task)), (*self._document.files, *probed))
+
+    def fail(self, message: str, *keys: str | int, remedy: str | None = None) -> TaskError:
+        """The complaint to raise about the field ``keys``."""
+        place: Keys = keys
+        field = ".".join(str(key) for key in keys)
+        return TaskError(message, location=self._document.locate(place), field=field, remedy=remedy)
+
+    def _inputs(self) -> tuple[InputSpec, ...]:
+        seen: set[str] = set(RESERVED)
+        specs = []
+        for position, item in enumerate(self._model.interface.inputs):
+            keys = ("interface", "inputs", position)
+            if item.name in seen:
+                raise self.fail(f"the name {item.name!r} is taken or reserved", *keys, "name")
+            seen.add(item.name)
+            for dtype in item.values_for:
+                if dtype not in item.dtypes:
+                    raise self.fail(f"{dtype.value} is not among dtypes", *keys, "values_for", dtype.value)
+            values = parse_values(item.values) if item.values else ValueSpec("normal", {"mean": 0.0, "std": 1.0})
+            specs.append(InputSpec(item.name, tuple(item.dtypes), item.presence, item.description, values))
+        return tuple(specs)
+
+    def _outputs(self, inputs: tuple[InputSpec, ...]) -> tuple[OutputSpec, ...]:
+        names = {item.name for item in inputs}
+        seen = set(names) | RESERVED
+        specs = []
+        for position, item in enumerate(self._model.interface.outputs):
+            keys = ("interface", "outputs", position)
+            if item.name in seen:
+                raise self.fail(f"the name {item.name!r} is taken or reserved", *keys, "name")
+            seen.add(item.name)
+            if (item.dtype is None) == (item.dtype_like is None):
+                raise self.fail("give exactly one of dtype and dtype_like", *keys)
+            self._check_references(item, names, keys)
+            specs.append(
+                OutputSpec(
+                    name=item.name,
+                    dtype=item.dtype,
+                    dtype_like=item.dtype_like,
+                    shape_like=item.shape_like,
+                    presence=item.presence,
+                    alias_of=item.alias_of,
+                    description=item.description,
+                )
+            )
+        return tuple(specs)
+
+    def _check_references(self, item: OutputModel, names: set[str], keys: Keys) -> None:
+        if item.presence is Presence.OPTIONAL:
+            raise self.fail("an output is required or dynamic", *keys, "presence")
+        for field in ("dtype_like", "shape_like", "alias_of"):
+            value = getattr(item, field)
+            if value is not None and value not in names:
+                raise self.fail(f"there is no input {value!r}", *keys, field, remedy=f"inputs are {_join(names)}")
+
+    def _attributes(self) -> tuple[AttributeSpec, ...]:
+        seen: set[str] = set()
+        specs = []
+        for position, item in enumerate(self._model.interface.attributes):
+            keys = ("interface", "attributes", position)
+            if item.name in seen:
+                raise self.fail(f"the attribute {item.name!r} is given twice", *keys, "name")
+            seen.add(item.name)
+            default = None if item.default is None else self.attribute(item.type, item.default, *keys, "default")
+            specs.append(AttributeSpec(item.name, item.type, default, item.description))
+        return tuple(specs)
+
+    def attribute(self, kind: str, value: object, *keys: str | int) -> AttributeValue:
+        """A value of an attribute's type; integers count as floats."""
+        if isinstance(value, list) and kind.startswith("list_"):
+            items = [self.attribute(kind.removeprefix("list_"), item, *keys) for item in value]
+            return cast("tuple[float, ...]", tuple(items))
+        if kind == "bool" and isinstance(value, bool):
+            return value
+        if kind == "str" and isinstance(value, str):
+            return value
+        if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if kind == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        raise self.fail(f"{value!r} is not of type {kind}", *keys)
+
+    def _goldens(self) -> tuple[tuple[Golden, ...], tuple[Path, ...]]:
+        """Golden kernels: those named, or ``golden/<track>.cpp`` where such a file lies. Also every path looked at."""
+        folder = self._document.path.parent
+        named = self._model.goldens
+        if named is None:
+            paths = {track: folder / "golden" / f"{track.value}.cpp" for track in Track}
+            found = tuple(Golden(track, path) for track, path in paths.items() if path.is_file())
+            return found, tuple(paths.values())
+        for track, name in named.items():
+            if Path(name).is_absolute():
+                raise self.fail("name the file relative to the task's folder", "goldens", track.value)
+            if not (folder / name).is_file():
+                raise self.fail(f"there is no file {name}", "goldens", track.value)
+        goldens = tuple(Golden(track, folder / name) for track, name in named.items())
+        return goldens, tuple(golden.path for golden in goldens)
+
+    def _cases(self, task: Task) -> tuple[Case, ...]:
+        cases: dict[str, Case] = {}
+        for position, model in enumerate(self._model.cases):
+            if model.id in cases:
+                raise self.fail(f"the case id {model.id!r} is given twice", "cases", position, "id")
+            cases[model.id] = _CaseResolver(self, task, model, ("cases", position)).resolve()
+        return tuple(cases.values())
+
+    def input_model(self, name: str) -> InputModel:
+        """The interface's entry of one input."""
+        return next(item for item in self._model.interface.inputs if item.name == name)
+
+
+class _CaseResolver:
+    """Resolves one case: values drawn how, attributes with defaults, outputs with shape and type."""
+
+    def __init__(self, loader: _Loader, task: Task, model: CaseModel, keys: tuple[str, int]) -> None:
+        self._loader = loader
+        self._task = task
+        self._model = model
+        self._keys = keys
+
+    def resolve(self) -> Case:
+        self._refuse_unknown("inputs", self._model.inputs, {item.name for item in self._task.inputs})
+        self._refuse_unknown("outputs", self._model.outputs, {item.name for item in self._task.outputs})
+        self._refuse_unknown("attributes", self._model.attributes, {item.name for item in self._task.attributes})
+        inputs = {spec.name: self._input(spec) for spec in self._task.inputs}
+        return Case(
+            id=self._model.id,
+            inputs=inputs,
+            outputs={spec.name: self._output(spec, inputs) for spec in self._task.outputs},
+            attributes={spec.name: self._attribute(spec) for spec in self._task.attributes},
+            profiles=frozenset(self._model.profiles),
+        )
+
+    def _fail(self, message: str, *keys: str | int, remedy: str | None = None) -> TaskError:
+        return self._loader.fail(message, *self._keys, *keys, remedy=remedy)
+
+    def _refuse_unknown(self, section: str, given: Mapping[str, object], known: set[str]) -> None:
+        for name in given:
+            if name not in known:
+                remedy = f"the interface has {_join(known)}" if known else f"the interface has no {section}"
+                raise self._fail(f"the interface has no {name!r} among its {section}", section, name, remedy=remedy)
+
+    def _input(self, spec: InputSpec) -> CaseInput:
+        given = self._model.inputs.get(spec.name)
+        if given is None:
+            if spec.presence is not Presence.OPTIONAL:
+                raise self._fail(f"the input {spec.name!r} is missing", "inputs", remedy="give its shape and dtype")
+            return None
+        if isinstance(given, list):
+            if spec.presence is not Presence.DYNAMIC:
+                raise self._fail("only an input with presence dynamic is a list", "inputs", spec.name)
+            return tuple(self._tensor(spec, item, spec.name, index) for index, item in enumerate(given))
+        if spec.presence is Presence.DYNAMIC:
+            raise self._fail("a dynamic input is a list of tensors", "inputs", spec.name)
+        return self._tensor(spec, given, spec.name)
+
+    def _tensor(self, spec: InputSpec, model: TensorModel, *keys: str | int) -> TensorCase:
+        if model.dtype not in spec.dtypes:
+            allowed = _join(dtype.value for dtype in spec.dtypes)
+            raise self._fail(
+                f"{model.dtype.value} is not allowed here", "inputs", *keys, "dtype", remedy=f"use {allowed}"
+            )
+        raw = model.values or self._loader.input_model(spec.name).values_for.get(model.dtype)
+        values = parse_values(raw) if raw else spec.values
+        tensor = TensorShape(tuple(model.shape), model.dtype)
+        problem = _values_problem(values, tensor)
+        if problem:
+            raise self._fail(problem, "inputs", *keys, "values")
+        return TensorCase(tensor, values)
+
+    def _attribute(self, spec: AttributeSpec) -> AttributeValue:
+        if spec.name in self._model.attributes:
+            value = self._model.attributes[spec.name]
+            return self._loader.attribute(spec.type, value, *self._keys, "attributes", spec.name)
+        if spec.default is None:
+            raise self._fail(f"the attribute {spec.name!r} has neither a value nor a default", "attributes")
+        return spec.default
+
+    def _output(self, spec: OutputSpec, inputs: Mapping[str, CaseInput]) -> TensorShape | tuple[TensorShape, ...]:
+        given = self._model.outputs.get(spec.name)
+        if isinstance(given, list) != (spec.presence is Presence.DYNAMIC) and given is not None:
+            raise self._fail("a dynamic output, and no other, is a list of shapes", "outputs", spec.name)
+        if isinstance(given, list):
+            return tuple(
+                TensorShape(tuple(item.shape), item.dtype or self._dtype(spec, inputs, index))
+                for index, item in enumerate(given)
+            )
+        if given is not None:
+            return TensorShape(tuple(given.shape), given.dtype or self._dtype(spec, inputs, 0))
+        if spec.shape_like is None:
+            raise self._fail(
+                f"the shape of output {spec.name!r} is missing", "outputs", remedy="give it, or shape_like"
+            )
+        like = self._tensors(spec.shape_like, inputs, lists=spec.presence is Presence.DYNAMIC)
+        if spec.presence is Presence.DYNAMIC:
+            return tuple(TensorShape(t.shape, self._dtype(spec, inputs, i)) for i, t in enumerate(like))
+        return TensorShape(like[0].shape, self._dtype(spec, inputs, 0))
+
+    def _dtype(self, spec: OutputSpec, inputs: Mapping[str, CaseInput], index: int) -> DType:
+        if spec.dtype is not None:
+            return spec.dtype
+        like = self._tensors(str(spec.dtype_like), inputs)
+        return like[min(index, len(like) - 1)].dtype
+
+    def _tensors(self, name: str, inputs: Mapping[str, CaseInput], *, lists: bool = False) -> tuple[TensorShape, ...]:
+        """The tensors of an input that an output follows; none only if the output is a list itself."""
+        value = inputs[name]
+        if value is None or (value == () and not lists):
+            raise self._fail(f"an output follows the input {name!r}, which this case leaves out", "inputs")
+        return (value.tensor,) if isinstance(value, TensorCase) else tuple(item.tensor for item in value)
+
+
+def _values_problem(values: ValueSpec, tensor: TensorShape) -> str:
+    """What is wrong with drawing ``values`` for ``tensor``, as far as one can tell without drawing; empty if
+    nothing."""
+    if tensor.dtype.is_exact and values.kind in ("uniform", "normal"):
+        return f"{values.kind} draws fractions, which {tensor.dtype.value} cannot hold; use integers, choice or literal"
+    if values.kind == "literal":
+        count = len(values.args["values"])  # type: ignore[arg-type]
+        if count != tensor.size:
+            return f"literal gives {count} values for {tensor.size} elements"
+    return ""
+
+
+def _content_hash(task: Task) -> str:
+    """SHA-256 over the resolved definition and the golden files; the same wherever the files lie."""
+    definition = task_to_json(task)
+    for place in ("path", "content_hash"):
+        del definition[place]
+    definition["goldens"] = {golden.track.value: _file_hash(golden.path) for golden in task.goldens}
+    text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _file_hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise TaskError(f"cannot read the golden kernel: {error.strerror}", location=SourceLocation(path)) from error
+
+
+def _join(names: object) -> str:
+    return ", ".join(sorted(str(name) for name in names))  # type: ignore[attr-defined]

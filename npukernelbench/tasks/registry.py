@@ -1,0 +1,141 @@
+"""Which tasks there are: every ``task.yaml`` below the suite folders that are registered or given on the command
+line."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from npukernelbench.errors import PluginError, SourceLocation, TaskError, UsageError
+from npukernelbench.nouns import Task
+from npukernelbench.registry import BUILTIN
+from npukernelbench.tasks.cache import TaskCache
+from npukernelbench.tasks.select import Selected, fold, select
+
+if TYPE_CHECKING:
+    from npukernelbench.plugins import Plugins, Registration
+
+__all__ = ["TaskRegistry", "load_registry"]
+
+_log = logging.getLogger(__name__)
+
+
+class TaskRegistry(Mapping[str, Task]):
+    """All tasks by name, in the order level, category, name. Lookup takes ``AddCustom``, ``add_custom`` and
+    ``add-custom`` alike."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        ordered = sorted(tasks, key=lambda task: (task.level, task.category, task.name))
+        self._tasks = {task.name: task for task in ordered}
+        self._folded = {fold(task.name): task for task in ordered}
+
+    def __getitem__(self, name: str) -> Task:
+        return self._folded[fold(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and fold(name) in self._folded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def select(self, expressions: Sequence[str]) -> tuple[Selected, ...]:
+        """The tasks and cases that the expressions name (see :mod:`npukernelbench.tasks.select`)."""
+        return select(tuple(self.values()), expressions)
+
+
+class _Source(NamedTuple):
+    """A folder of tasks. Where names collide the higher rank wins; equal ranks are an error."""
+
+    folder: Path
+    rank: int
+    label: str
+
+
+def load_registry(
+    plugins: Plugins, include_paths: Sequence[Path] = (), *, cache_dir: Path | None = None
+) -> TaskRegistry:
+    """Load every task of the installed suites and of ``include_paths``.
+
+    Names of plugins win over ours, those of ``include_paths`` over both, with a warning that names both files. Parsed
+    tasks are kept in ``cache_dir / "tasks"`` if given. TaskError for the first broken file, with its place;
+    UsageError for a missing folder.
+    """
+    found: dict[str, tuple[Task, _Source]] = {}
+    for source in _sources(plugins, include_paths):
+        for task in _load_folder(source, cache_dir / "tasks" if cache_dir else None):
+            key = fold(task.name)
+            if key in found:
+                _check_override(task, source, *found[key])
+            found[key] = (task, source)
+    return TaskRegistry([task for task, _ in found.values()])
+
+
+def _sources(plugins: Plugins, include_paths: Sequence[Path]) -> Iterator[_Source]:
+    for registration in sorted(plugins.tasks.values(), key=_rank):
+        yield _Source(_registered_folder(registration), _rank(registration), registration.origin)
+    for path in include_paths:
+        if not path.is_dir():
+            raise UsageError(f"there is no folder {path}", field="--include_path")
+        yield _Source(path, 2, f"--include_path {path}")
+
+
+def _rank(registration: Registration) -> int:
+    return 0 if registration.plugin == BUILTIN else 1
+
+
+def _registered_folder(registration: Registration) -> Path:
+    """The folder behind a registration: a path, or a callable that returns one."""
+    target = registration.load()
+    folder = target() if callable(target) else target
+    if not isinstance(folder, Path) or not folder.is_dir():
+        raise PluginError(
+            f"the task suite {registration.name!r} of {registration.origin} is not a folder: {folder!r}",
+            remedy="register a pathlib.Path, or a function that returns one",
+        )
+    return folder
+
+
+def _load_folder(source: _Source, cache_dir: Path | None) -> list[Task]:
+    cache = TaskCache(cache_dir, source.folder)
+    tasks = [_load_file(path, cache) for path in _task_files(source.folder)]
+    cache.save()
+    return tasks
+
+
+def _load_file(path: Path, cache: TaskCache) -> Task:
+    task = cache.get(path)
+    if task is None:
+        from npukernelbench.tasks.load import load_task
+
+        task, files = load_task(path)
+        cache.put(path, task, files)
+    return task
+
+
+def _task_files(folder: Path) -> Iterator[Path]:
+    """Every ``task.yaml`` below ``folder``, in path order; hidden folders are left out."""
+    for current, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if "task.yaml" in files:
+            yield Path(current) / "task.yaml"
+
+
+def _raise(error: OSError) -> None:
+    raise TaskError(f"cannot list the folder {error.filename}: {error.strerror}") from error
+
+
+def _check_override(task: Task, source: _Source, old: Task, old_source: _Source) -> None:
+    if source.rank == old_source.rank:
+        raise TaskError(
+            f"the task {task.name!r} is defined twice: here and in {old.path}",
+            field="name",
+            location=SourceLocation(task.path, 1),
+            remedy="rename one of them",
+        )
+    _log.warning("task %s: %s (%s) replaces %s (%s)", task.name, task.path, source.label, old.path, old_source.label)

@@ -1,0 +1,49 @@
+"""pytest fixtures for plugin authors. Not loaded by itself: ``pytest -p npukernelbench.testing.fixtures``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from npukernelbench.plugins import Plugins
+from npukernelbench.runner import RunPlan
+from npukernelbench.testing.run import FakePlugin, RecordingObserver, fake_plugins, make_plan
+
+__all__ = ["npukb_fakes", "npukb_observer", "npukb_plan", "npukb_plugins", "npukb_run_dir"]
+
+
+@pytest.fixture
+def npukb_fakes() -> FakePlugin:
+    """The plugin behind the names ``fake``; set its ``backend`` and ``executor`` to what the test needs."""
+    return FakePlugin()
+
+
+@pytest.fixture
+def npukb_plugins(npukb_fakes: FakePlugin) -> Plugins:
+    """The built-in plugins and the fakes. Add your own with ``npukb_plugins.register(my_plugin, "my-plugin")``."""
+    return fake_plugins(npukb_fakes)
+
+
+@pytest.fixture
+def npukb_run_dir(tmp_path: Path) -> Path:
+    """A folder for one run, which does not exist yet."""
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def npukb_plan(npukb_run_dir: Path) -> Callable[..., RunPlan]:
+    """Makes run plans: ``npukb_plan(model="my-model", samples=3)``."""
+
+    def make(directory: Path = npukb_run_dir, **changes: Any) -> RunPlan:
+        return make_plan(directory, **changes)
+
+    return make
+
+
+@pytest.fixture
+def npukb_observer() -> RecordingObserver:
+    """An observer that remembers what it is told."""
+    return RecordingObserver()

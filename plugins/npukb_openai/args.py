@@ -1,0 +1,35 @@
+"""What can be set on the openai backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["OpenAIArgs"]
+
+
+class OpenAIArgs(BaseModel):
+    """Arguments of the openai backend. The API key is none: it comes from the environment and is never stored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(min_length=1, description="the model's name as the server knows it")
+    base_url: str | None = Field(
+        None, description="address up to and with /v1; default: OPENAI_BASE_URL, else OpenAI's"
+    )
+    api_key_env: str = Field("OPENAI_API_KEY", description="name of the environment variable that holds the key")
+    concurrency: int = Field(
+        16, ge=1, description="most requests at a time; fewer while the server says it is too busy"
+    )
+    timeout_s: float = Field(600.0, gt=0, description="longest wait for one answer, in seconds")
+    max_retries: int = Field(5, ge=0, description="how often one request is repeated after a transient failure")
+    backoff_s: float = Field(0.5, ge=0, description="first wait before a repetition; it doubles with each, with jitter")
+    max_backoff_s: float = Field(30.0, ge=0, description="longest wait of our own choosing")
+    max_retry_after_s: float = Field(120.0, ge=0, description="longest wait a server may ask for before we give up")
+    extra_body: Mapping[str, object] = Field(default_factory=dict, description="further fields of every request body")
+    system_role: Literal["system", "developer", "user"] = Field(
+        "system", description="role that carries the system prompt"
+    )
+    send_seed: bool = Field(True, description="send each sample's own seed; some servers refuse the field")

@@ -1,0 +1,91 @@
+"""The chat-completions protocol: a request's fields, and a completion out of a response of any server's making."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from npukb_openai.args import OpenAIArgs
+from npukernelbench.generate import GenerationRequest
+from npukernelbench.nouns import Completion, FinishReason, TokenUsage
+
+__all__ = ["MalformedAnswer", "completion_of", "request_fields"]
+
+_FINISH_REASONS = {
+    "stop": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+}
+
+
+class MalformedAnswer(Exception):  # noqa: N818
+    """The server answered, but not with a chat completion."""
+
+
+def request_fields(args: OpenAIArgs, request: GenerationRequest, limit_field: str) -> dict[str, Any]:
+    """Keyword arguments of the client's ``create``. Everything beyond the common fields goes in ``extra_body``.
+
+    The seed is folded to 31 bits, which every server accepts.
+    """
+    params = request.params
+    fields: dict[str, Any] = {
+        "model": args.model,
+        "messages": [
+            {"role": args.system_role if message.role == "system" else message.role, "content": message.content}
+            for message in request.prompt.messages
+        ],
+        "extra_body": {**args.extra_body, **params.extra},
+    }
+    if args.send_seed:
+        fields["seed"] = request.seed % 2**31
+    sampling = {"temperature": params.temperature, "top_p": params.top_p, limit_field: params.max_tokens}
+    return fields | {name: value for name, value in sampling.items() if value is not None}
+
+
+def completion_of(response: object, model: str) -> Completion:
+    """The first choice of a response. MalformedAnswer when there is none.
+
+    Servers keep reasoning under ``reasoning`` or ``reasoning_content``. An answer without text is the empty text, whose
+    finish reason tells an exhausted token limit from a refusal.
+    """
+    choices = getattr(response, "choices", None)
+    if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
+        raise MalformedAnswer(f"the server sent no choices: {_excerpt(response)}")
+    choice = choices[0]
+    message = getattr(choice, "message", None)
+    if message is None:
+        raise MalformedAnswer(f"the server sent a choice without a message: {_excerpt(response)}")
+    reasoning = getattr(message, "reasoning", None) or getattr(message, "reasoning_content", None)
+    return Completion(
+        text=_text(getattr(message, "content", None)) or _text(getattr(message, "refusal", None)),
+        finish_reason=_FINISH_REASONS.get(str(getattr(choice, "finish_reason", None)), FinishReason.OTHER),
+        reasoning=_text(reasoning),
+        usage=_usage(getattr(response, "usage", None)),
+        model=_text(getattr(response, "model", None)) or model,
+    )
+
+
+def _usage(usage: object) -> TokenUsage:
+    details = getattr(usage, "completion_tokens_details", None)
+    return TokenUsage(
+        prompt=_count(getattr(usage, "prompt_tokens", 0)),
+        completion=_count(getattr(usage, "completion_tokens", 0)),
+        reasoning=_count(getattr(details, "reasoning_tokens", 0)),
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: object) -> str:
+    """Text, or the joined texts of a list of content parts; empty for anything else."""
+    if isinstance(value, list):
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def _excerpt(response: object) -> str:
+    error = getattr(response, "error", None)
+    return repr(error if error is not None else response)[:300]

@@ -1,0 +1,49 @@
+"""Answers with golden kernels: on the static track specialised for the case, inside one fenced block."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import ClassVar
+
+from pydantic import BaseModel
+
+from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult, NoArgs, wrap
+from npukernelbench.nouns import Completion
+from npukernelbench.prompts import specialise
+
+__all__ = ["ReferenceBackend"]
+
+
+class ReferenceBackend:
+    """Every request is answered at once and always alike; sampling parameters and seeds make no difference."""
+
+    Args: ClassVar[type[BaseModel]] = NoArgs
+    capabilities: Capabilities = Capabilities()
+
+    def __init__(self, args: BaseModel) -> None:
+        self.args = args
+
+    async def open(self) -> None:
+        """Nothing to open."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
+        """Answer in the order of the requests."""
+        for request in requests:
+            yield GenerationResult(request, _answer(request))
+
+
+def _answer(request: GenerationRequest) -> Completion | GenerationFault:
+    task, track = request.task, request.key.track
+    golden = next((golden for golden in task.goldens if golden.track is track), None)
+    if golden is None:
+        return GenerationFault(f"task {task.name} has no golden kernel for the {track.value} track", retryable=False)
+    try:
+        source = golden.path.read_text(encoding="utf-8")
+    except OSError as error:
+        return GenerationFault(f"golden kernel of {task.name}: {golden.path}: {error.strerror}", retryable=False)
+    if request.case is not None:
+        source = specialise(task, request.case, source)
+    return Completion(wrap(source), model="reference")

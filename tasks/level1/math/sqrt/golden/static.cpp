@@ -1,0 +1,86 @@
+// Sqrt: y = sqrt(x).
+//
+// Every core takes one contiguous share of the tensor and walks through it in tiles. Shares begin at multiples of 512
+// bytes, the granule in which global memory is served; only the last share and the last tile of a share are shorter.
+// Two buffers per queue let the copies of one tile run beside the computation of another.
+// The vector unit has no bfloat16 arithmetic: such tensors are widened to float, and rounded once at the end.
+using namespace AscendC;
+
+constexpr uint32_t TOTAL = task_case::X_SIZE;
+constexpr uint32_t BYTES = sizeof(DTYPE_X);
+constexpr uint32_t GRANULE = 512 / BYTES;
+constexpr uint32_t TILE = 16384 / BYTES;
+
+class SqrtKernel {
+  public:
+    __aicore__ inline void Init(TPipe* pipe, GM_ADDR x, GM_ADDR y) {
+        const uint32_t stripe = GetBlockNum() * GRANULE;  // one granule for every core
+        const uint32_t share = (TOTAL + stripe - 1) / stripe * GRANULE;
+        const uint32_t begin = GetBlockIdx() * share;
+        if (begin < TOTAL) {
+            count = TOTAL - begin < share ? TOTAL - begin : share;
+        }
+        xGlobal.SetGlobalBuffer((__gm__ DTYPE_X*)x + begin, count);
+        yGlobal.SetGlobalBuffer((__gm__ DTYPE_Y*)y + begin, count);
+        pipe->InitBuffer(xQueue, 2, TILE * BYTES);
+        pipe->InitBuffer(yQueue, 2, TILE * BYTES);
+#if X_IS_BFLOAT16
+        pipe->InitBuffer(wideBuffer, TILE * sizeof(float));
+#endif
+    }
+
+    __aicore__ inline void Process() {
+        for (uint32_t offset = 0; offset < count; offset += TILE) {
+            const uint32_t length = count - offset < TILE ? count - offset : TILE;
+            CopyIn(offset, length);
+            Compute(length);
+            CopyOut(offset, length);
+        }
+    }
+
+  private:
+    __aicore__ inline void CopyIn(uint32_t offset, uint32_t length) {
+        const DataCopyExtParams copy{1, length * BYTES, 0, 0, 0};
+        LocalTensor<DTYPE_X> x = xQueue.AllocTensor<DTYPE_X>();
+        DataCopyPad(x, xGlobal[offset], copy, DataCopyPadExtParams<DTYPE_X>());
+        xQueue.EnQue(x);
+    }
+
+    __aicore__ inline void Compute(uint32_t length) {
+        LocalTensor<DTYPE_X> x = xQueue.DeQue<DTYPE_X>();
+        LocalTensor<DTYPE_Y> y = yQueue.AllocTensor<DTYPE_Y>();
+#if X_IS_BFLOAT16
+        LocalTensor<float> wide = wideBuffer.Get<float>();
+        Cast(wide, x, RoundMode::CAST_NONE, length);
+        Sqrt(wide, wide, length);
+        Cast(y, wide, RoundMode::CAST_RINT, length);
+#else
+        Sqrt(y, x, length);
+#endif
+        yQueue.EnQue(y);
+        xQueue.FreeTensor(x);
+    }
+
+    __aicore__ inline void CopyOut(uint32_t offset, uint32_t length) {
+        const DataCopyExtParams copy{1, length * BYTES, 0, 0, 0};
+        LocalTensor<DTYPE_Y> y = yQueue.DeQue<DTYPE_Y>();
+        DataCopyPad(yGlobal[offset], y, copy);
+        yQueue.FreeTensor(y);
+    }
+
+    TQue<TPosition::VECIN, 1> xQueue;
+    TQue<TPosition::VECOUT, 1> yQueue;
+#if X_IS_BFLOAT16
+    TBuf<TPosition::VECCALC> wideBuffer;
+#endif
+    GlobalTensor<DTYPE_X> xGlobal;
+    GlobalTensor<DTYPE_Y> yGlobal;
+    uint32_t count = 0;
+};
+
+extern "C" __global__ __aicore__ void sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {
+    TPipe pipe;
+    SqrtKernel op;
+    op.Init(&pipe, x, y);
+    op.Process();
+}

@@ -1,0 +1,124 @@
+"""``npukb doctor``: every problem has a remedy, and a broken part hides no other."""
+
+from __future__ import annotations
+
+import pytest
+
+DOCTORED = """
+    from npukernelbench import hookimpl
+    from npukernelbench.judge.executor import Finding, FindingStatus
+    from npukernelbench.testing import FakeExecutor
+
+    class Ill(FakeExecutor):
+        def diagnose(self):
+            return [
+                Finding("compiler", FindingStatus.PROBLEM, "there is none", "install one"),
+                Finding("cache", FindingStatus.OK, "fine"),
+            ]
+
+    class Raising(FakeExecutor):
+        def diagnose(self):
+            raise RuntimeError("cannot even look")
+
+    @hookimpl
+    def register_executors(register):
+        register("ill", Ill)
+        register("raising", Raising)
+        register("absent", "package_that_nobody_has:Executor")
+
+    @hookimpl
+    def register_backends(register):
+        register("absent", "package_that_nobody_has:Backend")
+"""
+
+
+def findings(finished, section):
+    """Findings of one section by name."""
+    return {one["name"]: one for one in finished.json["findings"] if one["section"] == section}
+
+
+def test_a_healthy_executor(npukb, fake):
+    finished = npukb("doctor", "--executor", "fake", "--json")
+    assert finished.code == 0
+    assert finished.json["usable"] is True
+    assert findings(finished, "executor fake")["fake"]["status"] == "ok"
+    assert {"harness", "tasks", "plugins", "backends", "folders"} <= {f["section"] for f in finished.json["findings"]}
+    assert npukb("doctor", "--executor", "fake").out.endswith("ready to judge\n")
+
+
+@pytest.mark.parametrize(
+    ("executor", "detail"),
+    [("ill", "there is none"), ("raising", "cannot even look"), ("absent", "package_that_nobody_has")],
+)
+def test_an_executor_that_cannot_work_ends_with_4(npukb, plugin, executor, detail):
+    plugin("doctored", DOCTORED)
+    finished = npukb("doctor", "--executor", executor, "--json")
+    assert finished.code == 4
+    assert finished.json["usable"] is False
+    problems = [one for one in finished.json["findings"] if one["status"] == "problem"]
+    assert any(detail in one["detail"] for one in problems)
+    assert all(one["remedy"] for one in problems)
+    assert "not ready" in npukb("doctor", "--executor", executor).out
+
+
+def test_another_executors_problem_is_no_hindrance(npukb, plugin, fake):
+    plugin("doctored", DOCTORED)
+    finished = npukb("doctor", "--executor", "fake", "--json")
+    assert finished.code == 0
+    assert findings(finished, "executor ill")["compiler"]["remedy"] == "install one"
+    assert findings(finished, "backends")["absent"]["status"] == "warning"
+
+
+def test_an_unknown_executor(npukb):
+    finished = npukb("doctor", "--executor", "twinn", "--json")
+    assert finished.code == 4
+    assert "did you mean 'twin'?" in findings(finished, "default executor")["executor"]["remedy"]
+
+
+def test_a_quarantined_plugin_is_named(npukb, plugin, fake):
+    plugin("broken", "raise ImportError('a package that nobody has')")
+    finished = npukb("doctor", "--executor", "fake", "--json")
+    assert finished.code == 0
+    broken = findings(finished, "plugins")["broken"]
+    assert broken["status"] == "warning"
+    assert "a package that nobody has" in broken["detail"]
+    assert "no:broken" in broken["remedy"]
+
+
+def test_a_folder_that_cannot_be_written(npukb, fake, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    finished = npukb("doctor", "--executor", "fake", "--output_path", blocked / "deep", "--json")
+    output = findings(finished, "folders")["output"]
+    assert output["status"] == "problem"
+    assert str(blocked) in output["detail"]
+    assert "--output_path" in output["remedy"]
+
+
+def test_broken_tasks_are_a_finding_with_their_place(npukb, fake, tmp_path):
+    folder = tmp_path / "mine" / "bad"
+    folder.mkdir(parents=True)
+    (folder / "task.yaml").write_text("name: [\n")
+    finished = npukb("doctor", "--executor", "fake", "--include_path", tmp_path / "mine", "--json")
+    tasks = findings(finished, "tasks")["tasks"]
+    assert tasks["status"] == "problem"
+    assert f"{folder / 'task.yaml'}:" in tasks["detail"]
+
+
+def test_a_backend_lacking_the_packages_of_its_extra_says_how_to_install_them(npukb, plugin):
+    module = plugin(
+        "needy",
+        """
+        from npukernelbench import hookimpl
+
+        @hookimpl
+        def register_backends(register):
+            register("needy", "npukernelbench.testing:FakeBackend")
+        """,
+    )
+    metadata = module.parent / "npukb_needy-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text() + 'Requires-Dist: nobody-has-this>=2; extra == "needy"\n')
+    needy = findings(npukb("doctor", "--json"), "backends")["needy"]
+    assert needy["status"] == "warning"
+    assert needy["detail"] == "needs nobody-has-this, not installed"
+    assert needy["remedy"] == "pip install 'npukb-needy[needy]'"

@@ -1,0 +1,63 @@
+"""Golden kernels in front of the judge, with the twin as executor."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.nouns import Case, Task, Track, Verdict
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import specialise
+from npukernelbench.tasks import load_registry, load_task
+
+#: (task, case, edit of the golden kernel's text) -> verdict
+JudgeGolden = Callable[[Task, Case, Callable[[str], str]], Verdict]
+
+RAGGED: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("ragged.yaml").read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture(scope="session")
+def judge_golden() -> Iterator[JudgeGolden]:
+    """Judges a task's golden kernel, edited by a function, on one case."""
+    plugins = Plugins.load(autoload=False)
+    executor = TwinExecutor(TwinArgs())
+    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
+
+    def verdict(task: Task, case: Case, edit: Callable[[str], str]) -> Verdict:
+        [golden] = [golden for golden in task.goldens if golden.track is Track.STATIC]
+        text = edit(golden.path.read_text(encoding="utf-8"))
+        return judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": specialise(task, case, text)}))
+
+    yield verdict
+    executor.close()
+
+
+@pytest.fixture(scope="session")
+def ragged_tasks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Task]:
+    """Every task with the cases of ragged.yaml instead of its own, loaded the way any task is."""
+    tasks = {}
+    suite = load_registry(Plugins.load(autoload=False))
+    for name, cases in RAGGED.items():
+        path = suite[name].path
+        folder = path.parent if path.is_file() else path
+        root = tmp_path_factory.mktemp(name)
+        shutil.copy(folder.parents[2] / "suite.yaml", root)
+        copy = root / Path(*folder.parts[-3:])
+        shutil.copytree(folder, copy)
+        document = copy / "task.yaml"
+        head, separator, _ = document.read_text(encoding="utf-8").partition("\ncases:\n")
+        assert separator, f"{document} has no list of cases"
+        ragged = {"cases": [{**case, "profiles": ["extra"]} for case in cases]}
+        document.write_text(f"{head}\n{yaml.safe_dump(ragged, sort_keys=False)}", encoding="utf-8")
+        tasks[name] = load_task(document).task
+    return tasks

@@ -1,0 +1,61 @@
+"""Every golden kernel is right on every case, public or ragged, and leaves the rule checker nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from npukernelbench.nouns import Outcome, Task, Track, Verdict
+from npukernelbench.plugins import Plugins
+from npukernelbench.tasks import load_registry
+
+if TYPE_CHECKING:
+    from tests.goldens.conftest import JudgeGolden
+
+SUITE = load_registry(Plugins.load(autoload=False))
+RAGGED: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("ragged.yaml").read_text(encoding="utf-8")
+)
+
+
+def test_every_task_has_a_golden_kernel_and_ragged_cases() -> None:
+    tracks = {task.name: {golden.track for golden in task.goldens} for task in SUITE.values()}
+    assert tracks == {name: {Track.STATIC} for name in RAGGED}
+
+
+@pytest.mark.parametrize(("name", "case_id"), [(task.name, case.id) for task in SUITE.values() for case in task.cases])
+def test_public_case(judge_golden: JudgeGolden, name: str, case_id: str) -> None:
+    task = SUITE[name]
+    assert_faultless(judge_golden(task, task.case(case_id), _unchanged))
+
+
+@pytest.mark.parametrize(("name", "case_id"), [(name, case["id"]) for name, cases in RAGGED.items() for case in cases])
+def test_ragged_case(
+    judge_golden: JudgeGolden, ragged_tasks: Mapping[str, Task], name: str, case_id: str
+) -> None:
+    task = ragged_tasks[name]
+    assert_faultless(judge_golden(task, task.case(case_id), _unchanged))
+
+
+@pytest.mark.parametrize("name", sorted(SUITE))
+def test_golden_is_one_readable_file(name: str) -> None:
+    [golden] = SUITE[name].goldens
+    text = golden.path.read_text(encoding="utf-8")
+    assert text.startswith(f"// {name}") and "using namespace AscendC;" in text
+    assert "#include" not in text and "\t" not in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def assert_faultless(verdict: Verdict) -> None:
+    """Correct, and without a single diagnostic of any severity."""
+    said = [str(one) for one in (*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics))]
+    assert verdict.outcome is Outcome.OK, "\n".join(said)
+    assert not said, "\n".join(said)
+
+
+def _unchanged(text: str) -> str:
+    return text

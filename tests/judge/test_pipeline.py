@@ -1,0 +1,427 @@
+"""The judge from end to end with an executor that does as it is told: every outcome, owner and stage."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from npukernelbench import hookimpl
+from npukernelbench.errors import UsageError
+from npukernelbench.judge.check import METRICS
+from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.nouns import (
+    Artifact,
+    CompileResult,
+    Diagnostic,
+    DType,
+    Observation,
+    Outcome,
+    OutputSpec,
+    Owner,
+    Severity,
+    Stage,
+    TensorCase,
+    TensorShape,
+    Tier,
+    Tolerance,
+    Track,
+    ValueSpec,
+)
+from npukernelbench.plugins import Plugins
+from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, candidate, tiny_case, tiny_task
+
+SHAPE = (16, 96)
+
+
+@pytest.fixture
+def plugins():
+    return Plugins.load(autoload=False)
+
+
+@pytest.fixture
+def verdict(plugins):
+    """Judge a source on the tiny task."""
+
+    def judge(source="// fake: ok\n", *, executor=None, task=None, case=None, settings=None, **options):
+        case = case or tiny_case(shape=SHAPE)
+        task = task or tiny_task(cases=(case,))
+        judge = Judge(
+            executor or FakeExecutor(),
+            checkers=plugins.checkers,
+            guards=plugins.guards,
+            metrics=plugins.metrics,
+            settings=settings or JudgeSettings(),
+        )
+        return judge.judge(task, (case,), Track.STATIC, candidate(source), **options)
+
+    return judge
+
+
+def rules(verdict):
+    return [d.rule for d in (*verdict.diagnostics, *(d for case in verdict.cases for d in case.diagnostics))]
+
+
+def test_a_right_kernel_is_ok_with_all_metrics(verdict):
+    found = verdict()
+    assert (found.outcome, found.owner, found.stage) == (Outcome.OK, Owner.NONE, Stage.DONE)
+    assert found.tier is Tier.TWIN
+    assert found.metrics == {
+        "compiled": 1,
+        "correct": 1,
+        "cases_passed": 1,
+        "cases_total": 1,
+        "predicted_time_us": 10,
+        **{name: found.metrics[name] for name in METRICS},
+    }
+    assert found.metrics["pcl_pass"] == found.metrics["cann_pass"] == 1
+    assert set(found.timings) == {"compile", "inputs", "run", "reference", "compare"}
+    assert found.cases[0].profile.time_us == 10
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome", "stage"),
+    [
+        ("compile_error", Outcome.COMPILE_ERROR, Stage.COMPILE),
+        ("launch_error", Outcome.LAUNCH_ERROR, Stage.RUN),
+        ("crash", Outcome.CRASH, Stage.RUN),
+        ("timeout", Outcome.TIMEOUT, Stage.RUN),
+        ("out_of_memory", Outcome.OUT_OF_MEMORY, Stage.RUN),
+        ("rule_violation", Outcome.RULE_VIOLATION, Stage.RUN),
+        ("nondeterministic", Outcome.NONDETERMINISTIC, Stage.RUN),
+        ("cheat", Outcome.CHEAT, Stage.RUN),
+        ("mutate", Outcome.RULE_VIOLATION, Stage.RUN),
+        ("zeros", Outcome.WRONG_VALUE, Stage.CHECK),
+        ("one", Outcome.WRONG_VALUE, Stage.CHECK),
+        ("nan", Outcome.NON_FINITE, Stage.CHECK),
+        ("shape", Outcome.WRONG_SHAPE, Stage.CHECK),
+        ("dtype", Outcome.WRONG_DTYPE, Stage.CHECK),
+    ],
+)
+def test_every_failure_of_a_kernel_is_the_models(verdict, word, outcome, stage):
+    found = verdict(f"// fake: {word}\n")
+    assert (found.outcome, found.owner, found.stage) == (outcome, Owner.MODEL, stage)
+    assert found.metrics["correct"] == 0
+    assert found.metrics["compiled"] == (outcome is not Outcome.COMPILE_ERROR)
+    assert "predicted_time_us" not in found.metrics
+    assert rules(found)
+
+
+def test_an_empty_source_is_no_code_and_reaches_no_executor(verdict):
+    executor = FakeExecutor()
+    found = verdict(" \n\t", executor=executor)
+    assert (found.outcome, found.stage, found.owner) == (Outcome.NO_CODE, Stage.EXTRACT, Owner.MODEL)
+    assert executor.calls == []
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("x" * (2 << 20), "source_too_large"),
+        ("int a;\0", "binary_source"),
+        ("// \udcff", "bad_encoding"),
+        ('#include "/etc/passwd"\n', "forbidden_include"),
+    ],
+)
+def test_guards_reject_before_the_compiler(verdict, source, rule):
+    executor = FakeExecutor()
+    found = verdict(source, executor=executor)
+    assert (found.outcome, found.stage, found.owner) == (Outcome.GUARD_REJECTED, Stage.GUARD, Owner.MODEL)
+    assert rules(found) == [rule]
+    assert executor.calls == []
+
+
+def test_warnings_of_a_guard_reject_nothing_and_stay_in_the_verdict(plugins, verdict):
+    warning = Diagnostic(Severity.WARNING, "long_lines", "some lines are long")
+
+    class Plugin:
+        @hookimpl
+        def register_guards(self, register):
+            register("long-lines", lambda candidate, task: [warning])
+
+    plugins.register(Plugin(), "long-lines")
+    found = verdict()
+    assert found.outcome is Outcome.OK
+    assert warning in found.diagnostics
+
+
+def test_a_guard_that_raises_is_our_fault(plugins, verdict):
+    def broken(candidate, task):
+        raise RuntimeError("guard bug")
+
+    class Plugin:
+        @hookimpl
+        def register_guards(self, register):
+            register("broken", broken)
+
+    plugins.register(Plugin(), "broken")
+    found = verdict()
+    assert (found.outcome, found.owner, found.stage) == (Outcome.INFRA_ERROR, Owner.INFRA, Stage.GUARD)
+    assert "guard bug" in found.diagnostics[0].message
+
+
+@pytest.mark.parametrize(("word", "text"), [("raise", "told to fail"), ("bug", "RuntimeError: a bug")])
+def test_a_fault_of_the_executor_is_never_the_models_zero(verdict, word, text):
+    executor = FakeExecutor()
+    found = verdict(f"// fake: {word}", executor=executor)
+    assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
+    assert text in found.cases[0].diagnostics[0].message
+    assert sum(call.startswith("run") for call in executor.calls) == 2
+
+
+def test_a_passing_fault_is_tried_again(verdict):
+    assert verdict("// fake: flaky").outcome is Outcome.OK
+    settings = JudgeSettings(infra_retries=0)
+    assert verdict("// fake: flaky", settings=settings).outcome is Outcome.INFRA_ERROR
+
+
+class Broken(FakeExecutor):
+    """Breaks the protocol in one way at a time."""
+
+    def __init__(self, compile_result=None, observation=None):
+        super().__init__()
+        self.compile_result, self.observation = compile_result, observation
+
+    def compile(self, request):
+        return self.compile_result or super().compile(request)
+
+    def run(self, request):
+        return self.observation or super().run(request)
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        Broken(compile_result=CompileResult(Outcome.OK, None)),
+        Broken(compile_result=CompileResult(Outcome.COMPILE_ERROR, Artifact("k", None))),
+        Broken(compile_result=CompileResult(Outcome.INFRA_ERROR, None)),
+        Broken(observation=Observation(Outcome.INFRA_ERROR, {})),
+        Broken(observation=Observation(Outcome.OK, {})),
+        Broken(observation=Observation(Outcome.OK, {"y": [np.zeros(3)]})),
+    ],
+)
+def test_an_executor_that_breaks_the_protocol_is_our_fault(verdict, executor):
+    found = verdict(executor=executor)
+    if executor.observation and executor.observation.outputs:
+        assert found.outcome is Outcome.WRONG_SHAPE
+    else:
+        assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
+
+
+@pytest.mark.parametrize("defect", [{"reference": "math.nonsense"}, {"reference": "tests_no_such:function"}])
+def test_a_broken_reference_is_the_tasks_fault(verdict, defect):
+    case = tiny_case()
+    found = verdict(task=replace(tiny_task(cases=(case,)), **defect), case=case, executor=FakeExecutor(compute=_ones))
+    assert (found.outcome, found.owner, found.stage) == (Outcome.INFRA_ERROR, Owner.TASK, Stage.CHECK)
+
+
+def test_inputs_that_cannot_be_made_are_the_tasks_fault(verdict):
+    shape = TensorShape((3,), DType.FLOAT32)
+    case = replace(tiny_case(shape=(3,)), inputs={"x": TensorCase(shape, ValueSpec("nonsense"))})
+    found = verdict(task=tiny_task(cases=(case,)), case=case)
+    assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.TASK)
+
+
+def _ones(request):
+    return {name: np.ones(spec.shape, spec.dtype.numpy()) for name, spec in request.case.outputs.items()}
+
+
+def test_an_unknown_policy_is_said_to_whoever_asked(verdict):
+    task = replace(tiny_task(), tolerance=Tolerance("pc1"))
+    with pytest.raises(UsageError, match="pcl"):
+        verdict(task=task)
+
+
+def test_the_policy_of_a_plugin_decides(plugins, verdict):
+    from npukernelbench.judge.check import CheckResult
+
+    def never(actual, expected, dtype, limits):
+        return CheckResult(False, Outcome.WRONG_VALUE, {"mood": 3.0}, "it is never right")
+
+    class Plugin:
+        @hookimpl
+        def register_checkers(self, register):
+            register("never", never)
+
+    plugins.register(Plugin(), "never")
+    found = verdict(task=replace(tiny_task(cases=(tiny_case(shape=SHAPE),)), tolerance=Tolerance("never")))
+    assert found.outcome is Outcome.WRONG_VALUE
+    assert found.cases[0].diagnostics[0].message == "output y: it is never right"
+    assert found.cases[0].metrics == {"mood": 3.0}
+
+
+def test_metrics_of_plugins_are_added_and_a_broken_one_is_left_out(plugins, verdict):
+    class Plugin:
+        @hookimpl
+        def register_metrics(self, register):
+            register("files", lambda verdict: 7)
+            register("absent", lambda verdict: None)
+            register("broken", lambda verdict: 1 / 0)
+
+    plugins.register(Plugin(), "more-metrics")
+    metrics = verdict().metrics
+    assert metrics["files"] == 7
+    assert {"absent", "broken"}.isdisjoint(metrics)
+
+
+def test_the_message_of_a_wrong_tail_can_be_acted_on(verdict):
+    (diagnostic,) = verdict("// fake: tail").cases[0].diagnostics
+    assert diagnostic.message.startswith("output y: 384 of 1536 elements (25 %) are beyond both the absolute limit")
+    assert "  y[12, 0] = " in diagnostic.message
+    assert "never written" in diagnostic.message
+    assert diagnostic.details["output"] == "y"
+    assert diagnostic.remedy
+
+
+def test_a_core_that_did_nothing_is_named(verdict):
+    (diagnostic,) = verdict("// fake: block").cases[0].diagnostics
+    assert "the share of core 1 of 4" in diagnostic.message
+    assert "GetBlockIdx" in diagnostic.remedy
+
+
+def test_a_changed_input_is_a_violation_that_names_what_may_change(verdict):
+    assert rules(verdict("// fake: mutate")) == ["input_mutated"]
+    case = tiny_case()
+    task = replace(tiny_task(cases=(case,)), outputs=(OutputSpec("y", dtype_like="x", shape_like="x", alias_of="x"),))
+    assert "only x may change" in verdict("// fake: mutate", task=task, case=case).cases[0].diagnostics[0].message
+
+
+def test_stages_are_announced_in_order(verdict):
+    seen = []
+    verdict(on_stage=seen.append)
+    assert seen == [Stage.GUARD, Stage.COMPILE, Stage.RUN, Stage.CHECK, Stage.PROFILE]
+
+
+def test_all_cases_are_judged_on_the_dynamic_track_and_the_first_failure_decides(plugins):
+    class SecondAndThirdFail(FakeExecutor):
+        def run(self, request):
+            if request.case.id == "b":
+                return Observation(Outcome.TIMEOUT, {})
+            if request.case.id == "c":
+                return Observation(Outcome.CRASH, {})
+            return super().run(request)
+
+    cases = tuple(tiny_case(name) for name in "abcd")
+    executor = SecondAndThirdFail(FakeExecutorArgs(tracks=(Track.DYNAMIC,)))
+    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
+    found = judge.judge(tiny_task(cases=cases), cases, Track.DYNAMIC, candidate())
+    assert found.outcome is Outcome.TIMEOUT
+    assert [case.outcome for case in found.cases] == [Outcome.OK, Outcome.TIMEOUT, Outcome.CRASH, Outcome.OK]
+    assert (found.metrics["cases_passed"], found.metrics["cases_total"]) == (2, 4)
+    assert "predicted_time_us" not in found.metrics
+    assert sum(call.startswith("compile") for call in executor.calls) == 1
+
+
+def test_the_static_track_takes_one_case(plugins):
+    cases = (tiny_case("a"), tiny_case("b"))
+    judge = Judge(FakeExecutor(), checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
+    with pytest.raises(ValueError, match="one case at a time"):
+        judge.judge(tiny_task(cases=cases), cases, Track.STATIC, candidate())
+
+
+def test_tensor_lists_are_compared_member_by_member(verdict):
+    shapes = (TensorShape((4,), DType.FLOAT16), TensorShape((3, 2), DType.FLOAT32))
+    tensors = tuple(TensorCase(shape, ValueSpec("uniform", {"low": 1.0, "high": 2.0})) for shape in shapes)
+    case = replace(tiny_case(), inputs={"x": tensors}, outputs={"y": shapes})
+    task = replace(tiny_task(cases=(case,)), reference="tests_judge_helper:roots")
+    executor = FakeExecutor(compute=lambda request: {"y": [np.sqrt(x) for x in request.inputs["x"]]})
+    with _module("tests_judge_helper", roots=lambda x: [np.sqrt(one) for one in x]):
+        assert verdict(task=task, case=case, executor=executor).outcome is Outcome.OK
+        found = verdict("// fake: never", task=task, case=case, executor=_second_wrong())
+    assert found.outcome is Outcome.WRONG_VALUE
+    assert found.cases[0].diagnostics[0].message.startswith("output y[1]: 1 of 6 elements")
+    assert found.cases[0].metrics["mismatch_fraction"] == pytest.approx(0.1)
+
+
+def _second_wrong():
+    def compute(request):
+        first, second = (np.sqrt(x) for x in request.inputs["x"])
+        second[0, 0] += 1
+        return {"y": [first, second]}
+
+    class Plain(FakeExecutor):
+        def run(self, request):
+            return Observation(Outcome.OK, compute(request))
+
+    return Plain()
+
+
+class _module:
+    def __init__(self, name, **names):
+        self.name, self.names = name, names
+
+    def __enter__(self):
+        import sys
+
+        sys.modules[self.name] = SimpleNamespace(**self.names)
+
+    def __exit__(self, *_):
+        import sys
+
+        del sys.modules[self.name]
+
+
+def test_inputs_and_references_are_made_once_for_many_samples_and_threads(plugins, monkeypatch):
+    import npukernelbench.reference
+    import npukernelbench.tasks.inputs
+
+    counts = {"inputs": 0, "expected": 0}
+
+    def counting(name, function):
+        def counted(*args):
+            counts[name] += 1
+            return function(*args)
+
+        return counted
+
+    monkeypatch.setattr(
+        npukernelbench.tasks.inputs, "generate_inputs", counting("inputs", npukernelbench.tasks.inputs.generate_inputs)
+    )
+    monkeypatch.setattr(
+        npukernelbench.reference, "expected_outputs", counting("expected", npukernelbench.reference.expected_outputs)
+    )
+    executor = FakeExecutor(compute=lambda request: {"y": np.sqrt(request.inputs["x"])})
+    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
+    case = tiny_case(shape=(300, 40))
+    task = tiny_task(cases=(case,))
+    found = []
+
+    def sit(index):
+        found.append(judge.judge(task, (case,), Track.STATIC, candidate(f"// {index}")).outcome)
+
+    threads = [threading.Thread(target=sit, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [Outcome.OK] * 8
+    assert counts == {"inputs": 1, "expected": 1}
+
+
+def test_an_executor_cannot_change_what_the_next_sample_gets(verdict):
+    class Writing(FakeExecutor):
+        def run(self, request):
+            request.inputs["x"][...] = 0
+            return super().run(request)
+
+    found = verdict(executor=Writing())
+    assert found.outcome is Outcome.INFRA_ERROR
+    assert "read-only" in found.cases[0].diagnostics[0].message
+
+
+def test_equal_seeds_give_equal_verdicts_and_others_other_inputs(plugins):
+    seen = []
+
+    class Watching(FakeExecutor):
+        def run(self, request):
+            seen.append(request.inputs["x"].tobytes())
+            return super().run(request)
+
+    for seed in (1, 1, 2):
+        settings = JudgeSettings(seed=seed)
+        judge = Judge(Watching(), checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+        judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
+    assert seen[0] == seen[1] != seen[2]

@@ -1,0 +1,203 @@
+"""Nouns as JSON: what is written can be read back, deterministically, and damage is named by its field."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npukernelbench.nouns import (
+    Candidate,
+    CaseResult,
+    Completion,
+    Diagnostic,
+    DType,
+    FinishReason,
+    Message,
+    Outcome,
+    Owner,
+    Profile,
+    Prompt,
+    Sample,
+    SampleKey,
+    Severity,
+    Stage,
+    Tier,
+    TokenUsage,
+    Tolerance,
+    ToleranceLimits,
+    Track,
+    Verdict,
+)
+from npukernelbench.nouns.codec import dumps, sample_from_json, to_json
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=12)
+# Answers of a model may hold anything, lone surrogates included.
+ANY_TEXT = st.text(st.characters(), max_size=40)
+NUMBERS = st.dictionaries(NAMES, st.floats(allow_nan=False) | st.integers(-(2**53), 2**53), max_size=3)
+DIAGNOSTICS = st.builds(
+    Diagnostic,
+    severity=st.sampled_from(Severity),
+    rule=NAMES,
+    message=ANY_TEXT,
+    file=NAMES,
+    line=st.integers(0, 10**6),
+    column=st.integers(0, 999),
+    remedy=NAMES,
+    count=st.integers(1, 10**9),
+    details=st.dictionaries(NAMES, st.none() | st.integers() | ANY_TEXT | st.lists(st.booleans()), max_size=2),
+)
+PROFILES = st.builds(
+    Profile,
+    time_us=st.floats(0, allow_infinity=False),
+    predicted=st.booleans(),
+    machine=NAMES,
+    blocks=st.integers(1, 48),
+    counters=NUMBERS,
+)
+CASES = st.builds(
+    CaseResult,
+    case=NAMES,
+    stage=st.sampled_from(Stage),
+    outcome=st.sampled_from(Outcome),
+    diagnostics=st.lists(DIAGNOSTICS, max_size=2).map(tuple),
+    metrics=NUMBERS,
+    profile=st.none() | PROFILES,
+)
+VERDICTS = st.builds(
+    Verdict,
+    track=st.sampled_from(Track),
+    tier=st.sampled_from(Tier),
+    stage=st.sampled_from(Stage),
+    outcome=st.sampled_from(Outcome),
+    owner=st.sampled_from(Owner),
+    cases=st.lists(CASES, max_size=2).map(tuple),
+    diagnostics=st.lists(DIAGNOSTICS, max_size=2).map(tuple),
+    metrics=NUMBERS,
+    timings=NUMBERS,
+)
+PROMPTS = st.builds(
+    Prompt,
+    messages=st.lists(st.builds(Message, NAMES, ANY_TEXT), max_size=2).map(tuple),
+    template=NAMES,
+    hash=NAMES,
+)
+COMPLETIONS = st.builds(
+    Completion,
+    text=ANY_TEXT,
+    finish_reason=st.sampled_from(FinishReason),
+    reasoning=ANY_TEXT,
+    usage=st.builds(TokenUsage, *[st.integers(0, 10**9)] * 3),
+    model=NAMES,
+)
+SAMPLES = st.builds(
+    Sample,
+    key=st.builds(SampleKey, NAMES, NAMES, st.sampled_from(Track), st.integers(0, 999)),
+    prompt=PROMPTS,
+    completion=st.none() | COMPLETIONS,
+    candidate=st.none() | st.builds(Candidate, files=st.dictionaries(NAMES, ANY_TEXT, max_size=2), hash=NAMES),
+    verdict=st.none() | VERDICTS,
+)
+
+
+@given(SAMPLES)
+def test_a_sample_survives_the_way_to_disk_and_back(sample: Sample) -> None:
+    line = dumps(sample)
+    assert line.isascii()
+    assert "\n" not in line
+    again = sample_from_json(json.loads(line))
+    assert again == sample
+    assert dumps(again) == line
+
+
+def test_infinite_and_undefined_numbers_survive() -> None:
+    metrics = {"a": math.inf, "b": -math.inf, "c": math.nan}
+    verdict = Verdict(Track.STATIC, Tier.TWIN, Stage.CHECK, Outcome.NON_FINITE, Owner.MODEL, metrics=metrics)
+    sample = Sample(SampleKey("t", "c", Track.STATIC, 0), Prompt((), "t@1", "h"), None, None, verdict)
+    line = dumps(sample)
+    assert '"metrics":{"a":"inf","b":"-inf","c":"nan"}' in line
+    again = sample_from_json(json.loads(line)).verdict
+    assert again is not None
+    assert again.metrics["a"] == math.inf
+    assert again.metrics["b"] == -math.inf
+    assert math.isnan(again.metrics["c"])
+
+
+def test_every_kind_of_value() -> None:
+    value = {
+        "path": Path("a/b"),
+        "enum": DType.FLOAT16,
+        "set": frozenset({"b", "a"}),
+        "limits": Tolerance(limits={DType.FLOAT32: ToleranceLimits(1e-3, 1e-3)}),
+        "numpy": [np.float32(0.5), np.int64(3), np.bool_(True), np.float64("nan")],
+        "key": SampleKey("t", "", Track.DYNAMIC, 0),
+        "proxy": MappingProxyType({"b": 1, "a": 2}),
+    }
+    assert to_json(value) == {
+        "enum": "float16",
+        "key": {"task": "t", "case": "", "track": "dynamic", "index": 0},
+        "limits": {"policy": "pcl", "limits": {"float32": {"atol": 1e-3, "rtol": 1e-3}}},
+        "numpy": [0.5, 3, True, "nan"],
+        "path": "a/b",
+        "proxy": {"a": 2, "b": 1},
+        "set": ["a", "b"],
+    }
+
+
+def test_the_order_of_insertion_does_not_matter() -> None:
+    assert dumps({"b": 1, "a": {"y": 1, "x": 2}}) == dumps({"a": {"x": 2, "y": 1}, "b": 1})
+
+
+@pytest.mark.parametrize("value", [b"bytes", {1: 2}, object(), np.zeros(3), len])
+def test_what_json_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(TypeError):
+        to_json({"deep": [value]})
+
+
+def damaged(path: tuple[str | int, ...], value: object) -> Any:
+    diagnostic = Diagnostic(Severity.ERROR, "r", "m")
+    profile = Profile(1.0, True, "m", 1, {"x": 1.0})
+    result = CaseResult("c", Stage.DONE, Outcome.OK, (diagnostic,), {"m": 1.0}, profile)
+    verdict = Verdict(Track.STATIC, Tier.TWIN, Stage.DONE, Outcome.OK, Owner.NONE, (result,))
+    prompt = Prompt((Message("user", "x"),), "t@1", "h")
+    sample = Sample(
+        SampleKey("t", "c", Track.STATIC, 0), prompt, Completion("x"), Candidate({"kernel.cpp": "x"}, "h"), verdict
+    )
+    whole: Any = json.loads(dumps(sample))
+    inner = whole
+    for step in path[:-1]:
+        inner = inner[step]
+    if value is KeyError:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("key", "index"), "0", r"sample\.key\.index: expected a whole number, got '0'"),
+        (("key", "index"), True, r"sample\.key\.index: expected a whole number, got True"),
+        (("key",), None, r"sample\.key: expected an object, got None"),
+        (("prompt", "messages"), "hi", r"sample\.prompt\.messages: expected a list, got 'hi'"),
+        (("prompt", "messages", 0, "role"), 3, r"sample\.prompt\.messages\[0\]\.role: expected text, got 3"),
+        (("completion", "finish_reason"), "x", r"sample\.completion\.finish_reason: 'x' is not one of \['stop'"),
+        (("candidate", "files", "kernel.cpp"), None, r"sample\.candidate\.files\.kernel\.cpp: expected text"),
+        (("verdict", "cases", 0, "metrics", "m"), "big", r"cases\[0\]\.metrics\.m: expected a number, got 'big'"),
+        (("verdict", "cases", 0, "profile", "predicted"), 1, r"profile\.predicted: expected true or false, got 1"),
+        (("verdict", "outcome"), [], r"sample\.verdict\.outcome: \[\] is not one of"),
+        (("verdict", "owner"), KeyError, r"sample\.verdict\.owner: missing"),
+        (("verdict",), KeyError, r"sample\.verdict: missing"),
+    ],
+)
+def test_damage_is_named_by_its_field(path: tuple[str | int, ...], value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sample_from_json(damaged(path, value))

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npukernelbench.errors import TaskError
+from npukernelbench.nouns import Case, DType, InputSpec, Presence, Task, TensorCase, TensorShape, ValueSpec
+from npukernelbench.plugins import Plugins
+from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks.inputs import draw
+from npukernelbench.tasks.values import KINDS, parse_values
+from npukernelbench.testing.tasks import tiny_task
+
+FLOATS = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64)
+
+
+def tensor(raw: object, dtype: DType, shape: tuple[int, ...] = (4000,)) -> TensorCase:
+    return TensorCase(TensorShape(shape, dtype), parse_values(raw))
+
+
+def with_inputs(**inputs: TensorCase | tuple[TensorCase, ...] | None) -> tuple[Task, Case]:
+    task = tiny_task()
+    specs = tuple(InputSpec(name, tuple(DType), Presence.REQUIRED) for name in inputs)
+    return replace(task, inputs=specs), Case("c", inputs, {}, {})
+
+
+def test_equal_seeds_give_equal_bytes_and_others_do_not() -> None:
+    task, case = with_inputs(x=tensor({"normal": []}, DType.FLOAT16))
+    first, again, other = (generate_inputs(task, case, seed)["x"] for seed in (7, 7, 8))
+    assert isinstance(first, np.ndarray)
+    assert first.tobytes() == again.tobytes() != other.tobytes()  # type: ignore[union-attr]
+
+
+def test_values_are_the_same_on_every_machine() -> None:
+    got = {
+        kind: draw(tensor(raw, DType.FLOAT32, (3,)), 12345).tolist()
+        for kind, raw in {
+            "uniform": {"uniform": [-1.0, 1.0]},
+            "normal": {"normal": [1.0, 2.0]},
+            "integers": {"integers": [-5, 6]},
+            "bernoulli": {"bernoulli": 0.5},
+            "choice": {"choice": [1.0, 2.0, 3.0]},
+        }.items()
+    }
+    assert got == EXPECTED
+
+
+def test_an_argument_more_changes_no_other() -> None:
+    x, y = tensor({"normal": []}, DType.FLOAT32), tensor({"uniform": [0.0, 1.0]}, DType.FLOAT32)
+    alone = generate_inputs(*with_inputs(x=x), 3)["x"]
+    together = generate_inputs(*with_inputs(y=y, x=x), 3)
+    assert np.array_equal(alone, together["x"])  # type: ignore[arg-type]
+    assert list(together) == ["y", "x"]
+
+
+def test_arguments_of_equal_shape_differ_and_so_do_list_items_and_cases() -> None:
+    x = tensor({"normal": []}, DType.FLOAT32)
+    task, case = with_inputs(a=x, b=x, c=(x, x))
+    inputs = generate_inputs(task, case, 1)
+    other_case = generate_inputs(task, replace(case, id="d"), 1)
+    items = inputs["c"]
+    assert isinstance(items, list)
+    drawn = [inputs["a"], inputs["b"], *items, other_case["a"]]
+    assert len({item.tobytes() for item in drawn}) == 5  # type: ignore[union-attr]
+
+
+def test_absent_inputs_are_none_and_empty_lists_empty() -> None:
+    assert generate_inputs(*with_inputs(a=None, b=()), 1) == {"a": None, "b": []}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_uniform_keeps_its_bounds_up_to_rounding(dtype: DType) -> None:
+    values = draw(tensor({"uniform": [-3.0, 5.0]}, dtype), 1)
+    assert values.dtype == dtype.numpy()
+    wide = values.astype(np.float64)
+    assert -3.0 <= wide.min() < -2.9
+    assert 4.9 < wide.max() <= 5.0
+    assert abs(wide.mean() - 1.0) < 0.15
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, DType.COMPLEX64, DType.COMPLEX128])
+def test_normal_has_its_mean_and_deviation(dtype: DType) -> None:
+    values = draw(tensor({"normal": [2.0, 3.0]}, dtype, (20000,)), 1)
+    assert values.dtype == dtype.numpy()
+    wide = values.astype(np.complex128)
+    parts = [wide.real, wide.imag] if dtype.is_complex else [wide.real]
+    for part in parts:
+        assert abs(part.mean() - 2.0) < 0.1
+        assert abs(part.std() - 3.0) < 0.1
+
+
+@pytest.mark.parametrize("dtype", [item for item in DType if item.is_exact and item is not DType.BOOL])
+def test_integers_reach_both_ends_of_a_type(dtype: DType) -> None:
+    info = np.iinfo(dtype.numpy())
+    values = draw(tensor({"integers": [int(info.max) - 3, int(info.max)]}, dtype), 1)
+    assert set(values.tolist()) == {int(info.max) - 3, int(info.max) - 2, int(info.max) - 1}
+    low = draw(tensor({"integers": [int(info.min), int(info.min) + 2]}, dtype), 1)
+    assert set(low.tolist()) == {int(info.min), int(info.min) + 1}
+
+
+def test_bernoulli_constant_literal_and_choice() -> None:
+    flags = draw(tensor({"bernoulli": 0.25}, DType.BOOL), 1)
+    assert flags.dtype == np.bool_
+    assert 0.2 < flags.mean() < 0.3
+    assert draw(tensor({"constant": 1.5}, DType.BFLOAT16, (2, 2)), 1).astype(float).tolist() == [[1.5, 1.5], [1.5, 1.5]]
+    assert draw(tensor({"literal": [512, 3]}, DType.INT64, (2,)), 1).tolist() == [512, 3]
+    picked = draw(tensor({"choice": [-0.0, 2.0]}, DType.FLOAT16), 1)
+    assert set(picked.tolist()) == {0.0, 2.0}
+    assert np.signbit(picked[picked == 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("raw", "dtype", "words"),
+    [
+        ({"constant": 300}, DType.INT8, "int8 cannot hold 300"),
+        ({"constant": 1.5}, DType.INT32, "int32 cannot hold 1.5"),
+        ({"constant": 2}, DType.BOOL, "bool cannot hold 2"),
+        ({"constant": 1e6}, DType.FLOAT16, "leave the range of float16"),
+        ({"choice": [1, -1]}, DType.UINT8, "uint8 cannot hold -1"),
+        ({"integers": [0, 70000]}, DType.FLOAT16, "leave the range of float16"),
+        ({"integers": [0, 257]}, DType.UINT8, "uint8 cannot hold 256"),
+        ({"uniform": [0.0, 1.0]}, DType.INT32, "cannot hold fractions"),
+    ],
+)
+def test_values_that_do_not_fit_are_task_errors(raw: dict[str, object], dtype: DType, words: str) -> None:
+    task, case = with_inputs(x=tensor(raw, dtype))
+    with pytest.raises(TaskError, match=words) as caught:
+        generate_inputs(task, case, 1)
+    assert caught.value.field == "cases.c.inputs.x.values"
+
+
+def test_an_unknown_generator_is_a_task_error() -> None:
+    task, case = with_inputs(x=TensorCase(TensorShape((1,), DType.FLOAT32), ValueSpec("magic", {})))
+    with pytest.raises(TaskError, match="no generator 'magic'"):
+        generate_inputs(task, case, 1)
+
+
+def test_scalars_and_empty_tensors_have_their_shape() -> None:
+    for raw in ({"uniform": [0.0, 1.0]}, {"integers": [0, 5]}, {"bernoulli": 0.5}, {"constant": 1}, {"choice": [1]}):
+        assert draw(tensor(raw, DType.FLOAT32, ()), 1).shape == ()
+        assert draw(tensor(raw, DType.FLOAT32, (3, 0)), 1).shape == (3, 0)
+
+
+def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
+    for task in load_registry(Plugins.load(autoload=False)).values():
+        for case in task.cases:
+            if "smoke" not in case.profiles and "extra" not in case.profiles:
+                continue
+            for name, value in generate_inputs(task, case, 0).items():
+                spec = case.inputs[name]
+                pairs = zip(value, spec, strict=True) if isinstance(spec, tuple) else [(value, spec)]  # type: ignore[arg-type]
+                for array, item in pairs:
+                    assert isinstance(array, np.ndarray)
+                    assert isinstance(item, TensorCase)
+                    assert (array.shape, array.dtype) == (item.tensor.shape, item.tensor.dtype.numpy())
+                    assert array.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    ("raw", "args"),
+    [
+        ({"uniform": [1, 2]}, {"low": 1.0, "high": 2.0}),
+        ({"uniform": {"high": 2, "low": 1}}, {"low": 1.0, "high": 2.0}),
+        ({"normal": []}, {"mean": 0.0, "std": 1.0}),
+        ({"normal": [5.0]}, {"mean": 5.0, "std": 1.0}),
+        ({"bernoulli": 0.1}, {"p": 0.1}),
+        ({"constant": True}, {"value": True}),
+        ({"literal": [1, 2]}, {"values": (1, 2)}),
+        ({"literal": []}, {"values": ()}),
+        ({"choice": {"values": [1.5]}}, {"values": (1.5,)}),
+    ],
+)
+def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, object]) -> None:
+    assert parse_values(raw).args == args
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        [],
+        {},
+        {"uniform": [0.0, 1.0], "normal": []},
+        {"uniform": [0.0]},
+        {"uniform": [0.0, 1.0, 2.0]},
+        {"uniform": {"low": 0.0, "top": 1.0}},
+        {"uniform": "wide"},
+        {"uniform": [0.0, True]},
+        {"integers": [3, 3]},
+        {"integers": [0, 1.5]},
+        {"normal": [0.0, -1.0]},
+        {"bernoulli": 2},
+        {"choice": []},
+        {"choice": 3},
+        {"literal": [[1]]},
+        {"constant": "a"},
+        {"constant": None},
+    ],
+)
+def test_malformed_generators_are_refused(raw: object) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_values(raw)
+
+
+def test_every_generator_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
+    for kind in KINDS:
+        assert f"`{kind}`" in text
+
+
+EXPECTED: dict[str, list[float]] = {
+    "uniform": [0.2127683162689209, -0.6175945997238159, 0.936514139175415],
+    "normal": [2.3473105430603027, 0.23242050409317017, 4.283227443695068],
+    "integers": [1.0, -3.0, 5.0],
+    "bernoulli": [0.0, 1.0, 0.0],
+    "choice": [2.0, 1.0, 3.0],
+}

@@ -1,0 +1,163 @@
+"""The tutorial of docs/plugins.md, followed to the letter: built, installed beside a broken plugin, and run by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import ZipFile
+
+import pytest
+
+from npukernelbench.nouns import FinishReason
+from npukernelbench.store import read_run
+
+PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+
+BROKEN_PYPROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "npukb-broken"
+version = "3.1"
+
+[project.entry-points.npukernelbench]
+broken = "npukb_broken"
+
+[tool.hatch.build.targets.wheel]
+only-include = ["npukb_broken.py"]
+"""
+BROKEN_MODULE = "import a_package_that_nobody_has\n"
+
+
+class Environment(NamedTuple):
+    """A virtual environment of its own, and an empty folder to work in."""
+
+    python: Path
+    folder: Path
+
+    def npukb(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NPUKB_", "PYTHON"))}
+        return subprocess.run(
+            [str(self.python), "-m", "npukernelbench", *arguments],
+            cwd=self.folder,
+            env={**inherited, "XDG_CACHE_HOME": str(self.folder / "cache"), **environ},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def json(self, *arguments: str, **environ: str) -> Any:
+        result = self.npukb(*arguments, "--json", **environ)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+
+def tutorial_files() -> dict[str, str]:
+    """The files that the tutorial tells its reader to write, by name."""
+    titled = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+    return dict(titled.findall(PAGE.read_text(encoding="utf-8")))
+
+
+def build_wheel(folder: Path, files: dict[str, str]) -> Path:
+    """Build a package as pip would, without a network: through its build backend, which is installed here."""
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    result = subprocess.run(
+        [sys.executable, "-c", build, str(folder)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return folder / result.stdout.split()[-1]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """The harness of this environment, the tutorial's package, and a broken one."""
+    root = tmp_path_factory.mktemp("environment")
+    venv.create(root / "venv", with_pip=False, symlinks=True)
+    (site_packages,) = (root / "venv" / "lib").glob("python*/site-packages")
+    paths = [path for path in sys.path if path and Path(path).is_dir()]
+    (site_packages / "harness.pth").write_text("\n".join(paths) + "\n")
+    broken = {"pyproject.toml": BROKEN_PYPROJECT, "npukb_broken.py": BROKEN_MODULE}
+    for name, files in (("markov", tutorial_files()), ("broken", broken)):
+        with ZipFile(build_wheel(root / name, files)) as wheel:
+            wheel.extractall(site_packages)
+    (root / "work").mkdir()
+    return Environment(root / "venv" / "bin" / "python", root / "work")
+
+
+def test_the_tutorials_plugin_is_under_fifteen_lines() -> None:
+    files = tutorial_files()
+    assert sorted(files) == ["npukb_markov.py", "pyproject.toml"]
+    lines = [line for line in files["npukb_markov.py"].splitlines() if line.strip()]
+    assert 5 < len(lines) < 15
+
+
+def test_both_plugins_are_named(environment: Environment) -> None:
+    found = environment.json("plugins")
+    installed = {plugin["name"]: plugin for plugin in found["installed"]}
+    assert installed["markov"]["distribution"] == "npukb-markov"
+    assert installed["markov"]["provides"] == {"backend": ["markov"]}
+    assert {"twin", "reference", "replay", "openai"} <= set(installed)
+    (quarantined,) = found["quarantined"]
+    assert (quarantined["name"], quarantined["distribution"], quarantined["version"]) == (
+        "broken",
+        "npukb-broken",
+        "3.1",
+    )
+    assert "a_package_that_nobody_has" in quarantined["traceback"]
+
+
+def test_the_listing_for_people_shows_the_traceback(environment: Environment) -> None:
+    result = environment.npukb("plugins")
+    assert result.returncode == 0, result.stderr
+    assert "markov" in result.stdout
+    assert "ModuleNotFoundError: No module named 'a_package_that_nobody_has'" in result.stdout
+
+
+def test_the_plugin_runs_by_name(environment: Environment) -> None:
+    output = environment.folder / "results"
+    result = environment.npukb(
+        "run", "--model", "markov", "--tasks", "smoke", "--limit", "1", "--predict_only", "--output_path", str(output)
+    )
+    assert result.returncode == 0, result.stderr
+    folders = {manifest.parent for manifest in output.rglob("manifest.json")}
+    assert len(folders) == 1
+    completions = list(read_run(folders.pop()).completions.values())
+    assert completions
+    for stored in completions:
+        assert stored.completion.finish_reason is FinishReason.STOP
+        assert len(stored.completion.text.split()) >= 200
+
+
+def test_asking_for_what_the_broken_one_may_offer_shows_why_it_is_not_there(environment: Environment) -> None:
+    result = environment.npukb("run", "--model", "broken-model", "--tasks", "smoke", "--limit", "1", "--predict_only")
+    assert result.returncode == 2, result.stderr
+    assert "broken-model" in result.stderr
+    assert "quarantined" in result.stderr
+    assert "ModuleNotFoundError: No module named 'a_package_that_nobody_has'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "names"),
+    [
+        (("-p", "no:broken"), {}, {"markov"}),
+        ((), {"NPUKB_LOAD_PLUGINS": ""}, set()),
+        ((), {"NPUKB_LOAD_PLUGINS": "markov"}, {"markov"}),
+    ],
+)
+def test_switches(
+    environment: Environment, arguments: tuple[str, ...], environ: dict[str, str], names: set[str]
+) -> None:
+    found = environment.json("plugins", *arguments, **environ)
+    assert found["quarantined"] == []
+    assert {plugin["name"] for plugin in found["installed"]} & {"markov", "broken"} == names
