@@ -1,7 +1,7 @@
 """A task: one operator, its interface, its cases, how its answers are judged. Pure frozen data.
 
-Objects come out of :mod:`npukernelbench.tasks` (YAML in, Task out). Mappings are plain ``dict`` for speed of loading and are
-never changed after construction.
+Objects come out of :mod:`npukernelbench.tasks` (YAML in, Task out). Mappings are plain ``dict`` for speed of loading
+and are never changed after construction.
 """
 
 from __future__ import annotations
@@ -155,7 +155,9 @@ class ToleranceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Which checker judges float outputs, with limits per output element type. Integers and booleans are always exact."""
+    """Which checker judges float outputs, with limits per output element type. Integers and booleans are always
+    exact.
+    """
 
     policy: str = "pcl"
     limits: Mapping[DType, ToleranceLimits] = field(default_factory=dict)

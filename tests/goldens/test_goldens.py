@@ -34,9 +34,7 @@ def test_public_case(judge_golden: JudgeGolden, name: str, case_id: str) -> None
 
 
 @pytest.mark.parametrize(("name", "case_id"), [(name, case["id"]) for name, cases in RAGGED.items() for case in cases])
-def test_ragged_case(
-    judge_golden: JudgeGolden, ragged_tasks: Mapping[str, Task], name: str, case_id: str
-) -> None:
+def test_ragged_case(judge_golden: JudgeGolden, ragged_tasks: Mapping[str, Task], name: str, case_id: str) -> None:
     task = ragged_tasks[name]
     assert_faultless(judge_golden(task, task.case(case_id), _unchanged))
 
@@ -45,8 +43,10 @@ def test_ragged_case(
 def test_golden_is_one_readable_file(name: str) -> None:
     [golden] = SUITE[name].goldens
     text = golden.path.read_text(encoding="utf-8")
-    assert text.startswith(f"// {name}") and "using namespace AscendC;" in text
-    assert "#include" not in text and "\t" not in text
+    assert text.startswith(f"// {name}")
+    assert "using namespace AscendC;" in text
+    assert "#include" not in text
+    assert "\t" not in text
     assert max(map(len, text.splitlines())) <= 120
 
 
