@@ -12,8 +12,8 @@ __all__ = ["derive"]
 def derive(*parts: object) -> int:
     """A 63-bit seed for the purpose that ``parts`` spell out: ``derive(run_seed, "inputs", task.name, case.id)``.
 
-    Parts are None, booleans, integers, floats, text, bytes, enum members (which count as their values), and tuples or
-    lists of these. Equal parts give equal seeds on every machine and Python version; ``("ab", "c")`` and
+    Parts are None, booleans, integers, floats, text, bytes, enum members (which count as their values), and tuples,
+    lists or dataclasses of these. Equal parts give equal seeds on every machine and Python version; ``("ab", "c")`` and
     ``("a", "bc")`` differ, and so do ``1``, ``1.0``, ``True`` and ``"1"``. TypeError on anything else, as its text
     might hold an address.
     """

@@ -69,11 +69,12 @@ def compile_kernel(
 def unit_text(entry: str, arguments: Sequence[str]) -> str:
     """The translation unit: the candidate, its entry renamed out of libm's way, and the launcher behind it."""
     interface = ", ".join(f"GM_ADDR {name}" for name in arguments)
+    pointers = ", ".join(f"a[{index}]" for index in range(len(arguments)))
     return (
         f"#define {entry} npukb_entry_{entry}\n"
         f'#include "{KERNEL_FILE}"\n'
         '#include "twin/launch.h"\n'
-        f'NPUKB_LAUNCH({entry}, {len(arguments)}, "{interface}")\n'
+        f'NPUKB_LAUNCH({entry}, {len(arguments)}, "{interface}", {pointers})\n'
     )
 
 
@@ -126,7 +127,7 @@ def _reword(text: str, entry: str) -> str:
     """Messages about the driver's own lines, in the words of the interface."""
     if f"use of undeclared identifier '{entry}'" in text:
         return f"the source defines no kernel entry named '{entry}'"
-    return re.sub(r"static assertion failed[^:]*: ", "", text).strip('"')
+    return re.sub(r"^static assertion failed(?: due to requirement '.*?')?: ", "", text).strip('"')
 
 
 def _remedy(text: str, entry: str) -> str:
