@@ -33,6 +33,9 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "constant": (Parameter("value", "scalar"),),
     "literal": (Parameter("values", "list"),),
     "choice": (Parameter("values", "list"),),
+    "every_float": (Parameter("non_finite", "float", 0.0),),
+    "some_non_finite": (Parameter("count", "int", 1),),
+    "spans": (Parameter("extent", "int"),),
 }
 
 
@@ -103,5 +106,11 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("bernoulli: p must lie between 0 and 1")
         case "choice" if not args["values"]:
             raise ValueError("choice: values must not be empty")
+        case "every_float" if not 0 <= args["non_finite"] <= 1:  # type: ignore[operator]
+            raise ValueError("every_float: non_finite must lie between 0 and 1")
+        case "some_non_finite" if not args["count"] >= 1:  # type: ignore[operator]
+            raise ValueError("some_non_finite: count must be positive")
+        case "spans" if not args["extent"] >= 1:  # type: ignore[operator]
+            raise ValueError("spans: extent must be positive")
         case _:
             return

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, InputSpec, Presence, Task, TensorCase, TensorShape, ValueSpec
@@ -112,9 +115,49 @@ def test_bernoulli_constant_literal_and_choice() -> None:
     assert np.signbit(picked[picked == 0]).all()
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_float_reaches_the_edges_of_a_type(dtype: DType) -> None:
+    wild = draw(tensor({"every_float": 0.5}, dtype), 1).astype(np.float64)
+    assert 0.45 < np.mean(~np.isfinite(wild)) < 0.55
+    assert np.isnan(wild).any()
+    assert {np.inf, -np.inf} <= set(wild[np.isinf(wild)].tolist())
+    tame = draw(tensor({"every_float": 0.0}, dtype), 1)
+    limits: Any = ml_dtypes.finfo
+    info = limits(dtype.numpy())
+    assert tame.dtype == dtype.numpy()
+    assert np.isfinite(tame.astype(np.float64)).all()
+    for edge in (info.max, info.smallest_subnormal, dtype.numpy().type(0)):
+        assert {edge, -edge} <= set(tame.tolist())
+    assert len(np.unique(tame.astype(np.float64))) > 100
+
+
+def test_some_non_finite_are_as_many_as_asked_for() -> None:
+    values = draw(tensor({"some_non_finite": 3}, DType.FLOAT16), 1)
+    assert np.count_nonzero(~np.isfinite(values)) == 3
+    places = {
+        int(np.argmin(np.isfinite(draw(tensor({"some_non_finite": 1}, DType.FLOAT32), seed)))) for seed in range(9)
+    }
+    assert len(places) == 9
+    assert not np.isfinite(draw(tensor({"some_non_finite": 5}, DType.BFLOAT16, (2,)), 1).astype(np.float32)).any()
+
+
+@pytest.mark.parametrize("dtype", [DType.INT32, DType.INT64])
+def test_spans_are_within_their_extent(dtype: DType) -> None:
+    spans: NDArray[np.int64] = draw(tensor({"spans": 7}, dtype, (500, 2)), 1).astype(np.int64, casting="safe")
+    start, length = spans[:, 0], spans[:, 1]
+    assert (start >= 0).all()
+    assert (start + length <= 7).all()
+    assert set(length.tolist()) == set(range(1, 8))
+    assert set(start.tolist()) == set(range(7))
+
+
 @pytest.mark.parametrize(
     ("raw", "dtype", "words"),
     [
+        ({"every_float": 0.5}, DType.INT8, "cannot hold fractions"),
+        ({"every_float": 0.5}, DType.COMPLEX64, "not a real"),
+        ({"some_non_finite": 1}, DType.COMPLEX64, "not a real"),
+        ({"spans": 9}, DType.INT64, "rows of two"),
         ({"constant": 300}, DType.INT8, "int8 cannot hold 300"),
         ({"constant": 1.5}, DType.INT32, "int32 cannot hold 1.5"),
         ({"constant": 2}, DType.BOOL, "bool cannot hold 2"),
@@ -151,6 +194,9 @@ def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
                 continue
             for name, value in generate_inputs(task, case, 0).items():
                 spec = case.inputs[name]
+                assert (value is None) == (spec is None)
+                if value is None:
+                    continue
                 pairs = zip(value, spec, strict=True) if isinstance(spec, tuple) else [(value, spec)]  # type: ignore[arg-type]
                 for array, item in pairs:
                     assert isinstance(array, np.ndarray)
@@ -170,6 +216,9 @@ def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
         ({"constant": True}, {"value": True}),
         ({"literal": [1, 2]}, {"values": (1, 2)}),
         ({"literal": []}, {"values": ()}),
+        ({"every_float": 0.25}, {"non_finite": 0.25}),
+        ({"some_non_finite": 2}, {"count": 2}),
+        ({"spans": 9}, {"extent": 9}),
         ({"choice": {"values": [1.5]}}, {"values": (1.5,)}),
     ],
 )
@@ -194,6 +243,10 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"normal": [0.0, -1.0]},
         {"bernoulli": 2},
         {"choice": []},
+        {"every_float": 1.5},
+        {"some_non_finite": 0},
+        {"spans": 0},
+        {"spans": []},
         {"choice": 3},
         {"literal": [[1]]},
         {"constant": "a"},
