@@ -66,7 +66,9 @@ def test_imports_point_one_way(path: Path) -> None:
     own = layer_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
     if own is None:
         pytest.skip("a module that every layer may use")
-    backwards = {name for name in imports(path, top_level=True) if (other := layer_of(name)) is not None and other < own}
+    backwards = {
+        name for name in imports(path, top_level=True) if (other := layer_of(name)) is not None and other < own
+    }
     assert not backwards
 
 

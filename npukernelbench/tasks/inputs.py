@@ -15,6 +15,7 @@ import numpy as np
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import AttributeValue, Case, DType, Task, TensorCase
 from npukernelbench.seed import derive
+from npukernelbench.tasks.arrangements import ARRANGEMENTS
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -27,20 +28,26 @@ _Args = Mapping[str, AttributeValue]
 def generate_inputs(task: Task, case: Case, seed: int) -> dict[str, Argument]:
     """The inputs of one case by name, in interface order, C-contiguous and of the case's shapes and element types.
 
-    A tensor list gives a list, an absent optional input None. TaskError when the element type cannot hold the stated
-    values.
+    A tensor list gives a list, an absent optional input None. Inputs that are derived from others are computed last.
+    TaskError when the element type cannot hold the stated values.
     """
-    inputs: dict[str, Argument] = {}
+    inputs: dict[str, Argument] = {spec.name: None for spec in task.inputs}
+    derived: dict[str, TensorCase] = {}
     for spec in task.inputs:
         value = case.inputs.get(spec.name)
         if value is None:
-            inputs[spec.name] = None
+            continue
+        if isinstance(value, TensorCase) and value.values.kind == "derived":
+            derived[spec.name] = value
         elif isinstance(value, TensorCase):
             inputs[spec.name] = _argument(task, case, value, seed, spec.name, 0)
         else:
             inputs[spec.name] = [
                 _argument(task, case, item, seed, spec.name, index) for index, item in enumerate(value)
             ]
+    drawn = dict(inputs)
+    for name, tensor in derived.items():
+        inputs[name] = _derive(task, case, name, tensor, drawn)
     return inputs
 
 
@@ -61,6 +68,23 @@ def _argument(task: Task, case: Case, tensor: TensorCase, seed: int, name: str, 
         raise TaskError(
             str(error), location=SourceLocation(task.path), field=f"cases.{case.id}.inputs.{name}.values"
         ) from error
+
+
+def _derive(task: Task, case: Case, name: str, tensor: TensorCase, drawn: Mapping[str, Argument]) -> Array:
+    """An input that follows from the drawn ones, by a function of :mod:`npukernelbench.reference.derived`."""
+    from npukernelbench.reference import derived
+
+    function = getattr(derived, str(tensor.values.args["function"]), None)
+    field = f"cases.{case.id}.inputs.{name}.values"
+    if not callable(function) or function.__name__ not in derived.__all__:
+        known = ", ".join(derived.__all__)
+        message = f"there is no function {tensor.values.args['function']!r} to derive inputs with; there are {known}"
+        raise TaskError(message, location=SourceLocation(task.path), field=field)
+    values: Array = np.asarray(function(drawn, case.attributes))
+    if values.size != tensor.tensor.size:
+        message = f"{function.__name__} gives {values.size} values for {tensor.tensor.size} elements"
+        raise TaskError(message, location=SourceLocation(task.path), field=field)
+    return np.ascontiguousarray(_cast(values, tensor.tensor.dtype)).reshape(tensor.tensor.shape)
 
 
 def _uniform(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -132,6 +156,20 @@ def _spans(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype:
     return _cast(np.stack([start, length], axis=-1), dtype)
 
 
+def _arranged(name: str) -> _Generator:
+    """A generator of ``arrangements``, its numbers in the element type; integers must fit exactly."""
+    arrangement = ARRANGEMENTS[name]
+
+    def generate(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+        values = arrangement(rng, args, shape)
+        if values.size and dtype.is_exact:
+            _refuse_loss(float(values.min()), dtype)
+            _refuse_loss(float(values.max()), dtype)
+        return _cast(values, dtype)
+
+    return generate
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -145,6 +183,7 @@ _GENERATORS: dict[str, _Generator] = {
     "every_float": _every_float,
     "some_non_finite": _some_non_finite,
     "spans": _spans,
+    **{name: _arranged(name) for name in ARRANGEMENTS},
 }
 
 

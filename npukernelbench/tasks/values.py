@@ -16,8 +16,8 @@ __all__ = ["KINDS", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
-    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar`` or ``list``; without a default it is
-    required."""
+    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar``, ``list`` or ``name``; without a default
+    it is required."""
 
     name: str
     type: str
@@ -36,6 +36,17 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "every_float": (Parameter("non_finite", "float", 0.0),),
     "some_non_finite": (Parameter("count", "int", 1),),
     "spans": (Parameter("extent", "int"),),
+    "derived": (Parameter("function", "name"),),
+    "subset": (Parameter("count", "int"),),
+    "group_ends": (Parameter("total", "int"),),
+    "distinct": (Parameter("low", "int"), Parameter("high", "int")),
+    "distinct_along": (
+        Parameter("axis", "int"),
+        Parameter("low", "int"),
+        Parameter("high", "int"),
+        Parameter("step", "float", 1.0),
+    ),
+    "repeated_rows": (Parameter("base", "int"), Parameter("count", "int")),
 }
 
 
@@ -78,6 +89,8 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         return value
     if parameter.type == "list" and isinstance(value, (list, tuple)) and _is_flat(value):
         return tuple(value)
+    if parameter.type == "name" and isinstance(value, str) and value.isidentifier():
+        return value
     if value is None:
         raise ValueError(f"{kind} needs {parameter.name}")
     expected = {
@@ -85,6 +98,7 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         "int": "an integer",
         "scalar": "a number or a boolean",
         "list": "a flat list of numbers",
+        "name": "a name",
     }
     raise ValueError(f"{kind}: {parameter.name} must be {expected[parameter.type]}, not {value!r}")
 
@@ -112,5 +126,13 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("some_non_finite: count must be positive")
         case "spans" if not args["extent"] >= 1:  # type: ignore[operator]
             raise ValueError("spans: extent must be positive")
+        case "subset" if not args["count"] >= 0:  # type: ignore[operator]
+            raise ValueError("subset: count must not be negative")
+        case "group_ends" if not args["total"] > 0:  # type: ignore[operator]
+            raise ValueError("group_ends: total must be positive")
+        case "distinct" | "distinct_along" if not args["low"] < args["high"]:  # type: ignore[operator]
+            raise ValueError(f"{kind}: low must be below high, which is exclusive")
+        case "repeated_rows" if not (args["base"] > 0 and args["count"] >= 0):  # type: ignore[operator]
+            raise ValueError("repeated_rows: base must be positive and count not negative")
         case _:
             return

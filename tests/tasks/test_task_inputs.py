@@ -251,11 +251,118 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"literal": [[1]]},
         {"constant": "a"},
         {"constant": None},
+        {"subset": -1},
+        {"group_ends": 0},
+        {"distinct": [3, 3]},
+        {"distinct_along": [0, 3, 3]},
+        {"repeated_rows": [0, 1]},
+        {"derived": "no such"},
+        {"derived": 3},
     ],
 )
 def test_malformed_generators_are_refused(raw: object) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         parse_values(raw)
+
+
+def test_a_subset_has_exactly_its_count() -> None:
+    for dtype in (DType.BOOL, DType.INT8, DType.FLOAT16):
+        drawn = draw(tensor({"subset": 17}, dtype, (5, 9)), 1).astype(np.float64)
+        assert (drawn.sum(), set(drawn.reshape(-1))) == (17, {0, 1})
+    assert not draw(tensor({"subset": 0}, DType.BOOL, (3,)), 1).any()
+    with pytest.raises(ValueError, match="4 places for 5 ones"):
+        draw(tensor({"subset": 5}, DType.BOOL, (2, 2)), 1)
+
+
+def test_group_ends_ascend_to_their_total() -> None:
+    for seed in range(20):
+        ends = draw(tensor({"group_ends": 9}, DType.INT64, (6,)), seed).astype(int)
+        assert ends[-1] == 9
+        assert (np.diff(ends) >= 0).all()
+        assert ends[0] >= 0
+        assert ends[-2] < 9
+    assert draw(tensor({"group_ends": 9}, DType.INT32, (1,)), 1).tolist() == [9]
+    with pytest.raises(ValueError, match="no group"):
+        draw(tensor({"group_ends": 9}, DType.INT64, (0,)), 1)
+
+
+def test_distinct_integers_are_different_and_in_range() -> None:
+    drawn = draw(tensor({"distinct": [-3, 9]}, DType.INT32, (3, 4)), 1)
+    assert sorted(drawn.reshape(-1).tolist()) == [*range(-3, 9)]
+    few = draw(tensor({"distinct": [0, 100]}, DType.INT32, (5,)), 2)
+    assert len(set(few.tolist())) == 5
+    assert set(few.tolist()) <= set(range(100))
+    with pytest.raises(ValueError, match="12 numbers for 13"):
+        draw(tensor({"distinct": [-3, 9]}, DType.INT32, (13,)), 1)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
+def test_numbers_are_different_along_an_axis(axis: int) -> None:
+    shape = (4, 5, 6)
+    drawn = draw(tensor({"distinct_along": [axis, -7, 9, 0.25]}, DType.FLOAT16, shape), 1).astype(np.float64)
+    assert drawn.shape == shape
+    assert (np.diff(np.sort(drawn, axis=axis), axis=axis) > 0).all()
+    assert np.array_equal(drawn * 4, np.rint(drawn * 4))
+    assert -1.75 <= drawn.min() < -1
+    assert 1 < drawn.max() < 2.25
+    lines = np.moveaxis(drawn, axis, -1).reshape(-1, shape[axis])
+    assert len({tuple(line) for line in lines}) == len(lines)
+
+
+def test_numbers_cannot_be_different_along_any_axis() -> None:
+    with pytest.raises(ValueError, match="no axis 2"):
+        draw(tensor({"distinct_along": [2, 0, 9]}, DType.FLOAT16, (3, 3)), 1)
+    with pytest.raises(ValueError, match="2 numbers for 3"):
+        draw(tensor({"distinct_along": [0, 0, 2]}, DType.FLOAT16, (3, 3)), 1)
+    assert draw(tensor({"distinct_along": [0, 0, 2]}, DType.FLOAT16, (0, 3)), 1).shape == (0, 3)
+
+
+@pytest.mark.parametrize(("rows", "width", "count"), [(30, 2, 30), (30, 2, 7), (1, 1, 1), (13, 12, 13), (40, 15, 9)])
+def test_rows_repeat_so_that_a_given_number_is_different(rows: int, width: int, count: int) -> None:
+    drawn = draw(tensor({"repeated_rows": [10, count]}, DType.INT64, (rows, width)), 1)
+    assert 0 <= drawn.min() <= drawn.max() < 10
+    assert len({tuple(row) for row in drawn.tolist()}) == count
+
+
+@pytest.mark.parametrize(("shape", "count"), [((4, 1), 5), ((20, 1), 11), ((4,), 2), ((4, 2), 0)])
+def test_rows_that_cannot_be_are_refused(shape: tuple[int, ...], count: int) -> None:
+    with pytest.raises(ValueError, match="different rows"):
+        draw(tensor({"repeated_rows": [10, count]}, DType.INT64, shape), 1)
+
+
+def test_arrangements_must_fit_the_element_type() -> None:
+    with pytest.raises(ValueError, match="int8 cannot hold"):
+        draw(tensor({"group_ends": 200}, DType.INT8, (3,)), 1)
+
+
+def sparse() -> tuple[Task, Case]:
+    return with_inputs(
+        ranks=tensor({"derived": "coalesced_ranks"}, DType.INT64, (9,)),
+        codes=tensor({"derived": "coalesced_codes"}, DType.INT64, (4,)),
+        indices=tensor({"repeated_rows": [10, 4]}, DType.INT64, (9, 3)),
+    )
+
+
+def test_derived_inputs_follow_from_the_others() -> None:
+    inputs = generate_inputs(*sparse(), 5)
+    assert list(inputs) == ["ranks", "codes", "indices"]
+    rows = [tuple(row) for row in inputs["indices"].tolist()]  # type: ignore[union-attr]
+    different = sorted(set(rows))
+    assert inputs["ranks"].tolist() == [different.index(row) for row in rows]  # type: ignore[union-attr]
+    extents = [max(row[axis] for row in rows) + 1 for axis in range(3)]
+    codes = [(row[0] * extents[1] + row[1]) * extents[2] + row[2] for row in different]
+    assert inputs["codes"].tolist() == codes  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("function", "size", "words"), [("nothing", 9, "no function 'nothing'"), ("coalesced_ranks", 8, "9 values for 8")]
+)
+def test_a_derivation_that_does_not_fit_is_a_task_error(function: str, size: int, words: str) -> None:
+    task, case = sparse()
+    wrong = replace(case, inputs={**case.inputs, "ranks": tensor({"derived": function}, DType.INT64, (size,))})
+    with pytest.raises(TaskError, match=words) as caught:
+        generate_inputs(task, wrong, 5)
+    assert caught.value.field == "cases.c.inputs.ranks.values"
 
 
 def test_every_generator_is_documented() -> None:

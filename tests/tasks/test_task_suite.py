@@ -81,8 +81,8 @@ def test_identity_interface_and_public_cases(registry: TaskRegistry, name: str) 
     assert [case.id for case in task.cases if "full" in case.profiles] == [str(item) for item in ids]
 
 
-def test_the_suite_is_complete(registry: TaskRegistry) -> None:
-    assert set(registry) == set(SUITE)
+def test_the_suite_has_the_tasks_of_the_harness(registry: TaskRegistry) -> None:
+    assert set(SUITE) <= set(registry)
 
 
 @pytest.mark.parametrize("name", SUITE)
