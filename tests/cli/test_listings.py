@@ -28,7 +28,7 @@ def test_tasks_is_the_default_kind(npukb):
     ("options", "expected"),
     [
         (["--level", "1", "--category", "math"], {"AbsMath", "AddCustom", "Muls", "Sqrt"}),
-        (["--tag", "reduction"], {"MseLoss", "RmsNorm"}),
+        (["--suite", "npukernelbench", "--tag", "reduction"], {"MseLoss", "RmsNorm"}),
         (["--tag", "foreach", "--tag", "integer"], {"ForeachAddScalar"}),
         (["--category", "no such"], set()),
     ],
@@ -39,7 +39,11 @@ def test_filters_narrow_the_tasks(npukb, options, expected):
 
 def test_a_filter_by_suite(npukb):
     everything = npukb("ls", "tasks", "--json").json
-    assert npukb("ls", "tasks", "--json", "--suite", "NPUKernelBench").json == everything
+    ours = [task for task in everything if task["suite"] == "npukernelbench"]
+    assert npukb("ls", "tasks", "--json", "--suite", "NPUKernelBench").json == ours
+    craft = npukb("ls", "tasks", "--json", "--suite", "ascendcraft").json
+    assert (len(craft), len({task["category"] for task in craft})) == (52, 7)
+    assert len(ours) + len(craft) == len(everything)
     assert npukb("ls", "tasks", "--suite", "other").out == "no task matches\n"
 
 

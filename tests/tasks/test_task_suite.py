@@ -51,7 +51,7 @@ def test_identity_interface_and_public_cases(registry: TaskRegistry, name: str) 
 
 
 def test_the_suite_is_complete(registry: TaskRegistry) -> None:
-    assert set(registry) == set(SUITE)
+    assert {task.name for task in registry.values() if task.suite == "npukernelbench"} == set(SUITE)
 
 
 @pytest.mark.parametrize("name", SUITE)
