@@ -170,6 +170,33 @@ def _arranged(name: str) -> _Generator:
     return generate
 
 
+def _varying_normal(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    mean = rng.uniform(_number(args, "mean_low"), _number(args, "mean_high"))
+    std = rng.uniform(_number(args, "std_low"), _number(args, "std_high"))
+    return _normal(rng, {"mean": mean, "std": std}, shape, dtype)
+
+
+def _probabilities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    spread = rng.uniform(_number(args, "spread_low"), _number(args, "spread_high"))
+
+    def sample(real: Any) -> Array:
+        powers = np.exp(rng.standard_normal(shape, dtype=real) * real(spread))
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+    return _fractions(sample, dtype)
+
+
+def _factors(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    spread = _number(args, "spread")
+
+    def sample(real: Any) -> Array:
+        magnitudes = np.exp(rng.random(shape, dtype=real) * real(2.0 * spread) - real(spread))
+        negative = rng.random(shape, dtype=np.float32) < np.float32(0.5)
+        return np.asarray(np.where(negative, -magnitudes, magnitudes))
+
+    return _fractions(sample, dtype)
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -184,6 +211,9 @@ _GENERATORS: dict[str, _Generator] = {
     "some_non_finite": _some_non_finite,
     "spans": _spans,
     **{name: _arranged(name) for name in ARRANGEMENTS},
+    "varying_normal": _varying_normal,
+    "probabilities": _probabilities,
+    "factors": _factors,
 }
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeValue, ValueSpec
 
-__all__ = ["KINDS", "Parameter", "parse_values"]
+__all__ = ["FRACTIONAL", "KINDS", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
@@ -47,7 +47,18 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter("step", "float", 1.0),
     ),
     "repeated_rows": (Parameter("base", "int"), Parameter("count", "int")),
+    "varying_normal": (
+        Parameter("mean_low", "float"),
+        Parameter("mean_high", "float"),
+        Parameter("std_low", "float"),
+        Parameter("std_high", "float"),
+    ),
+    "probabilities": (Parameter("spread_low", "float"), Parameter("spread_high", "float")),
+    "factors": (Parameter("spread", "float"),),
 }
+
+#: Generators that draw fractions, which integers and booleans cannot hold.
+FRACTIONAL = frozenset({"uniform", "normal", "varying_normal", "probabilities", "factors"})
 
 
 def parse_values(raw: object) -> ValueSpec:
@@ -134,5 +145,13 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError(f"{kind}: low must be below high, which is exclusive")
         case "repeated_rows" if not (args["base"] > 0 and args["count"] >= 0):  # type: ignore[operator]
             raise ValueError("repeated_rows: base must be positive and count not negative")
+        case "varying_normal" if not args["mean_low"] <= args["mean_high"]:  # type: ignore[operator]
+            raise ValueError("varying_normal: mean_low must not exceed mean_high")
+        case "varying_normal" if not 0 <= args["std_low"] <= args["std_high"]:  # type: ignore[operator]
+            raise ValueError("varying_normal: std_low must not be negative or exceed std_high")
+        case "probabilities" if not 0 <= args["spread_low"] <= args["spread_high"] <= 10:  # type: ignore[operator]
+            raise ValueError("probabilities: spread_low must not be negative or exceed spread_high, nor that 10")
+        case "factors" if not args["spread"] >= 0:  # type: ignore[operator]
+            raise ValueError("factors: spread must not be negative")
         case _:
             return

@@ -14,7 +14,7 @@ from npukernelbench.nouns import Case, DType, InputSpec, Presence, Task, TensorC
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import generate_inputs, load_registry
 from npukernelbench.tasks.inputs import draw
-from npukernelbench.tasks.values import KINDS, parse_values
+from npukernelbench.tasks.values import FRACTIONAL, KINDS, parse_values
 from npukernelbench.testing.tasks import tiny_task
 
 FLOATS = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64)
@@ -46,6 +46,9 @@ def test_values_are_the_same_on_every_machine() -> None:
             "integers": {"integers": [-5, 6]},
             "bernoulli": {"bernoulli": 0.5},
             "choice": {"choice": [1.0, 2.0, 3.0]},
+            "varying_normal": {"varying_normal": [-1.0, 1.0, 0.5, 2.0]},
+            "probabilities": {"probabilities": [0.5, 1.0]},
+            "factors": {"factors": 0.25},
         }.items()
     }
     assert got == EXPECTED
@@ -149,6 +152,40 @@ def test_spans_are_within_their_extent(dtype: DType) -> None:
     assert (start + length <= 7).all()
     assert set(length.tolist()) == set(range(1, 8))
     assert set(start.tolist()) == set(range(7))
+
+
+def test_varying_normal_draws_its_mean_and_deviation_for_each_tensor() -> None:
+    spec = tensor({"varying_normal": [-1.0, 3.0, 0.5, 2.0]}, DType.FLOAT32, (20000,))
+    drawn = [draw(spec, seed).astype(np.float64) for seed in range(40)]
+    means, deviations = [values.mean() for values in drawn], [values.std() for values in drawn]
+    assert -1.1 < min(means) < 0.0 < 2.0 < max(means) < 3.1
+    assert 0.45 < min(deviations) < 0.8 < 1.6 < max(deviations) < 2.05
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_probabilities_are_positive_and_sum_to_one_along_the_last_axis(dtype: DType) -> None:
+    values = draw(tensor({"probabilities": [0.5, 2.0]}, dtype, (20, 3, 30)), 1).astype(np.float64)
+    assert values.min() > 0
+    assert np.allclose(values.sum(axis=-1), 1.0, atol=1e-6 if dtype in (DType.FLOAT32, DType.FLOAT64) else 5e-3)
+    flat = draw(tensor({"probabilities": [0.0, 0.0]}, dtype, (3, 4)), 1).astype(np.float64)
+    assert np.allclose(flat, 0.25)
+    assert draw(tensor({"probabilities": [0.5, 2.0]}, dtype, ()), 1) == 1.0
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_factors_have_both_signs_and_products_in_range(dtype: DType) -> None:
+    values = draw(tensor({"factors": 0.25}, dtype), 1).astype(np.float64)
+    assert 0.4 < (values < 0).mean() < 0.6
+    assert 0.77 < np.abs(values).min() < 0.79
+    assert 1.27 < np.abs(values).max() < 1.29
+    assert abs(np.log(np.abs(values)).sum()) < 40
+
+
+@pytest.mark.parametrize("kind", sorted(FRACTIONAL))
+def test_fractions_do_not_go_into_integers(kind: str) -> None:
+    raw = {kind: {parameter.name: 0.0 for parameter in KINDS[kind]}}
+    with pytest.raises(ValueError, match="cannot hold fractions"):
+        draw(tensor(raw, DType.INT32, (2,)), 1)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +295,11 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"repeated_rows": [0, 1]},
         {"derived": "no such"},
         {"derived": 3},
+        {"varying_normal": [1.0, 0.0, 1.0, 2.0]},
+        {"varying_normal": [0.0, 1.0, -1.0, 2.0]},
+        {"probabilities": [2.0, 1.0]},
+        {"probabilities": [0.0, 11.0]},
+        {"factors": -0.1},
     ],
 )
 def test_malformed_generators_are_refused(raw: object) -> None:
@@ -377,4 +419,7 @@ EXPECTED: dict[str, list[float]] = {
     "integers": [1.0, -3.0, 5.0],
     "bernoulli": [0.0, 1.0, 0.0],
     "choice": [2.0, 1.0, 3.0],
+    "varying_normal": [-0.22810012102127075, 0.6578344702720642, -2.1950106620788574],
+    "probabilities": [0.5750282406806946, 0.14949452877044678, 0.27547723054885864],
+    "factors": [-1.054632306098938, 0.8569303154945374, -1.263806939125061],
 }
