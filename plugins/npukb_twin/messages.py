@@ -32,7 +32,8 @@ _MISSING = re.compile(
     r"was not declared|does not name a type|has no member named)"
 )
 _NAME = re.compile(r"['‘](?:\w+::)*~?(\w+)(?:<.*>)?['’]")
-_INCLUDED_FROM = re.compile(r"^(?:In file included| +from )")
+#: What names of the API look like.
+_OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
 _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*?')?: ")
 
 
@@ -195,12 +196,13 @@ def supported_names() -> frozenset[str]:
     for path in (files("npukb_twin") / "include" / "twin").iterdir():
         if path.name in ("abi.h", "launch.h", "half_fallback.h"):
             continue
-        text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
         if path.name == "instructions.def":
             names.update(re.findall(r"^NPUKB_[A-Z]+\((\w+),", text, re.MULTILINE))
             continue
+        text = re.sub(r"namespace (npukb|detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
         names.update(re.findall(r"NPUKB_API[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
         names.update(re.findall(r"^NPUKB_[A-Z]+_?[A-Z]+\(([A-Z][a-z]\w+)\)", text, re.MULTILINE))
-    return frozenset(name for name in names if "NPUKB" not in name and not name.startswith("npukb"))
+    return frozenset(name for name in names if _OFFERED.match(name) and "NPUKB" not in name)

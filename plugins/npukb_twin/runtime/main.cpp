@@ -21,6 +21,7 @@
 
 #include "fiber.h"
 #include "report.h"
+#include "sandbox.h"
 
 namespace twin {
 namespace {
@@ -221,6 +222,7 @@ int Main(const char* path) {
         else if (strncmp(line, "kernel ", 7) == 0) {
             fclose(file);
             CatchSignals();
+            ForbidProcesses();
             unlink(path);  // what is in it is not the kernel's to know
             Run(line + 7, arguments, threads);
             _exit(0);  // destructors of the kernel's global objects do not run: there is no core any more
