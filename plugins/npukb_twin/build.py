@@ -41,7 +41,13 @@ KERNEL_FLAGS = (
     "-fvisibility=hidden",
     "-w",
 )
-KERNEL_FLAGS_CLANG = ("-gline-tables-only", "-fno-finite-loops", "-fno-color-diagnostics", "-fno-spell-checking", "-ferror-limit=20")
+KERNEL_FLAGS_CLANG = (
+    "-gline-tables-only",
+    "-fno-finite-loops",
+    "-fno-color-diagnostics",
+    "-fno-spell-checking",
+    "-ferror-limit=20",
+)
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
 _BASELINE = {
     "x86_64": ("-march=x86-64-v3",),

@@ -78,7 +78,10 @@ def test_threads_change_nothing(twin: Twin, threaded: Twin) -> None:
         # some blocks break a rule before the others wait for them
         ("if (GetBlockIdx() % 7 == 3) {\n    WaitFlag<HardEvent::V_S>(0);  // here\n}\nSyncAll();", {"deadlock"}),
         ("if (GetBlockIdx() == 47) {\n    SetFlag<HardEvent::V_S>(9);  // here\n}\nSyncAll();", {"bad_event_id"}),
-        ("SyncAll();\nif (GetBlockIdx() < 5) {\n    SetFlag<HardEvent::V_S>(9);  // here\n}\nSyncAll();", {"bad_event_id"}),
+        (
+            "SyncAll();\nif (GetBlockIdx() < 5) {\n    SetFlag<HardEvent::V_S>(9);  // here\n}\nSyncAll();",
+            {"bad_event_id"},
+        ),
         ("SyncAll();\nif (GetBlockIdx() != 5) {\n    SyncAll();  // here\n}", {"deadlock"}),
         ("SetFlag<HardEvent::V_S>(GetBlockIdx() % 8);  // here", {"unpaired_flag"}),
     ],

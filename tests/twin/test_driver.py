@@ -32,7 +32,9 @@ def gcc() -> Iterator[Twin]:
     executor.close()
 
 
-def check_line(twin: Twin, body: str, text: str, *, outcome: Outcome = Outcome.COMPILE_ERROR, before: str = "") -> Diagnostic:
+def check_line(
+    twin: Twin, body: str, text: str, *, outcome: Outcome = Outcome.COMPILE_ERROR, before: str = ""
+) -> Diagnostic:
     """The first error of a kernel with ``body``: at the line marked ``// here``, saying ``text``."""
     finished = twin.run(body, before=before)
     first = finished.errors[0]
@@ -85,7 +87,8 @@ def test_invented_api_is_the_models_error_with_a_hint(twin: Twin, call: str, nam
         ("Sort32(t, t, u, 1);", "Sort32"),
         ("SoftMax<float>(t, t, t, t, 8);", "SoftMax"),
         ("AscendC::SoftMax<float, true>(t, t, t, t, 8);", "SoftMax"),
-        ("Mmad(t, t, t, MmadParams());", "Mmad"),
+        ("Mmad(t, t, t, 8);", "Mmad"),
+        ("Mmad(t, t, t, MmadParams());", "MmadParams"),
         ("AscendC::MmadParams p;", "MmadParams"),
         ("SetAtomicAdd<float>();", "SetAtomicAdd"),
         ("g.SetL2CacheHint(0);", "SetL2CacheHint"),
@@ -129,7 +132,17 @@ def test_gaps_are_gaps() -> None:
 
 def test_supported_names_are_what_kernels_use() -> None:
     names = messages.supported_names()
-    wanted = {"Add", "Cast", "LocalTensor", "TPipe", "InitBuffer", "SetFlag", "ReduceSum", "BlockReduceMax", "DataCopyPad"}
+    wanted = {
+        "Add",
+        "Cast",
+        "LocalTensor",
+        "TPipe",
+        "InitBuffer",
+        "SetFlag",
+        "ReduceSum",
+        "BlockReduceMax",
+        "DataCopyPad",
+    }
     assert wanted | {"CMPMODE", "HardEvent", "PIPE_ALL", "CAST_RINT", "GetValue", "WholeReduceMin"} <= names
     assert not {"name", "dst", "NPUKB_API", "T"} & names
 
@@ -241,7 +254,9 @@ def test_system_compiler_when_zig_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     assert "specialisations in class scope" in findings["warning"].detail
 
 
-@pytest.mark.parametrize(("version", "usable"), [("g++ 10.2.1", False), ("g++ 11.4.0", True), ("clang version 14.0.6", False)])
+@pytest.mark.parametrize(
+    ("version", "usable"), [("g++ 10.2.1", False), ("g++ 11.4.0", True), ("clang version 14.0.6", False)]
+)
 def test_old_compilers_are_refused(monkeypatch: pytest.MonkeyPatch, version: str, usable: bool) -> None:
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: f"/somewhere/{name}")
     monkeypatch.setattr(toolchain, "_version_of", lambda path: version)
@@ -319,5 +334,3 @@ def test_a_kernel_without_its_file_is_no_code(twin: Twin) -> None:
     task = task_for({}, SMALL)
     request = CompileRequest(task, task.cases[0], Track.STATIC, candidate_of({"host.cpp": "int a;"}), 10.0)
     assert twin.executor.compile(request).outcome is Outcome.NO_CODE
-
-

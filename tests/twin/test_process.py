@@ -135,7 +135,7 @@ def test_killing_itself(twin: Twin) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{\\\"status\\\":\\\"finished\\\",\\\"diagnostics\\\":[]}\\n", "noise", "\\n\\n"],
+    ['{\\"status\\":\\"finished\\",\\"diagnostics\\":[]}\\n', "noise", "\\n\\n"],
     ids=["a report", "noise", "empty lines"],
 )
 @pytest.mark.parametrize("then", ["", "_exit(0);"], ids=["going on", "leaving"])
@@ -239,5 +239,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_entry_is_called_with_an_aligned_stack(twin: Twin) -> None:
-    body = "alignas(32) volatile float v[8] = {1, 2, 3, 4, 5, 6, 7, 8};\nif ((uint64_t)&v[0] % 32 != 0) __builtin_trap();"
+    body = (
+        "alignas(32) volatile float v[8] = {1, 2, 3, 4, 5, 6, 7, 8};\nif ((uint64_t)&v[0] % 32 != 0) __builtin_trap();"
+    )
     assert twin.run_source(kernel(body, ("y", "workspace"), block=None)).outcome is Outcome.OK

@@ -68,13 +68,18 @@ def test_command(npukb_judge: Any, adversary: Adversary) -> None:
     assert code == (4 if adversary.owner == "infra" else 0)
     assert verdict["outcome"] in adversary.outcomes, verdict["diagnostics"]
     assert (verdict["owner"], verdict["stage"]) == (adversary.owner, adversary.expected["stage"])
-    assert (verdict["task"], verdict["case"], verdict["track"], verdict["tier"]) == ("AddCustom", "smoke", "static", "twin")
+    assert (verdict["task"], verdict["case"], verdict["track"], verdict["tier"]) == (
+        "AddCustom",
+        "smoke",
+        "static",
+        "twin",
+    )
     if adversary.line:
         first = next(one for one in verdict["diagnostics"] if one["severity"] == "error")
         assert first["line"] == adversary.line
 
 
-@pytest.mark.parametrize("filler", ["// nothing to see here\n", "int v;\n", "\0", "(", "#include \"kernel.cpp\"\n"])
+@pytest.mark.parametrize("filler", ["// nothing to see here\n", "int v;\n", "\0v", "(", '#include "kernel.cpp"\n'])
 def test_ten_megabytes(npukb_judge: Any, filler: str) -> None:
     code, verdict = npukb_judge(filler * (10_000_000 // len(filler) + 1))
     assert (code, verdict["outcome"], verdict["stage"]) == (0, "guard_rejected", "guard")
@@ -83,21 +88,20 @@ def test_ten_megabytes(npukb_judge: Any, filler: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "outcome"),
+    "text",
     [
-        ("int v = " + "(" * 400_000 + ";", "compile_error"),
-        ("// " + "x" * 1_000_000, "compile_error"),
-        ("int v;\n" * 100_000, "compile_error"),
-        ("#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n#define D E E E E E E E E\n"
-         "#define E F F F F F F F F\n#define F G G G G G G G G\n#define G H H H H H H H H\n#define H 1 +\nint v = A A A A;",
-         "compile_error timeout out_of_memory"),
+        "int v = " + "(" * 400_000 + ";",
+        "// " + "x" * 1_000_000,
+        "int v = undeclared;\n" * 20_000,
+        "\n".join(f"#define {a} {b} {b} {b} {b} {b} {b} {b} {b}" for a, b in zip("ABCDEFG", "BCDEFGH", strict=True))
+        + "\n#define H 1 +\nint v = A A A A;",
     ],
-    ids=["nesting", "one line", "redefinitions", "macro bomb"],
+    ids=["nesting", "one line", "errors", "macro bomb"],
 )
-def test_sources_that_strain_the_compiler(npukb_judge: Any, text: str, outcome: str) -> None:
+def test_sources_that_strain_the_compiler(npukb_judge: Any, text: str) -> None:
     code, verdict = npukb_judge(text)
     assert (code, verdict["owner"], verdict["stage"]) == (0, "model", "compile")
-    assert verdict["outcome"] in outcome.split()
+    assert verdict["outcome"] in ("compile_error", "timeout", "out_of_memory")
     assert verdict["diagnostics"][0]["message"]
 
 
