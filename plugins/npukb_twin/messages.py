@@ -1,4 +1,4 @@
-"""What a compiler says, in words for the candidate's author: its own lines, its own names, and whose gap a missing name is.
+"""What a compiler says, in words for the candidate's author: own lines, own names, and whose gap a missing name is.
 
 A name that is missing can be three things: documented Ascend C that the twin does not offer (a gap of the twin),
 documented for other chips, or invented. The first list is data; what the headers offer is read from them.
@@ -61,7 +61,7 @@ class _Message:
 
 
 def explain(output: str, entry: str, candidate: Candidate, renamed: str) -> tuple[Diagnostic, ...]:
-    """Diagnostics out of a compiler's ``output``. ``renamed`` is what the driver calls the entry, which gets its name back.
+    """Diagnostics out of a compiler's ``output``. ``renamed`` is the driver's name of the entry, which gets its own back.
 
     A message inside the API's headers is moved to the candidate's line that led there.
     """
@@ -108,7 +108,7 @@ def _messages(output: str, own: Collection[str]) -> Iterator[_Message]:
 def _gaps(messages: list[_Message], candidate: Candidate) -> set[int]:
     """Indices of the errors that names in :func:`gap_names` explain.
 
-    Such a name is missing, or the same line lacks one, or the error is about something that such a line would have declared.
+    Such a name is missing, or the same line lacks one, or such a line would have declared what is missing.
     """
     lines = {Path(name).name: text.splitlines() for name, text in candidate.files.items()}
     known, found, places = gap_names(), set[int](), set[tuple[str, int]]()

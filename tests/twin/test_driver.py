@@ -16,7 +16,7 @@ from npukernelbench.nouns import Diagnostic, DType, Outcome
 from tests.twin.running import HEAD, SMALL, Finished, Twin, kernel, task_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 ARGUMENTS = ("y", "workspace")
 
@@ -182,7 +182,8 @@ def test_entry_need_not_have_c_linkage(twin: Twin) -> None:
 
 def test_compile_time_out(twin: Twin) -> None:
     bomb = """
-        template <int n, int m> struct Bomb { static constexpr int value = Bomb<n - 1, 2 * m>::value + Bomb<n - 1, 2 * m + 1>::value; };
+        template <int n, int m>
+        struct Bomb { static constexpr int value = Bomb<n - 1, 2 * m>::value + Bomb<n - 1, 2 * m + 1>::value; };
         template <int m> struct Bomb<0, m> { static constexpr int value = 1; };
     """
     source = kernel("int v = Bomb<26, 0>::value;", ARGUMENTS, before=bomb)
@@ -301,7 +302,8 @@ def test_two_compilers_agree(twin: Twin, gcc: Twin) -> None:
 
     ours, theirs = finish(twin), finish(gcc)
     np.testing.assert_array_equal(ours.output(), theirs.output())
-    assert ours.seen is not None and theirs.seen is not None
+    assert ours.seen is not None
+    assert theirs.seen is not None
     assert ours.seen.profile == theirs.seen.profile
 
 
