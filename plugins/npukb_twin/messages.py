@@ -61,7 +61,7 @@ class _Message:
 
 
 def explain(output: str, entry: str, candidate: Candidate, renamed: str) -> tuple[Diagnostic, ...]:
-    """Diagnostics out of a compiler's ``output``. ``renamed`` is the driver's name of the entry, which gets its own back.
+    """Diagnostics out of a compiler's ``output``, in which the entry is called ``renamed``.
 
     A message inside the API's headers is moved to the candidate's line that led there.
     """
