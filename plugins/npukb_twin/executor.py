@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -101,6 +102,8 @@ class TwinExecutor:
             work=work,
             timeout_s=request.timeout_s,
         )
+        if compiled.image is None:
+            shutil.rmtree(work, ignore_errors=True)
         artifact = None if compiled.image is None else Artifact(key=key, path=compiled.image)
         return CompileResult(compiled.outcome, artifact, compiled.diagnostics, time.monotonic() - started)
 
