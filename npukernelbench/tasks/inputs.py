@@ -7,6 +7,7 @@ stated bounds by half a unit in the last place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,38 @@ def _choice(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype
     return np.asarray(values[rng.integers(0, len(values), size=shape)])
 
 
+def _log_uniform(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Every power of two between the bounds as likely as any other."""
+    low, high = math.log(_number(args, "low")), math.log(_number(args, "high"))
+    # In double precision, and rounded: machines differ in the last bits of exp.
+    return _fractions(lambda real: np.exp(rng.random(shape) * (high - low) + low).astype(real), dtype)
+
+
+def _away_from_zero(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Magnitudes uniform between the bounds, either sign."""
+    low, high = _number(args, "low"), _number(args, "high")
+
+    def sample(real: Any) -> Array:
+        position = rng.random(shape, dtype=real) * real(2.0) - real(1.0)
+        return np.asarray(np.copysign(np.abs(position) * real(high - low) + real(low), position))
+
+    return _fractions(sample, dtype)
+
+
+def _multiples(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    counts = rng.integers(int(_number(args, "low")), int(_number(args, "high")), size=shape)
+    return _fractions(lambda _: np.asarray(counts * _number(args, "step")), dtype)
+
+
+def _sprinkled(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Normal values, ``count`` of which, anywhere, give way to the stated ones in turn."""
+    drawn = np.array(_normal(rng, args, shape, dtype))
+    places = rng.permutation(drawn.size)[: int(_number(args, "count"))]
+    values = _exact_list(args["values"], dtype)
+    drawn.reshape(-1)[places] = values[np.arange(places.size) % values.size]
+    return drawn
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -111,6 +144,10 @@ _GENERATORS: dict[str, _Generator] = {
     "constant": _constant,
     "literal": _literal,
     "choice": _choice,
+    "log_uniform": _log_uniform,
+    "away_from_zero": _away_from_zero,
+    "multiples": _multiples,
+    "sprinkled": _sprinkled,
 }
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeValue, ValueSpec
 
-__all__ = ["KINDS", "Parameter", "parse_values"]
+__all__ = ["FRACTIONAL", "KINDS", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
@@ -33,7 +33,19 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "constant": (Parameter("value", "scalar"),),
     "literal": (Parameter("values", "list"),),
     "choice": (Parameter("values", "list"),),
+    "log_uniform": (Parameter("low", "float"), Parameter("high", "float")),
+    "away_from_zero": (Parameter("low", "float"), Parameter("high", "float")),
+    "multiples": (Parameter("step", "float"), Parameter("low", "int"), Parameter("high", "int")),
+    "sprinkled": (
+        Parameter("values", "list"),
+        Parameter("count", "int", 1),
+        Parameter("mean", "float", 0.0),
+        Parameter("std", "float", 1.0),
+    ),
 }
+
+#: Generators that draw fractions, which integers and booleans cannot hold.
+FRACTIONAL = frozenset({"uniform", "normal", "log_uniform", "away_from_zero", "multiples", "sprinkled"})
 
 
 def parse_values(raw: object) -> ValueSpec:
@@ -101,7 +113,13 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("normal: std must not be negative")
         case "bernoulli" if not 0 <= args["p"] <= 1:  # type: ignore[operator]
             raise ValueError("bernoulli: p must lie between 0 and 1")
-        case "choice" if not args["values"]:
-            raise ValueError("choice: values must not be empty")
+        case "choice" | "sprinkled" if not args["values"]:
+            raise ValueError(f"{kind}: values must not be empty")
+        case "log_uniform" | "away_from_zero" if not 0 < args["low"] <= args["high"]:  # type: ignore[operator]
+            raise ValueError(f"{kind}: low must be positive and not exceed high")
+        case "multiples" if not args["low"] < args["high"]:  # type: ignore[operator]
+            raise ValueError("multiples: low must be below high, which is exclusive")
+        case "sprinkled" if not (args["count"] >= 1 and args["std"] >= 0):  # type: ignore[operator]
+            raise ValueError("sprinkled: count must be at least 1 and std not negative")
         case _:
             return

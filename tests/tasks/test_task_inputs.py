@@ -43,6 +43,10 @@ def test_values_are_the_same_on_every_machine() -> None:
             "integers": {"integers": [-5, 6]},
             "bernoulli": {"bernoulli": 0.5},
             "choice": {"choice": [1.0, 2.0, 3.0]},
+            "log_uniform": {"log_uniform": [0.5, 2.0]},
+            "away_from_zero": {"away_from_zero": [0.5, 2.0]},
+            "multiples": {"multiples": [0.25, -8, 8]},
+            "sprinkled": {"sprinkled": [[7.0]]},
         }.items()
     }
     assert got == EXPECTED
@@ -112,6 +116,35 @@ def test_bernoulli_constant_literal_and_choice() -> None:
     assert np.signbit(picked[picked == 0]).all()
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_log_uniform_favours_no_power_of_two(dtype: DType) -> None:
+    values = draw(tensor({"log_uniform": [0.0625, 16.0]}, dtype), 1).astype(np.float64)
+    assert 0.0625 <= values.min() < 0.064
+    assert 15.5 < values.max() <= 16.0
+    assert abs(np.log2(values).mean()) < 0.15
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_away_from_zero_has_both_signs_and_no_small_value(dtype: DType) -> None:
+    values = draw(tensor({"away_from_zero": [0.5, 4.0]}, dtype), 1).astype(np.float64)
+    assert 0.45 < (values < 0).mean() < 0.55
+    assert 0.5 <= np.abs(values).min() < 0.51
+    assert 3.9 < np.abs(values).max() <= 4.0
+
+
+def test_multiples_of_a_step_reach_both_ends() -> None:
+    values = draw(tensor({"multiples": [0.25, -6, 7]}, DType.BFLOAT16), 1).astype(np.float64)
+    assert sorted(set(values.tolist())) == [count / 4 for count in range(-6, 7)]
+
+
+def test_sprinkled_puts_stated_values_among_normal_ones() -> None:
+    raw = {"sprinkled": [[float("inf"), float("nan")], 3, 0.0, 256.0]}
+    values = draw(tensor(raw, DType.FLOAT16), 1).astype(np.float64)
+    assert (int(np.isinf(values).sum()), int(np.isnan(values).sum())) == (2, 1)
+    assert 240 < values[np.isfinite(values)].std() < 270
+    assert np.isinf(draw(tensor({"sprinkled": [[float("inf")], 5]}, DType.FLOAT32, ()), 1))
+
+
 @pytest.mark.parametrize(
     ("raw", "dtype", "words"),
     [
@@ -123,6 +156,8 @@ def test_bernoulli_constant_literal_and_choice() -> None:
         ({"integers": [0, 70000]}, DType.FLOAT16, "leave the range of float16"),
         ({"integers": [0, 257]}, DType.UINT8, "uint8 cannot hold 256"),
         ({"uniform": [0.0, 1.0]}, DType.INT32, "cannot hold fractions"),
+        ({"multiples": [0.5, 0, 2]}, DType.INT32, "cannot hold fractions"),
+        ({"sprinkled": [[1e6]]}, DType.FLOAT16, "leave the range of float16"),
     ],
 )
 def test_values_that_do_not_fit_are_task_errors(raw: dict[str, object], dtype: DType, words: str) -> None:
@@ -171,6 +206,9 @@ def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
         ({"literal": [1, 2]}, {"values": (1, 2)}),
         ({"literal": []}, {"values": ()}),
         ({"choice": {"values": [1.5]}}, {"values": (1.5,)}),
+        ({"log_uniform": [1, 2]}, {"low": 1.0, "high": 2.0}),
+        ({"multiples": [0.5, -3, 4]}, {"step": 0.5, "low": -3, "high": 4}),
+        ({"sprinkled": [[0.0]]}, {"values": (0.0,), "count": 1, "mean": 0.0, "std": 1.0}),
     ],
 )
 def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, object]) -> None:
@@ -195,6 +233,13 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"bernoulli": 2},
         {"choice": []},
         {"choice": 3},
+        {"log_uniform": [0.0, 1.0]},
+        {"log_uniform": [2.0, 1.0]},
+        {"away_from_zero": [-1.0, 1.0]},
+        {"multiples": [0.5, 3, 3]},
+        {"sprinkled": [[], 1]},
+        {"sprinkled": [[1.0], 0]},
+        {"sprinkled": {"values": [1.0], "std": -1.0}},
         {"literal": [[1]]},
         {"constant": "a"},
         {"constant": None},
@@ -217,4 +262,8 @@ EXPECTED: dict[str, list[float]] = {
     "integers": [1.0, -3.0, 5.0],
     "bernoulli": [0.0, 1.0, 0.0],
     "choice": [2.0, 1.0, 3.0],
+    "log_uniform": [0.651756763458252, 0.7643793225288391, 0.988091230392456],
+    "away_from_zero": [0.8191524744033813, -1.426391839981079, 1.9047712087631226],
+    "multiples": [0.25, -1.25, 1.75],
+    "sprinkled": [0.6736552715301514, 7.0, 1.6416137218475342],
 }
