@@ -125,13 +125,12 @@ def _multiples(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dt
     return _fractions(lambda _: np.asarray(counts * _number(args, "step")), dtype)
 
 
-def _sprinkled(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Normal values, ``count`` of which, anywhere, give way to the stated ones in turn."""
-    drawn = np.array(_normal(rng, args, shape, dtype))
-    places = rng.permutation(drawn.size)[: int(_number(args, "count"))]
-    values = _exact_list(args["values"], dtype)
-    drawn.reshape(-1)[places] = values[np.arange(places.size) % values.size]
-    return drawn
+def _with_infinities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    return _interrupted(rng, args, shape, dtype, (math.inf, -math.inf))
+
+
+def _with_nans(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    return _interrupted(rng, args, shape, dtype, (math.nan,))
 
 
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
@@ -147,8 +146,19 @@ _GENERATORS: dict[str, _Generator] = {
     "log_uniform": _log_uniform,
     "away_from_zero": _away_from_zero,
     "multiples": _multiples,
-    "sprinkled": _sprinkled,
+    "with_infinities": _with_infinities,
+    "with_nans": _with_nans,
 }
+
+
+def _interrupted(
+    rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType, values: tuple[float, ...]
+) -> Array:
+    """Normal values, ``count`` of which, anywhere, give way to ``values`` in turn."""
+    drawn = np.array(_normal(rng, args, shape, dtype))
+    places = rng.permutation(drawn.size)[: int(_number(args, "count"))]
+    drawn.reshape(-1)[places] = np.resize(np.array(values), places.size)
+    return drawn
 
 
 def _fractions(sample: Callable[[Any], Array], dtype: DType) -> Array:

@@ -36,16 +36,18 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "log_uniform": (Parameter("low", "float"), Parameter("high", "float")),
     "away_from_zero": (Parameter("low", "float"), Parameter("high", "float")),
     "multiples": (Parameter("step", "float"), Parameter("low", "int"), Parameter("high", "int")),
-    "sprinkled": (
-        Parameter("values", "list"),
+    "with_infinities": (
         Parameter("count", "int", 1),
         Parameter("mean", "float", 0.0),
         Parameter("std", "float", 1.0),
     ),
+    "with_nans": (Parameter("count", "int", 1), Parameter("mean", "float", 0.0), Parameter("std", "float", 1.0)),
 }
 
 #: Generators that draw fractions, which integers and booleans cannot hold.
-FRACTIONAL = frozenset({"uniform", "normal", "log_uniform", "away_from_zero", "multiples", "sprinkled"})
+FRACTIONAL = frozenset(
+    {"uniform", "normal", "log_uniform", "away_from_zero", "multiples", "with_infinities", "with_nans"}
+)
 
 
 def parse_values(raw: object) -> ValueSpec:
@@ -113,13 +115,13 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("normal: std must not be negative")
         case "bernoulli" if not 0 <= args["p"] <= 1:  # type: ignore[operator]
             raise ValueError("bernoulli: p must lie between 0 and 1")
-        case "choice" | "sprinkled" if not args["values"]:
-            raise ValueError(f"{kind}: values must not be empty")
+        case "choice" if not args["values"]:
+            raise ValueError("choice: values must not be empty")
         case "log_uniform" | "away_from_zero" if not 0 < args["low"] <= args["high"]:  # type: ignore[operator]
             raise ValueError(f"{kind}: low must be positive and not exceed high")
         case "multiples" if not args["low"] < args["high"]:  # type: ignore[operator]
             raise ValueError("multiples: low must be below high, which is exclusive")
-        case "sprinkled" if not (args["count"] >= 1 and args["std"] >= 0):  # type: ignore[operator]
-            raise ValueError("sprinkled: count must be at least 1 and std not negative")
+        case "with_infinities" | "with_nans" if not (args["count"] >= 1 and args["std"] >= 0):  # type: ignore[operator]
+            raise ValueError(f"{kind}: count must be at least 1 and std not negative")
         case _:
             return

@@ -46,7 +46,7 @@ def test_values_are_the_same_on_every_machine() -> None:
             "log_uniform": {"log_uniform": [0.5, 2.0]},
             "away_from_zero": {"away_from_zero": [0.5, 2.0]},
             "multiples": {"multiples": [0.25, -8, 8]},
-            "sprinkled": {"sprinkled": [[7.0]]},
+            "with_infinities": {"with_infinities": [2]},
         }.items()
     }
     assert got == EXPECTED
@@ -137,12 +137,14 @@ def test_multiples_of_a_step_reach_both_ends() -> None:
     assert sorted(set(values.tolist())) == [count / 4 for count in range(-6, 7)]
 
 
-def test_sprinkled_puts_stated_values_among_normal_ones() -> None:
-    raw = {"sprinkled": [[float("inf"), float("nan")], 3, 0.0, 256.0]}
+def test_infinities_and_nans_stand_among_normal_values() -> None:
+    raw: dict[str, object] = {"with_infinities": [3, 0.0, 256.0]}
     values = draw(tensor(raw, DType.FLOAT16), 1).astype(np.float64)
-    assert (int(np.isinf(values).sum()), int(np.isnan(values).sum())) == (2, 1)
+    assert sorted(values[~np.isfinite(values)].tolist()) == [-np.inf, np.inf, np.inf]
     assert 240 < values[np.isfinite(values)].std() < 270
-    assert np.isinf(draw(tensor({"sprinkled": [[float("inf")], 5]}, DType.FLOAT32, ()), 1))
+    values = draw(tensor({"with_nans": [5]}, DType.BFLOAT16), 1).astype(np.float64)
+    assert int(np.isnan(values).sum()) == int((~np.isfinite(values)).sum()) == 5
+    assert np.isinf(draw(tensor({"with_infinities": [5]}, DType.FLOAT32, ()), 1))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_sprinkled_puts_stated_values_among_normal_ones() -> None:
         ({"integers": [0, 257]}, DType.UINT8, "uint8 cannot hold 256"),
         ({"uniform": [0.0, 1.0]}, DType.INT32, "cannot hold fractions"),
         ({"multiples": [0.5, 0, 2]}, DType.INT32, "cannot hold fractions"),
-        ({"sprinkled": [[1e6]]}, DType.FLOAT16, "leave the range of float16"),
+        ({"with_nans": []}, DType.INT32, "cannot hold fractions"),
     ],
 )
 def test_values_that_do_not_fit_are_task_errors(raw: dict[str, object], dtype: DType, words: str) -> None:
@@ -208,7 +210,7 @@ def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
         ({"choice": {"values": [1.5]}}, {"values": (1.5,)}),
         ({"log_uniform": [1, 2]}, {"low": 1.0, "high": 2.0}),
         ({"multiples": [0.5, -3, 4]}, {"step": 0.5, "low": -3, "high": 4}),
-        ({"sprinkled": [[0.0]]}, {"values": (0.0,), "count": 1, "mean": 0.0, "std": 1.0}),
+        ({"with_nans": []}, {"count": 1, "mean": 0.0, "std": 1.0}),
     ],
 )
 def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, object]) -> None:
@@ -237,9 +239,8 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"log_uniform": [2.0, 1.0]},
         {"away_from_zero": [-1.0, 1.0]},
         {"multiples": [0.5, 3, 3]},
-        {"sprinkled": [[], 1]},
-        {"sprinkled": [[1.0], 0]},
-        {"sprinkled": {"values": [1.0], "std": -1.0}},
+        {"with_infinities": [0]},
+        {"with_nans": {"std": -1.0}},
         {"literal": [[1]]},
         {"constant": "a"},
         {"constant": None},
@@ -265,5 +266,5 @@ EXPECTED: dict[str, list[float]] = {
     "log_uniform": [0.651756763458252, 0.7643793225288391, 0.988091230392456],
     "away_from_zero": [0.8191524744033813, -1.426391839981079, 1.9047712087631226],
     "multiples": [0.25, -1.25, 1.75],
-    "sprinkled": [0.6736552715301514, 7.0, 1.6416137218475342],
+    "with_infinities": [0.6736552715301514, float("inf"), -float("inf")],
 }

@@ -1,4 +1,4 @@
-"""The twelve tasks of the harness itself: every public case is there, and nothing about them is accidental."""
+"""The first twelve tasks of the harness itself: every public case is there, and nothing about them is accidental."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_identity_interface_and_public_cases(registry: TaskRegistry, name: str) 
 
 
 def test_the_suite_is_complete(registry: TaskRegistry) -> None:
-    assert set(registry) == set(SUITE)
+    assert set(registry) >= set(SUITE)
 
 
 @pytest.mark.parametrize("name", SUITE)
@@ -92,6 +92,7 @@ def test_float_outputs_have_limits_no_looser_than_the_source_suite(registry: Tas
         DType.FLOAT16: (1e-3, 2e-3),
         DType.BFLOAT16: (1e-3, 8e-3),
         DType.FLOAT32: (1e-3, 1e-3),
+        DType.FLOAT64: (1e-3, 1e-3),
         DType.COMPLEX64: (1e-3, 1e-3),
     }
     for task in registry.values():
