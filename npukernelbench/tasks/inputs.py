@@ -7,6 +7,7 @@ stated bounds by half a unit in the last place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -197,6 +198,47 @@ def _factors(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtyp
     return _fractions(sample, dtype)
 
 
+def _log_uniform(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Every power of two between the bounds as likely as any other."""
+    low, high = math.log(_number(args, "low")), math.log(_number(args, "high"))
+    # In double precision, and rounded: machines differ in the last bits of exp.
+    return _fractions(lambda real: np.exp(rng.random(shape) * (high - low) + low).astype(real), dtype)
+
+
+def _away_from_zero(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Magnitudes uniform between the bounds, either sign."""
+    low, high = _number(args, "low"), _number(args, "high")
+
+    def sample(real: Any) -> Array:
+        position = rng.random(shape, dtype=real) * real(2.0) - real(1.0)
+        return np.asarray(np.copysign(np.abs(position) * real(high - low) + real(low), position))
+
+    return _fractions(sample, dtype)
+
+
+def _multiples(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    counts = rng.integers(int(_number(args, "low")), int(_number(args, "high")), size=shape)
+    return _fractions(lambda _: np.asarray(counts * _number(args, "step")), dtype)
+
+
+def _with_infinities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    return _interrupted(rng, args, shape, dtype, (math.inf, -math.inf))
+
+
+def _with_nans(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    return _interrupted(rng, args, shape, dtype, (math.nan,))
+
+
+def _interrupted(
+    rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType, values: tuple[float, ...]
+) -> Array:
+    """Normal values, ``count`` of which, anywhere, give way to ``values`` in turn."""
+    drawn = np.array(_normal(rng, args, shape, dtype))
+    places = rng.permutation(drawn.size)[: int(_number(args, "count"))]
+    drawn.reshape(-1)[places] = np.resize(np.array(values), places.size)
+    return drawn
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -214,6 +256,11 @@ _GENERATORS: dict[str, _Generator] = {
     "varying_normal": _varying_normal,
     "probabilities": _probabilities,
     "factors": _factors,
+    "log_uniform": _log_uniform,
+    "away_from_zero": _away_from_zero,
+    "multiples": _multiples,
+    "with_infinities": _with_infinities,
+    "with_nans": _with_nans,
 }
 
 

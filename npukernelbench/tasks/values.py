@@ -55,10 +55,32 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     ),
     "probabilities": (Parameter("spread_low", "float"), Parameter("spread_high", "float")),
     "factors": (Parameter("spread", "float"),),
+    "log_uniform": (Parameter("low", "float"), Parameter("high", "float")),
+    "away_from_zero": (Parameter("low", "float"), Parameter("high", "float")),
+    "multiples": (Parameter("step", "float"), Parameter("low", "int"), Parameter("high", "int")),
+    "with_infinities": (
+        Parameter("count", "int", 1),
+        Parameter("mean", "float", 0.0),
+        Parameter("std", "float", 1.0),
+    ),
+    "with_nans": (Parameter("count", "int", 1), Parameter("mean", "float", 0.0), Parameter("std", "float", 1.0)),
 }
 
 #: Generators that draw fractions, which integers and booleans cannot hold.
-FRACTIONAL = frozenset({"uniform", "normal", "varying_normal", "probabilities", "factors"})
+FRACTIONAL = frozenset(
+    {
+        "away_from_zero",
+        "factors",
+        "log_uniform",
+        "multiples",
+        "normal",
+        "probabilities",
+        "uniform",
+        "varying_normal",
+        "with_infinities",
+        "with_nans",
+    }
+)
 
 
 def parse_values(raw: object) -> ValueSpec:
@@ -153,5 +175,11 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("probabilities: spread_low must not be negative or exceed spread_high, nor that 10")
         case "factors" if not args["spread"] >= 0:  # type: ignore[operator]
             raise ValueError("factors: spread must not be negative")
+        case "log_uniform" | "away_from_zero" if not 0 < args["low"] <= args["high"]:  # type: ignore[operator]
+            raise ValueError(f"{kind}: low must be positive and not exceed high")
+        case "multiples" if not args["low"] < args["high"]:  # type: ignore[operator]
+            raise ValueError("multiples: low must be below high, which is exclusive")
+        case "with_infinities" | "with_nans" if not (args["count"] >= 1 and args["std"] >= 0):  # type: ignore[operator]
+            raise ValueError(f"{kind}: count must be at least 1 and std not negative")
         case _:
             return

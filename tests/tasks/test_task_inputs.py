@@ -49,6 +49,10 @@ def test_values_are_the_same_on_every_machine() -> None:
             "varying_normal": {"varying_normal": [-1.0, 1.0, 0.5, 2.0]},
             "probabilities": {"probabilities": [0.5, 1.0]},
             "factors": {"factors": 0.25},
+            "log_uniform": {"log_uniform": [0.5, 2.0]},
+            "away_from_zero": {"away_from_zero": [0.5, 2.0]},
+            "multiples": {"multiples": [0.25, -8, 8]},
+            "with_infinities": {"with_infinities": [2]},
         }.items()
     }
     assert got == EXPECTED
@@ -188,6 +192,36 @@ def test_fractions_do_not_go_into_integers(kind: str) -> None:
         draw(tensor(raw, DType.INT32, (2,)), 1)
 
 
+def test_log_uniform_favours_no_power_of_two(dtype: DType) -> None:
+    values = draw(tensor({"log_uniform": [0.0625, 16.0]}, dtype), 1).astype(np.float64)
+    assert 0.0625 <= values.min() < 0.064
+    assert 15.5 < values.max() <= 16.0
+    assert abs(np.log2(values).mean()) < 0.15
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_away_from_zero_has_both_signs_and_no_small_value(dtype: DType) -> None:
+    values = draw(tensor({"away_from_zero": [0.5, 4.0]}, dtype), 1).astype(np.float64)
+    assert 0.45 < (values < 0).mean() < 0.55
+    assert 0.5 <= np.abs(values).min() < 0.51
+    assert 3.9 < np.abs(values).max() <= 4.0
+
+
+def test_multiples_of_a_step_reach_both_ends() -> None:
+    values = draw(tensor({"multiples": [0.25, -6, 7]}, DType.BFLOAT16), 1).astype(np.float64)
+    assert sorted(set(values.tolist())) == [count / 4 for count in range(-6, 7)]
+
+
+def test_infinities_and_nans_stand_among_normal_values() -> None:
+    raw: dict[str, object] = {"with_infinities": [3, 0.0, 256.0]}
+    values = draw(tensor(raw, DType.FLOAT16), 1).astype(np.float64)
+    assert sorted(values[~np.isfinite(values)].tolist()) == [-np.inf, np.inf, np.inf]
+    assert 240 < values[np.isfinite(values)].std() < 270
+    values = draw(tensor({"with_nans": [5]}, DType.BFLOAT16), 1).astype(np.float64)
+    assert int(np.isnan(values).sum()) == int((~np.isfinite(values)).sum()) == 5
+    assert np.isinf(draw(tensor({"with_infinities": [5]}, DType.FLOAT32, ()), 1))
+
+
 @pytest.mark.parametrize(
     ("raw", "dtype", "words"),
     [
@@ -203,6 +237,8 @@ def test_fractions_do_not_go_into_integers(kind: str) -> None:
         ({"integers": [0, 70000]}, DType.FLOAT16, "leave the range of float16"),
         ({"integers": [0, 257]}, DType.UINT8, "uint8 cannot hold 256"),
         ({"uniform": [0.0, 1.0]}, DType.INT32, "cannot hold fractions"),
+        ({"multiples": [0.5, 0, 2]}, DType.INT32, "cannot hold fractions"),
+        ({"with_nans": []}, DType.INT32, "cannot hold fractions"),
     ],
 )
 def test_values_that_do_not_fit_are_task_errors(raw: dict[str, object], dtype: DType, words: str) -> None:
@@ -257,6 +293,9 @@ def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
         ({"some_non_finite": 2}, {"count": 2}),
         ({"spans": 9}, {"extent": 9}),
         ({"choice": {"values": [1.5]}}, {"values": (1.5,)}),
+        ({"log_uniform": [1, 2]}, {"low": 1.0, "high": 2.0}),
+        ({"multiples": [0.5, -3, 4]}, {"step": 0.5, "low": -3, "high": 4}),
+        ({"with_nans": []}, {"count": 1, "mean": 0.0, "std": 1.0}),
     ],
 )
 def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, object]) -> None:
@@ -285,6 +324,12 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"spans": 0},
         {"spans": []},
         {"choice": 3},
+        {"log_uniform": [0.0, 1.0]},
+        {"log_uniform": [2.0, 1.0]},
+        {"away_from_zero": [-1.0, 1.0]},
+        {"multiples": [0.5, 3, 3]},
+        {"with_infinities": [0]},
+        {"with_nans": {"std": -1.0}},
         {"literal": [[1]]},
         {"constant": "a"},
         {"constant": None},
@@ -422,4 +467,8 @@ EXPECTED: dict[str, list[float]] = {
     "varying_normal": [-0.22810012102127075, 0.6578344702720642, -2.1950106620788574],
     "probabilities": [0.5750282406806946, 0.14949452877044678, 0.27547723054885864],
     "factors": [-1.054632306098938, 0.8569303154945374, -1.263806939125061],
+    "log_uniform": [0.651756763458252, 0.7643793225288391, 0.988091230392456],
+    "away_from_zero": [0.8191524744033813, -1.426391839981079, 1.9047712087631226],
+    "multiples": [0.25, -1.25, 1.75],
+    "with_infinities": [0.6736552715301514, float("inf"), -float("inf")],
 }

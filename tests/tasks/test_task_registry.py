@@ -39,12 +39,27 @@ def settle(root: Path) -> None:
 
 def test_the_installed_suite_loads_in_order(plugins: Plugins) -> None:
     registry = load_registry(plugins)
-    tasks = list(registry.values())
-    assert tasks == sorted(tasks, key=lambda task: (task.level, task.category, task.name))
+    places = [(task.level, task.category, name) for name, task in registry.items()]
+    assert places == sorted(places)
+    first = [
+        "Equal",
+        "AbsMath",
+        "AddCustom",
+        "Muls",
+        "Sqrt",
+        "Fill",
+        "Gelu",
+        "SwiGlu",
+        "Swish",
+        "ForeachAddScalar",
+        "MseLoss",
+        "RmsNorm",
+    ]
+    assert [name for name in registry if name in first] == first
     assert registry["add_custom"] is registry["AddCustom"]
     assert "rms-norm" in registry
     assert "nothing" not in registry
-    assert [len(item.cases) for item in registry.select(["smoke"])] == [1] * len(tasks)
+    assert [len(item.cases) for item in registry.select(["smoke"])] == [1] * len(registry)
 
 
 def test_include_paths_win_over_plugins_and_plugins_over_ours(
