@@ -1,4 +1,4 @@
-"""Decisions in the tasks of matrices, attention, optimizers, masks and sparse tensors that the source suite leaves open."""
+"""Decisions that the source suite leaves open: matrices, attention, optimizers, masks, sparse tensors."""
 
 from __future__ import annotations
 
