@@ -27,20 +27,26 @@ _Args = Mapping[str, AttributeValue]
 def generate_inputs(task: Task, case: Case, seed: int) -> dict[str, Argument]:
     """The inputs of one case by name, in interface order, C-contiguous and of the case's shapes and element types.
 
-    A tensor list gives a list, an absent optional input None. TaskError when the element type cannot hold the stated
-    values.
+    A tensor list gives a list, an absent optional input None. Inputs that are derived from others are computed last.
+    TaskError when the element type cannot hold the stated values.
     """
-    inputs: dict[str, Argument] = {}
+    inputs: dict[str, Argument] = {spec.name: None for spec in task.inputs}
+    derived: dict[str, TensorCase] = {}
     for spec in task.inputs:
         value = case.inputs.get(spec.name)
         if value is None:
-            inputs[spec.name] = None
+            continue
+        if isinstance(value, TensorCase) and value.values.kind == "derived":
+            derived[spec.name] = value
         elif isinstance(value, TensorCase):
             inputs[spec.name] = _argument(task, case, value, seed, spec.name, 0)
         else:
             inputs[spec.name] = [
                 _argument(task, case, item, seed, spec.name, index) for index, item in enumerate(value)
             ]
+    drawn = dict(inputs)
+    for name, tensor in derived.items():
+        inputs[name] = _derive(task, case, name, tensor, drawn)
     return inputs
 
 
@@ -61,6 +67,23 @@ def _argument(task: Task, case: Case, tensor: TensorCase, seed: int, name: str, 
         raise TaskError(
             str(error), location=SourceLocation(task.path), field=f"cases.{case.id}.inputs.{name}.values"
         ) from error
+
+
+def _derive(task: Task, case: Case, name: str, tensor: TensorCase, drawn: Mapping[str, Argument]) -> Array:
+    """An input that follows from the drawn ones, by a function of :mod:`npukernelbench.reference.derived`."""
+    from npukernelbench.reference import derived
+
+    function = getattr(derived, str(tensor.values.args["function"]), None)
+    field = f"cases.{case.id}.inputs.{name}.values"
+    if not callable(function) or function.__name__ not in derived.__all__:
+        known = ", ".join(derived.__all__)
+        message = f"there is no function {tensor.values.args['function']!r} to derive inputs with; there are {known}"
+        raise TaskError(message, location=SourceLocation(task.path), field=field)
+    values: Array = np.asarray(function(drawn, case.attributes))
+    if values.size != tensor.tensor.size:
+        message = f"{function.__name__} gives {values.size} values for {tensor.tensor.size} elements"
+        raise TaskError(message, location=SourceLocation(task.path), field=field)
+    return np.ascontiguousarray(_cast(values, tensor.tensor.dtype)).reshape(tensor.tensor.shape)
 
 
 def _uniform(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -101,6 +124,36 @@ def _choice(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype
     return np.asarray(values[rng.integers(0, len(values), size=shape)])
 
 
+def _softmax(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    values = np.exp(_log_probabilities(rng, args, shape))
+    return _fractions(lambda real: values.astype(real), dtype)
+
+
+def _log_softmax(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    values = _log_probabilities(rng, args, shape)
+    return _fractions(lambda real: values.astype(real), dtype)
+
+
+def _log_probabilities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...]) -> Array:
+    """Normal logits through log-softmax along the last axis, in double precision so that machines agree."""
+    logits = np.atleast_1d(rng.standard_normal(shape) * _number(args, "std"))
+    if logits.size:
+        logits -= logits.max(axis=-1, keepdims=True)
+        logits -= np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return logits.reshape(shape)
+
+
+def _partition(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Counts that sum to the total along the whole tensor: the gaps between sorted cuts, zero included."""
+    total, size = int(_number(args, "total")), int(np.prod(shape))
+    if dtype.is_exact:
+        _refuse_loss(total, dtype)
+    if not size:
+        raise ValueError("partition needs at least one element")
+    cuts = np.sort(rng.integers(0, total + 1, size=size - 1))
+    return _cast(np.diff(cuts, prepend=0, append=total).astype(np.int64).reshape(shape), dtype)
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -111,6 +164,9 @@ _GENERATORS: dict[str, _Generator] = {
     "constant": _constant,
     "literal": _literal,
     "choice": _choice,
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "partition": _partition,
 }
 
 

@@ -317,7 +317,7 @@ class _CaseResolver:
 def _values_problem(values: ValueSpec, tensor: TensorShape) -> str:
     """What is wrong with drawing ``values`` for ``tensor``, as far as one can tell without drawing; empty if
     nothing."""
-    if tensor.dtype.is_exact and values.kind in ("uniform", "normal"):
+    if tensor.dtype.is_exact and values.kind in ("uniform", "normal", "softmax", "log_softmax"):
         return f"{values.kind} draws fractions, which {tensor.dtype.value} cannot hold; use integers, choice or literal"
     if values.kind == "literal":
         count = len(values.args["values"])  # type: ignore[arg-type]

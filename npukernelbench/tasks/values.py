@@ -16,8 +16,8 @@ __all__ = ["KINDS", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
-    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar`` or ``list``; without a default it is
-    required."""
+    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar``, ``list`` or ``name``; without a default
+    it is required."""
 
     name: str
     type: str
@@ -33,6 +33,10 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "constant": (Parameter("value", "scalar"),),
     "literal": (Parameter("values", "list"),),
     "choice": (Parameter("values", "list"),),
+    "softmax": (Parameter("std", "float", 1.0),),
+    "log_softmax": (Parameter("std", "float", 1.0),),
+    "partition": (Parameter("total", "int"),),
+    "derived": (Parameter("function", "name"),),
 }
 
 
@@ -75,6 +79,8 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         return value
     if parameter.type == "list" and isinstance(value, (list, tuple)) and _is_flat(value):
         return tuple(value)
+    if parameter.type == "name" and isinstance(value, str) and value.isidentifier():
+        return value
     if value is None:
         raise ValueError(f"{kind} needs {parameter.name}")
     expected = {
@@ -82,6 +88,7 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         "int": "an integer",
         "scalar": "a number or a boolean",
         "list": "a flat list of numbers",
+        "name": "a name",
     }
     raise ValueError(f"{kind}: {parameter.name} must be {expected[parameter.type]}, not {value!r}")
 
@@ -103,5 +110,9 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("bernoulli: p must lie between 0 and 1")
         case "choice" if not args["values"]:
             raise ValueError("choice: values must not be empty")
+        case "softmax" | "log_softmax" if not args["std"] >= 0:  # type: ignore[operator]
+            raise ValueError(f"{kind}: std must not be negative")
+        case "partition" if not args["total"] >= 0:  # type: ignore[operator]
+            raise ValueError("partition: total must not be negative")
         case _:
             return
