@@ -1,7 +1,7 @@
-"""What a kernel costs to compile: each golden, specialised for its smoke case, against an empty file with the same flags.
+"""What a kernel costs to compile: each golden, specialised for its smoke case, against an empty file, same flags.
 
-The flags name the precompiled API header, so the empty file pays for loading it too; the bare compiler (no API at all) is printed
-for comparison. Compilation only, without linking, whole processes.
+The flags name the precompiled API header, so the empty file pays for loading it too; the bare compiler (no API at
+all) is printed for comparison. Compilation only, without linking, whole processes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from npukb_twin import build, driver, toolchain
-from npukb_twin.executor import default_cache_dir
 from timing import median_of_call, report
 
+from npukb_twin import build, driver, toolchain
+from npukb_twin.executor import default_cache_dir
 from npukernelbench.nouns import Case, Task, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import specialise

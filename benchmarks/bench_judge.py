@@ -1,7 +1,7 @@
 """Judging Sqrt [48, 128, 512] float16 with a warm runtime, end to end, and where the time goes.
 
-The promise is one second on two cores, for the judge inside a running process and for ``npukb judge`` as a whole process.
-NumPy's own time for the square root of the same array is printed beside it.
+The promise is one second on two cores, for the judge inside a running process and for ``npukb judge`` as a whole
+process. NumPy's own time for the square root of the same array is printed beside it.
 """
 
 from __future__ import annotations

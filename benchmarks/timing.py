@@ -1,4 +1,6 @@
-"""Timing for benchmarks: whole processes or calls, several runs, median; every figure is printed as a ratio to a floor."""
+"""Timing for benchmarks: whole processes or calls, several runs, median; every figure is printed as a ratio to a
+floor.
+"""
 
 from __future__ import annotations
 

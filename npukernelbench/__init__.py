@@ -1,6 +1,7 @@
 """Evaluation harness for Ascend C kernels written by language models.
 
-The public names for plugin authors live here and load lazily; importing this package loads no plugin, no NumPy, no torch.
+The public names for plugin authors live here and load lazily; importing this package loads no plugin, no NumPy, no
+torch.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@
     ├── ExecutorError           infra    4    an executor failed for a reason that is not the candidate's
     └── BackendError            infra    4    a model could not be asked
 
-A candidate's failure is never an exception: it is data, a :class:`~npukernelbench.nouns.Verdict`. What is raised here is a
-fault of the harness, of its surroundings, or of what the user asked for. ``exit_code`` is the process exit code of ``npukb``.
+A candidate's failure is never an exception: it is data, a :class:`~npukernelbench.nouns.Verdict`. What is raised here
+is a fault of the harness, of its surroundings, or of what the user asked for. ``exit_code`` is the process exit code
+of ``npukb``.
 """
 
 from __future__ import annotations

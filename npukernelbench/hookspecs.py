@@ -1,4 +1,6 @@
-"""The hooks a plugin may implement. One function per hook; ``register`` callables take lazy targets (``"module:attr"``)."""
+"""The hooks a plugin may implement. One function per hook; ``register`` callables take lazy targets
+(``"module:attr"``).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ if TYPE_CHECKING:
     import click
 
     from npukernelbench.config import Config
+    from npukernelbench.nouns import Sample
     from npukernelbench.plugins import Register
     from npukernelbench.runner import RunContext, RunSummary
-    from npukernelbench.nouns import Sample
 
 hookspec = pluggy.HookspecMarker("npukernelbench")
 hookimpl = pluggy.HookimplMarker("npukernelbench")

@@ -14,10 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from npukernelbench import __version__
+from npukernelbench.generate.backend import Described
 from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.values import redact
 
 if TYPE_CHECKING:
+    from npukernelbench.generate.backend import Backend
     from npukernelbench.judge.executor import Executor
     from npukernelbench.nouns import Prompt
     from npukernelbench.plugins import Plugins
@@ -48,9 +50,12 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
     }
 
 
-def identity(plan: RunPlan, executor: Executor, prompts: Mapping[tuple[str, str], Prompt]) -> dict[str, JSON]:
+def identity(
+    plan: RunPlan, backend: Backend, executor: Executor, prompts: Mapping[tuple[str, str], Prompt]
+) -> dict[str, JSON]:
     """Everything that decides the run's results. ``prompts`` holds that of every task and case."""
     asked = asked_for(plan)
+    described = to_json(dict(backend.describe())) if isinstance(backend, Described) else {}
     style = {
         "style": _folded(plan.prompt_style),
         "templates": sorted({prompt.template for prompt in prompts.values()}),
@@ -62,7 +67,7 @@ def identity(plan: RunPlan, executor: Executor, prompts: Mapping[tuple[str, str]
         "args": redact(to_json(plan.executor_args)),
         "description": to_json(dict(executor.describe())),
     }
-    return {**asked, "harness": __version__, "prompt": style, "executor": machine}
+    return {**asked, "harness": __version__, "backend": described, "prompt": style, "executor": machine}
 
 
 def provenance(plugins: Plugins) -> dict[str, JSON]:

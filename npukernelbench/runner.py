@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from npukernelbench.errors import PluginError
 from npukernelbench.generate.ask import make_backend
-from npukernelbench.judge.executor import make_executor, require_track
+from npukernelbench.judge.executor import make_executor, prepare, require_track
 from npukernelbench.nouns import Outcome, Owner, Sample, SampleKey, Stage, Track
 from npukernelbench.nouns.codec import dumps
 from npukernelbench.provenance import asked_for, identity, provenance
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.generate.backend import SamplingParams
     from npukernelbench.plugins import Plugins
-    from npukernelbench.prompts import PromptStyle
-    from npukernelbench.registry import Registration
     from npukernelbench.tasks import Selected
 
 __all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary", "fingerprint", "run"]
@@ -127,12 +124,14 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
         problems = _problems(plan, plugins)
         prompts = {(problem.task.name, problem.case_id): problem.prompt for problem in problems}
-        manifest = Manifest(identity(plan, executor, prompts), provenance(plugins))
+        manifest = Manifest(identity(plan, backend, executor, prompts), provenance(plugins))
         store = stack.enter_context(RunStore.open(plan.directory, manifest))
         replace_json(plan.directory / CONFIG_NAME, _settings(plan.config))
         context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
         plugins.notify("on_run_start", context=context)
         samples = problems_by_key(problems, plan.samples)
+        if not plan.predict_only and samples.keys() - store.finished():
+            prepare(executor, observer.message)
         Schedule(plan, plugins, observer, context, store, executor, samples).work(backend)
         summary = _summarise(plan, store, samples)
         plugins.notify("on_run_end", context=context, summary=summary)
@@ -141,7 +140,9 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
 
 def _problems(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     """Every problem of the plan with its prompt rendered."""
-    style = _load_style(plugins.prompts.find(plan.prompt_style))
+    from npukernelbench.prompts import load_style
+
+    style = load_style(plugins.prompts.find(plan.prompt_style))
     found = []
     for one in plan.tasks:
         groups = [(case,) for case in one.cases] if plan.track is Track.STATIC else [one.cases]
@@ -149,16 +150,6 @@ def _problems(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
             prompt = style.render(one.task, cases[0] if plan.track is Track.STATIC else None, plan.track)
             found.append(Problem(one.task, cases, plan.track, prompt))
     return tuple(found)
-
-
-def _load_style(registration: Registration) -> PromptStyle:
-    from npukernelbench.prompts import PromptStyle
-
-    target = registration.load()
-    style = target() if isinstance(target, type) else target
-    if not isinstance(style, PromptStyle):
-        raise PluginError(f"prompt style {registration.name!r} of {registration.origin} has no method 'render'")
-    return style
 
 
 def _settings(config: Config) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import fields, is_dataclass
 from enum import Enum
 
 __all__ = ["derive"]
@@ -11,8 +12,8 @@ __all__ = ["derive"]
 def derive(*parts: object) -> int:
     """A 63-bit seed for the purpose that ``parts`` spell out: ``derive(run_seed, "inputs", task.name, case.id)``.
 
-    Parts are None, booleans, integers, floats, text, bytes, enum members (which count as their values), and tuples or
-    lists of these. Equal parts give equal seeds on every machine and Python version; ``("ab", "c")`` and
+    Parts are None, booleans, integers, floats, text, bytes, enum members (which count as their values), and tuples,
+    lists or dataclasses of these. Equal parts give equal seeds on every machine and Python version; ``("ab", "c")`` and
     ``("a", "bc")`` differ, and so do ``1``, ``1.0``, ``True`` and ``"1"``. TypeError on anything else, as its text
     might hold an address.
     """
@@ -36,6 +37,8 @@ def _encode(part: object) -> bytes:
         return _tagged(b"s", part.encode("utf-8", "surrogatepass"))
     if isinstance(part, bytes):
         return _tagged(b"y", part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return _encode(tuple(getattr(part, field.name) for field in fields(part)))
     if isinstance(part, (tuple, list)):
         return _tagged(b"l", b"".join(_encode(item) for item in part))
     raise TypeError(f"cannot derive a seed from {type(part).__name__}; use text, numbers, bytes or tuples of these")

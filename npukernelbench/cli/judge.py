@@ -50,7 +50,7 @@ def command(app: App, /, task: str, source: str, case_id: str | None, as_json: b
     candidate = candidate_of({DEVICE_SOURCE: _read(source)})
     path = "<stdin>" if source == "-" else source
     subject = Subject(found.name, case.id if case else "", candidate, path, DEVICE_SOURCE)
-    verdict = _judge(session, found.cases if case is None else (case,), found.name, subject)
+    verdict = _judge(app, session, found.cases if case is None else (case,), found.name, subject)
     if as_json:
         app.console.json(verdict_json(subject, verdict))
     else:
@@ -61,14 +61,15 @@ def command(app: App, /, task: str, source: str, case_id: str | None, as_json: b
     return threshold.exit_code_of_verdict(verdict) if threshold else 0
 
 
-def _judge(session: Session, cases: tuple[Case, ...], task: str, subject: Subject) -> Verdict:
-    from npukernelbench.judge.executor import make_executor, require_track
+def _judge(app: App, session: Session, cases: tuple[Case, ...], task: str, subject: Subject) -> Verdict:
+    from npukernelbench.judge.executor import make_executor, prepare, require_track
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
 
     config, plugins = session.config, session.plugins
     executor = make_executor(plugins.executors.find(config.executor), config.executor_args)
     try:
         require_track(executor, config.track)
+        prepare(executor, app.console.err)
         judge = Judge(
             executor,
             checkers=plugins.checkers,

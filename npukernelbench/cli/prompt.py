@@ -9,7 +9,8 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.options import json_option, setting_option, shared_options
-from npukernelbench.cli.session import find_case, load_style, only_task, open_session
+from npukernelbench.cli.session import find_case, only_task, open_session
+from npukernelbench.prompts import load_style
 
 __all__ = ["command"]
 

@@ -18,11 +18,9 @@ from npukernelbench.plugins import Plugins
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Case, Task, Track
-    from npukernelbench.plugins import Registration
-    from npukernelbench.prompts import PromptStyle
     from npukernelbench.tasks import Selected, TaskRegistry
 
-__all__ = ["Session", "find_case", "load_style", "only_task", "open_session"]
+__all__ = ["Session", "find_case", "only_task", "open_session"]
 
 
 @dataclass(frozen=True)
@@ -84,21 +82,6 @@ def find_case(task: Task, case_id: str | None, track: Track) -> Case | None:
     if track is Track.DYNAMIC:
         return None
     return next((case for case in task.cases if "smoke" in case.profiles), task.cases[0])
-
-
-def load_style(registration: Registration) -> PromptStyle:
-    """The prompt style behind a registration, an object or a class without arguments; else PluginError."""
-    from npukernelbench.errors import PluginError
-    from npukernelbench.prompts import PromptStyle
-
-    target = registration.load()
-    style = target() if isinstance(target, type) else target
-    if not isinstance(style, PromptStyle):
-        raise PluginError(
-            f"prompt style {registration.name!r} of {registration.origin} has no method 'render'",
-            remedy="see docs/plugins.md, or report this to the plugin's author",
-        )
-    return style
 
 
 def _words(value: Any) -> Sequence[str]:

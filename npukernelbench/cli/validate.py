@@ -10,9 +10,10 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.options import json_option, shared_options
-from npukernelbench.cli.session import load_style, open_session
+from npukernelbench.cli.session import open_session
 from npukernelbench.console import Paint
 from npukernelbench.errors import TaskError
+from npukernelbench.prompts import load_style
 
 __all__ = ["command"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -15,7 +15,16 @@ from npukernelbench.nouns import CompileRequest, CompileResult, Observation, Run
 if TYPE_CHECKING:
     from npukernelbench.registry import Registration
 
-__all__ = ["Diagnosable", "Executor", "Finding", "FindingStatus", "make_executor", "require_track"]
+__all__ = [
+    "Diagnosable",
+    "Executor",
+    "Finding",
+    "FindingStatus",
+    "Preparable",
+    "make_executor",
+    "prepare",
+    "require_track",
+]
 
 
 @runtime_checkable
@@ -75,6 +84,21 @@ class Diagnosable(Protocol):
     def diagnose(self) -> Sequence[Finding]:
         """Look, do not touch: no download, no build, no device reset. A finding with a problem names its remedy."""
         ...
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """An executor with something to do once before its first sample, such as building its runtime. Optional."""
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Do it now; ``say`` takes a line for the user when it takes longer than a moment. Faults are raised."""
+        ...
+
+
+def prepare(executor: Executor, say: Callable[[str], None]) -> None:
+    """Let the executor get ready, if it has anything to do."""
+    if isinstance(executor, Preparable):
+        executor.prepare(say)
 
 
 def make_executor(registration: Registration, executor_args: Mapping[str, object]) -> Executor:

@@ -201,7 +201,7 @@ def _factor(got: NDArray[np.float64], want: NDArray[np.float64]) -> Finding | No
     factor = _common(got[want != 0] / want[want != 0])
     if factor is None or abs(factor - 1) <= 0.05:
         return None
-    return Finding(Pattern.FACTOR, f"the wrong elements are {number(factor)} times what is expected")
+    return Finding(Pattern.FACTOR, f"the wrong elements are {factor:.4g} times what is expected")
 
 
 def _offset(got: NDArray[np.float64], want: NDArray[np.float64]) -> Finding | None:
@@ -210,7 +210,7 @@ def _offset(got: NDArray[np.float64], want: NDArray[np.float64]) -> Finding | No
     difference = _common(got - want)
     if difference is None or np.all(want == want[0]):
         return None
-    return Finding(Pattern.OFFSET, f"the wrong elements are what is expected plus {number(difference)}")
+    return Finding(Pattern.OFFSET, f"the wrong elements are what is expected plus {difference:.4g}")
 
 
 def _close(seen: Wrong) -> Finding | None:

@@ -1,6 +1,7 @@
 """The harness's nouns: frozen data, no behaviour.
 
-``Task`` → ``Case`` → ``Prompt`` → ``Completion`` → ``Candidate`` → ``Artifact`` → ``Observation`` → ``Verdict`` → ``Sample``
+``Task`` → ``Case`` → ``Prompt`` → ``Completion`` → ``Candidate`` → ``Artifact`` → ``Observation`` → ``Verdict`` →
+``Sample``
 """
 
 from npukernelbench.nouns.dtypes import DType

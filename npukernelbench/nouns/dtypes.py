@@ -73,8 +73,10 @@ class DType(str, Enum):
         if self is DType.BFLOAT16:
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)
-        return np.dtype(self.value)
+            bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return bfloat16
+        dtype: np.dtype[Any] = np.dtype(self.value)
+        return dtype
 
 
 _FACTS: dict[DType, _Facts] = {

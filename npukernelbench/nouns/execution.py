@@ -44,8 +44,9 @@ class Severity(str, Enum):
 class Diagnostic:
     """One message about a candidate, at a place in its own source.
 
-    ``rule`` is a stable identifier (``misaligned``, ``illegal_read``, ``compile``…), ``line`` and ``column`` count from 1, 0 is
-    unknown. ``details`` holds numbers for machines (address, size, limit); ``count`` is how often it happened.
+    ``rule`` is a stable identifier (``misaligned``, ``illegal_read``, ``compile``…), ``line`` and ``column`` count
+    from 1, 0 is unknown. ``details`` holds numbers for machines (address, size, limit); ``count`` is how often it
+    happened.
     """
 
     severity: Severity
@@ -76,7 +77,9 @@ class CompileRequest:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A compiled candidate. ``key`` is the content hash of everything that went into it; ``path`` is the executor's own."""
+    """A compiled candidate. ``key`` is the content hash of everything that went into it; ``path`` is the
+    executor's own.
+    """
 
     key: str
     path: Path
@@ -97,8 +100,8 @@ class CompileResult:
 class RunRequest:
     """Run an artifact on one case.
 
-    ``inputs`` hold the values in interface order, already of the case's element types. The executor allocates outputs and
-    workspace itself, fills them with a pattern drawn from ``seed``, and never sees expected values.
+    ``inputs`` hold the values in interface order, already of the case's element types. The executor allocates outputs
+    and workspace itself, fills them with a pattern drawn from ``seed``, and never sees expected values.
     """
 
     task: Task

@@ -26,7 +26,8 @@ __all__ = [
 ]
 
 
-class SampleKey(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class SampleKey:
     """Identity of a sample inside a run. ``case`` is empty on the dynamic track."""
 
     task: str
@@ -78,7 +79,7 @@ class Completion:
     text: str
     finish_reason: FinishReason = FinishReason.STOP
     reasoning: str = ""
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = field(default_factory=TokenUsage)
     model: str = ""
 
 
@@ -106,8 +107,9 @@ class CaseResult:
 class Verdict:
     """The judge's word on one candidate.
 
-    ``stage`` is the stage that decided (``DONE`` when ok), ``outcome`` the first failure in case order. ``timings`` are wall
-    seconds per stage of the harness itself: they are no property of the candidate and take no part in results.
+    ``stage`` is the stage that decided (``DONE`` when ok), ``outcome`` the first failure in case order. ``timings``
+    are wall seconds per stage of the harness itself: they are no property of the candidate and take no part in
+    results.
     """
 
     track: Track

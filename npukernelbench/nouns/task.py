@@ -1,7 +1,7 @@
 """A task: one operator, its interface, its cases, how its answers are judged. Pure frozen data.
 
-Objects come out of :mod:`npukernelbench.tasks` (YAML in, Task out). Mappings are plain ``dict`` for speed of loading and are
-never changed after construction.
+Objects come out of :mod:`npukernelbench.tasks` (YAML in, Task out). Mappings are plain ``dict`` for speed of loading
+and are never changed after construction.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ class ToleranceLimits:
 class Tolerance:
     """Which checker judges float outputs, with limits per output element type.
 
-    Integers and booleans are exact. Limits for an integer type say how far beyond half a step a quantised value may be from
-    the unrounded reference.
+    Integers and booleans are exact. Limits for an integer type say how far beyond half a step a quantised value may be
+    from the unrounded reference.
     """
 
     policy: str = "pcl"

@@ -7,7 +7,7 @@ ours.
 from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature
 from npukernelbench.prompts.specialise import case_prelude, specialise
-from npukernelbench.prompts.style import PromptStyle, TemplateStyle
+from npukernelbench.prompts.style import PromptStyle, TemplateStyle, load_style
 
 __all__ = [
     "Hardware",
@@ -15,6 +15,7 @@ __all__ = [
     "TemplateStyle",
     "case_prelude",
     "interface_skeleton",
+    "load_style",
     "signature",
     "specialise",
 ]

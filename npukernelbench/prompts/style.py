@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from npukernelbench.errors import PluginError
 from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
 from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
@@ -20,7 +21,9 @@ from npukernelbench.prompts.interface import interface_skeleton, signature, tens
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["DEFAULT", "TERSE", "PromptStyle", "TemplateStyle"]
+    from npukernelbench.registry import Registration
+
+__all__ = ["DEFAULT", "TERSE", "PromptStyle", "TemplateStyle", "load_style"]
 
 _FOLDER = Path(__file__).parent / "templates"
 
@@ -32,6 +35,18 @@ class PromptStyle(Protocol):
     def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
         """The prompt of one sample; ``case`` is None on the dynamic track, which is asked once for all cases."""
         ...
+
+
+def load_style(registration: Registration) -> PromptStyle:
+    """The prompt style behind a registration, an object or a class without arguments; else PluginError."""
+    target = registration.load()
+    style = target() if isinstance(target, type) else target
+    if not isinstance(style, PromptStyle):
+        raise PluginError(
+            f"prompt style {registration.name!r} of {registration.origin} has no method 'render'",
+            remedy="see docs/plugins.md, or report this to the plugin's author",
+        )
+    return style
 
 
 @dataclass(frozen=True, slots=True)

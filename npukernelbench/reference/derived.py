@@ -1,8 +1,7 @@
-"""Inputs that follow from other inputs: what a forward pass would have handed to the backward pass.
+"""Inputs that follow from other inputs of a case. A task names them as ``values: {derived: <function>}``.
 
-A task names one of these functions in ``values: {derived: name}``. Each takes the drawn inputs by name, already rounded
-to their element types, and the case's attributes; it returns the values in float64, in the shape of the input or one
-of equal size.
+Every function takes the inputs that were drawn, by name and in the types kernels see, and the case's attributes. It
+returns the values in row-major order.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "add_layer_norm_mean",
     "add_layer_norm_rstd",
+    "coalesced_codes",
+    "coalesced_ranks",
     "deep_norm_mean",
     "deep_norm_rstd",
     "geglu_gate",
@@ -106,3 +107,24 @@ def _real(inputs: _Inputs, name: str) -> _Floats:
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{name} is not a tensor of this case")
     return value.astype(np.float64)
+
+
+def coalesced_codes(inputs: _Inputs, attributes: _Attributes) -> NDArray[np.int64]:
+    """The different rows of ``indices`` as positions in a dense tensor of the least extents that hold them,
+    ascending."""
+    del attributes
+    return np.unique(_codes(inputs))
+
+
+def coalesced_ranks(inputs: _Inputs, attributes: _Attributes) -> NDArray[np.int64]:
+    """For every row of ``indices`` its rank among the different rows in lexicographic order."""
+    del attributes
+    return np.asarray(np.unique(_codes(inputs), return_inverse=True)[1], dtype=np.int64)
+
+
+def _codes(inputs: _Inputs) -> NDArray[np.int64]:
+    indices: Any = inputs["indices"]
+    rows = np.asarray(indices, dtype=np.int64)
+    extents = rows.max(axis=0) + 1
+    strides = np.append(np.cumprod(extents[:0:-1])[::-1], 1)
+    return np.asarray(rows @ strides, dtype=np.int64)

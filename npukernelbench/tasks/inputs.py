@@ -15,6 +15,7 @@ import numpy as np
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import AttributeValue, Case, DType, Task, TensorCase
 from npukernelbench.seed import derive
+from npukernelbench.tasks.arrangements import ARRANGEMENTS
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -124,9 +125,76 @@ def _choice(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype
     return np.asarray(values[rng.integers(0, len(values), size=shape)])
 
 
-def _softmax(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
-    values = np.exp(_log_probabilities(rng, args, shape))
-    return _fractions(lambda real: values.astype(real), dtype)
+def _every_float(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Normal values, and as often zeros, least subnormal and largest numbers of both signs; a share of infinities and
+    NaN."""
+    kinds = rng.random(shape, dtype=np.float32)
+    numbers = _normal(rng, {"mean": 0.0, "std": 1.0}, shape, dtype)
+    edges = _edges(dtype)[rng.integers(0, 6, size=shape)]
+    finite = np.where(rng.random(shape, dtype=np.float32) < np.float32(0.5), edges, numbers)
+    wild = kinds < np.float32(_number(args, "non_finite"))
+    return np.asarray(np.where(wild, _non_finite(rng, shape, dtype), finite).reshape(shape))
+
+
+def _some_non_finite(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Normal values but for ``count`` elements that are infinite or NaN."""
+    values = _normal(rng, {"mean": 0.0, "std": 1.0}, shape, dtype)
+    count = min(int(_number(args, "count")), values.size)
+    places = rng.choice(values.size, count, replace=False) if count else np.zeros(0, np.int64)
+    values.reshape(-1)[places] = _non_finite(rng, (count,), dtype)
+    return values
+
+
+def _spans(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Rows ``(start, length)`` of at least one position that end within ``extent``."""
+    if not shape or shape[-1] != 2:
+        raise ValueError("spans are rows of two elements")
+    extent = int(_number(args, "extent"))
+    _refuse_loss(extent, dtype)
+    length = rng.integers(1, extent + 1, size=shape[:-1])
+    start = rng.integers(0, extent - length + 1)
+    return _cast(np.stack([start, length], axis=-1), dtype)
+
+
+def _arranged(name: str) -> _Generator:
+    """A generator of ``arrangements``, its numbers in the element type; integers must fit exactly."""
+    arrangement = ARRANGEMENTS[name]
+
+    def generate(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+        values = arrangement(rng, args, shape)
+        if values.size and dtype.is_exact:
+            _refuse_loss(float(values.min()), dtype)
+            _refuse_loss(float(values.max()), dtype)
+        return _cast(values, dtype)
+
+    return generate
+
+
+def _varying_normal(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    mean = rng.uniform(_number(args, "mean_low"), _number(args, "mean_high"))
+    std = rng.uniform(_number(args, "std_low"), _number(args, "std_high"))
+    return _normal(rng, {"mean": mean, "std": std}, shape, dtype)
+
+
+def _probabilities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    spread = rng.uniform(_number(args, "spread_low"), _number(args, "spread_high"))
+
+    def sample(real: Any) -> Array:
+        powers = np.exp(rng.standard_normal(shape, dtype=real) * real(spread))
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+    return _fractions(sample, dtype)
+
+
+def _factors(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    spread = _number(args, "spread")
+
+    def sample(real: Any) -> Array:
+        magnitudes = np.exp(rng.random(shape, dtype=real) * real(2.0 * spread) - real(spread))
+        negative = rng.random(shape, dtype=np.float32) < np.float32(0.5)
+        return np.asarray(np.where(negative, -magnitudes, magnitudes))
+
+    return _fractions(sample, dtype)
 
 
 def _log_softmax(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -164,7 +232,13 @@ _GENERATORS: dict[str, _Generator] = {
     "constant": _constant,
     "literal": _literal,
     "choice": _choice,
-    "softmax": _softmax,
+    "every_float": _every_float,
+    "some_non_finite": _some_non_finite,
+    "spans": _spans,
+    **{name: _arranged(name) for name in ARRANGEMENTS},
+    "varying_normal": _varying_normal,
+    "probabilities": _probabilities,
+    "factors": _factors,
     "log_softmax": _log_softmax,
     "partition": _partition,
 }
@@ -179,6 +253,27 @@ def _fractions(sample: Callable[[Any], Array], dtype: DType) -> Array:
         pair = np.stack([np.asarray(sample(real)), np.asarray(sample(real))], axis=-1)
         return np.asarray(pair.view(dtype.numpy())[..., 0])
     return _cast(np.asarray(sample(np.float64 if dtype is DType.FLOAT64 else np.float32)), dtype)
+
+
+def _edges(dtype: DType) -> Array:
+    """Zero, the least subnormal and the largest number of a floating-point type, in both signs."""
+    _require_real(dtype)
+    import ml_dtypes
+
+    limits: Any = ml_dtypes.finfo
+    info = limits(dtype.numpy())
+    return np.array([0.0, -0.0, info.smallest_subnormal, -info.smallest_subnormal, info.max, info.min], dtype.numpy())
+
+
+def _non_finite(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Infinities of both signs and NaN."""
+    _require_real(dtype)
+    return np.asarray(np.array([np.inf, -np.inf, np.nan], dtype.numpy())[rng.integers(0, 3, size=shape)])
+
+
+def _require_real(dtype: DType) -> None:
+    if not dtype.is_float:
+        raise ValueError(f"{dtype.value} is not a real floating-point type")
 
 
 def _cast(values: Array, dtype: DType) -> Array:

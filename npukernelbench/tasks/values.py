@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeValue, ValueSpec
 
-__all__ = ["KINDS", "Parameter", "parse_values"]
+__all__ = ["FRACTIONAL", "KINDS", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
@@ -33,11 +33,34 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "constant": (Parameter("value", "scalar"),),
     "literal": (Parameter("values", "list"),),
     "choice": (Parameter("values", "list"),),
-    "softmax": (Parameter("std", "float", 1.0),),
+    "every_float": (Parameter("non_finite", "float", 0.0),),
+    "some_non_finite": (Parameter("count", "int", 1),),
+    "spans": (Parameter("extent", "int"),),
+    "derived": (Parameter("function", "name"),),
+    "subset": (Parameter("count", "int"),),
+    "group_ends": (Parameter("total", "int"),),
+    "distinct": (Parameter("low", "int"), Parameter("high", "int")),
+    "distinct_along": (
+        Parameter("axis", "int"),
+        Parameter("low", "int"),
+        Parameter("high", "int"),
+        Parameter("step", "float", 1.0),
+    ),
+    "repeated_rows": (Parameter("base", "int"), Parameter("count", "int")),
+    "varying_normal": (
+        Parameter("mean_low", "float"),
+        Parameter("mean_high", "float"),
+        Parameter("std_low", "float"),
+        Parameter("std_high", "float"),
+    ),
+    "probabilities": (Parameter("spread_low", "float"), Parameter("spread_high", "float")),
+    "factors": (Parameter("spread", "float"),),
     "log_softmax": (Parameter("std", "float", 1.0),),
     "partition": (Parameter("total", "int"),),
-    "derived": (Parameter("function", "name"),),
 }
+
+#: Generators that draw fractions, which integers and booleans cannot hold.
+FRACTIONAL = frozenset({"uniform", "normal", "varying_normal", "probabilities", "factors", "log_softmax"})
 
 
 def parse_values(raw: object) -> ValueSpec:
@@ -110,8 +133,30 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("bernoulli: p must lie between 0 and 1")
         case "choice" if not args["values"]:
             raise ValueError("choice: values must not be empty")
-        case "softmax" | "log_softmax" if not args["std"] >= 0:  # type: ignore[operator]
-            raise ValueError(f"{kind}: std must not be negative")
+        case "every_float" if not 0 <= args["non_finite"] <= 1:  # type: ignore[operator]
+            raise ValueError("every_float: non_finite must lie between 0 and 1")
+        case "some_non_finite" if not args["count"] >= 1:  # type: ignore[operator]
+            raise ValueError("some_non_finite: count must be positive")
+        case "spans" if not args["extent"] >= 1:  # type: ignore[operator]
+            raise ValueError("spans: extent must be positive")
+        case "subset" if not args["count"] >= 0:  # type: ignore[operator]
+            raise ValueError("subset: count must not be negative")
+        case "group_ends" if not args["total"] > 0:  # type: ignore[operator]
+            raise ValueError("group_ends: total must be positive")
+        case "distinct" | "distinct_along" if not args["low"] < args["high"]:  # type: ignore[operator]
+            raise ValueError(f"{kind}: low must be below high, which is exclusive")
+        case "repeated_rows" if not (args["base"] > 0 and args["count"] >= 0):  # type: ignore[operator]
+            raise ValueError("repeated_rows: base must be positive and count not negative")
+        case "varying_normal" if not args["mean_low"] <= args["mean_high"]:  # type: ignore[operator]
+            raise ValueError("varying_normal: mean_low must not exceed mean_high")
+        case "varying_normal" if not 0 <= args["std_low"] <= args["std_high"]:  # type: ignore[operator]
+            raise ValueError("varying_normal: std_low must not be negative or exceed std_high")
+        case "probabilities" if not 0 <= args["spread_low"] <= args["spread_high"] <= 10:  # type: ignore[operator]
+            raise ValueError("probabilities: spread_low must not be negative or exceed spread_high, nor that 10")
+        case "factors" if not args["spread"] >= 0:  # type: ignore[operator]
+            raise ValueError("factors: spread must not be negative")
+        case "log_softmax" if not args["std"] >= 0:  # type: ignore[operator]
+            raise ValueError("log_softmax: std must not be negative")
         case "partition" if not args["total"] >= 0:  # type: ignore[operator]
             raise ValueError("partition: total must not be negative")
         case _:

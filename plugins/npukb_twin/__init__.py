@@ -1,4 +1,4 @@
-"""The CPU twin: compiles Ascend C for the host and runs it under a machine model of the AI core. The default executor."""
+"""The CPU twin, the default executor: runs Ascend C on the host under a machine model of the AI core."""
 
 from __future__ import annotations
 
@@ -15,4 +15,6 @@ NPUKB_PLUGIN_API = ">=1,<2"
 @hookimpl
 def register_executors(register: Register) -> None:
     """Offer the twin."""
-    register("twin", "npukb_twin.executor:TwinExecutor", description="CPU twin of the Ascend AI core (no device needed)")
+    register(
+        "twin", "npukb_twin.executor:TwinExecutor", description="CPU twin of the Ascend AI core (no device needed)"
+    )

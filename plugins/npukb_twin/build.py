@@ -1,7 +1,8 @@
-"""The runtime of the twin: a host program and a precompiled API header, built once per machine and toolchain, and cached.
+"""The runtime of the twin: a host program and a precompiled API header, built once per machine and toolchain.
 
-The cache key covers every source, the flags, the compiler and the CPU's features, so a changed file or machine means a new build
-and nothing is ever rebuilt in place. Two processes that need the same build take turns through a lock file.
+The cache key covers every source, the flags, the compiler and the CPU's features, so a changed file or machine means
+a new build and nothing is ever rebuilt in place. Two processes that need the same build take turns through a lock
+file.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from npukernelbench.errors import ToolchainError
 
 __all__ = ["Runtime", "ensure", "locate", "source_root"]
 
-#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters more than
-#: running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps; nothing is fused.
+#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
+#: more than running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps;
+#: nothing is fused.
 KERNEL_FLAGS = (
     "-std=c++17",
     "-O0",
@@ -41,7 +43,11 @@ KERNEL_FLAGS = (
 )
 KERNEL_FLAGS_CLANG = ("-gline-tables-only", "-fno-finite-loops", "-fno-color-diagnostics", "-ferror-limit=20")
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
-_BASELINE = {"x86_64": ("-march=x86-64-v3",), "aarch64": ("-march=armv8.2-a+fp16",), "arm64": ("-march=armv8.2-a+fp16",)}
+_BASELINE = {
+    "x86_64": ("-march=x86-64-v3",),
+    "aarch64": ("-march=armv8.2-a+fp16",),
+    "arm64": ("-march=armv8.2-a+fp16",),
+}
 _RUNTIME_FLAGS = (
     "-std=c++17",
     "-O3",
@@ -125,7 +131,9 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ToolchainError(f"cannot create {folder.parent}: {error.strerror}", remedy="set NPUKB_CACHE_DIR") from error
+        raise ToolchainError(
+            f"cannot create {folder.parent}: {error.strerror}", remedy="set NPUKB_CACHE_DIR"
+        ) from error
     with _turn(folder.with_suffix(".lock")):
         found = locate(toolchain, cache)
         if found is None:
@@ -151,11 +159,31 @@ def _build(toolchain: Toolchain, folder: Path) -> None:
         jobs: list[list[str]] = []
         for source in sorted((root / "runtime").glob("*.cpp")):
             extra = ["-Wno-pass-failed"] if toolchain.is_clang else []
-            jobs.append([*toolchain.compile, *_RUNTIME_FLAGS, *extra, "-D_GNU_SOURCE", "-c", str(source), "-o", f"{source.stem}.o"])
+            jobs.append(
+                [
+                    *toolchain.compile,
+                    *_RUNTIME_FLAGS,
+                    *extra,
+                    "-D_GNU_SOURCE",
+                    "-c",
+                    str(source),
+                    "-o",
+                    f"{source.stem}.o",
+                ]
+            )
         if toolchain.is_clang:
             header = str(root / "include" / "kernel_operator.h")
             jobs.append(
-                [*toolchain.compile, *kernel_flags(toolchain), include, "-x", "c++-header", header, "-o", "kernel_operator.h.pch"]
+                [
+                    *toolchain.compile,
+                    *kernel_flags(toolchain),
+                    include,
+                    "-x",
+                    "c++-header",
+                    header,
+                    "-o",
+                    "kernel_operator.h.pch",
+                ]
             )
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             list(pool.map(lambda job: _call(job, work), jobs))

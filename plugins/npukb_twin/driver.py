@@ -1,4 +1,4 @@
-"""Compiles a candidate into a shared image, and turns the compiler's words into diagnostics at the candidate's lines."""
+"""Compiles a candidate into a shared image, and turns compiler messages into diagnostics at its own lines."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ __all__ = ["Compiled", "compile_command", "compile_kernel", "explain", "unit_tex
 
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
-_LINE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<kind>fatal error|error|warning|note): (?P<text>.*)$")
-_UNDECLARED = re.compile(r"(?:use of undeclared identifier|no member named|unknown type name|no template named) '([^']+)'")
+_LINE = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<kind>fatal error|error|warning|note): (?P<text>.*)$"
+)
+_UNDECLARED = re.compile(
+    r"(?:use of undeclared identifier|no member named|unknown type name|no template named) '([^']+)'"
+)
 #: The file every candidate's device code is in, and the one the driver writes around it.
 KERNEL_FILE, UNIT_FILE = "kernel.cpp", "unit.cc"
 
@@ -41,7 +45,7 @@ def compile_kernel(
     work: Path,
     timeout_s: float,
 ) -> Compiled:
-    """Compile ``candidate`` in the empty folder ``work``. ``arguments`` are the names of the entry's pointers, in order."""
+    """Compile ``candidate`` in the empty folder ``work``. ``arguments`` name the entry's pointers, in order."""
     for name, text in candidate.files.items():
         path = work / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,13 +67,14 @@ def compile_kernel(
 
 
 def unit_text(entry: str, arguments: Sequence[str]) -> str:
-    """The translation unit: the candidate, with its entry renamed out of the way of libm, and the launcher behind it."""
+    """The translation unit: the candidate, its entry renamed out of libm's way, and the launcher behind it."""
     interface = ", ".join(f"GM_ADDR {name}" for name in arguments)
+    pointers = ", ".join(f"a[{index}]" for index in range(len(arguments)))
     return (
         f"#define {entry} npukb_entry_{entry}\n"
         f'#include "{KERNEL_FILE}"\n'
         '#include "twin/launch.h"\n'
-        f'NPUKB_LAUNCH({entry}, {len(arguments)}, "{interface}")\n'
+        f'NPUKB_LAUNCH({entry}, {len(arguments)}, "{interface}", {pointers})\n'
     )
 
 
@@ -93,7 +98,8 @@ def _outcome(done: Finished) -> Outcome:
 def explain(output: str, entry: str, candidate: Candidate) -> tuple[Diagnostic, ...]:
     """Diagnostics out of a compiler's output.
 
-    A message inside the API's headers is moved to the candidate's line that led there. Renamed entries get their name back.
+    A message inside the API's headers is moved to the candidate's line that led there. Renamed entries get their name
+    back.
     """
     renamed = f"npukb_entry_{entry}"
     found: list[Diagnostic] = []
@@ -121,7 +127,7 @@ def _reword(text: str, entry: str) -> str:
     """Messages about the driver's own lines, in the words of the interface."""
     if f"use of undeclared identifier '{entry}'" in text:
         return f"the source defines no kernel entry named '{entry}'"
-    return re.sub(r"static assertion failed[^:]*: ", "", text).strip('"')
+    return re.sub(r"^static assertion failed(?: due to requirement '.*?')?: ", "", text).strip('"')
 
 
 def _remedy(text: str, entry: str) -> str:

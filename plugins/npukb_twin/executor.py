@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
@@ -70,6 +70,12 @@ class TwinExecutor:
             "toolchain": self._toolchain.description,
         }
 
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Build the runtime when this machine has none yet."""
+        if build.locate(self._toolchain, self._cache) is None:
+            say(f"building the twin's runtime with {self._toolchain.description}, once per machine (about 20 s)")
+        self._ready()
+
     def compile(self, request: CompileRequest) -> CompileResult:
         """Compile the candidate's ``kernel.cpp`` for the task's interface."""
         started = time.monotonic()
@@ -77,7 +83,9 @@ class TwinExecutor:
         if request.track not in self.tracks:
             raise UsageError(f"executor {self.name!r} judges track static only", field="track")
         if task.core is not Core.VECTOR:
-            raise UsageError(f"executor {self.name!r} runs vector kernels only; {task.name} is for {task.core.value} cores")
+            raise UsageError(
+                f"executor {self.name!r} runs vector kernels only; {task.name} is for {task.core.value} cores"
+            )
         if driver.KERNEL_FILE not in request.candidate.files:
             return CompileResult(Outcome.NO_CODE, None, seconds=time.monotonic() - started)
         runtime = self._ready()

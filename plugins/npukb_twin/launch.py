@@ -14,6 +14,7 @@ from npukb_twin.machine import Machine
 from npukb_twin.process import Finished, Limits, run
 from npukb_twin.toolchain import clean_environment
 from npukernelbench.errors import ExecutorError
+from npukernelbench.judge.poison import poison
 from npukernelbench.nouns import Diagnostic, Observation, Outcome, Profile, RunRequest, Severity, TensorShape
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ class _Buffers:
     def __init__(self, request: RunRequest, work: Path) -> None:
         self._request = request
         self._work = work
-        self._poison = _poison(request.seed)
         self._outputs: dict[str, list[tuple[TensorShape, Path]]] = {}
         self.total_bytes = 0
 
@@ -76,7 +76,7 @@ class _Buffers:
                 continue
             declared = case.outputs[output.name]
             yield from self._output(output.name, declared)
-        path = self._blank("workspace", max(task.workspace_bytes, _GRANULE))
+        path = self._blank("workspace", max(task.workspace_bytes, _GRANULE), "workspace")
         yield f"argument buffer workspace w {max(task.workspace_bytes, _GRANULE)} {path}"
 
     def _input(self, name: str, value: Array | list[Array] | None, *, writable: bool) -> Iterator[str]:
@@ -92,14 +92,14 @@ class _Buffers:
 
     def _output(self, name: str, declared: TensorShape | tuple[TensorShape, ...]) -> Iterator[str]:
         if isinstance(declared, TensorShape):
-            path = self._blank(f"out-{name}", declared.nbytes)
+            path = self._blank(f"out-{name}", declared.nbytes, name)
             self._outputs[name] = [(declared, path)]
             yield f"argument buffer {name} w {declared.nbytes} {path}"
             return
         yield f"argument list {name} {len(declared)}"
         self._outputs[name] = []
         for index, tensor in enumerate(declared):
-            path = self._blank(f"out-{name}-{index}", tensor.nbytes)
+            path = self._blank(f"out-{name}-{index}", tensor.nbytes, f"{name}[{index}]")
             self._outputs[name].append((tensor, path))
             yield f"item {name}[{index}] w {tensor.nbytes} {path}"
 
@@ -115,14 +115,8 @@ class _Buffers:
         data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         return self._write(name, data)
 
-    def _blank(self, name: str, nbytes: int) -> Path:
-        return self._write(name, self._poisoned(nbytes))
-
-    def _poisoned(self, nbytes: int) -> NDArray[np.uint8]:
-        import numpy as np
-
-        repeats = -(-max(nbytes, 1) // self._poison.size)
-        return np.tile(self._poison, repeats)[:nbytes]
+    def _blank(self, file: str, nbytes: int, name: str) -> Path:
+        return self._write(file, poison(nbytes, self._request.seed, name))
 
     def _write(self, name: str, data: NDArray[np.uint8]) -> Path:
         path = self._work / name
@@ -133,18 +127,13 @@ class _Buffers:
         self.total_bytes += rounded
         return path
 
-    def collect(self) -> tuple[dict[str, Array | list[Array]], list[Diagnostic]]:
-        """Outputs as arrays of the declared shape and type, and a note on each that was not written everywhere."""
+    def collect(self) -> dict[str, Array | list[Array]]:
+        """Outputs as arrays of the declared shape and type."""
         outputs: dict[str, Array | list[Array]] = {}
-        notes: list[Diagnostic] = []
         for name, tensors in self._outputs.items():
             arrays = [self._read(tensor, path) for tensor, path in tensors]
-            single = isinstance(self._request.case.outputs[name], TensorShape)
-            outputs[name] = arrays[0] if single else arrays
-            for (tensor, path), array in zip(tensors, arrays, strict=True):
-                if path.name.startswith("out-"):
-                    notes += self._untouched(name if single else path.name.removeprefix("out-"), tensor, array)
-        return outputs, notes
+            outputs[name] = arrays[0] if isinstance(self._request.case.outputs[name], TensorShape) else arrays
+        return outputs
 
     def _read(self, tensor: TensorShape, path: Path) -> Array:
         import numpy as np
@@ -152,36 +141,14 @@ class _Buffers:
         raw = np.fromfile(path, dtype=np.uint8, count=tensor.nbytes)
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
 
-    def _untouched(self, name: str, tensor: TensorShape, array: Array) -> list[Diagnostic]:
-        import numpy as np
-
-        if tensor.size == 0:
-            return []
-        bytes_per = tensor.dtype.itemsize
-        before = self._poisoned(tensor.nbytes).reshape(-1, bytes_per)
-        after = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(-1, bytes_per)
-        sample = slice(None, None, max(1, tensor.size // 4096))
-        if bytes_per < 2 or not (before[sample] == after[sample]).all(axis=1).any():
-            return []
-        untouched = int((before == after).all(axis=1).sum())
-        if untouched * 1000 < tensor.size:
-            return []
-        message = f"output {name!r}: {untouched} of {tensor.size} elements were never written"
-        return [Diagnostic(Severity.WARNING, "never_written", message, remedy="Let the blocks cover the whole output.")]
-
-
-def _poison(seed: int) -> NDArray[np.uint8]:
-    """One page of the pattern that fills outputs and workspace before a launch."""
-    import numpy as np
-
-    return np.random.Generator(np.random.PCG64(seed)).integers(0, 256, size=4096, dtype=np.uint8)
-
 
 def _observe(request: RunRequest, done: Finished, buffers: _Buffers, machine: str) -> Observation:
     """What the child's end and report mean. A report is required: an exit code alone proves nothing."""
     if done.timed_out or done.returncode == -signal.SIGXCPU:
         message = f"the kernel did not end within {request.timeout_s:g} s"
-        return _bad(done, Outcome.TIMEOUT, Diagnostic(Severity.ERROR, "timeout", message, remedy="Check loop bounds and waits."))
+        return _bad(
+            done, Outcome.TIMEOUT, Diagnostic(Severity.ERROR, "timeout", message, remedy="Check loop bounds and waits.")
+        )
     report = _parse(done)
     if report is None:
         return _bad(done, Outcome.CRASH, Diagnostic(Severity.ERROR, "crash", _silent_end(done)))
@@ -195,9 +162,7 @@ def _observe(request: RunRequest, done: Finished, buffers: _Buffers, machine: st
     diagnostics = tuple(_diagnostic(entry, table) for entry in report["diagnostics"])
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Observation(Outcome.RULE_VIOLATION, {}, diagnostics, seconds=done.seconds)
-    outputs, notes = buffers.collect()
-    profile = _profile(report, machine)
-    return Observation(Outcome.OK, outputs, (*diagnostics, *notes), profile, seconds=done.seconds)
+    return Observation(Outcome.OK, buffers.collect(), diagnostics, _profile(report, machine), seconds=done.seconds)
 
 
 def _bad(done: Finished, outcome: Outcome, diagnostic: Diagnostic) -> Observation:

@@ -74,7 +74,9 @@ def load(soc: str) -> Machine:
     """The machine file of ``soc``. UsageError when there is none, ConfigError when it is wrong."""
     name = soc.lower().replace("-", "_")
     if name not in available():
-        raise UsageError(f"no machine file for SoC {soc!r}", field="soc", remedy=f"choose one of: {', '.join(available())}")
+        raise UsageError(
+            f"no machine file for SoC {soc!r}", field="soc", remedy=f"choose one of: {', '.join(available())}"
+        )
     text = (files("npukb_twin") / "machines" / f"{name}.yaml").read_text(encoding="utf-8")
     try:
         data = MachineFile.model_validate(yaml.safe_load(text))

@@ -29,8 +29,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a child ended. ``output`` is stdout and stderr together, cut off when it floods; ``report`` what came through the
-    private descriptor; ``returncode`` is negative for a signal."""
+    """How a child ended.
+
+    ``output`` is stdout and stderr together, cut off when it floods; ``report`` what came through the private
+    descriptor; ``returncode`` is negative for a signal.
+    """
 
     returncode: int
     output: str
@@ -86,7 +89,9 @@ def run(
 
 
 def _limit(pid: int, limits: Limits) -> None:
-    """Set limits from outside, so that no Python runs between fork and exec. A child that has ended already needs none."""
+    """Set limits from outside, so that no Python runs between fork and exec. A child that has ended already needs
+    none.
+    """
     pairs = (
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
@@ -100,7 +105,9 @@ def _limit(pid: int, limits: Limits) -> None:
             return
 
 
-def _collect(child: subprocess.Popen[bytes], streams: Mapping[int, int], deadline: float) -> tuple[dict[int, bytearray], bool]:
+def _collect(
+    child: subprocess.Popen[bytes], streams: Mapping[int, int], deadline: float
+) -> tuple[dict[int, bytearray], bool]:
     """Read every stream to its end or to the deadline, keeping at most its allowance."""
     texts = {descriptor: bytearray() for descriptor in streams}
     with selectors.DefaultSelector() as selector:

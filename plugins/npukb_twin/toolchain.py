@@ -1,9 +1,10 @@
 """Compilers the twin can use, and how each is called.
 
-The reference is the clang inside the pinned ``ziglang`` package: it is installed with the harness, needs no system header or
-library, and is the same on every machine. Its clang and its linker are called directly, without zig's build cache in between:
-an empty file compiles in about ten milliseconds. System compilers can be chosen instead; g++ before 14 rejects some kernels
-(explicit specialisations in class scope) and reports rule violations at header lines rather than at the candidate's.
+The reference is the clang inside the pinned ``ziglang`` package: it is installed with the harness, needs no system
+header or library, and is the same on every machine. Its clang and its linker are called directly, without zig's build
+cache in between: an empty file compiles in about ten milliseconds. System compilers can be chosen instead; g++ before
+14 rejects some kernels (explicit specialisations in class scope) and reports rule violations at header lines rather
+than at the candidate's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -39,7 +40,9 @@ _LIBCXX_DEFINES = (
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """One way to compile. ``name`` is what ``--executor_args toolchain=`` takes; ``version`` is part of every cache key."""
+    """One way to compile. ``name`` is what ``--executor_args toolchain=`` takes; ``version`` is part of every
+    cache key.
+    """
 
     name: str
     version: str
@@ -97,7 +100,7 @@ def _zig_version(root: Path) -> str:
         return f"unpackaged {root.name}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _version_of(path: str) -> str:
     """``--version`` of a system compiler, its first line."""
     try:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from npukb_twin.executor import TwinArgs, TwinExecutor
+import npukb_twin
 from npukernelbench.generate.extract import candidate_of
+from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
@@ -30,7 +31,8 @@ RAGGED: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
 def judge_golden() -> Iterator[JudgeGolden]:
     """Judges a task's golden kernel, edited by a function, on one case."""
     plugins = Plugins.load(autoload=False)
-    executor = TwinExecutor(TwinArgs())
+    plugins.register(npukb_twin, "twin")
+    executor = make_executor(plugins.executors.find("twin"), {})
     judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
 
     def verdict(task: Task, case: Case, edit: Callable[[str], str]) -> Verdict:

@@ -43,8 +43,10 @@ def test_ragged_case(judge_golden: JudgeGolden, ragged_tasks: Mapping[str, Task]
 def test_golden_is_one_readable_file(name: str) -> None:
     [golden] = SUITE[name].goldens
     text = golden.path.read_text(encoding="utf-8")
-    assert text.startswith(f"// {name}") and "using namespace AscendC;" in text
-    assert "#include" not in text and "\t" not in text
+    assert text.startswith(f"// {name}")
+    assert "using namespace AscendC;" in text
+    assert "#include" not in text
+    assert "\t" not in text
     assert max(map(len, text.splitlines())) <= 120
 
 

@@ -1,5 +1,7 @@
-"""A golden kernel with one plausible mistake is refused: by the rule checker where the device would fault or hang, by the
-comparison where it would compute something else."""
+"""A golden kernel with one plausible mistake is refused.
+
+By the rule checker where the device would fault or hang, by the comparison where it would compute something else.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ WRONG = (Outcome.WRONG_VALUE, Outcome.NON_FINITE)
 
 
 class Mutant(NamedTuple):
-    """One edit of one golden kernel, judged on a public or ragged case; ``rule`` is what it breaks, if it breaks a rule."""
+    """One edit of one golden kernel, judged on a public or ragged case; ``rule`` is the rule it breaks, if any."""
 
     task: str
     case: str

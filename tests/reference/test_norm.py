@@ -278,9 +278,7 @@ def test_group_norm_swish_and_its_gradients_agree_with_torch(dtype: str) -> None
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gradients_agree_with_torch(dtype: str) -> None:
-    torch, (a, b, w, c, dy), (x1, x2, gamma, _, upper) = torch_pair(
-        dtype, (3, 5, 8), (3, 5, 8), (8,), (8,), (3, 5, 8)
-    )
+    torch, (a, b, w, c, dy), (x1, x2, gamma, _, upper) = torch_pair(dtype, (3, 5, 8), (3, 5, 8), (8,), (8,), (3, 5, 8))
     leaves = (a, b, w, c)
     given = {"x1": x1, "x2": x2, "x": x1, "gx": x2, "gamma": gamma}
 

@@ -1,6 +1,7 @@
 // Data movement: GM and UB addresses are checked, bytes moved, the transfer given its time.
 #include <string.h>
 
+#include "../include/twin/types.h"
 #include "core.h"
 
 namespace twin {
@@ -158,22 +159,64 @@ void Run(const CopyInstruction& c, const void* pc) {
     Charge(core, c);
 }
 
+CopyInstruction Between(const void* dst, const void* src, uint32_t element_bytes, uint32_t direction) {
+    CopyInstruction c{};
+    c.dst = *static_cast<void* const*>(dst);
+    c.src = *static_cast<void* const*>(src);
+    c.element_bytes = element_bytes;
+    c.direction = static_cast<uint8_t>(direction);
+    return c;
+}
+
 }  // namespace
 }  // namespace twin
 
 extern "C" {
 
-void npukb_copy(const npukb::CopyInstruction* instruction) { twin::Run(*instruction, NPUKB_PC); }
-
 void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count) {
-    npukb::CopyInstruction c{};
-    c.dst = *static_cast<void* const*>(dst);
-    c.src = *static_cast<void* const*>(src);
+    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, direction);
     c.blocks = 1;
     c.requested_bytes = count * element_bytes;
     c.block_bytes = c.requested_bytes & ~31u;
-    c.element_bytes = element_bytes;
-    c.direction = static_cast<uint8_t>(direction);
+    twin::Run(c, NPUKB_PC);
+}
+
+void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* params) {
+    const auto& p = *static_cast<const AscendC::DataCopyParams*>(params);
+    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, direction);
+    c.blocks = p.blockCount;
+    c.block_bytes = c.requested_bytes = p.blockLen * 32u;
+    c.src_stride = (static_cast<int64_t>(p.blockLen) + p.srcStride) * 32;
+    c.dst_stride = (static_cast<int64_t>(p.blockLen) + p.dstStride) * 32;
+    twin::Run(c, NPUKB_PC);
+}
+
+void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
+                       const void* pad_value) {
+    const auto& p = *static_cast<const AscendC::DataCopyExtParams*>(params);
+    const auto& padding = *static_cast<const AscendC::DataCopyPadParams*>(pad);  // every variant begins alike
+    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, twin::kIn);
+    c.padded = 1;
+    c.pad_value_set = padding.isPad;
+    c.pad_left = padding.isPad ? padding.leftPadding : 0;
+    c.pad_right = padding.isPad ? padding.rightPadding : 0;
+    memcpy(&c.pad_value, pad_value, element_bytes);
+    c.blocks = p.blockCount;
+    c.block_bytes = c.requested_bytes = p.blockLen;
+    uint32_t placed = p.blockLen + (c.pad_left + c.pad_right) * element_bytes;
+    c.src_stride = static_cast<int64_t>(p.blockLen) + p.srcStride;
+    c.dst_stride = static_cast<int64_t>((placed + 31u) & ~31u) + static_cast<int64_t>(p.dstStride) * 32;
+    twin::Run(c, NPUKB_PC);
+}
+
+void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params) {
+    const auto& p = *static_cast<const AscendC::DataCopyExtParams*>(params);
+    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, twin::kOut);
+    c.padded = 1;
+    c.blocks = p.blockCount;
+    c.block_bytes = c.requested_bytes = p.blockLen;
+    c.src_stride = static_cast<int64_t>((p.blockLen + 31u) & ~31u) + static_cast<int64_t>(p.srcStride) * 32;
+    c.dst_stride = static_cast<int64_t>(p.blockLen) + p.dstStride;
     twin::Run(c, NPUKB_PC);
 }
 

@@ -49,6 +49,9 @@ bool IsReduce(Op op) {
     }
 }
 
+// Reductions of a whole tensor are sequences of instructions; their repeat count is not the hardware's.
+bool WholeTensor(Op op) { return op == Op::ReduceSum || op == Op::ReduceMax || op == Op::ReduceMin; }
+
 // Bytes an operand spans, from its first to one past its last touched byte.
 uint64_t Span(const VectorInstruction& v, const Lanes& lanes, const Operand& o, bool is_dst) {
     uint32_t bytes = Bytes(o.dtype);
@@ -119,7 +122,7 @@ void CheckOverlap(Core& core, const VectorInstruction& v, const Operand& src, ui
 void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
     uint64_t dst_span = Span(v, lanes, v.dst, true);
     CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? Bytes(v.dst.dtype) : 32, "dst", pc);
-    bool scratch = v.op == Op::ReduceSum || v.op == Op::ReduceMax || v.op == Op::ReduceMin;
+    bool scratch = WholeTensor(v.op);
     if (v.src0.address != nullptr) {
         uint64_t span = Span(v, lanes, v.src0, false);
         CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", pc);
@@ -173,7 +176,7 @@ void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t
     if (two_sources && SameBankGroup(core, v)) per_repeat += 1;
     double head = core.time.Idle(Pipe::V) ? m.vector_idle_head_cycles : m.vector_head_cycles;
     double cycles = head + repeats * per_repeat;
-    if (v.op == Op::ReduceSum || v.op == Op::ReduceMax || v.op == Op::ReduceMin) {
+    if (WholeTensor(v.op)) {
         // A software sequence: repeats into scratch, then the scratch again until one value is left.
         for (double left = repeats; left > 1; left = left / lanes.per_repeat) {
             cycles += m.barrier_cycles + m.vector_head_cycles + per_repeat * (left / lanes.per_repeat);
@@ -214,6 +217,10 @@ void Run(VectorInstruction& v, const void* pc) {
     Core& core = ThisCore();
     uint32_t widest = Widest(v);
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
+    if (v.form == Form::Mask && v.repeat > 255 && !WholeTensor(v.op)) {
+        core.Violate("limit_exceeded", pc, "Split the instruction.", "%s: repeat is %u, the limit is 255",
+                     FactsOf(v.op).name, v.repeat);
+    }
     Lanes lanes = ResolveLanes(core, v, widest);
     CheckOperands(core, v, lanes, pc);
     switch (v.op) {

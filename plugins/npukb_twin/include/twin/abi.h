@@ -91,9 +91,13 @@ extern "C" {
 void npukb_vector(const npukb::VectorInstruction* instruction);
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
                         const npukb::BufferView* src1, uint64_t scalar);
-void npukb_copy(const npukb::CopyInstruction* instruction);
-// `dst` and `src` point to tensors, which begin with their address.
+// Copies take pointers to tensors, which begin with their address, and to the API's parameter structures: filling in a
+// CopyInstruction is the runtime's work, so that a call compiles to next to nothing.
 void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count);
+void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* params);
+void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
+                       const void* pad_value);
+void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params);
 void npukb_mask_mode(int counter);
 void npukb_mask_set(uint64_t high, uint64_t low);
 

@@ -12,29 +12,18 @@ constexpr int ArityOf(void (*)(Arguments...)) {
     return sizeof...(Arguments);
 }
 
-template <int... I>
-struct Indices {};
-template <int N, int... I>
-struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
-template <int... I>
-struct MakeIndices<0, I...> {
-    using type = Indices<I...>;
+// A launch argument, which becomes whatever pointer the entry declares.
+struct Argument {
+    void* address;
+    template <typename T>
+    NPUKB_API operator T*() const {
+        return static_cast<T*>(address);
+    }
 };
-
-template <typename... Arguments, int... I>
-void Call(void (*entry)(Arguments...), void** arguments, Indices<I...>) {
-    entry((Arguments)arguments[I]...);
-}
-
-template <typename... Arguments>
-void CallWith(void (*entry)(Arguments...), void** arguments) {
-    Call(entry, arguments, typename MakeIndices<sizeof...(Arguments)>::type{});
-}
 
 }  // namespace npukb
 
-#define NPUKB_LAUNCH(entry, arity, interface)                                                                     \
+// `...` are the arguments, a[0], a[1] and so on, one per pointer of the interface.
+#define NPUKB_LAUNCH(entry, arity, interface, ...)                                                                \
     static_assert(npukb::ArityOf(&entry) == arity, "the kernel entry must take " #arity " pointers: " interface); \
-    extern "C" __attribute__((visibility("default"))) void npukb_launch(void** arguments) {                       \
-        npukb::CallWith(&entry, arguments);                                                                       \
-    }
+    extern "C" __attribute__((visibility("default"))) void npukb_launch(npukb::Argument* a) { entry(__VA_ARGS__); }

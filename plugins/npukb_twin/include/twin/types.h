@@ -101,9 +101,7 @@ inline constexpr uint32_t F16 = 1u << 0, BF16 = 1u << 1, F32 = 1u << 2, I8 = 1u 
 }
 
 template <typename T>
-NPUKB_API constexpr bool OneOf(uint32_t set) {
-    return (set >> static_cast<uint32_t>(DTypeOf<T>::value)) & 1u;
-}
+inline constexpr uint32_t kSetOf = 1u << static_cast<uint32_t>(DTypeOf<T>::value);
 
 template <typename T>
 NPUKB_API uint64_t RawBits(const T& value) {

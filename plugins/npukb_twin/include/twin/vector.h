@@ -76,14 +76,12 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
     }
 
 #define NPUKB_LIST(...) __VA_ARGS__
-#define NPUKB_CHECK(name, types) \
-    static_assert(npukb::OneOf<T>(types_of(types)), #name ": supported element types are " #types)
 
 namespace AscendC {
 
 #define NPUKB_SUPPORTS(name, set)                                    \
     using namespace npukb::types;                                    \
-    static_assert(npukb::OneOf<T>(set), #name " is not available for this element type; it takes " #set)
+    static_assert((npukb::kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set)
 
 #define NPUKB_UNARY(name, set, c16, c32)                                                                             \
     NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
@@ -175,8 +173,8 @@ NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const 
 template <typename T, typename U>
 NPUKB_API constexpr void CheckCompare() {
     using namespace npukb::types;
-    static_assert(npukb::OneOf<T>(F16 | F32 | I32), "Compare takes half, float or int32_t sources");
-    static_assert(npukb::OneOf<U>(U8 | I8), "Compare writes bits into a uint8_t or int8_t tensor");
+    static_assert((npukb::kSetOf<T> & (F16 | F32 | I32)) != 0, "Compare takes half, float or int32_t sources");
+    static_assert((npukb::kSetOf<U> & (U8 | I8)) != 0, "Compare writes bits into a uint8_t or int8_t tensor");
 }
 template <typename T, typename U>
 NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
@@ -211,7 +209,7 @@ NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, co
 template <typename T, typename U>
 NPUKB_API npukb::VectorInstruction Selecting(const LocalTensor<U>& selMask, SELMODE mode, int64_t count) {
     using namespace npukb::types;
-    static_assert(npukb::OneOf<T>(F16 | F32), "Select takes half or float");
+    static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "Select takes half or float");
     npukb::VectorInstruction v = npukb::Counted(npukb::Op::Select, count);
     v.mode = static_cast<uint8_t>(mode);
     v.mask[0] = reinterpret_cast<uint64_t>(selMask.GetPhyAddr());
@@ -304,4 +302,3 @@ NPUKB_API void ResetMask() { npukb_mask_set(~0ull, ~0ull); }
 
 #undef NPUKB_FORMS
 #undef NPUKB_LIST
-#undef NPUKB_CHECK

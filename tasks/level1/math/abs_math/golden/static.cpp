@@ -89,8 +89,8 @@ class AbsMath {
     }
 
 #if X_IS_INT64
-    // Negation in two words of 32 bits: -(high, low) = (-high - (low != 0), -low). What is done to a whole number goes
-    // through float, which keeps its sign and whether it is zero.
+    // Negation in two words of 32 bits that wrap around: -(high, low) = (-high - (low != 0), -low). What concerns a
+    // whole number goes through float, which keeps its sign and whether it is zero.
     __aicore__ inline void AbsInt64(const LocalTensor<int64_t>& y, const LocalTensor<int64_t>& x, uint32_t length) {
         LocalTensor<float> sign = signBuffer.Get<float>();
         LocalTensor<float> low = lowBuffer.Get<float>();
