@@ -239,6 +239,31 @@ def _interrupted(
     return drawn
 
 
+def _log_softmax(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    values = _log_probabilities(rng, args, shape)
+    return _fractions(lambda real: values.astype(real), dtype)
+
+
+def _log_probabilities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...]) -> Array:
+    """Normal logits through log-softmax along the last axis, in double precision so that machines agree."""
+    logits = np.atleast_1d(rng.standard_normal(shape) * _number(args, "std"))
+    if logits.size:
+        logits -= logits.max(axis=-1, keepdims=True)
+        logits -= np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return logits.reshape(shape)
+
+
+def _partition(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Counts that sum to the total along the whole tensor: the gaps between sorted cuts, zero included."""
+    total, size = int(_number(args, "total")), int(np.prod(shape))
+    if dtype.is_exact:
+        _refuse_loss(total, dtype)
+    if not size:
+        raise ValueError("partition needs at least one element")
+    cuts = np.sort(rng.integers(0, total + 1, size=size - 1))
+    return _cast(np.diff(cuts, prepend=0, append=total).astype(np.int64).reshape(shape), dtype)
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -261,6 +286,8 @@ _GENERATORS: dict[str, _Generator] = {
     "multiples": _multiples,
     "with_infinities": _with_infinities,
     "with_nans": _with_nans,
+    "log_softmax": _log_softmax,
+    "partition": _partition,
 }
 
 

@@ -256,14 +256,18 @@ def _wrong_answers(
         short = _as_output(expected, dtype).copy()
         np.moveaxis(short, axis, 0)[-1] = 0
         yield "tail_dropped", "a last row of zeros", short
+    if dtype.is_exact and expected.dtype.kind == "f" and expected.size >= _ENOUGH:
+        yield "truncated", "rounding towards zero", np.trunc(expected).astype(dtype.numpy())
     if dtype in _FEWER_BITS and expected.size >= _ENOUGH:
         rounded = _round_to_bits(expected, _FEWER_BITS[dtype])
         yield "low_precision", f"arithmetic of {_FEWER_BITS[dtype]} bits", _as_output(rounded, dtype)
 
 
 def _accepts(task: Task, checker: Checker, actual: Array, expected: Array, dtype: DType) -> bool:
+    from npukernelbench.judge.check import exact
+
     if dtype.is_exact:
-        return np.array_equal(actual, expected)
+        return exact(actual, expected, dtype, task.tolerance.limits.get(dtype)).passed
     return checker(actual, expected, dtype, task.tolerance.limits.get(dtype)).passed
 
 
@@ -283,9 +287,9 @@ def _tensors(value: TensorShape | tuple[TensorShape, ...]) -> tuple[TensorShape,
 
 
 def _as_output(values: Array, dtype: DType) -> Array:
-    """Rounded to the output's type, overflow to infinity."""
+    """Rounded to the output's type, to the nearest integer where it is one; overflow to infinity."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return values.astype(dtype.numpy())
+        return (np.rint(values) if dtype.is_exact and values.dtype.kind == "f" else values).astype(dtype.numpy())
 
 
 def _wide(dtype: DType) -> np.dtype[Any]:

@@ -64,6 +64,8 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter("std", "float", 1.0),
     ),
     "with_nans": (Parameter("count", "int", 1), Parameter("mean", "float", 0.0), Parameter("std", "float", 1.0)),
+    "log_softmax": (Parameter("std", "float", 1.0),),
+    "partition": (Parameter("total", "int"),),
 }
 
 #: Generators that draw fractions, which integers and booleans cannot hold.
@@ -71,6 +73,7 @@ FRACTIONAL = frozenset(
     {
         "away_from_zero",
         "factors",
+        "log_softmax",
         "log_uniform",
         "multiples",
         "normal",
@@ -181,5 +184,9 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("multiples: low must be below high, which is exclusive")
         case "with_infinities" | "with_nans" if not (args["count"] >= 1 and args["std"] >= 0):  # type: ignore[operator]
             raise ValueError(f"{kind}: count must be at least 1 and std not negative")
+        case "log_softmax" if not args["std"] >= 0:  # type: ignore[operator]
+            raise ValueError("log_softmax: std must not be negative")
+        case "partition" if not args["total"] >= 0:  # type: ignore[operator]
+            raise ValueError("partition: total must not be negative")
         case _:
             return

@@ -39,7 +39,8 @@ def test_filters_narrow_the_tasks(npukb, options, expected):
 
 def test_a_filter_by_suite(npukb):
     everything = npukb("ls", "tasks", "--json").json
-    assert npukb("ls", "tasks", "--json", "--suite", "NPUKernelBench").json == everything
+    ours = [task for task in everything if task["suite"] == "npukernelbench"]
+    assert npukb("ls", "tasks", "--json", "--suite", "NPUKernelBench").json == ours
     assert npukb("ls", "tasks", "--suite", "other").out == "no task matches\n"
 
 

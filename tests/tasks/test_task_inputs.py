@@ -222,6 +222,50 @@ def test_infinities_and_nans_stand_among_normal_values() -> None:
     assert np.isinf(draw(tensor({"with_infinities": [5]}, DType.FLOAT32, ()), 1))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_log_softmax_rows_are_logarithms_of_probabilities(dtype: DType) -> None:
+    logs = draw(tensor({"log_softmax": 2.0}, dtype, (5, 40)), 1).astype(np.float64)
+    assert (logs < 0).all()
+    np.testing.assert_allclose(np.exp(logs).sum(axis=-1), 1.0, atol=0.02)
+    assert draw(tensor({"log_softmax": 1.0}, dtype, ()), 1).tolist() == 0.0
+    assert draw(tensor({"log_softmax": 1.0}, dtype, (2, 0)), 1).shape == (2, 0)
+
+
+@pytest.mark.parametrize(("shape", "total"), [((1,), 9), ((3,), 9), ((50,), 9), ((2, 3), 0), ((4,), 1000)])
+def test_partitions_sum_to_their_total(shape: tuple[int, ...], total: int) -> None:
+    for seed in range(5):
+        counts = draw(tensor({"partition": total}, DType.INT32, shape), seed)
+        assert (counts.shape, counts.dtype.name) == (shape, "int32")
+        assert (counts >= 0).all()
+        assert counts.sum() == total
+
+
+def test_derived_inputs_follow_from_the_drawn_ones() -> None:
+    x = tensor({"normal": [1.0, 2.0]}, DType.FLOAT16, (4, 30))
+    statistic = TensorCase(TensorShape((4, 1), DType.FLOAT32), parse_values({"derived": "rms_norm_rstd"}))
+    inputs = generate_inputs(*with_inputs(rstd=statistic, x=x, gamma=tensor({"normal": []}, DType.FLOAT16, (30,))), 1)
+    drawn, rstd = inputs["x"], inputs["rstd"]
+    assert list(inputs) == ["rstd", "x", "gamma"]
+    assert isinstance(drawn, np.ndarray)
+    assert isinstance(rstd, np.ndarray)
+    assert (rstd.shape, rstd.dtype.name) == ((4, 1), "float32")
+    squares = np.square(drawn.astype(np.float64)).mean(axis=-1, keepdims=True)
+    np.testing.assert_allclose(rstd, 1.0 / np.sqrt(squares + 1e-5), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "words"),
+    [("nothing", (4, 1), "there is no function 'nothing'"), ("rms_norm_rstd", (3, 1), "gives 4 values for 3 elements")],
+)
+def test_derivations_that_do_not_work_are_task_errors(function: str, shape: tuple[int, ...], words: str) -> None:
+    x = tensor({"normal": []}, DType.FLOAT32, (4, 30))
+    statistic = TensorCase(TensorShape(shape, DType.FLOAT32), parse_values({"derived": function}))
+    task, case = with_inputs(x=x, gamma=tensor({"normal": []}, DType.FLOAT32, (30,)), rstd=statistic)
+    with pytest.raises(TaskError, match=words) as caught:
+        generate_inputs(task, case, 1)
+    assert caught.value.field == "cases.c.inputs.rstd.values"
+
+
 @pytest.mark.parametrize(
     ("raw", "dtype", "words"),
     [
@@ -296,6 +340,10 @@ def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
         ({"log_uniform": [1, 2]}, {"low": 1.0, "high": 2.0}),
         ({"multiples": [0.5, -3, 4]}, {"step": 0.5, "low": -3, "high": 4}),
         ({"with_nans": []}, {"count": 1, "mean": 0.0, "std": 1.0}),
+        ({"log_softmax": {}}, {"std": 1.0}),
+        ({"log_softmax": 2}, {"std": 2.0}),
+        ({"partition": 9}, {"total": 9}),
+        ({"derived": "f"}, {"function": "f"}),
     ],
 )
 def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, object]) -> None:
@@ -345,6 +393,10 @@ def test_parameters_by_position_or_name(raw: dict[str, object], args: dict[str, 
         {"probabilities": [2.0, 1.0]},
         {"probabilities": [0.0, 11.0]},
         {"factors": -0.1},
+        {"log_softmax": -1.0},
+        {"partition": -1},
+        {"partition": []},
+        {"derived": "a.b"},
     ],
 )
 def test_malformed_generators_are_refused(raw: object) -> None:

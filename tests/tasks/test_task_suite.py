@@ -54,6 +54,83 @@ SUITE: dict[str, tuple[int, str, str, str, list[int]]] = {
     "UnalignAdd": (1, "Math", "unalign_add", "x y z", [*range(6)]),
     "Arange": (1, "TensorCreation", "arange", "start end step out", [*range(12)]),
     "Eye": (1, "TensorCreation", "eye", "y y_ref", [*range(6)]),
+    "DequantSwigluQuant": (
+        2,
+        "Activation",
+        "dequant_swiglu_quant",
+        "x weight_scale activation_scale bias quant_scale quant_offset group_index y scale",
+        [*range(19)],
+    ),
+    "FastGelu": (2, "Activation", "fast_gelu", "x y", [*range(6)]),
+    "FastGeluGrad": (2, "Activation", "fast_gelu_grad", "dy x z", [*range(6)]),
+    "GeGluGradV2": (2, "Activation", "ge_glu_grad_v2", "dy x gelu dx", [*range(5)]),
+    "GeGluV2": (2, "Activation", "ge_glu_v2", "x y gelu", [*range(5)]),
+    "GeluGrad": (2, "Activation", "gelu_grad", "dy x y z", [*range(7)]),
+    "GeluQuant": (2, "Activation", "gelu_quant", "x input_scale input_offset y out_scale", [*range(9)]),
+    "InplaceAttnSoftmax": (2, "Activation", "inplace_attn_softmax", "x y", [*range(5)]),
+    "InplaceFusedMatmulSoftmaxGrad": (
+        2,
+        "Activation",
+        "inplace_fused_matmul_softmax_grad",
+        "softmaxOutput gradOutput values output",
+        [0, 1, 2, 4, 5, 8],
+    ),
+    "MulSigmoid": (2, "Activation", "mul_sigmoid", "x1 x2 out", [*range(6)]),
+    "SwiGluGrad": (2, "Activation", "swi_glu_grad", "y_grad x x_grad", [*range(14)]),
+    "CrossEntropyLoss": (
+        2,
+        "Loss",
+        "cross_entropy_loss",
+        "input target weight loss log_prob zloss lse_for_zloss",
+        [*range(12)],
+    ),
+    "CrossEntropyLossGrad": (
+        2,
+        "Loss",
+        "cross_entropy_loss_grad",
+        "grad_loss log_prob target weight grad_zloss lse_for_zloss x_grad",
+        [*range(11)],
+    ),
+    "MseLossGradV2": (2, "Loss", "mse_loss_grad_v2", "predict label dout y", [*range(10)]),
+    "AddLayerNorm": (2, "Norm", "add_layer_norm", "x1 x2 gamma beta bias y mean rstd x", [*range(10)]),
+    "AddLayerNormGrad": (
+        2,
+        "Norm",
+        "add_layer_norm_grad",
+        "dy x1 x2 rstd mean gamma dsum dx dgamma dbeta",
+        [*range(15)],
+    ),
+    "AddRmsNorm": (2, "Norm", "add_rms_norm", "x1 x2 gamma y rstd x", [*range(8)]),
+    "AddRmsNormCast": (2, "Norm", "add_rms_norm_cast", "x1 x2 gamma y1 y2 rstd x", [*range(10)]),
+    "AddRmsNormQuant": (
+        2,
+        "Norm",
+        "add_rms_norm_quant",
+        "x1 x2 gamma scales1 scales2 zero_points1 zero_points2 y1 y2 x",
+        [*range(5)],
+    ),
+    "BatchNormV3": (
+        2,
+        "Norm",
+        "batch_norm_v3",
+        "x weight bias running_mean running_var y running_mean_out running_var_out save_mean save_rstd",
+        [*range(10)],
+    ),
+    "DeepNorm": (2, "Norm", "deep_norm", "x gx beta gamma mean rstd y", [*range(8)]),
+    "DeepNormGrad": (2, "Norm", "deep_norm_grad", "dy x gx gamma mean rstd dx dgx dbeta dgamma", [*range(8)]),
+    "GroupNormSwish": (2, "Norm", "group_norm_swish", "x gamma beta y mean rstd", [*range(12)]),
+    "GroupNormSwishGrad": (
+        2,
+        "Norm",
+        "group_norm_swish_grad",
+        "dy mean rstd x gamma beta dx dgamma dbeta",
+        [*range(7)],
+    ),
+    "InplaceAddLayerNorm": (2, "Norm", "inplace_add_layer_norm", "x1 x2 gamma beta bias y mean rstd x", [*range(10)]),
+    "InplaceAddRmsNorm": (2, "Norm", "inplace_add_rms_norm", "x1 x2 gamma y rstd x", [*range(10)]),
+    "LayerNormV4": (2, "Norm", "layer_norm_v4", "x normalized_shape gamma beta y mean rstd", [*range(11)]),
+    "PreLayerNorm": (2, "Norm", "pre_layer_norm", "x y gamma beta res_out", [*range(6)]),
+    "RmsNormGrad": (2, "Norm", "rms_norm_grad", "dy x rstd gamma dx dgamma", [*range(10)]),
 }
 
 
@@ -76,7 +153,7 @@ def test_identity_interface_and_public_cases(registry: TaskRegistry, name: str) 
     task = registry[name]
     level, category, kernel, arguments, ids = SUITE[name]
     assert (task.level, task.category, task.kernel, task.suite) == (level, category, kernel, "npukernelbench")
-    assert task.core is Core.VECTOR
+    assert task.core is (Core.MIX if name == "InplaceFusedMatmulSoftmaxGrad" else Core.VECTOR)
     assert task.arguments == (*arguments.split(), "workspace")
     assert [case.id for case in task.cases if "full" in case.profiles] == [str(item) for item in ids]
 
@@ -145,12 +222,72 @@ def test_an_absent_mask_is_absent(registry: TaskRegistry) -> None:
     assert [case.id for case in task.cases if case.inputs["mask"] is None] == ["no_mask"]
 
 
+@pytest.mark.parametrize(
+    ("name", "case_id", "aliases"),
+    [
+        ("InplaceAddLayerNorm", "0", {"y": "x1", "x": "x2"}),
+        ("InplaceAddRmsNorm", "0", {"y": "x1", "x": "x2"}),
+        ("BatchNormV3", "3", {"running_mean_out": "running_mean", "running_var_out": "running_var"}),
+        ("InplaceAttnSoftmax", "0", {"y": "x"}),
+        ("InplaceFusedMatmulSoftmaxGrad", "0", {"output": "softmaxOutput"}),
+    ],
+)
+def test_outputs_in_the_memory_of_inputs(
+    registry: TaskRegistry, name: str, case_id: str, aliases: dict[str, str]
+) -> None:
+    task = registry[name]
+    assert {spec.name: spec.alias_of for spec in task.outputs if spec.alias_of} == aliases
+    case = task.case(case_id)
+    for output, source in aliases.items():
+        tensor = case.inputs[source]
+        assert isinstance(tensor, TensorCase)
+        assert case.outputs[output] == tensor.tensor
+
+
+@pytest.mark.parametrize(
+    ("name", "case_id", "output"),
+    [
+        ("AddLayerNorm", "0", "x"),
+        ("AddRmsNormQuant", "2", "y2"),
+        ("BatchNormV3", "3", "save_mean"),
+        ("CrossEntropyLoss", "0", "zloss"),
+        ("DequantSwigluQuant", "0", "scale"),
+        ("GeluQuant", "0", "out_scale"),
+        ("GroupNormSwishGrad", "3", "dbeta"),
+    ],
+)
+def test_what_a_case_does_not_produce_is_empty(registry: TaskRegistry, name: str, case_id: str, output: str) -> None:
+    found = registry[name].case(case_id).outputs[output]
+    assert isinstance(found, TensorShape)
+    assert found.shape == (0,)
+    produced = registry[name].case("smoke").outputs[output]
+    assert isinstance(produced, TensorShape)
+    assert produced.size > 0
+
+
+def test_optional_inputs_are_absent_where_the_source_has_none(registry: TaskRegistry) -> None:
+    absent = {
+        name: {spec for spec, value in registry[name].case(case_id).inputs.items() if value is None}
+        for name, case_id in (("LayerNormV4", "2"), ("AddLayerNorm", "2"), ("CrossEntropyLossGrad", "1"))
+    }
+    assert absent == {
+        "LayerNormV4": {"gamma"},
+        "AddLayerNorm": {"bias"},
+        "CrossEntropyLossGrad": {"weight", "grad_zloss", "lse_for_zloss"},
+    }
+    grouped = registry["DequantSwigluQuant"].case("18").inputs
+    assert isinstance(index := grouped["group_index"], TensorCase)
+    assert index.tensor.shape == (229,)
+    assert grouped["bias"] is None
+
+
 def test_float_outputs_have_limits_no_looser_than_the_source_suite(registry: TaskRegistry) -> None:
     loosest = {
         DType.FLOAT16: (1e-3, 2e-3),
         DType.BFLOAT16: (1e-3, 8e-3),
         DType.FLOAT32: (1e-3, 1e-3),
         DType.COMPLEX64: (1e-3, 1e-3),
+        DType.INT8: (1e-2, 0.0),
     }
     for task in registry.values():
         for dtype, limits in task.tolerance.limits.items():
