@@ -38,6 +38,9 @@ from npukernelbench.nouns import (
 
 __all__ = ["TaskCache", "task_from_json", "task_to_json"]
 
+#: Element types by name: a lookup is cheaper than the enumeration's own.
+_DTYPES = {dtype.value: dtype for dtype in DType}
+
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
 
@@ -251,7 +254,7 @@ def _shape_to(tensor: TensorShape) -> list[Any]:
 
 
 def _shape_from(data: list[Any]) -> TensorShape:
-    return TensorShape(tuple(data[0]), DType(data[1]))
+    return TensorShape(tuple(data[0]), _DTYPES[data[1]])
 
 
 def _values_to(values: ValueSpec) -> list[Any]:

@@ -3,9 +3,11 @@ line."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,13 +69,26 @@ def load_registry(
     UsageError for a missing folder.
     """
     found: dict[str, tuple[Task, _Source]] = {}
-    for source in _sources(plugins, include_paths):
-        for task in _load_folder(source, cache_dir / "tasks" if cache_dir else None):
-            key = fold(task.name)
-            if key in found:
-                _check_override(task, source, *found[key])
-            found[key] = (task, source)
+    with _no_collection():
+        for source in _sources(plugins, include_paths):
+            for task in _load_folder(source, cache_dir / "tasks" if cache_dir else None):
+                key = fold(task.name)
+                if key in found:
+                    _check_override(task, source, *found[key])
+                found[key] = (task, source)
     return TaskRegistry([task for task, _ in found.values()])
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without garbage collection: everything made here stays, and looking for garbage would take as long as loading."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _sources(plugins: Plugins, include_paths: Sequence[Path]) -> Iterator[_Source]:
