@@ -24,6 +24,9 @@ from npukernelbench.nouns import (
     Core,
     DType,
     Golden,
+    HiddenAxis,
+    HiddenForm,
+    HiddenRange,
     InputSpec,
     OutputSpec,
     Presence,
@@ -33,6 +36,7 @@ from npukernelbench.nouns import (
     Tolerance,
     ToleranceLimits,
     Track,
+    ValueClass,
     ValueSpec,
 )
 
@@ -117,10 +121,11 @@ def _state(path: Path) -> _State:
 def _loader_state() -> list[_State]:
     """The state of the code that turns files into tasks."""
     folder = Path(__file__).parent
-    modules = [folder / f"{name}.py" for name in ("cache", "load", "schema", "values", "yaml")]
-    return [
-        _state(path) for path in (*modules, folder.parent / "nouns" / "task.py", folder.parent / "nouns" / "dtypes.py")
+    modules = [
+        folder / f"{name}.py" for name in ("cache", "extent", "hidden_schema", "load", "schema", "values", "yaml")
     ]
+    nouns = [folder.parent / "nouns" / f"{name}.py" for name in ("dtypes", "hidden", "task")]
+    return [_state(path) for path in (*modules, *nouns)]
 
 
 def task_to_json(task: Task) -> _Json:
@@ -137,7 +142,14 @@ def task_to_json(task: Task) -> _Json:
         "description": task.description,
         "formula": task.formula,
         "inputs": [
-            [i.name, [d.value for d in i.dtypes], i.presence.value, i.description, _values_to(i.values)]
+            [
+                i.name,
+                [d.value for d in i.dtypes],
+                i.presence.value,
+                i.description,
+                _values_to(i.values),
+                {dtype.value: _values_to(values) for dtype, values in i.values_for.items()},
+            ]
             for i in task.inputs
         ],
         "outputs": [
@@ -162,6 +174,7 @@ def task_to_json(task: Task) -> _Json:
         "path": str(task.path),
         "content_hash": task.content_hash,
         "workspace_bytes": task.workspace_bytes,
+        "hidden": [_form_to(form) for form in task.hidden],
     }
 
 
@@ -179,8 +192,15 @@ def task_from_json(data: _Json) -> Task:
         description=data["description"],
         formula=data["formula"],
         inputs=tuple(
-            InputSpec(name, tuple(map(DType, dtypes)), Presence(presence), description, _values_from(values))
-            for name, dtypes, presence, description, values in data["inputs"]
+            InputSpec(
+                name,
+                tuple(map(DType, dtypes)),
+                Presence(presence),
+                description,
+                _values_from(values),
+                {DType(dtype): _values_from(item) for dtype, item in values_for.items()},
+            )
+            for name, dtypes, presence, description, values, values_for in data["inputs"]
         ),
         outputs=tuple(
             OutputSpec(
@@ -202,6 +222,7 @@ def task_from_json(data: _Json) -> Task:
         path=Path(data["path"]),
         content_hash=data["content_hash"],
         workspace_bytes=data["workspace_bytes"],
+        hidden=tuple(map(_form_from, data["hidden"])),
     )
 
 
@@ -260,6 +281,46 @@ def _values_to(values: ValueSpec) -> list[Any]:
 
 def _values_from(data: list[Any]) -> ValueSpec:
     return ValueSpec(data[0], {name: _attribute_from(value) for name, value in data[1].items()})
+
+
+def _form_to(form: HiddenForm) -> _Json:
+    return {
+        "axes": {name: [axis.low, axis.high, axis.multiple_of] for name, axis in form.axes.items()},
+        "shapes": {name: list(shape) for name, shape in form.shapes.items()},
+        "outputs": {name: list(shape) for name, shape in form.outputs.items()},
+        "dtypes": [{name: dtype.value for name, dtype in item.items()} for item in form.dtypes],
+        "attributes": {name: _choices_to(value) for name, value in form.attributes.items()},
+        "values": {name: dict(value) for name, value in form.values.items()},
+        "value_classes": {
+            name: [[item.name, item.limit] for item in items] for name, items in form.value_classes.items()
+        },
+        "required": list(form.required),
+    }
+
+
+def _form_from(data: _Json) -> HiddenForm:
+    return HiddenForm(
+        axes={name: HiddenAxis(*axis) for name, axis in data["axes"].items()},
+        shapes={name: tuple(shape) for name, shape in data["shapes"].items()},
+        outputs={name: tuple(shape) for name, shape in data["outputs"].items()},
+        dtypes=tuple({name: DType(dtype) for name, dtype in item.items()} for item in data["dtypes"]),
+        attributes={name: _choices_from(value) for name, value in data["attributes"].items()},
+        values=data["values"],
+        value_classes={
+            name: tuple(ValueClass(*item) for item in items) for name, items in data["value_classes"].items()
+        },
+        required=tuple(data["required"]),
+    )
+
+
+def _choices_to(value: HiddenRange | tuple[Any, ...]) -> Any:
+    if isinstance(value, HiddenRange):
+        return {"low": value.low, "high": value.high}
+    return [_attribute_to(item) for item in value]
+
+
+def _choices_from(data: Any) -> Any:
+    return HiddenRange(**data) if isinstance(data, dict) else tuple(_attribute_from(item) for item in data)
 
 
 def _attribute_to(value: AttributeValue | None) -> Any:

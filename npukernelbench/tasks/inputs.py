@@ -15,6 +15,7 @@ import numpy as np
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import AttributeValue, Case, DType, Task, TensorCase
 from npukernelbench.seed import derive
+from npukernelbench.tasks.special import sprinkle
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -30,6 +31,7 @@ def generate_inputs(task: Task, case: Case, seed: int) -> dict[str, Argument]:
     A tensor list gives a list, an absent optional input None. TaskError when the element type cannot hold the stated
     values.
     """
+    seed = derive(seed, "salt", case.salt) if case.salt else seed
     inputs: dict[str, Argument] = {}
     for spec in task.inputs:
         value = case.inputs.get(spec.name)
@@ -101,6 +103,14 @@ def _choice(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype
     return np.asarray(values[rng.integers(0, len(values), size=shape)])
 
 
+def _special(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Values of the generator ``of``, some of which give way to those of a class of unusual ones."""
+    base = {name.removeprefix("of."): value for name, value in args.items() if name.startswith("of.")}
+    drawn = _GENERATORS[str(args["of"])](rng, base, shape, dtype)
+    limit = args.get("limit")
+    return sprinkle(rng, drawn, dtype, str(args["class"]), float(limit) if isinstance(limit, (int, float)) else None)
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -111,6 +121,7 @@ _GENERATORS: dict[str, _Generator] = {
     "constant": _constant,
     "literal": _literal,
     "choice": _choice,
+    "special": _special,
 }
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeValue, ValueSpec
 
-__all__ = ["KINDS", "Parameter", "parse_values"]
+__all__ = ["KINDS", "VALUE_CLASSES", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
@@ -34,6 +34,9 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "literal": (Parameter("values", "list"),),
     "choice": (Parameter("values", "list"),),
 }
+
+#: Classes of unusual values that hidden cases may hold; drawn by :mod:`npukernelbench.tasks.special`.
+VALUE_CLASSES = ("large", "tiny", "denormal", "negative_zero", "infinite", "nan")
 
 
 def parse_values(raw: object) -> ValueSpec:
