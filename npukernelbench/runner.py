@@ -36,7 +36,8 @@ CONFIG_NAME = "config.json"
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes."""
+    """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
+    the salted hash of the secret that hidden cases were drawn from, empty without one."""
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -55,6 +56,7 @@ class RunPlan:
     predict_only: bool
     directory: Path
     config: Config
+    hidden: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,11 @@ class HiddenCases:
     secret: str = field(repr=False)
     track: Track
 
+    @property
+    def hash(self) -> str:
+        """What may be stored of the secret."""
+        return secret_hash(self.secret)
+
     def __call__(self, task: Task) -> tuple[Case, ...]:
         """The hidden cases of a task."""
         cases = hidden_cases(task, self.secret)
