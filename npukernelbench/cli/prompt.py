@@ -32,7 +32,7 @@ def command(app: App, /, task: str, case_id: str | None, as_json: bool, **option
     config = session.config
     found = only_task(session, task).task
     case = find_case(found, case_id, config.track, session.hidden)
-    style = load_style(session.plugins.prompts.find(config.prompt_style))
+    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks)
     prompt = style.render(found, case, config.track)
     if as_json:
         app.console.json(to_json(prompt))
