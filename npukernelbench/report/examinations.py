@@ -73,8 +73,8 @@ class Totals:
             ", ".join(f"{number} {name}" for name, number in self._counts().items()),
             f"mutants: {tried} tried on {self._cases} cases, {killed} killed{share}; {self._hidden} hidden cases",
         ]
-        missing = [f"{self._missing[code]} {words}" for code, words in _MISSING.items() if self._missing[code]]
-        return [*lines, f"tasks {', '.join(missing)}"] if missing else lines
+        missing = [f"tasks {words}: {self._missing[code]}" for code, words in _MISSING.items() if self._missing[code]]
+        return [*lines, *missing]
 
     def _counts(self) -> Mapping[str, int]:
         severities = {f"{name}s": self._severities[name] for name in ("error", "warning", "note")}

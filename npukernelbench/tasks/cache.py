@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -45,6 +45,8 @@ __all__ = ["TaskCache", "task_from_json", "task_to_json"]
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
 
+#: Element types by name: a lookup is cheaper than the enumeration's own.
+_DTYPES = {dtype.value: dtype for dtype in DType}
 #: Files modified less than this long ago are not cached: another change could leave the same times behind.
 _SETTLED_NS = 1_000_000_000
 
@@ -165,7 +167,7 @@ def task_to_json(task: Task) -> _Json:
             for o in task.outputs
         ],
         "attributes": [[a.name, a.type, _attribute_to(a.default), a.description] for a in task.attributes],
-        "cases": [_case_to(case) for case in task.cases],
+        "cases": [_case_to(task, case) for case in task.cases],
         "reference": task.reference,
         "policy": task.tolerance.policy,
         "limits": {dtype.value: [item.atol, item.rtol] for dtype, item in task.tolerance.limits.items()},
@@ -180,6 +182,8 @@ def task_to_json(task: Task) -> _Json:
 
 def task_from_json(data: _Json) -> Task:
     """The task that :func:`task_to_json` wrote. KeyError, TypeError or ValueError when it is not one."""
+    inputs = tuple(map(_spec_from, data["inputs"]))
+    specs = {spec.name: spec for spec in inputs}
     return Task(
         name=data["name"],
         suite=data["suite"],
@@ -191,17 +195,7 @@ def task_from_json(data: _Json) -> Task:
         summary=data["summary"],
         description=data["description"],
         formula=data["formula"],
-        inputs=tuple(
-            InputSpec(
-                name,
-                tuple(map(DType, dtypes)),
-                Presence(presence),
-                description,
-                _values_from(values),
-                {DType(dtype): _values_from(item) for dtype, item in values_for.items()},
-            )
-            for name, dtypes, presence, description, values, values_for in data["inputs"]
-        ),
+        inputs=inputs,
         outputs=tuple(
             OutputSpec(
                 name, DType(dtype) if dtype else None, dtype_like, shape_like, Presence(presence), alias, description
@@ -212,7 +206,7 @@ def task_from_json(data: _Json) -> Task:
             AttributeSpec(name, kind, _attribute_from(default), description)
             for name, kind, default, description in data["attributes"]
         ),
-        cases=tuple(_case_from(case) for case in data["cases"]),
+        cases=tuple(_case_from(specs, case) for case in data["cases"]),
         reference=data["reference"],
         tolerance=Tolerance(
             data["policy"], {DType(dtype): ToleranceLimits(*limits) for dtype, limits in data["limits"].items()}
@@ -226,37 +220,53 @@ def task_from_json(data: _Json) -> Task:
     )
 
 
-def _case_to(case: Case) -> list[Any]:
+def _spec_from(data: list[Any]) -> InputSpec:
+    name, dtypes, presence, description, values, values_for = data
+    return InputSpec(
+        name,
+        tuple(map(DType, dtypes)),
+        Presence(presence),
+        description,
+        _values_from(values),
+        {DType(dtype): _values_from(item) for dtype, item in values_for.items()},
+    )
+
+
+def _case_to(task: Task, case: Case) -> list[Any]:
     return [
         case.id,
-        {name: _input_to(value) for name, value in case.inputs.items()},
+        {spec.name: _input_to(spec, case.inputs[spec.name]) for spec in task.inputs},
         {name: _shapes_to(value) for name, value in case.outputs.items()},
         {name: _attribute_to(value) for name, value in case.attributes.items()},
         sorted(case.profiles),
     ]
 
 
-def _case_from(data: list[Any]) -> Case:
+def _case_from(specs: Mapping[str, InputSpec], data: list[Any]) -> Case:
     case_id, inputs, outputs, attributes, profiles = data
     return Case(
         case_id,
-        {name: _input_from(value) for name, value in inputs.items()},
+        {name: _input_from(specs[name], value) for name, value in inputs.items()},
         {name: _shapes_from(value) for name, value in outputs.items()},
         {name: _attribute_from(value) for name, value in attributes.items()},
         frozenset(profiles),
     )
 
 
-def _input_to(value: CaseInput) -> _Json | list[_Json] | None:
+def _input_to(spec: InputSpec, value: CaseInput) -> list[Any] | _Json | None:
+    """A tensor as ``[shape, dtype]``, with the values as a third item where they are not those of the interface."""
     if isinstance(value, TensorCase):
-        return {"tensor": _shape_to(value.tensor), "values": _values_to(value.values)}
-    return None if value is None else [_input_to(item) for item in value]  # type: ignore[misc]
+        usual = value.values == spec.values_for.get(value.tensor.dtype, spec.values)
+        return [*_shape_to(value.tensor), *([] if usual else [_values_to(value.values)])]
+    return None if value is None else {"list": [_input_to(spec, item) for item in value]}
 
 
-def _input_from(data: _Json | list[_Json] | None) -> CaseInput:
-    if isinstance(data, dict):
-        return TensorCase(_shape_from(data["tensor"]), _values_from(data["values"]))
-    return None if data is None else tuple(_input_from(item) for item in data)  # type: ignore[misc]
+def _input_from(spec: InputSpec, data: list[Any] | _Json | None) -> CaseInput:
+    if isinstance(data, list):
+        dtype = _DTYPES[data[1]]
+        values = _values_from(data[2]) if len(data) > 2 else spec.values_for.get(dtype, spec.values)
+        return TensorCase(TensorShape(tuple(data[0]), dtype), values)
+    return None if data is None else tuple(_input_from(spec, item) for item in data["list"])  # type: ignore[misc]
 
 
 def _shapes_to(value: TensorShape | tuple[TensorShape, ...]) -> _Json | list[Any]:
@@ -272,7 +282,7 @@ def _shape_to(tensor: TensorShape) -> list[Any]:
 
 
 def _shape_from(data: list[Any]) -> TensorShape:
-    return TensorShape(tuple(data[0]), DType(data[1]))
+    return TensorShape(tuple(data[0]), _DTYPES[data[1]])
 
 
 def _values_to(values: ValueSpec) -> list[Any]:
