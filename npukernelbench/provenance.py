@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -71,8 +71,8 @@ def identity(
     return {**asked, "harness": __version__, "backend": described, "prompt": style, "executor": machine}
 
 
-def provenance(plugins: Plugins) -> dict[str, JSON]:
-    """The circumstances: versions, plugins, the state of the working directory's git repository, the sandbox level."""
+def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[str, JSON]:
+    """The circumstances: versions, plugins, git state of the working directory, sandbox level, what was left out."""
     return {
         "harness": __version__,
         "python": platform.python_version(),
@@ -85,6 +85,7 @@ def provenance(plugins: Plugins) -> dict[str, JSON]:
         "quarantined": sorted(plugin.name for plugin in plugins.quarantined),
         "git": _git_state(),
         "sandbox": "basic",
+        "left_out": {reason: sorted(names) for reason, names in left_out.items()},
     }
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +20,7 @@ from npukernelbench.nouns import Outcome, Owner, Sample, SampleKey, Stage, Track
 from npukernelbench.nouns.codec import dumps
 from npukernelbench.provenance import asked_for, identity, provenance
 from npukernelbench.schedule import Problem, Schedule, problems_by_key
+from npukernelbench.selective import leave_out
 from npukernelbench.store import Manifest, RunStore
 from npukernelbench.store.files import replace_json
 
@@ -125,9 +126,13 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         stack.callback(executor.close)
         require_track(executor, plan.track)
         backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
+        kept, left_out = leave_out(plan.tasks, plan.track, (executor, backend))
+        plan = replace(plan, tasks=kept)
+        for reason, names in sorted(left_out.items()):
+            observer.message(f"left out, {reason}: {_listing(names)}")
         problems = _problems(plan, plugins)
         prompts = {(problem.task.name, problem.case_id): problem.prompt for problem in problems}
-        manifest = Manifest(identity(plan, backend, executor, prompts), provenance(plugins))
+        manifest = Manifest(identity(plan, backend, executor, prompts), provenance(plugins, left_out))
         store = stack.enter_context(RunStore.open(plan.directory, manifest))
         replace_json(plan.directory / CONFIG_NAME, _settings(plan.config))
         context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
@@ -158,6 +163,13 @@ def _problems(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
             prompt = style.render(one.task, cases[0] if plan.track is Track.STATIC else None, plan.track)
             found.append(Problem(one.task, cases, plan.track, prompt))
     return tuple(found)
+
+
+def _listing(names: Sequence[str]) -> str:
+    """A few names, and how many there are."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
 
 
 def _settings(config: Config) -> dict[str, object]:

@@ -66,11 +66,13 @@ def command(app: App, /, task: str, source: str, case_id: str | None, as_json: b
 def _judge(app: App, session: Session, cases: tuple[Case, ...], task: str, subject: Subject) -> Verdict:
     from npukernelbench.judge.executor import make_executor, prepare, require_track
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
+    from npukernelbench.selective import require_task
 
     config, plugins = session.config, session.plugins
     executor = make_executor(plugins.executors.find(config.executor), config.executor_args)
     try:
         require_track(executor, config.track)
+        require_task(executor, session.tasks[task], config.track)
         prepare(executor, app.console.err)
         judge = Judge(
             executor,

@@ -3,6 +3,9 @@
 Every policy records the same metrics, among them the verdicts of ``pcl`` and ``cann`` whichever of them decides; see
 ``docs/metrics.md``. Integers and booleans are exact under every policy. Shapes and types are compared before a policy
 is asked (:mod:`npukernelbench.judge.compare`).
+
+Quantised outputs are the one exception: where the task states limits for an integer type and its reference yields
+unrounded values, an element is right if it is an integer nearest to its value, up to the limits.
 """
 
 from __future__ import annotations
@@ -105,11 +108,17 @@ def ulp(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | 
     return _element_wise(actual, expected, dtype, allowance, failed, metrics, outside)
 
 
-def exact(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:  # noqa: ARG001
-    """Every element equals the reference, rounded to the output's type where that is a floating-point one."""
+def exact(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
+    """Every element equals the reference, rounded to the output's type where that is a floating-point one.
+
+    With ``limits`` for an integer type and an unrounded reference, every element is a nearest integer.
+    """
     if not dtype.is_exact:
         return _exact_float(actual, expected, dtype)
     import numpy as np
+
+    if limits is not None and np.asarray(expected).dtype.kind == "f":
+        return _nearest(actual, expected, limits)
 
     got = _bits(actual.reshape(-1), dtype)
     want = _bits(_as_exact(expected, dtype).reshape(-1), dtype)
@@ -130,6 +139,37 @@ def exact(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits 
         "mismatch_fraction": count / got.size,
     }
     reason = f"{_share(count, got.size)} differ from the exact result"
+    return CheckResult(False, Outcome.WRONG_VALUE, metrics, reason, wrong)
+
+
+def _nearest(actual: Array, expected: Array, limits: ToleranceLimits) -> CheckResult:
+    """Whether integers are at most half a step, plus what the limits allow, away from unrounded values.
+
+    The error of an element is its distance to the value rounded half to even; both neighbours of a value near a tie
+    are right.
+    """
+    import numpy as np
+
+    got, want = actual.reshape(-1).astype(np.float64), np.asarray(expected, np.float64).reshape(-1)
+    scale = np.abs(want)
+    slack = Allowance(limits.atol, limits.rtol).limit(scale, scale)
+    wrong = ~(np.abs(got - want) <= 0.5 + slack)
+    count = int(np.count_nonzero(wrong))
+    error = np.nan_to_num(np.abs(got - np.rint(want)))
+    relative = error / np.maximum(np.nan_to_num(scale), 1.0)
+    passed = float(count == 0)
+    metrics = dict.fromkeys(METRICS, 0.0) | {"pcl_pass": passed, "cann_pass": passed}
+    if error.size:
+        metrics |= {
+            "max_abs_error": float(error.max()),
+            "max_ulp": float(error.max()),
+            "max_rel_error": float(relative.max()),
+            "mean_rel_error": float(relative.mean()),
+            "mismatch_fraction": count / error.size,
+        }
+    if not count:
+        return CheckResult(True, Outcome.OK, metrics)
+    reason = f"{_share(count, got.size)} are not the nearest integer, with {limits.atol:.3g} to spare for ties"
     return CheckResult(False, Outcome.WRONG_VALUE, metrics, reason, wrong)
 
 

@@ -84,11 +84,11 @@ def _element(seen: Wrong, position: int) -> dict[str, Any]:
 
     flat = int(seen.places[position])
     place = np.unravel_index(flat, seen.shape) if seen.shape else ()
-    exact = seen.actual.dtype.kind in "iu"
+    got_exact, want_exact = seen.actual.dtype.kind in "iu", seen.expected.dtype.kind in "iu"
     return {
         "index": [int(i) for i in place],
-        "got": str(int(seen.actual[flat])) if exact else number(seen.got[position]),
-        "expected": str(int(seen.expected[flat].real)) if exact else number(seen.want[position]),
+        "got": str(int(seen.actual[flat])) if got_exact else number(seen.got[position]),
+        "expected": str(int(seen.expected[flat].real)) if want_exact else number(seen.want[position]),
     }
 
 

@@ -159,8 +159,10 @@ class ToleranceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Which checker judges float outputs, with limits per output element type. Integers and booleans are always
-    exact.
+    """Which checker judges float outputs, with limits per output element type.
+
+    Integers and booleans are exact. Limits for an integer type say how far beyond half a step a quantised value may be
+    from the unrounded reference.
     """
 
     policy: str = "pcl"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from npukernelbench.errors import PluginError
-from npukernelbench.nouns import Case, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
+from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
@@ -107,14 +107,15 @@ def _values(task: Task, case: Case | None, track: Track, hardware: Hardware) -> 
         "hardware": hardware,
         "signature": signature(task, track),
         "skeleton": interface_skeleton(task, case, track).rstrip(),
-        "limits": _limits(task, case),
+        "limits": [item for item in _limits(task, case) if not DType(item[0]).is_exact],
+        "quantised": [item for item in _limits(task, case) if DType(item[0]).is_exact],
         "has_lists": any(item.presence.value == "dynamic" for item in task.inputs),
         "describe_case": describe_case,
     }
 
 
 def _limits(task: Task, case: Case | None) -> list[tuple[str, ToleranceLimits]]:
-    """The tolerance of every float type that the outputs of ``case`` (or of any case) have."""
+    """The stated tolerance of every type that the outputs of ``case`` (or of any case) have."""
     outputs = [value for item in ((case,) if case else task.cases) for value in item.outputs.values()]
     dtypes = {t.dtype for value in outputs for t in (value if isinstance(value, tuple) else (value,))}
     return [(dtype.value, limits) for dtype, limits in task.tolerance.limits.items() if dtype in dtypes]

@@ -44,8 +44,9 @@ def resolve(name: str) -> Callable[..., object]:
 def expected_outputs(task: Task, case: Case, inputs: Mapping[str, Argument]) -> dict[str, Array | list[Array]]:
     """What a kernel should compute, by output name, in the case's shapes.
 
-    Floats are float64 and complex complex128, unrounded; integers and booleans have the output's own type. TaskError
-    when the reference fails or returns something else than the case declares.
+    Floats are float64 and complex complex128, unrounded; integers and booleans have the output's own type, except that
+    an integer type for which the task states limits may be float64, unrounded. TaskError when the reference fails or
+    returns something else than the case declares.
     """
     import numpy as np
 
@@ -96,12 +97,14 @@ def _conform_tensor(task: Task, case: Case, name: str, declared: TensorShape, va
     if array.shape != declared.shape:
         shapes = f"{list(array.shape)}, but the case declares {list(declared.shape)}"
         raise _fault(task, case, f"the reference {task.reference} gives {name!r} the shape {shapes}")
-    if declared.dtype.is_exact and array.dtype.kind not in "iub":
+    quantised = declared.dtype.is_exact and declared.dtype in task.tolerance.limits and array.dtype.kind == "f"
+    if declared.dtype.is_exact and array.dtype.kind not in "iub" and not quantised:
         message = f"the reference {task.reference} gives {array.dtype} for the {declared.dtype.value} output {name!r}"
         raise _fault(task, case, message)
     if array.dtype.kind == "c" and not declared.dtype.is_complex:
         raise _fault(task, case, f"the reference {task.reference} gives complex values for the real output {name!r}")
-    return np.ascontiguousarray(array, dtype=_judged_type(declared.dtype)).reshape(declared.shape)
+    judged = np.dtype(np.float64) if quantised else _judged_type(declared.dtype)
+    return np.ascontiguousarray(array, dtype=judged).reshape(declared.shape)
 
 
 def _judged_type(dtype: DType) -> np.dtype[Any]:

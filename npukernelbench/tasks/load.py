@@ -35,7 +35,7 @@ from npukernelbench.nouns import (
 from npukernelbench.tasks.cache import task_to_json
 from npukernelbench.tasks.hidden_schema import hidden_forms
 from npukernelbench.tasks.schema import CaseModel, OutputModel, TaskModel, TensorModel, parse_model
-from npukernelbench.tasks.values import parse_values
+from npukernelbench.tasks.values import FRACTIONAL, parse_values
 from npukernelbench.tasks.yaml import Document, Keys, read_document
 
 __all__ = ["LoadedTask", "load_task", "read_waivers"]
@@ -315,7 +315,7 @@ class _CaseResolver:
 def _values_problem(values: ValueSpec, tensor: TensorShape) -> str:
     """What is wrong with drawing ``values`` for ``tensor``, as far as one can tell without drawing; empty if
     nothing."""
-    if tensor.dtype.is_exact and values.kind in ("uniform", "normal"):
+    if tensor.dtype.is_exact and values.kind in FRACTIONAL:
         return f"{values.kind} draws fractions, which {tensor.dtype.value} cannot hold; use integers, choice or literal"
     if values.kind == "literal":
         count = len(values.args["values"])  # type: ignore[arg-type]

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeValue, ValueSpec
 
-__all__ = ["KINDS", "VALUE_CLASSES", "Parameter", "parse_values"]
+__all__ = ["FRACTIONAL", "KINDS", "VALUE_CLASSES", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
-    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar`` or ``list``; without a default it is
-    required."""
+    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar``, ``list`` or ``name``; without a default
+    it is required."""
 
     name: str
     type: str
@@ -33,7 +33,57 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "constant": (Parameter("value", "scalar"),),
     "literal": (Parameter("values", "list"),),
     "choice": (Parameter("values", "list"),),
+    "every_float": (Parameter("non_finite", "float", 0.0),),
+    "some_non_finite": (Parameter("count", "int", 1),),
+    "spans": (Parameter("extent", "int"),),
+    "derived": (Parameter("function", "name"),),
+    "subset": (Parameter("count", "int"),),
+    "group_ends": (Parameter("total", "int"),),
+    "distinct": (Parameter("low", "int"), Parameter("high", "int")),
+    "distinct_along": (
+        Parameter("axis", "int"),
+        Parameter("low", "int"),
+        Parameter("high", "int"),
+        Parameter("step", "float", 1.0),
+    ),
+    "repeated_rows": (Parameter("base", "int"), Parameter("count", "int")),
+    "varying_normal": (
+        Parameter("mean_low", "float"),
+        Parameter("mean_high", "float"),
+        Parameter("std_low", "float"),
+        Parameter("std_high", "float"),
+    ),
+    "probabilities": (Parameter("spread_low", "float"), Parameter("spread_high", "float")),
+    "factors": (Parameter("spread", "float"),),
+    "log_uniform": (Parameter("low", "float"), Parameter("high", "float")),
+    "away_from_zero": (Parameter("low", "float"), Parameter("high", "float")),
+    "multiples": (Parameter("step", "float"), Parameter("low", "int"), Parameter("high", "int")),
+    "with_infinities": (
+        Parameter("count", "int", 1),
+        Parameter("mean", "float", 0.0),
+        Parameter("std", "float", 1.0),
+    ),
+    "with_nans": (Parameter("count", "int", 1), Parameter("mean", "float", 0.0), Parameter("std", "float", 1.0)),
+    "log_softmax": (Parameter("std", "float", 1.0),),
+    "partition": (Parameter("total", "int"),),
 }
+
+#: Generators that draw fractions, which integers and booleans cannot hold.
+FRACTIONAL = frozenset(
+    {
+        "away_from_zero",
+        "factors",
+        "log_softmax",
+        "log_uniform",
+        "multiples",
+        "normal",
+        "probabilities",
+        "uniform",
+        "varying_normal",
+        "with_infinities",
+        "with_nans",
+    }
+)
 
 #: Classes of unusual values that hidden cases may hold; drawn by :mod:`npukernelbench.tasks.special`.
 VALUE_CLASSES = ("large", "tiny", "denormal", "negative_zero", "infinite", "nan")
@@ -78,6 +128,8 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         return value
     if parameter.type == "list" and isinstance(value, (list, tuple)) and _is_flat(value):
         return tuple(value)
+    if parameter.type == "name" and isinstance(value, str) and value.isidentifier():
+        return value
     if value is None:
         raise ValueError(f"{kind} needs {parameter.name}")
     expected = {
@@ -85,6 +137,7 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         "int": "an integer",
         "scalar": "a number or a boolean",
         "list": "a flat list of numbers",
+        "name": "a name",
     }
     raise ValueError(f"{kind}: {parameter.name} must be {expected[parameter.type]}, not {value!r}")
 
@@ -106,5 +159,37 @@ def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
             raise ValueError("bernoulli: p must lie between 0 and 1")
         case "choice" if not args["values"]:
             raise ValueError("choice: values must not be empty")
+        case "every_float" if not 0 <= args["non_finite"] <= 1:  # type: ignore[operator]
+            raise ValueError("every_float: non_finite must lie between 0 and 1")
+        case "some_non_finite" if not args["count"] >= 1:  # type: ignore[operator]
+            raise ValueError("some_non_finite: count must be positive")
+        case "spans" if not args["extent"] >= 1:  # type: ignore[operator]
+            raise ValueError("spans: extent must be positive")
+        case "subset" if not args["count"] >= 0:  # type: ignore[operator]
+            raise ValueError("subset: count must not be negative")
+        case "group_ends" if not args["total"] > 0:  # type: ignore[operator]
+            raise ValueError("group_ends: total must be positive")
+        case "distinct" | "distinct_along" if not args["low"] < args["high"]:  # type: ignore[operator]
+            raise ValueError(f"{kind}: low must be below high, which is exclusive")
+        case "repeated_rows" if not (args["base"] > 0 and args["count"] >= 0):  # type: ignore[operator]
+            raise ValueError("repeated_rows: base must be positive and count not negative")
+        case "varying_normal" if not args["mean_low"] <= args["mean_high"]:  # type: ignore[operator]
+            raise ValueError("varying_normal: mean_low must not exceed mean_high")
+        case "varying_normal" if not 0 <= args["std_low"] <= args["std_high"]:  # type: ignore[operator]
+            raise ValueError("varying_normal: std_low must not be negative or exceed std_high")
+        case "probabilities" if not 0 <= args["spread_low"] <= args["spread_high"] <= 10:  # type: ignore[operator]
+            raise ValueError("probabilities: spread_low must not be negative or exceed spread_high, nor that 10")
+        case "factors" if not args["spread"] >= 0:  # type: ignore[operator]
+            raise ValueError("factors: spread must not be negative")
+        case "log_uniform" | "away_from_zero" if not 0 < args["low"] <= args["high"]:  # type: ignore[operator]
+            raise ValueError(f"{kind}: low must be positive and not exceed high")
+        case "multiples" if not args["low"] < args["high"]:  # type: ignore[operator]
+            raise ValueError("multiples: low must be below high, which is exclusive")
+        case "with_infinities" | "with_nans" if not (args["count"] >= 1 and args["std"] >= 0):  # type: ignore[operator]
+            raise ValueError(f"{kind}: count must be at least 1 and std not negative")
+        case "log_softmax" if not args["std"] >= 0:  # type: ignore[operator]
+            raise ValueError("log_softmax: std must not be negative")
+        case "partition" if not args["total"] >= 0:  # type: ignore[operator]
+            raise ValueError("partition: total must not be negative")
         case _:
             return

@@ -150,7 +150,8 @@ def _reference(request: RunRequest) -> Outputs:
 
     def rounded(value: Array, spec: TensorShape) -> NDArray[Any]:
         with np.errstate(all="ignore"):
-            return np.asarray(value).astype(spec.dtype.numpy()).reshape(spec.shape)
+            nearest = np.rint(value) if spec.dtype.is_exact and np.asarray(value).dtype.kind == "f" else value
+            return np.asarray(nearest).astype(spec.dtype.numpy()).reshape(spec.shape)
 
     outputs: Outputs = {}
     for name, spec in request.case.outputs.items():

@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult, NoArgs, wrap
-from npukernelbench.nouns import Completion
+from npukernelbench.nouns import Completion, Golden, Task, Track
 from npukernelbench.prompts import specialise
 
 __all__ = ["ReferenceBackend"]
@@ -23,6 +23,10 @@ class ReferenceBackend:
     def __init__(self, args: BaseModel) -> None:
         self.args = args
 
+    def refuses(self, task: Task, track: Track) -> str | None:
+        """Tasks without a golden kernel."""
+        return None if _golden(task, track) else f"no golden kernel for track {track.value}"
+
     async def open(self) -> None:
         """Nothing to open."""
 
@@ -35,9 +39,13 @@ class ReferenceBackend:
             yield GenerationResult(request, _answer(request))
 
 
+def _golden(task: Task, track: Track) -> Golden | None:
+    return next((golden for golden in task.goldens if golden.track is track), None)
+
+
 def _answer(request: GenerationRequest) -> Completion | GenerationFault:
     task, track = request.task, request.key.track
-    golden = next((golden for golden in task.goldens if golden.track is track), None)
+    golden = _golden(task, track)
     if golden is None:
         return GenerationFault(f"task {task.name} has no golden kernel for the {track.value} track", retryable=False)
     try:

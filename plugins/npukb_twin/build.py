@@ -41,7 +41,13 @@ KERNEL_FLAGS = (
     "-fvisibility=hidden",
     "-w",
 )
-KERNEL_FLAGS_CLANG = ("-gline-tables-only", "-fno-finite-loops", "-fno-color-diagnostics", "-ferror-limit=20")
+KERNEL_FLAGS_CLANG = (
+    "-gline-tables-only",
+    "-fno-finite-loops",
+    "-fno-color-diagnostics",
+    "-fno-spell-checking",
+    "-ferror-limit=20",
+)
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
 _BASELINE = {
     "x86_64": ("-march=x86-64-v3",),
@@ -59,6 +65,7 @@ _RUNTIME_FLAGS = (
     "-ffp-contract=off",
     "-fwrapv",
     "-fno-math-errno",
+    "-fvisibility=hidden",  # a kernel sees the API's functions and no others
     "-Wall",
     "-Wextra",
 )

@@ -1,29 +1,23 @@
-"""Compiles a candidate into a shared image, and turns compiler messages into diagnostics at its own lines."""
+"""Compiles a candidate into a shared image."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from npukb_twin.build import Runtime, kernel_flags, source_root
+from npukb_twin.messages import KERNEL_FILE, explain, only_gaps
 from npukb_twin.process import Finished, Limits, run
 from npukb_twin.toolchain import Toolchain, clean_environment
 from npukernelbench.nouns import Candidate, Diagnostic, Outcome, Severity
 
-__all__ = ["Compiled", "compile_command", "compile_kernel", "explain", "unit_text"]
+__all__ = ["KERNEL_FILE", "Compiled", "compile_command", "compile_kernel", "unit_text"]
 
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
-_LINE = re.compile(
-    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<kind>fatal error|error|warning|note): (?P<text>.*)$"
-)
-_UNDECLARED = re.compile(
-    r"(?:use of undeclared identifier|no member named|unknown type name|no template named) '([^']+)'"
-)
-#: The file every candidate's device code is in, and the one the driver writes around it.
-KERNEL_FILE, UNIT_FILE = "kernel.cpp", "unit.cc"
+#: The file the driver writes around the candidate.
+UNIT_FILE = "unit.cc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +50,16 @@ def compile_kernel(
     done = run(compile_command(toolchain, runtime), work=work, environment=environment, limits=limits)
     if done.timed_out:
         return _failed(Outcome.TIMEOUT, "timeout", f"compiling took longer than {timeout_s:g} s")
+    said = explain(done.output, entry, candidate, _renamed(entry))
     if done.returncode != 0:
-        return Compiled(_outcome(done), None, explain(done.output, entry, candidate))
+        return Compiled(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
     linked = run(
         (*toolchain.link_kernel, "unit.o", "-o", "kernel.so"), work=work, environment=environment, limits=limits
     )
     if linked.returncode != 0:
         return _failed(Outcome.COMPILE_ERROR, "link", f"the kernel does not link: {linked.output.strip()[:2000]}")
-    return Compiled(Outcome.OK, work / "kernel.so", explain(done.output, entry, candidate))
+    (work / "unit.o").unlink()
+    return Compiled(Outcome.OK, work / "kernel.so", said)
 
 
 def unit_text(entry: str, arguments: Sequence[str]) -> str:
@@ -71,11 +67,17 @@ def unit_text(entry: str, arguments: Sequence[str]) -> str:
     interface = ", ".join(f"GM_ADDR {name}" for name in arguments)
     pointers = ", ".join(f"a[{index}]" for index in range(len(arguments)))
     return (
-        f"#define {entry} npukb_entry_{entry}\n"
+        "#include <kernel_operator.h>\n"  # before names change, so that the entry may be called as a function of libm
+        "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
+        f"#define {entry} {_renamed(entry)}\n"
         f'#include "{KERNEL_FILE}"\n'
         '#include "twin/launch.h"\n'
         f'NPUKB_LAUNCH({entry}, {len(arguments)}, "{interface}", {pointers})\n'
     )
+
+
+def _renamed(entry: str) -> str:
+    return f"npukb_entry_{entry}"
 
 
 def compile_command(toolchain: Toolchain, runtime: Runtime) -> tuple[str, ...]:
@@ -93,45 +95,3 @@ def _outcome(done: Finished) -> Outcome:
     if done.returncode < 0 or "out of memory" in done.output or "cannot allocate" in done.output:
         return Outcome.OUT_OF_MEMORY
     return Outcome.COMPILE_ERROR
-
-
-def explain(output: str, entry: str, candidate: Candidate) -> tuple[Diagnostic, ...]:
-    """Diagnostics out of a compiler's output.
-
-    A message inside the API's headers is moved to the candidate's line that led there. Renamed entries get their name
-    back.
-    """
-    renamed = f"npukb_entry_{entry}"
-    found: list[Diagnostic] = []
-    for line in output.splitlines():
-        match = _LINE.match(line)
-        if match is None:
-            continue
-        file, text = Path(match["file"]).name, match["text"].replace(renamed, entry)
-        own = file in {Path(name).name for name in candidate.files}
-        at = (file, int(match["line"]), int(match["column"]))
-        if match["kind"] == "note":
-            if own and found and found[-1].file == "":
-                last = found[-1]
-                found[-1] = Diagnostic(last.severity, last.rule, last.message, *at, remedy=last.remedy)
-            continue
-        severity = Severity.WARNING if match["kind"] == "warning" else Severity.ERROR
-        where = at if own else ("", 0, 0)
-        found.append(Diagnostic(severity, "compile", _reword(text, entry), *where, remedy=_remedy(text, entry)))
-    if not found and output.strip():
-        found.append(Diagnostic(Severity.ERROR, "compile", output.strip()[:2000].replace(renamed, entry)))
-    return tuple(found)
-
-
-def _reword(text: str, entry: str) -> str:
-    """Messages about the driver's own lines, in the words of the interface."""
-    if f"use of undeclared identifier '{entry}'" in text:
-        return f"the source defines no kernel entry named '{entry}'"
-    return re.sub(r"^static assertion failed(?: due to requirement '.*?')?: ", "", text).strip('"')
-
-
-def _remedy(text: str, entry: str) -> str:
-    name = _UNDECLARED.search(text)
-    if name is not None and name[1] == entry:
-        return f'define extern "C" __global__ __aicore__ void {entry}(...) at namespace scope'
-    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from npukernelbench.nouns import (
     Observation,
     Outcome,
     RunRequest,
+    Task,
     Tier,
     Track,
 )
@@ -70,6 +72,10 @@ class TwinExecutor:
             "toolchain": self._toolchain.description,
         }
 
+    def refuses(self, task: Task, track: Track) -> str | None:  # noqa: ARG002
+        """Kernels for other than vector cores."""
+        return None if task.core is Core.VECTOR else "the twin has no cube core yet"
+
     def prepare(self, say: Callable[[str], None]) -> None:
         """Build the runtime when this machine has none yet."""
         if build.locate(self._toolchain, self._cache) is None:
@@ -82,10 +88,6 @@ class TwinExecutor:
         task = request.task
         if request.track not in self.tracks:
             raise UsageError(f"executor {self.name!r} judges track static only", field="track")
-        if task.core is not Core.VECTOR:
-            raise UsageError(
-                f"executor {self.name!r} runs vector kernels only; {task.name} is for {task.core.value} cores"
-            )
         if driver.KERNEL_FILE not in request.candidate.files:
             return CompileResult(Outcome.NO_CODE, None, seconds=time.monotonic() - started)
         runtime = self._ready()
@@ -100,6 +102,8 @@ class TwinExecutor:
             work=work,
             timeout_s=request.timeout_s,
         )
+        if compiled.image is None:
+            shutil.rmtree(work, ignore_errors=True)
         artifact = None if compiled.image is None else Artifact(key=key, path=compiled.image)
         return CompileResult(compiled.outcome, artifact, compiled.diagnostics, time.monotonic() - started)
 

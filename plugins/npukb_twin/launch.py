@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,7 +37,8 @@ def run_case(
     buffers = _Buffers(request, work)
     blocks = machine.blocks(request.task.core)
     read, write = os.pipe()
-    script = [f"report {write}", *(f"machine {key} {value!r}" for key, value in machine.numbers.items())]
+    token = secrets.token_hex(16)
+    script = [f"report {write} {token}", *(f"machine {key} {value!r}" for key, value in machine.numbers.items())]
     script += [f"blocks {blocks}", f"threads {threads}", f"seed {request.seed}", *buffers.lines()]
     launch = work / "launch"
     launch.write_text("\n".join([*script, f"kernel {request.artifact.path}"]) + "\n", encoding="utf-8")
@@ -47,7 +49,7 @@ def run_case(
         limits=Limits(wall_s=request.timeout_s, memory_bytes=memory_bytes + buffers.total_bytes, file_bytes=1 << 40),
         report=(read, write),
     )
-    return _observe(request, done, buffers, machine.name)
+    return _observe(request, done, token, buffers, machine.name)
 
 
 class _Buffers:
@@ -142,8 +144,11 @@ class _Buffers:
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
 
 
-def _observe(request: RunRequest, done: Finished, buffers: _Buffers, machine: str) -> Observation:
+def _observe(request: RunRequest, done: Finished, token: str, buffers: _Buffers, machine: str) -> Observation:
     """What the child's end and report mean. A report is required: an exit code alone proves nothing."""
+    if not _genuine(done.report, token):
+        message = "the kernel wrote to the channel on which the executor reports"
+        return _bad(done, Outcome.CHEAT, Diagnostic(Severity.ERROR, "forged_report", message))
     if done.timed_out or done.returncode == -signal.SIGXCPU:
         message = f"the kernel did not end within {request.timeout_s:g} s"
         return _bad(
@@ -169,6 +174,12 @@ def _bad(done: Finished, outcome: Outcome, diagnostic: Diagnostic) -> Observatio
     return Observation(outcome, {}, (diagnostic,), seconds=done.seconds)
 
 
+def _genuine(report: bytes, token: str) -> bool:
+    """Whether every line of ``report`` begins as only the runtime knows to begin."""
+    opening = f'{{"token":"{token}",'.encode()
+    return all(line.startswith(opening) for line in report.splitlines())
+
+
 def _parse(done: Finished) -> Mapping[str, Any] | None:
     """The report, or None when there is none worth the name."""
     lines = done.report.splitlines()
@@ -191,7 +202,9 @@ def _signal_diagnostic(report: Mapping[str, Any], table: LineTable) -> Diagnosti
     number = signal.Signals(int(report["signal"]))
     place = table.place(int(report["pc"]))
     message = f"the kernel was ended by {number.name}"
-    if number in (signal.SIGSEGV, signal.SIGBUS):
+    if report["stack_overflow"]:
+        message += ": its stack of 1 MiB is used up"
+    elif number in (signal.SIGSEGV, signal.SIGBUS):
         message += f" at address {int(report['address']):#x}: memory that is not the kernel's"
     return Diagnostic(
         Severity.ERROR,

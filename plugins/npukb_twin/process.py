@@ -67,6 +67,11 @@ def run(
             pass_fds=() if report is None else (report[1],),
             start_new_session=True,
         )
+    except OSError:
+        os.close(out_read)
+        if report is not None:
+            os.close(report[0])
+        raise
     finally:
         os.close(out_write)
         if report is not None:

@@ -154,7 +154,7 @@ def test_a_long_line_is_quoted_in_part(judge, tmp_path):
 @pytest.mark.parametrize(
     ("argv", "word"),
     [
-        (["judge", "sqrtt", "k.cpp"], "did you mean Sqrt?"),
+        (["judge", "sqrtt", "k.cpp"], "did you mean Sqrt"),
         (["judge", "sqrt", "k.cpp", "--executor", "twi"], "did you mean 'twin'?"),
         (["judge", "sqrt", "k.cpp", "--executor", "fake", "--executor_args", "colour=red"], "executor_args.colour"),
         (["judge", "sqrt", "k.cpp", "--executor", "fake", "--soc", "x"], "executor_args.soc"),

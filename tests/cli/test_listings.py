@@ -27,8 +27,8 @@ def test_tasks_is_the_default_kind(npukb):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--level", "1", "--category", "math"], {"AbsMath", "AddCustom", "Muls", "Sqrt"}),
-        (["--tag", "reduction"], {"MseLoss", "RmsNorm"}),
+        (["--level", "1", "--category", "comparison"], {"Equal", "Less", "LessEqual"}),
+        (["--level", "1", "--tag", "reduction", "--tag", "complex"], {"Icamax", "Icamin"}),
         (["--tag", "foreach", "--tag", "integer"], {"ForeachAddScalar"}),
         (["--category", "no such"], set()),
     ],
@@ -39,7 +39,8 @@ def test_filters_narrow_the_tasks(npukb, options, expected):
 
 def test_a_filter_by_suite(npukb):
     everything = npukb("ls", "tasks", "--json").json
-    assert npukb("ls", "tasks", "--json", "--suite", "NPUKernelBench").json == everything
+    ours = [task for task in everything if task["suite"] == "npukernelbench"]
+    assert npukb("ls", "tasks", "--json", "--suite", "NPUKernelBench").json == ours
     assert npukb("ls", "tasks", "--suite", "other").out == "no task matches\n"
 
 
@@ -119,8 +120,8 @@ def test_a_prompt_is_about_the_case_and_in_the_style_asked_for(npukb):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["prompt", "sqrtt"], ["there is no task or group 'sqrtt'", "did you mean Sqrt?"]),
-        (["prompt", "level1"], ["names 6 tasks, one is needed"]),
+        (["prompt", "sqrtt"], ["there is no task or group 'sqrtt'", "did you mean Sqrt"]),
+        (["prompt", "level1"], ["names 37 tasks, one is needed"]),
         (["prompt", "sqrt", "--case", "99"], ["has no case '99'", "smoke"]),
         (["prompt", "sqrt", "--style", "ters"], ["there is no prompt style 'ters'", "did you mean 'terse'?"]),
         (["prompt", "sqrt", "--track", "moving"], ["--track", "static, dynamic"]),

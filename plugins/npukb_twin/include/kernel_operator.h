@@ -1,6 +1,10 @@
 // The one header an Ascend C kernel includes. Clean-room: written from the public API documentation.
-#pragma once
+//
+// Its first definition is made whenever it is included, its content only once: the driver precompiles it, and has to know
+// whether the kernel itself asks for it.
 #define NPUKB_KERNEL_OPERATOR_INCLUDED 1
+#ifndef NPUKB_KERNEL_OPERATOR
+#define NPUKB_KERNEL_OPERATOR
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -14,3 +18,4 @@
 #include "twin/tensor.h"
 #include "twin/types.h"
 #include "twin/vector.h"
+#endif

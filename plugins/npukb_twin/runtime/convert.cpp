@@ -59,13 +59,26 @@ void FloatToBrain(const VectorInstruction& v, const Lanes& lanes, Rounding mode)
     });
 }
 
+// A value as a double that rounds further as the value itself would: integers of more than 53 bits are rounded to odd.
+template <typename S>
+inline double ForRounding(S value) {
+    return static_cast<double>(value);
+}
+inline double ForRounding(int64_t value) {
+    auto magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    if (magnitude >> 53 == 0) return static_cast<double>(value);
+    uint64_t kept = magnitude >> 11 | ((magnitude & 0x7ff) != 0 ? 1 : 0);
+    double result = static_cast<double>(kept) * 2048.0;
+    return value < 0 ? -result : result;
+}
+
 template <typename S>
 void ToFloat(const VectorInstruction& v, const Lanes& lanes, Rounding mode) {
     if (mode == Rounding::None || mode == Rounding::Nearest) {
         return ForEachLane<float, S, S>(v, lanes, [](float& d, const S& a, const S&) { d = static_cast<float>(a); });
     }
     ForEachLane<float, S, S>(v, lanes, [mode](float& d, const S& a, const S&) {
-        d = static_cast<float>(RoundToFormat(static_cast<double>(a), 24, -126, 3.4028234663852886e38, mode));
+        d = static_cast<float>(RoundToFormat(ForRounding(a), 24, -126, 3.4028234663852886e38, mode));
     });
 }
 

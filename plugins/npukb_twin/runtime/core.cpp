@@ -46,13 +46,13 @@ void Core::Finish() {
         if (b.queue == 0 || b.state == BufferState::Idle) continue;
         const Queue& q = queues[b.queue];
         const char* what = b.state == BufferState::Queued ? "enqueued but never dequeued" : "never freed";
-        Warn("queue_leak", nullptr, "Pair every AllocTensor with EnQue, DeQue and FreeTensor.",
+        Warn("queue_leak", b.allocated_by, "Pair every AllocTensor with EnQue, DeQue and FreeTensor.",
              "a tensor of a %s queue was %s when the kernel ended", PositionName(q.position), what);
     }
     for (int from = 0; from < npukb::kPipes; ++from) {
         for (int to = 0; to < npukb::kPipes; ++to) {
             if (flags[from][to] == 0) continue;
-            Warn("unpaired_flag", nullptr, "Give every SetFlag a WaitFlag with the same event and id.",
+            Warn("unpaired_flag", flag_set_by[from][to], "Give every SetFlag a WaitFlag with the same event and id.",
                  "a flag %s_%s was set and never waited for; it would still be set when the next kernel starts",
                  PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
         }

@@ -26,6 +26,7 @@ struct Buffer {
     bool used;
     double enqueued_at;  // when the producer was done
     double freed_at;     // when the consumer was done
+    const void* allocated_by;
 };
 
 struct Queue {
@@ -66,6 +67,7 @@ struct Core {
     uint32_t buffer_count;
     uint8_t flags[npukb::kPipes][npukb::kPipes];  // bit per event id
     double flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
+    const void* flag_set_by[npukb::kPipes][npukb::kPipes];
     uint8_t held_ids[npukb::kPipes][npukb::kPipes];
     uint64_t bytes_in;
     uint64_t bytes_out;

@@ -24,6 +24,13 @@ void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t 
     snprintf(d.remedy, sizeof d.remedy, "%s", remedy);
 }
 
+bool Diagnostics::HasError() const {
+    for (int i = 0; i < size_; ++i) {
+        if (items_[i].severity == Severity::Error) return true;
+    }
+    return false;
+}
+
 void Diagnostics::Merge(const Diagnostics& other) {
     for (int i = 0; i < other.size_; ++i) {
         const Diagnostic& d = other.items_[i];

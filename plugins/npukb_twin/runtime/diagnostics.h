@@ -23,6 +23,7 @@ class Diagnostics {
   public:
     void Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message, const char* remedy);
     int size() const { return size_; }
+    bool HasError() const;
     const Diagnostic& operator[](int i) const { return items_[i]; }
     void Merge(const Diagnostics& other);
 

@@ -1,17 +1,21 @@
 #include "fiber.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core.h"
+#include "report.h"
 
 namespace twin {
 namespace {
 
 constexpr size_t kStackBytes = 1u << 20;
-constexpr size_t kGuardBytes = 1u << 16;
+constexpr size_t kGuardBytes = 1u << 20;
+constexpr size_t kSignalStackBytes = 1u << 16;
 
 }  // namespace
 
@@ -80,6 +84,7 @@ struct Scheduler {
     int64_t done = 0;
     uint64_t generation = 0;
     bool stuck = false;
+    bool broken = false;  // a block left by a rule violation, so that others may wait in vain
 };
 
 struct Worker {
@@ -137,26 +142,32 @@ void Retire(Scheduler* s, Fiber* fiber) {
     fiber->stack = fiber->arena = nullptr;
 }
 
-// Runs this worker's blocks (every threads-th one) until each has ended or waits. Returns whether any ran.
-bool RunReady(Worker* worker) {
+// Blocks that ended and blocks that began to wait.
+struct Sweep {
+    int64_t done;
+    int64_t arrived;
+};
+
+// Runs this worker's blocks (every threads-th one) until each has ended or waits. What happened is told to the others
+// only by the caller, when every fiber has been left: one that is still running must not be released.
+Sweep RunReady(Worker* worker) {
     Scheduler* s = worker->scheduler;
-    bool progress = false;
+    Sweep sweep{};
     for (int64_t block = worker->index; block < s->launch->blocks; block += s->threads) {
         Fiber*& fiber = s->fibers[block];
         if (fiber == nullptr) fiber = NewFiber(s, block);
         if (fiber->state != State::Ready) continue;
-        progress = true;
         worker->running = fiber;
         npukb_switch(&worker->stack_pointer, fiber->stack_pointer);
         worker->running = nullptr;
         if (fiber->state == State::Done) {
             Retire(s, fiber);
-            pthread_mutex_lock(&s->lock);
-            ++s->done;
-            pthread_mutex_unlock(&s->lock);
+            ++sweep.done;
+        } else {
+            ++sweep.arrived;
         }
     }
-    return progress;
+    return sweep;
 }
 
 // All blocks have arrived: they leave the barrier at the time of the last one. Called with the lock held.
@@ -176,27 +187,43 @@ void Release(Scheduler* s) {
     pthread_cond_broadcast(&s->changed);
 }
 
+// Some blocks ended without joining: the others would wait for ever. They are woken up to say so.
+void Unblock(Scheduler* s) {
+    s->stuck = true;
+    for (int64_t b = 0; b < s->launch->blocks; ++b) {
+        Fiber* fiber = s->fibers[b];
+        if (fiber->state == State::Waiting) fiber->state = State::Ready;
+        s->broken = s->broken || fiber->core.diagnostics.HasError();
+    }
+    s->arrived = 0;
+    ++s->generation;
+}
+
+// Signal handlers run on a stack of their own: the fiber's may be what overflowed.
+void UseSignalStack() {
+    stack_t stack{};
+    stack.ss_sp = malloc(kSignalStackBytes);
+    stack.ss_size = kSignalStackBytes;
+    if (stack.ss_sp == nullptr) abort();
+    sigaltstack(&stack, nullptr);
+}
+
 void* Work(void* argument) {
     auto* worker = static_cast<Worker*>(argument);
     Scheduler* s = worker->scheduler;
     t_worker = worker;
+    UseSignalStack();
     for (;;) {
         pthread_mutex_lock(&s->lock);
         uint64_t seen = s->generation;
         pthread_mutex_unlock(&s->lock);
-        RunReady(worker);
+        Sweep sweep = RunReady(worker);
         pthread_mutex_lock(&s->lock);
+        s->done += sweep.done;
+        s->arrived += sweep.arrived;
         while (s->generation == seen && s->done + s->arrived < s->launch->blocks) pthread_cond_wait(&s->changed, &s->lock);
         if (s->generation == seen && s->arrived == s->launch->blocks) Release(s);
-        if (s->generation == seen && s->arrived > 0 && !s->stuck) {
-            // Some blocks ended without joining: the others would wait for ever. Wake them up to say so.
-            s->stuck = true;
-            for (int64_t b = 0; b < s->launch->blocks; ++b) {
-                if (s->fibers[b]->state == State::Waiting) s->fibers[b]->state = State::Ready;
-            }
-            s->arrived = 0;
-            ++s->generation;
-        }
+        if (s->generation == seen && s->arrived > 0) Unblock(s);
         bool over = s->done == s->launch->blocks;
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->lock);
@@ -206,7 +233,21 @@ void* Work(void* argument) {
 
 }  // namespace
 
-Core& ThisCore() { return t_worker->running->core; }
+Core& ThisCore() {
+    if (t_worker == nullptr) {
+        ReportFailure("launch_error",
+                      "the kernel uses Ascend C outside of its entry: in the constructor of a global object, such as a "
+                      "TPipe at namespace scope");
+        _exit(0);
+    }
+    return t_worker->running->core;
+}
+
+bool InStackGuard(const void* address) {
+    if (t_worker == nullptr || t_worker->running == nullptr) return false;
+    const uint8_t* stack = t_worker->running->stack;
+    return address >= stack && address < stack + kGuardBytes;
+}
 
 void AbandonFiber() {
     Leave(State::Done);
@@ -214,11 +255,9 @@ void AbandonFiber() {
 }
 
 bool WaitForAllBlocks() {
-    Scheduler* s = t_worker->scheduler;
-    pthread_mutex_lock(&s->lock);
-    ++s->arrived;
-    pthread_mutex_unlock(&s->lock);
     Leave(State::Waiting);
+    const Scheduler* s = t_worker->scheduler;
+    if (s->broken) AbandonFiber();  // the cause has been reported; that others wait in vain follows from it
     return !s->stuck;
 }
 

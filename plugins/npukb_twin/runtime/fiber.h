@@ -17,7 +17,11 @@ void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void 
 // Leaves the running block for good. Called on a rule violation.
 [[noreturn]] void AbandonFiber();
 
-// Waits until every block of the launch has arrived. Returns false when that can never happen.
+// Waits until every block of the launch has arrived. Returns false when that can never happen, and does not return when
+// the reason is a rule that another block broke.
 bool WaitForAllBlocks();
+
+// Whether `address` lies beyond the end of the running block's stack.
+bool InStackGuard(const void* address);
 
 }  // namespace twin

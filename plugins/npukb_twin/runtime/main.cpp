@@ -3,7 +3,7 @@
 //   npukb-twin-host LAUNCH_FILE
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
-//   report FD · machine KEY VALUE · blocks N · threads N · seed N
+//   report FD TOKEN · machine KEY VALUE · blocks N · threads N · seed N
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
 //   item NAME r|w BYTES PATH
 //   kernel PATH                                                                      (last: loads and runs)
@@ -21,6 +21,7 @@
 
 #include "fiber.h"
 #include "report.h"
+#include "sandbox.h"
 
 namespace twin {
 namespace {
@@ -50,15 +51,20 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
 #elif defined(__aarch64__)
     pc = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
 #endif
+    static volatile char taken = 0;
+    if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST)) {
+        for (;;) pause();  // another thread's block is being reported
+    }
     bool inside = pc >= g_launch.image_base && pc < g_launch.image_end;
-    ReportSignal(signal, inside ? pc - g_launch.image_base : 0, reinterpret_cast<uint64_t>(info->si_addr));
+    ReportSignal(signal, inside ? pc - g_launch.image_base : 0, reinterpret_cast<uint64_t>(info->si_addr),
+                 InStackGuard(info->si_addr));
     _exit(128 + signal);
 }
 
 void CatchSignals() {
     struct sigaction action {};
     action.sa_sigaction = OnSignal;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (int signal : fatal) sigaction(signal, &action, nullptr);
 }
@@ -204,7 +210,7 @@ int Main(const char* path) {
         double number;
         unsigned long long value;
         if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
-        if (sscanf(line, "report %llu", &value) == 1) SetReportDescriptor(static_cast<int>(value));
+        if (sscanf(line, "report %llu %63s", &value, key) == 2) SetReportDescriptor(static_cast<int>(value), key);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2) SetMachine(key, number);
         else if (sscanf(line, "blocks %llu", &value) == 1) g_launch.blocks = static_cast<int64_t>(value);
         else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
@@ -216,8 +222,10 @@ int Main(const char* path) {
         else if (strncmp(line, "kernel ", 7) == 0) {
             fclose(file);
             CatchSignals();
+            ForbidProcesses();
+            unlink(path);  // what is in it is not the kernel's to know
             Run(line + 7, arguments, threads);
-            return 0;
+            _exit(0);  // destructors of the kernel's global objects do not run: there is no core any more
         } else Fail("infra_error", "bad launch line: %s", line);
     }
     Fail("infra_error", "the launch file names no kernel");

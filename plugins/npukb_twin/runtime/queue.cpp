@@ -27,7 +27,7 @@ uint32_t Reserve(Core& core, int position, int64_t bytes, const void* pc) {
                      static_cast<long long>(bytes), PositionName(position), core.ub_used, capacity);
     }
     Buffer& b = core.buffers[++core.buffer_count];
-    b = Buffer{core.ub_used, static_cast<uint32_t>(rounded), 0, BufferState::Idle, false, 0, 0};
+    b = Buffer{core.ub_used, static_cast<uint32_t>(rounded), 0, BufferState::Idle, false, 0, 0, nullptr};
     core.ub_used += static_cast<uint32_t>(rounded);
     return core.buffer_count;
 }
@@ -136,6 +136,7 @@ void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
         }
         q.next = (q.next + i + 1) % q.count;
         b.state = BufferState::Allocated;
+        b.allocated_by = pc;
         if (b.used) core.time.HoldUntil(Producer(q.position), b.freed_at + core.launch->machine.flag_cycles);
         *tensor = View(core, handle);
         return;

@@ -10,6 +10,7 @@ namespace twin {
 namespace {
 
 int g_descriptor = -1;
+char g_token[64];
 
 class Json {
   public:
@@ -34,6 +35,8 @@ class Json {
         }
         Put("\"");
     }
+    // Every report begins with the launch's token, which the kernel is not told.
+    void Open() { Put("{\"token\":\"%s\",", g_token); }
     void Send() {
         size_t sent = 0;
         while (sent < size_) {
@@ -69,11 +72,15 @@ void Totals::Add(const Core& core) {
     diagnostics.Merge(core.diagnostics);
 }
 
-void SetReportDescriptor(int descriptor) { g_descriptor = descriptor; }
+void SetReportDescriptor(int descriptor, const char* token) {
+    g_descriptor = descriptor;
+    snprintf(g_token, sizeof g_token, "%s", token);
+}
 
 void ReportFailure(const char* status, const char* message) {
     Json& json = Document();
-    json.Put("{\"status\":");
+    json.Open();
+    json.Put("\"status\":");
     json.Text(status);
     json.Put(",\"message\":");
     json.Text(message);
@@ -81,10 +88,11 @@ void ReportFailure(const char* status, const char* message) {
     json.Send();
 }
 
-void ReportSignal(int signal, uint64_t pc, uint64_t address) {
+void ReportSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow) {
     Json& json = Document();
-    json.Put("{\"status\":\"signal\",\"signal\":%d,\"pc\":%llu,\"address\":%llu}\n", signal,
-             static_cast<unsigned long long>(pc), static_cast<unsigned long long>(address));
+    json.Open();
+    json.Put("\"status\":\"signal\",\"signal\":%d,\"pc\":%llu,\"address\":%llu,\"stack_overflow\":%s}\n", signal,
+             static_cast<unsigned long long>(pc), static_cast<unsigned long long>(address), stack_overflow ? "true" : "false");
     json.Send();
 }
 
@@ -96,7 +104,8 @@ void ReportFinished(const Launch& launch, const Totals& totals) {
     double moved_s = static_cast<double>(totals.bytes_in + totals.bytes_out) / launch.machine.hbm_bytes_per_s;
     double cores_us = totals.longest_cycles * us;
     if (cores_us < moved_s * 1e6) cores_us = moved_s * 1e6;  // memory serves all cores together, in and out
-    json.Put("{\"status\":\"finished\",\"blocks\":%lld,", static_cast<long long>(launch.blocks));
+    json.Open();
+    json.Put("\"status\":\"finished\",\"blocks\":%lld,", static_cast<long long>(launch.blocks));
     json.Put("\"time_us\":%.17g,", cores_us + overhead_s * 1e6);
     json.Put("\"core_time_us\":%.17g,", totals.core_cycles / blocks * us);
     json.Put("\"bytes_in\":%llu,\"bytes_out\":%llu,\"pipes\":{", static_cast<unsigned long long>(totals.bytes_in),

@@ -21,10 +21,11 @@ struct Totals {
     void Add(const Core& core);
 };
 
-void SetReportDescriptor(int descriptor);
+// Where reports go, and what they begin with to be told from what a kernel may write there.
+void SetReportDescriptor(int descriptor, const char* token);
 void ReportFailure(const char* status, const char* message);
 void ReportFinished(const Launch& launch, const Totals& totals);
 // From a signal handler: what happened, where, and that nothing else will follow.
-void ReportSignal(int signal, uint64_t pc, uint64_t address);
+void ReportSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow);
 
 }  // namespace twin

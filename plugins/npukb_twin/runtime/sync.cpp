@@ -33,6 +33,7 @@ void npukb_flag_set(npukb::Pipe from, npukb::Pipe to, int32_t id) {
                      "SetFlag<%s_%s>(%d): the flag is set already", PipeName(from), PipeName(to), id);
     }
     core.flags[f][t] = static_cast<uint8_t>(core.flags[f][t] | 1u << id);
+    core.flag_set_by[f][t] = pc;
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
     core.flag_time[f][t][id] = core.time.At(from);
 }

@@ -11,17 +11,18 @@ using npukb::Op;
 
 struct Facts {
     const char* name;
-    uint8_t family;  // 'e' element-wise, 's' special
+    uint8_t family;   // 'e' element-wise, 's' special
+    uint8_t sources;  // tensors that are read; of special instructions see SourcesOf
     uint16_t per_cycle16;
     uint16_t per_cycle32;
 };
 
 const Facts kFacts[] = {
-#define NPUKB_UNARY(name, t, c16, c32) {#name, 'e', c16, c32},
-#define NPUKB_BINARY(name, t, c16, c32) {#name, 'e', c16, c32},
-#define NPUKB_SCALAR(name, t, c16, c32) {#name, 'e', c16, c32},
-#define NPUKB_ACCUMULATE(name, t, c16, c32) {#name, 'e', c16, c32},
-#define NPUKB_SPECIAL(name, t, c16, c32) {#name, 's', c16, c32},
+#define NPUKB_UNARY(name, t, c16, c32) {#name, 'e', 1, c16, c32},
+#define NPUKB_BINARY(name, t, c16, c32) {#name, 'e', 2, c16, c32},
+#define NPUKB_SCALAR(name, t, c16, c32) {#name, 'e', 1, c16, c32},
+#define NPUKB_ACCUMULATE(name, t, c16, c32) {#name, 'e', 2, c16, c32},
+#define NPUKB_SPECIAL(name, t, c16, c32) {#name, 's', 1, c16, c32},
 #include "../include/twin/instructions.def"
 };
 
@@ -51,6 +52,19 @@ bool IsReduce(Op op) {
 
 // Reductions of a whole tensor are sequences of instructions; their repeat count is not the hardware's.
 bool WholeTensor(Op op) { return op == Op::ReduceSum || op == Op::ReduceMax || op == Op::ReduceMin; }
+
+// Tensors an instruction reads, Select's mask apart. One that has no address was never given a buffer.
+int SourcesOf(const VectorInstruction& v) {
+    switch (v.op) {
+        case Op::Duplicate:
+        case Op::CreateVecIndex: return 0;
+        case Op::Compare:
+        case Op::ReduceSum:
+        case Op::ReduceMax:
+        case Op::ReduceMin: return 2;
+        default: return FactsOf(v.op).sources;
+    }
+}
 
 // Bytes an operand spans, from its first to one past its last touched byte.
 uint64_t Span(const VectorInstruction& v, const Lanes& lanes, const Operand& o, bool is_dst) {
@@ -123,6 +137,11 @@ void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, c
     uint64_t dst_span = Span(v, lanes, v.dst, true);
     CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? Bytes(v.dst.dtype) : 32, "dst", pc);
     bool scratch = WholeTensor(v.op);
+    int sources = SourcesOf(v);
+    if ((sources > 0 && v.src0.address == nullptr) || (sources > 1 && v.src1.address == nullptr)) {
+        core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
+                     "%s: a source is a tensor without a buffer", FactsOf(v.op).name);
+    }
     if (v.src0.address != nullptr) {
         uint64_t span = Span(v, lanes, v.src0, false);
         CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", pc);

@@ -87,6 +87,7 @@ struct Unfilled {};
 
 }  // namespace npukb
 
+#pragma GCC visibility push(default)
 extern "C" {
 void npukb_vector(const npukb::VectorInstruction* instruction);
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
@@ -123,3 +124,4 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write, int glo
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
 }
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@ struct half {
     uint16_t bits;
     half() = default;
     template <typename T>
-    constexpr half(T value) : bits(Round(static_cast<float>(value))) {}
+    constexpr half(T value) : bits(Nearest(static_cast<float>(value))) {}
     constexpr operator float() const { return Widen(bits); }
     half& operator+=(float b) { return *this = half(static_cast<float>(*this) + b); }
     half& operator-=(float b) { return *this = half(static_cast<float>(*this) - b); }
@@ -14,7 +14,7 @@ struct half {
     half& operator/=(float b) { return *this = half(static_cast<float>(*this) / b); }
 
   private:
-    static constexpr uint16_t Round(float value) {
+    static constexpr uint16_t Nearest(float value) {
         uint32_t f = __builtin_bit_cast(uint32_t, value);
         uint32_t sign = (f >> 16) & 0x8000u;
         uint32_t mag = f & 0x7fffffffu;

@@ -42,7 +42,7 @@ typedef float float32_t;
 struct bfloat16_t {
     uint16_t bits;
     bfloat16_t() = default;
-    NPUKB_API explicit bfloat16_t(float value) : bits(Round(value)) {}
+    NPUKB_API explicit bfloat16_t(float value) : bits(Nearest(value)) {}
     NPUKB_API explicit bfloat16_t(double value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit bfloat16_t(half value) : bfloat16_t(static_cast<float>(value)) {}
@@ -54,7 +54,7 @@ struct bfloat16_t {
     }
 
   private:
-    NPUKB_API static uint16_t Round(float value) {
+    NPUKB_API static uint16_t Nearest(float value) {
         uint32_t wide;
         __builtin_memcpy(&wide, &value, 4);
         if ((wide & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((wide >> 16) | 0x40);

@@ -1,0 +1,69 @@
+"""One optimizer step on one parameter tensor, in the suite ``ascendcraft``.
+
+All tensors have the shape of the parameter; only the new parameter is returned, the new state is not. Float attributes
+count as the float32 that a kernel receives, and ``1 - beta`` is the exact difference to that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["adagrad", "adam", "lamb", "rmsprop", "sgd"]
+
+_Array = NDArray[np.float64]
+
+
+def adagrad(param: _Array, grad: _Array, accum: _Array, lr: float, eps: float) -> _Array:
+    """``param - lr * grad / (sqrt(accum + grad^2) + eps)``. Source: ``torch.optim.Adagrad``."""
+    return param - _single(lr) * grad / (np.sqrt(accum + np.square(grad)) + _single(eps))
+
+
+def adam(
+    param: _Array,
+    grad: _Array,
+    m: _Array,
+    v: _Array,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    eps: float,
+    step: int,
+) -> _Array:
+    """``param - lr * mean / (sqrt(square) + eps)`` with bias-corrected running averages.
+
+    ``mean = (beta1 * m + (1 - beta1) * grad) / (1 - beta1^step)``,
+    ``square = (beta2 * v + (1 - beta2) * grad^2) / (1 - beta2^step)``. Source: Kingma and Ba, arXiv 1412.6980;
+    ``torch.optim.Adam``.
+    """
+    first, second = _single(beta1), _single(beta2)
+    mean = (first * m + (1.0 - first) * grad) / (1.0 - first**step)
+    square = (second * v + (1.0 - second) * np.square(grad)) / (1.0 - second**step)
+    return param - _single(lr) * mean / (np.sqrt(square) + _single(eps))
+
+
+def lamb(param: _Array, m: _Array, v: _Array, lr: float, eps: float) -> _Array:
+    """``param - lr * trust * r`` with ``r = m / (sqrt(v) + eps)`` and ``trust = |param| / (|r| + eps)``.
+
+    The norms are Euclidean, over all elements. Source: You et al., arXiv 1904.00962, without weight decay and bias
+    correction.
+    """
+    ratio = m / (np.sqrt(v) + _single(eps))
+    trust = np.sqrt(np.square(param).sum()) / (np.sqrt(np.square(ratio).sum()) + _single(eps))
+    return np.asarray(param - _single(lr) * trust * ratio)
+
+
+def rmsprop(param: _Array, grad: _Array, v: _Array, lr: float, alpha: float, eps: float) -> _Array:
+    """``param - lr * grad / (sqrt(alpha * v + (1 - alpha) * grad^2) + eps)``. Source: ``torch.optim.RMSprop``."""
+    decay = _single(alpha)
+    square = decay * v + (1.0 - decay) * np.square(grad)
+    return param - _single(lr) * grad / (np.sqrt(square) + _single(eps))
+
+
+def sgd(param: _Array, grad: _Array, velocity: _Array, momentum: float, lr: float) -> _Array:
+    """``param - lr * (momentum * velocity + grad)``. Source: ``torch.optim.SGD`` with momentum, no dampening."""
+    return param - _single(lr) * (_single(momentum) * velocity + grad)
+
+
+def _single(value: float) -> float:
+    return float(np.float32(value))

@@ -1,0 +1,72 @@
+"""Pooling in the suite ``ascendcraft``: windows over all axes but the first two, samples and channels.
+
+They have the same extent along every pooled axis. An axis of extent ``n`` becomes
+``(n + 2 * padding - kernel_size) // stride + 1``; windows that would reach beyond the padding are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "average_pooling_1d",
+    "average_pooling_2d",
+    "average_pooling_3d",
+    "max_pooling_1d",
+    "max_pooling_2d",
+    "max_pooling_3d",
+]
+
+_Array = NDArray[np.float64]
+
+
+def average_pooling_1d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+    """Means of windows over the last axis; padding is zeros that count. Source: ``torch.nn.AvgPool1d``."""
+    return _pool(x, 1, (kernel_size, stride, padding), 0.0, np.add) / kernel_size
+
+
+def average_pooling_2d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+    """Means of windows over the last two axes; padding is zeros that count. Source: ``torch.nn.AvgPool2d``."""
+    return _pool(x, 2, (kernel_size, stride, padding), 0.0, np.add) / kernel_size**2
+
+
+def average_pooling_3d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+    """Means of windows over the last three axes; padding is zeros that count. Source: ``torch.nn.AvgPool3d``."""
+    return _pool(x, 3, (kernel_size, stride, padding), 0.0, np.add) / kernel_size**3
+
+
+def max_pooling_1d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+    """Largest elements of windows over the last axis; padding never wins, NaN does. Source: ``torch.nn.MaxPool1d``."""
+    return _pool(x, 1, (kernel_size, stride, padding), -np.inf, np.maximum)
+
+
+def max_pooling_2d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+    """Largest elements of windows over the last two axes; padding never wins, NaN does. Source:
+    ``torch.nn.MaxPool2d``."""
+    return _pool(x, 2, (kernel_size, stride, padding), -np.inf, np.maximum)
+
+
+def max_pooling_3d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+    """Largest elements of windows over the last three axes; padding never wins, NaN does. Source:
+    ``torch.nn.MaxPool3d``."""
+    return _pool(x, 3, (kernel_size, stride, padding), -np.inf, np.maximum)
+
+
+def _pool(
+    x: _Array, axes: int, window: tuple[int, int, int], fill: float, combine: Callable[[Any, Any], _Array]
+) -> _Array:
+    """Windows over the last ``axes`` axes reduced by ``combine``, one axis after the other."""
+    kernel_size, stride, padding = window
+    for axis in range(x.ndim - axes, x.ndim):
+        widths = [(padding, padding) if item == axis else (0, 0) for item in range(x.ndim)]
+        line = np.moveaxis(np.pad(x, widths, constant_values=fill), axis, 0)
+        starts = line.shape[0] - kernel_size + 1
+        pooled = line[:starts:stride]
+        for offset in range(1, kernel_size):
+            pooled = combine(pooled, line[offset : offset + starts : stride])
+        x = np.moveaxis(pooled, 0, axis)
+    return x

@@ -1,0 +1,98 @@
+"""Gradients of normalizations, from the statistics that the forward pass saved.
+
+With ``xhat = (x - mean) * rstd`` and ``g = dy * gamma`` over ``n`` values, ``dx = rstd * (g - mean(g) - xhat *
+mean(g * xhat))``; the statistics are taken as given, not computed again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npukernelbench.reference.norm import grouped
+
+__all__ = ["add_layer_norm_grad", "deep_norm_grad", "group_norm_swish_grad", "rms_norm_grad"]
+
+_Floats = NDArray[np.float64]
+
+
+def rms_norm_grad(dy: _Floats, x: _Floats, rstd: _Floats, gamma: _Floats) -> tuple[_Floats, _Floats]:
+    """Gradients of ``y = x * rstd * gamma`` with ``rstd = 1 / sqrt(mean(x^2) + epsilon)`` over the axes of ``gamma``.
+
+    With ``g = dy * gamma`` and ``xhat = x * rstd``, ``dx = rstd * (g - xhat * mean(g * xhat))``; ``dgamma`` is the sum
+    of ``dy * xhat`` over the other axes.
+    """
+    axes, rows = _axes(x, gamma)
+    xhat, g = x * rstd, dy * gamma
+    dx = rstd * (g - xhat * np.mean(g * xhat, axis=axes, keepdims=True))
+    return dx, np.asarray(np.sum(dy * xhat, axis=rows))
+
+
+def add_layer_norm_grad(
+    dy: _Floats, x1: _Floats, x2: _Floats, rstd: _Floats, mean: _Floats, gamma: _Floats, dsum: _Floats | None
+) -> tuple[_Floats, _Floats, _Floats]:
+    """Gradients of the layer normalization of ``x1 + x2``: ``dx`` (plus ``dsum`` if given), ``dgamma`` and ``dbeta``.
+
+    ``dsum`` is the gradient that reaches ``x1 + x2`` on another way.
+    """
+    dx, dgamma, dbeta = _layer_norm_grad(dy, x1 + x2 - mean, rstd, gamma)
+    return (dx if dsum is None else dx + dsum), dgamma, dbeta
+
+
+def deep_norm_grad(
+    dy: _Floats, x: _Floats, gx: _Floats, gamma: _Floats, mean: _Floats, rstd: _Floats, alpha: float
+) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+    """Gradients of the layer normalization of ``alpha * x + gx``: ``dx = alpha * dgx``, ``dgx``, ``dbeta``,
+    ``dgamma``."""
+    factor = float(np.float32(alpha))
+    dgx, dgamma, dbeta = _layer_norm_grad(dy, factor * x + gx - mean, rstd, gamma)
+    return factor * dgx, dgx, dbeta, dgamma
+
+
+def group_norm_swish_grad(
+    dy: _Floats,
+    mean: _Floats,
+    rstd: _Floats,
+    x: _Floats,
+    gamma: _Floats,
+    beta: _Floats,
+    num_groups: int,
+    data_format: str,
+    swish_scale: float,
+    dgamma_is_require: bool,
+    dbeta_is_require: bool,
+) -> tuple[_Floats, _Floats, _Floats]:
+    """Gradients of ``y = z * sigmoid(scale * z)``, ``z = xhat * gamma + beta``, normalised per sample and group.
+
+    ``mean`` and ``rstd`` have shape ``[samples, num_groups]``. Returns ``dx`` and, empty unless required, the sums
+    ``dgamma`` and ``dbeta`` per channel.
+    """
+    from scipy.special import expit
+
+    if data_format != "NCHW":
+        raise ValueError(f"data_format must be NCHW, not {data_format!r}")
+    channel = (-1, *[1] * (x.ndim - 2))
+    others = (0, *range(2, x.ndim))
+    deviation = rstd[..., None]
+    xhat = ((grouped(x, num_groups) - mean[..., None]) * deviation).reshape(x.shape)
+    z = xhat * gamma.reshape(channel) + beta.reshape(channel)
+    scaled = float(np.float32(swish_scale)) * z
+    dz = dy * expit(scaled) * (1.0 + scaled * expit(-scaled))
+    g, normal = grouped(dz * gamma.reshape(channel), num_groups), grouped(xhat, num_groups)
+    projected = np.mean(g, axis=-1, keepdims=True) + normal * np.mean(g * normal, axis=-1, keepdims=True)
+    dx = (deviation * (g - projected)).reshape(x.shape)
+    dgamma = np.sum(dz * xhat, axis=others) if dgamma_is_require else np.empty(0)
+    return dx, np.asarray(dgamma), np.asarray(np.sum(dz, axis=others) if dbeta_is_require else np.empty(0))
+
+
+def _layer_norm_grad(dy: _Floats, centred: _Floats, rstd: _Floats, gamma: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    axes, rows = _axes(centred, gamma)
+    xhat, g = centred * rstd, dy * gamma
+    projected = g.mean(axis=axes, keepdims=True) + xhat * np.mean(g * xhat, axis=axes, keepdims=True)
+    return rstd * (g - projected), np.asarray(np.sum(dy * xhat, axis=rows)), np.asarray(np.sum(dy, axis=rows))
+
+
+def _axes(x: _Floats, gamma: _Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes that ``gamma`` covers, and those before them."""
+    first = x.ndim - gamma.ndim
+    return tuple(range(first, x.ndim)), tuple(range(first))

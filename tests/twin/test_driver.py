@@ -1,0 +1,338 @@
+"""Compiling a candidate: whose fault a failure is, at which line, and in which words."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from npukb_twin import messages, toolchain
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukernelbench.errors import ToolchainError, UsageError
+from npukernelbench.nouns import Diagnostic, DType, Outcome
+from tests.twin.running import HEAD, SMALL, Finished, Twin, kernel, task_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ARGUMENTS = ("y", "workspace")
+
+
+@pytest.fixture(scope="session")
+def gcc() -> Iterator[Twin]:
+    """The twin with the system's g++."""
+    try:
+        executor = TwinExecutor(TwinArgs(toolchain="g++"))
+    except UsageError as error:
+        pytest.skip(str(error.message))
+    yield Twin(executor)
+    executor.close()
+
+
+def check_line(
+    twin: Twin, body: str, text: str, *, outcome: Outcome = Outcome.COMPILE_ERROR, before: str = ""
+) -> Diagnostic:
+    """The first error of a kernel with ``body``: at the line marked ``// here``, saying ``text``."""
+    finished = twin.run(body, before=before)
+    first = finished.errors[0]
+    assert finished.outcome is outcome, [str(one) for one in finished.diagnostics]
+    assert (first.file, first.line) == ("kernel.cpp", finished.marked), [str(one) for one in finished.errors]
+    assert text in first.message
+    return first
+
+
+def test_syntax_error(twin: Twin) -> None:
+    check_line(twin, "int a = 1  // here\nint b = 2;", "expected ';'")
+
+
+def test_error_inside_a_template_of_the_api_is_at_the_line_that_uses_it(twin: Twin) -> None:
+    text = "Sqrt is not available for this element type; it takes F16 | F32"
+    check_line(twin, "LocalTensor<int32_t> t;\nSqrt(t, t, 8);  // here", text)
+
+
+def test_error_in_the_candidates_own_template(twin: Twin) -> None:
+    before = "template <typename T>\nvoid Twice(T& t) {\n    Sqrt(t, t, 8);  // here\n}"
+    check_line(twin, "LocalTensor<int32_t> t;\nTwice(t);", "Sqrt is not available", before=before)
+
+
+def test_wrong_type_for_cast(twin: Twin) -> None:
+    body = "LocalTensor<int8_t> t;\nLocalTensor<float> u;\nCast(u, t, RoundMode::CAST_NONE, 8);  // here"
+    check_line(twin, body, "Cast does not convert between these element types")
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "near"),
+    [
+        ("Addd(t, t, t, 8);", "Addd", "Add"),
+        ("AscendC::SqrtInplace(t, 8);", "SqrtInplace", ""),
+        ("t.SetValues(0, 1.0f);", "SetValues", "SetValue"),
+        ("DataCopyPadding(t, t, 8);", "DataCopyPadding", "DataCopyPad"),
+        ("LocalTensors<float> u;", "LocalTensors", "LocalTensor"),
+    ],
+)
+def test_invented_api_is_the_models_error_with_a_hint(twin: Twin, call: str, name: str, near: str) -> None:
+    first = check_line(twin, f"LocalTensor<float> t;\n{call}  // here", name)
+    assert first.rule == "compile"
+    assert (near in re.findall(r"\w+", first.remedy)) if near else not first.remedy
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("Gather(t, t, u, 0, 8);", "Gather"),
+        ("AscendC::Gather(t, t, u, 0, 8);", "Gather"),
+        ("Sort32(t, t, u, 1);", "Sort32"),
+        ("SoftMax<float>(t, t, t, t, 8);", "SoftMax"),
+        ("AscendC::SoftMax<float, true>(t, t, t, t, 8);", "SoftMax"),
+        ("Mmad(t, t, t, 8);", "Mmad"),
+        ("Mmad(t, t, t, MmadParams());", "MmadParams"),
+        ("AscendC::MmadParams p;", "MmadParams"),
+        ("SetAtomicAdd<float>();", "SetAtomicAdd"),
+        ("g.SetL2CacheHint(0);", "SetL2CacheHint"),
+        ("Sin(t, t, 8);", "Sin"),
+        ("AscendC::Tanh(t, t, 8);", "Tanh"),
+        ("Matmul<float, float> mm; mm.Init(nullptr);", "Matmul"),
+    ],
+)
+def test_documented_api_that_the_twin_lacks_is_no_fault_of_the_model(twin: Twin, call: str, name: str) -> None:
+    body = f"LocalTensor<float> t;\nLocalTensor<uint32_t> u;\nGlobalTensor<float> g;\n{call}  // here"
+    finished = twin.run(body)
+    assert finished.outcome is Outcome.INFRA_ERROR, [str(one) for one in finished.errors]
+    assert {(one.rule, one.line) for one in finished.errors} == {("unsupported_api", finished.marked)}
+    assert f"{name} is Ascend C, but the twin does not support it yet" in [one.message for one in finished.errors]
+
+
+def test_what_follows_from_a_gap_is_part_of_it(twin: Twin) -> None:
+    body = "MatmulType<float> shape;  // here\nshape.M = 1;\nint n = shape.N;"
+    check_line(twin, body, "MatmulType is Ascend C", outcome=Outcome.INFRA_ERROR)
+
+
+def test_a_mistake_beside_a_gap_is_still_the_models(twin: Twin) -> None:
+    finished = twin.run("LocalTensor<float> t;\nSin(t, t, 8);\nint n = undeclared;  // here")
+    assert finished.outcome is Outcome.COMPILE_ERROR
+    assert [(one.rule, one.line) for one in finished.errors][-1] == ("compile", finished.marked)
+
+
+def test_api_of_other_chips_is_named(twin: Twin) -> None:
+    check_line(twin, "LocalTensor<float> t;\nNeg(t, t, 8);  // here", "Neg is not available on this chip")
+
+
+def test_gaps_are_gaps() -> None:
+    headers = (files("npukb_twin") / "include").iterdir()
+    folders = [*headers, *(files("npukb_twin") / "include" / "twin").iterdir()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in folders if path.is_file())
+    words = set(re.findall(r"\w+", re.sub(r"//[^\n]*", "", text)))
+    assert not words & messages.gap_names()
+    assert not words & messages.foreign_names()
+    assert not messages.gap_names() & messages.foreign_names()
+
+
+def test_supported_names_are_what_kernels_use() -> None:
+    names = messages.supported_names()
+    wanted = {
+        "Add",
+        "Cast",
+        "LocalTensor",
+        "TPipe",
+        "InitBuffer",
+        "SetFlag",
+        "ReduceSum",
+        "BlockReduceMax",
+        "DataCopyPad",
+    }
+    assert wanted | {"CMPMODE", "HardEvent", "PIPE_ALL", "CAST_RINT", "GetValue", "WholeReduceMin"} <= names
+    assert not {"name", "dst", "NPUKB_API", "T"} & names
+
+
+def test_missing_entry(twin: Twin) -> None:
+    finished = twin.run_source(HEAD + "int nothing;\n")
+    assert finished.outcome is Outcome.COMPILE_ERROR
+    assert finished.errors[0].message == "the source defines no kernel entry named 'probe'"
+    assert "void probe(...)" in finished.errors[0].remedy
+
+
+def test_wrong_arity_is_told_at_the_entry(twin: Twin) -> None:
+    source = kernel("", ("x", "y", "z", "workspace")).replace("{", "{  // here", 1)
+    finished = twin.run_source(source)
+    first = finished.errors[0]
+    assert (finished.outcome, first.line) == (Outcome.COMPILE_ERROR, finished.marked)
+    assert first.message == "the kernel entry must take 2 pointers: GM_ADDR y, GM_ADDR workspace"
+
+
+def test_missing_include(twin: Twin) -> None:
+    source = kernel("", ARGUMENTS)
+    finished = twin.run_source(source.replace('#include "kernel_operator.h"', ""))
+    assert finished.outcome is Outcome.COMPILE_ERROR
+    assert "does not include kernel_operator.h" in finished.errors[0].message
+
+
+@pytest.mark.parametrize("include", ["", "#include <cmath>\n", "#include <cstdint>\n#include <type_traits>\n"])
+@pytest.mark.parametrize("entry", ["sqrt", "exp", "abs", "round"])
+def test_entry_may_be_called_as_a_function_of_libm(twin: Twin, entry: str, include: str) -> None:
+    source = include + kernel(WRITE_ONE, ARGUMENTS).replace("probe", entry)
+    assert twin.run_source(source, entry=entry).output()[0] == 1.0
+
+
+def test_entry_need_not_have_c_linkage(twin: Twin) -> None:
+    assert twin.run_source(kernel(WRITE_ONE, ARGUMENTS).replace('extern "C" ', "")).output()[0] == 1.0
+
+
+def test_compile_time_out(twin: Twin) -> None:
+    bomb = """
+        template <int n, int m>
+        struct Bomb { static constexpr int value = Bomb<n - 1, 2 * m>::value + Bomb<n - 1, 2 * m + 1>::value; };
+        template <int m> struct Bomb<0, m> { static constexpr int value = 1; };
+    """
+    source = kernel("int v = Bomb<26, 0>::value;", ARGUMENTS, before=bomb)
+    result = twin.compile(source, timeout_s=1.0)
+    assert (result.outcome, result.artifact) == (Outcome.TIMEOUT, None)
+    assert "longer than 1 s" in result.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "constexpr int f(int n) { return f(n + 1); }\nconstexpr int v = f(0);",
+        "constexpr int f() { int n = 0; while (true) ++n; return n; }\nconstexpr int v = f();",
+        "template <int n> struct A { static constexpr int v = A<n + 1>::v; };\nint v = A<0>::v;",
+        "int v = " + "(" * 5000 + "1" + ")" * 5000 + ";",
+        '#include "kernel.cpp"',
+    ],
+    ids=["recursion", "loop", "templates", "nesting", "includes itself"],
+)
+def test_compiler_bombs_are_compile_errors(twin: Twin, text: str) -> None:
+    result = twin.compile(kernel("", ARGUMENTS, before=text), timeout_s=20.0)
+    assert result.outcome is Outcome.COMPILE_ERROR
+    assert result.diagnostics[0].message
+
+
+def test_thousands_of_errors_are_cut_short(twin: Twin) -> None:
+    text = "\n".join(f"int v{n} = undeclared_{n};" for n in range(20_000))
+    result = twin.compile(kernel("", ARGUMENTS, before=text))
+    assert result.outcome is Outcome.COMPILE_ERROR
+    assert 1 < len(result.diagnostics) < 50
+
+
+def test_unknown_function_is_found_before_the_launch(twin: Twin) -> None:
+    finished = twin.run("elsewhere();", before='extern "C" void elsewhere();')
+    assert finished.outcome is Outcome.LAUNCH_ERROR
+    assert "elsewhere" in finished.errors[0].message
+
+
+def test_failed_compilations_leave_nothing(twin: Twin) -> None:
+    before = set(twin_folder(twin))
+    twin.compile(kernel("int a = b;", ARGUMENTS))
+    assert set(twin_folder(twin)) == before
+
+
+def twin_folder(twin: Twin) -> list[str]:
+    from pathlib import Path
+
+    twin.run(WRITE_ONE)  # so that there is a folder
+    work = twin.executor._work
+    assert work is not None
+    return [path.name for path in Path(work.name).iterdir() if not any(path.glob("kernel.so"))]
+
+
+def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    with pytest.raises(ToolchainError) as caught:
+        TwinExecutor(TwinArgs())
+    assert caught.value.remedy == "pip install ziglang==0.13.0"
+
+
+def test_system_compiler_when_zig_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: f"/somewhere/{name}" if name == "g++" else None)
+    monkeypatch.setattr(toolchain, "_version_of", lambda path: "g++ (Debian) 12.2.0")
+    executor = TwinExecutor(TwinArgs())
+    assert executor.describe()["toolchain"].startswith("g++ ")
+    findings = {finding.status.value: finding for finding in executor.diagnose()}
+    assert "specialisations in class scope" in findings["warning"].detail
+
+
+@pytest.mark.parametrize(
+    ("version", "usable"), [("g++ 10.2.1", False), ("g++ 11.4.0", True), ("clang version 14.0.6", False)]
+)
+def test_old_compilers_are_refused(monkeypatch: pytest.MonkeyPatch, version: str, usable: bool) -> None:
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: f"/somewhere/{name}")
+    monkeypatch.setattr(toolchain, "_version_of", lambda path: version)
+    if usable:
+        assert toolchain.find("cc-of-mine").name == "cc-of-mine"
+    else:
+        with pytest.raises(UsageError, match="not there or not usable"):
+            toolchain.find("cc-of-mine")
+
+
+WRITE_ONE = "GlobalTensor<float> to;\nto.SetGlobalBuffer((__gm__ float*)y);\nto.SetValue(0, 1.0f);"
+ADD = """
+    TPipe pipe;
+    TQue<TPosition::VECIN, 2> in;
+    TQue<TPosition::VECOUT, 2> out;
+    pipe.InitBuffer(in, 2, 512);
+    pipe.InitBuffer(out, 2, 512);
+    GlobalTensor<half> xs, ys;
+    xs.SetGlobalBuffer((__gm__ half*)x + GetBlockIdx() * 128, 128);
+    ys.SetGlobalBuffer((__gm__ half*)y + GetBlockIdx() * 128, 128);
+    LocalTensor<half> a = in.AllocTensor<half>();
+    DataCopy(a, xs, 128);
+    in.EnQue(a);
+    a = in.DeQue<half>();
+    LocalTensor<half> b = out.AllocTensor<half>();
+    Exp(b, a, 128);
+    Adds(b, b, (half)0.5f, 128);
+    Add(b, b, a, 128);
+    out.EnQue(b);
+    in.FreeTensor(a);
+    b = out.DeQue<half>();
+    DataCopy(ys, b, 128);
+    out.FreeTensor(b);
+"""
+
+
+def test_two_compilers_agree(twin: Twin, gcc: Twin) -> None:
+    x = np.random.default_rng(3).normal(size=48 * 128).astype(np.float16)
+
+    def finish(one: Twin) -> Finished:
+        return one.run(ADD, {"x": x}, {"y": (x.shape, DType.FLOAT16)}, block=None)
+
+    ours, theirs = finish(twin), finish(gcc)
+    np.testing.assert_array_equal(ours.output(), theirs.output())
+    assert ours.seen is not None
+    assert theirs.seen is not None
+    assert ours.seen.profile == theirs.seen.profile
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "outcome"),
+    [
+        ("int n = undeclared;  // here", "undeclared", Outcome.COMPILE_ERROR),
+        ("LocalTensor<int32_t> t;\nSqrt(t, t, 8);  // here", "Sqrt is not available", Outcome.COMPILE_ERROR),
+        ("LocalTensor<float> t;\nAddd(t, t, t, 8);  // here", "Addd", Outcome.COMPILE_ERROR),
+        ("LocalTensor<float> t;\nSin(t, t, 8);  // here", "Sin is Ascend C", Outcome.INFRA_ERROR),
+        ("LocalTensor<float> t;\nAscendC::Sin(t, t, 8);  // here", "Sin is Ascend C", Outcome.INFRA_ERROR),
+        ("GlobalTensor<float> t;\nt.SetL2CacheHint(0);  // here", "SetL2CacheHint is Ascend C", Outcome.INFRA_ERROR),
+    ],
+)
+def test_gcc_messages_are_understood(gcc: Twin, body: str, text: str, outcome: Outcome) -> None:
+    check_line(gcc, body, text, outcome=outcome)
+
+
+def test_gcc_missing_include_and_entry_called_as_libm(gcc: Twin) -> None:
+    source = kernel(WRITE_ONE, ARGUMENTS)
+    missing = gcc.run_source(source.replace('#include "kernel_operator.h"', ""))
+    assert "does not include kernel_operator.h" in missing.errors[0].message
+    assert gcc.run_source("#include <cmath>\n" + source.replace("probe", "sqrt"), entry="sqrt").output()[0] == 1.0
+
+
+def test_a_kernel_without_its_file_is_no_code(twin: Twin) -> None:
+    from npukernelbench.generate.extract import candidate_of
+    from npukernelbench.nouns import CompileRequest, Track
+
+    task = task_for({}, SMALL)
+    request = CompileRequest(task, task.cases[0], Track.STATIC, candidate_of({"host.cpp": "int a;"}), 10.0)
+    assert twin.executor.compile(request).outcome is Outcome.NO_CODE

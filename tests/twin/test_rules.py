@@ -1,0 +1,261 @@
+"""Every rule of the checker: a kernel that breaks it and nothing else, and is told so at the line that breaks it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+
+from npukernelbench.nouns import DType, Outcome, Severity
+
+if TYPE_CHECKING:
+    from tests.twin.running import Twin
+
+#: What every body below may use: 512 floats in, 512 floats and 512 halfs out, buffers of 2 KiB.
+SETUP = """
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> in, more;
+    TQue<TPosition::VECOUT, 1> out;
+    TBuf<TPosition::VECCALC> buffer;
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer((__gm__ float*)x, 512);
+    to.SetGlobalBuffer((__gm__ float*)y, 512);
+    pipe.InitBuffer(buffer, 4096);
+    LocalTensor<float> a = buffer.Get<float>(1024);
+    LocalTensor<float> b = a[512];
+    Duplicate(a, 1.0f, 512);
+"""
+INPUTS = {"x": np.arange(512, dtype=np.float32)}
+OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
+
+
+class Breach(NamedTuple):
+    """A way to break a rule. The line that ends in ``// here`` is the one to name; ``text`` is part of the message."""
+
+    rule: str
+    body: str
+    text: str
+    warning: bool = False
+    blocks: int | None = 0
+
+
+BREACHES = [
+    # buffers and queues
+    Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit"),
+    Breach("ub_overflow", "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 200000);  // here", "200000 bytes"),
+    Breach("two_pipes", "TPipe second;  // here", "second TPipe"),
+    Breach("limit_exceeded", "pipe.InitBuffer(in, 0, 32);  // here", "at least one buffer"),
+    Breach("limit_exceeded", "pipe.InitBuffer(in, 64, 32);  // here", "at most 64 buffers"),
+    Breach(
+        "limit_exceeded",
+        """
+        pipe.InitBuffer(in, 9, 32);
+        for (int i = 0; i < 9; ++i) {
+            in.AllocTensor<float>();  // here
+        }
+        """,
+        "8 tensors of VECIN queues",
+    ),
+    Breach("queue_misuse", "in.AllocTensor<float>();  // here", "has no buffers"),
+    Breach("queue_misuse", "in.DeQue<float>();  // here", "has no buffers"),
+    Breach(
+        "queue_misuse",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        in.AllocTensor<float>();
+        in.AllocTensor<float>();  // here
+        """,
+        "all 1 buffers",
+    ),
+    Breach("queue_misuse", "pipe.InitBuffer(in, 1, 32);\nin.DeQue<float>();  // here", "empty VECIN queue"),
+    Breach(
+        "queue_misuse",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        LocalTensor<float> t = in.AllocTensor<float>();
+        in.EnQue(t);
+        in.EnQue(t);  // here
+        """,
+        "enqueued before",
+    ),
+    Breach(
+        "queue_misuse",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        LocalTensor<float> t = in.AllocTensor<float>();
+        in.FreeTensor(t);
+        in.FreeTensor(t);  // here
+        """,
+        "free already",
+    ),
+    Breach(
+        "queue_misuse",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        LocalTensor<float> t = in.AllocTensor<float>();
+        in.EnQue(t);
+        in.FreeTensor(t);  // here
+        """,
+        "still in the queue",
+    ),
+    Breach(
+        "queue_misuse",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        pipe.InitBuffer(more, 1, 32);
+        LocalTensor<float> t = in.AllocTensor<float>();
+        more.EnQue(t);  // here
+        """,
+        "does not belong",
+    ),
+    Breach(
+        "queue_leak",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        in.AllocTensor<float>();  // here
+        """,
+        "never freed",
+        warning=True,
+    ),
+    Breach(
+        "queue_leak",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        LocalTensor<float> t = in.AllocTensor<float>();  // here
+        in.EnQue(t);
+        """,
+        "never dequeued",
+        warning=True,
+    ),
+    # flags and barriers
+    Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
+    Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "waits for ever", blocks=None),
+    Breach("flag_set_twice", "SetFlag<HardEvent::V_S>(1);\nSetFlag<HardEvent::V_S>(1);  // here", "set already"),
+    Breach("unpaired_flag", "SetFlag<HardEvent::V_S>(1);  // here", "never waited for", warning=True),
+    Breach("bad_event_id", "SetFlag<HardEvent::V_S>(8);  // here", "event id 8"),
+    Breach("bad_event_id", "WaitFlag<HardEvent::V_S>(-1);  // here", "event id -1"),
+    Breach("bad_event_pair", "set_flag(PIPE_V, PIPE_M, 0);  // here", "no such event"),
+    Breach("bad_event_pair", "wait_flag(PIPE_V, PIPE_V, 0);  // here", "no such event"),
+    Breach(
+        "limit_exceeded",
+        """
+        for (int i = 0; i < 9; ++i) {
+            pipe.AllocEventID<HardEvent::V_S>();  // here
+        }
+        """,
+        "all 8 event ids",
+    ),
+    # vector instructions
+    Breach("bad_count", "Abs(a, a, -1);  // here", "count is -1"),
+    Breach("misaligned", "Abs(a, a[1], 8);  // here", "UB offset 4"),
+    Breach("misaligned", "Add(a, a, a[12], 8);  // here", "src1 starts at UB offset 48"),
+    Breach("illegal_address", "LocalTensor<float> nothing;\nAbs(nothing, a, 8);  // here", "not in the unified buffer"),
+    Breach("illegal_address", "LocalTensor<float> nothing;\nAdd(a, a, nothing, 8);  // here", "without a buffer"),
+    Breach("out_of_bounds", "Abs(a, a, 60000);  // here", "196608 bytes"),
+    Breach("past_tensor", "Abs(b, b, 520);  // here", "32 bytes past the end", warning=True),
+    Breach("past_tensor", "LocalTensor<float> t = a[2048];\nAbs(t, t, 8);  // here", "tensor of 0 bytes", warning=True),
+    Breach("overlap", "Abs(a[8], a, 64);  // here", "overlap partly", warning=True),
+    Breach("overlap", "Add(a, b, a[8], 64);  // here", "dst and src1", warning=True),
+    Breach("limit_exceeded", "WholeReduceSum(a, a, 64, 256, 1, 1, 8);  // here", "repeat is 256"),
+    Breach(
+        "cast_mode",
+        "Cast(b.ReinterpretCast<int32_t>(), a, RoundMode::CAST_ODD, 64);  // here",
+        "rounding mode 6",
+        warning=True,
+    ),
+    Breach(
+        "compare_tail",
+        "Compare(b.ReinterpretCast<uint8_t>(), a, a, CMPMODE::EQ, 100);  // here",
+        "the last 36 are not compared",
+        warning=True,
+    ),
+    # moves
+    Breach("illegal_read", "DataCopy(a, from[8], 512);  // here", "reads bytes 32 to 2080 of 'x'"),
+    Breach("illegal_read", "from.GetValue(512);  // here", "reads bytes 2048 to 2052 of 'x'"),
+    Breach(
+        "illegal_read",
+        "GlobalTensor<float> lost;\nlost.SetGlobalBuffer((__gm__ float*)64);\nDataCopy(a, lost, 8);  // here",
+        "not global memory",
+    ),
+    Breach("illegal_write", "DataCopy(to[505], a, 8);  // here", "of 'y'"),
+    Breach("illegal_write", "to.SetValue(512, 1.0f);  // here", "of 'y'"),
+    Breach("write_to_input", "DataCopy(from, a, 8);  // here", "'x', which is an input"),
+    Breach("write_to_input", "from.SetValue(0, 1.0f);  // here", "'x', which is an input"),
+    Breach(
+        "gm_overrun",
+        "GlobalTensor<float> few;\nfew.SetGlobalBuffer((__gm__ float*)ragged);\nDataCopy(few, a, 8);  // here",
+        "'ragged', which has 20 bytes",
+        warning=True,
+    ),
+    Breach("copy_truncated", "DataCopy(to, a, 9);  // here", "32 of the 36 bytes", warning=True),
+    Breach("misaligned", "DataCopy(a[1], from, 8);  // here", "UB offset 4"),
+    Breach("misaligned", "DataCopy(to, a[1], 8);  // here", "src starts at UB offset 4"),
+    Breach(
+        "misaligned",
+        "GlobalTensor<float> odd;\nodd.SetGlobalBuffer((__gm__ float*)(x + 2));\nDataCopy(a, odd, 8);  // here",
+        "element size 4",
+    ),
+    Breach("illegal_address", "LocalTensor<float> nothing;\nDataCopy(nothing, from, 8);  // here", "dst is not in"),
+    Breach("out_of_bounds", "DataCopy(a[48896], from, 512);  // here", "196608 bytes"),
+    Breach("out_of_bounds", "a.SetValue(50000, 1.0f);  // here", "outside of the unified buffer"),
+    Breach("limit_exceeded", "DataCopy(a, from, DataCopyParams{4096, 1, 0, 0});  // here", "blockCount is 4096"),
+    Breach(
+        "limit_exceeded",
+        "DataCopyPad(to, a, DataCopyExtParams{1, 2097152, 0, 0, 0});  // here",
+        "blockLen is 2097152",
+    ),
+    Breach(
+        "limit_exceeded",
+        "DataCopyPad(a, from, DataCopyExtParams{1, 64, 0, 0, 0}, DataCopyPadExtParams<float>{true, 9, 0, 0});  // here",
+        "padding of 9",
+    ),
+]
+
+
+@pytest.mark.parametrize("breach", BREACHES, ids=lambda b: f"{b.rule}-{re.sub(r'[^a-z0-9]+', '_', b.text.lower())}")
+def test_breach_is_reported_at_its_line(twin: Twin, breach: Breach) -> None:
+    finished = twin.run(textwrap.dedent(SETUP) + textwrap.dedent(breach.body), INPUTS, OUTPUTS, block=breach.blocks)
+    assert finished.found == [(breach.rule, finished.marked)], [str(one) for one in finished.diagnostics]
+    [said] = finished.diagnostics
+    assert breach.text in said.message
+    assert said.file == "kernel.cpp"
+    assert said.remedy.endswith(".")
+    assert said.severity is (Severity.WARNING if breach.warning else Severity.ERROR)
+    assert finished.outcome is (Outcome.OK if breach.warning else Outcome.RULE_VIOLATION)
+
+
+def test_setup_breaks_no_rule(twin: Twin) -> None:
+    finished = twin.run(SETUP, INPUTS, OUTPUTS)
+    assert (finished.outcome, finished.found) == (Outcome.OK, [])
+
+
+def test_every_rule_of_the_runtime_is_tested() -> None:
+    assert rules_in_sources() == {breach.rule for breach in BREACHES}
+
+
+def test_every_rule_is_documented() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "twin.md").read_text(encoding="utf-8")
+    table = page.partition("| rule id |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == rules_in_sources()
+
+
+def rules_in_sources() -> set[str]:
+    """Rule ids that the C++ sources can report: the first argument of Violate and Warn, or the variable behind it."""
+    found: set[str] = set()
+    for path in (files("npukb_twin") / "runtime").iterdir():
+        if not path.name.endswith(".cpp"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for argument in re.findall(r"[.>]\s*(?:Violate|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
+            word = "".join(argument).strip()
+            if word.startswith('"'):
+                found.add(word.strip('"'))
+            else:
+                [values] = re.findall(rf"const char\* {word} = ([^;]+);", text)
+                found.update(re.findall(r'"(\w+)"', values))
+    return found
