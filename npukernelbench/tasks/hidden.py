@@ -34,7 +34,7 @@ from npukernelbench.nouns import (
 )
 from npukernelbench.seed import derive
 from npukernelbench.tasks.extent import evaluate, substitute
-from npukernelbench.tasks.hidden_default import combinations, default_forms, output_dtype, value_specs
+from npukernelbench.tasks.hidden_default import combinations, default_forms, output_dtype, public_models, usual_values
 from npukernelbench.tasks.hidden_extents import Binding, Recipe, between, bind, pick, shuffled
 from npukernelbench.tasks.values import parse_values
 
@@ -152,20 +152,25 @@ class _Drawing:
         single = self._bind({*shapes} - lists, recipe, MAX_ELEMENTS // (2 if lists else 1), count)
         kinds = [recipe, *(pick(self._rng, tuple(Recipe)) for _ in range(count - 1))][:count]
         members = [self._bind({*shapes} & lists, kind, MAX_ELEMENTS // (2 * count), count) for kind in kinds]
+        attributes = {spec.name: self._attribute(spec, single) for spec in task.attributes}
+        models = public_models(task, dtypes, attributes)
+        model = self._turn("model", models) if models else None
         unusual = self._turn("values", self._value_plans(dtypes))
         inputs: dict[str, CaseInput] = dict.fromkeys(spec.name for spec in task.inputs)
         for name in present:
             bindings = members if name in lists else [single]
-            drawn = tuple(self._input(name, dtypes[name], one, unusual) for one in bindings)
+            drawn = tuple(self._input(name, dtypes[name], one, model, unusual) for one in bindings)
             inputs[name] = drawn if name in lists else drawn[0]
         return Case(
             id=f"hidden-{self._number:03d}",
             inputs=inputs,
             outputs={
-                spec.name: self._output(spec, inputs, dtypes, members if spec.name in lists else single)
+                spec.name: self._output(
+                    spec, inputs, output_dtype(spec, dtypes, model), members if spec.name in lists else single
+                )
                 for spec in task.outputs
             },
-            attributes={spec.name: self._attribute(spec, single) for spec in task.attributes},
+            attributes=attributes,
             profiles=frozenset({PROFILE}),
             salt=derive("hidden salt", self._secret, task.name, self._number) or 1,
         )
@@ -214,13 +219,16 @@ class _Drawing:
         ]
         return [*found, *([None] * max(1, len(found)))]
 
-    def _input(self, name: str, dtype: DType, binding: Binding, unusual: tuple[str, ValueClass] | None) -> TensorCase:
+    def _input(
+        self, name: str, dtype: DType, binding: Binding, model: Case | None, unusual: tuple[str, ValueClass] | None
+    ) -> TensorCase:
         tensor = TensorShape(binding.shape(self._form.shapes.get(name, ()), self._rng), dtype)
         raw = self._form.values.get(name)
         if raw is not None:
             values = parse_values(substitute(raw, binding.axes))
         else:
-            values = pick(self._rng, value_specs(self._task, name, dtype, tensor.size))
+            spec = next(item for item in self._task.inputs if item.name == name)
+            values = usual_values(spec, dtype, tensor.size, model)
         if unusual is not None and unusual[0] == name:
             values = _with_class(values, unusual[1])
         return TensorCase(tensor, values)
@@ -229,10 +237,9 @@ class _Drawing:
         self,
         spec: OutputSpec,
         inputs: Mapping[str, CaseInput],
-        dtypes: Mapping[str, DType],
+        dtype: DType,
         bindings: Binding | list[Binding],
     ) -> TensorShape | tuple[TensorShape, ...]:
-        dtype = output_dtype(self._task, spec, dtypes)
         like = inputs.get(spec.shape_like or "") if spec.name not in self._form.outputs else None
         if isinstance(like, TensorCase):
             return TensorShape(like.tensor.shape, dtype)

@@ -5,13 +5,16 @@ are drawn, and, for element-wise tasks, the shapes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from npukernelbench.nouns import (
+    AttributeValue,
     Case,
     CaseInput,
     DType,
     HiddenAxis,
     HiddenForm,
+    InputSpec,
     OutputSpec,
     Presence,
     Task,
@@ -19,8 +22,10 @@ from npukernelbench.nouns import (
     TensorShape,
     ValueSpec,
 )
+from npukernelbench.tasks.hidden_extents import COUNT
+from npukernelbench.tasks.values import FRACTIONAL
 
-__all__ = ["combinations", "default_forms", "output_dtype", "value_specs"]
+__all__ = ["combinations", "default_forms", "output_dtype", "public_models", "usual_values"]
 
 #: The tag of tasks that the default rule looks at.
 _TAG = "elementwise"
@@ -28,27 +33,32 @@ _AXIS = HiddenAxis(1, 1 << 18)
 _RANKS = (1, 2, 3, 4)
 #: Generators whose parameters go with a size.
 _SIZED = frozenset(
-    {"derived", "distinct", "group_ends", "literal", "partition", "repeated_rows", "shuffled", "spans", "subset"}
+    {"derived", "distinct", "distinct_along", "group_ends", "literal", "partition", "repeated_rows", "spans", "subset"}
 )
 _Combination = Mapping[str, DType]
 _Shape = tuple[int, ...]
 
 
 def default_forms(task: Task) -> tuple[HiddenForm, ...]:
-    """The forms of a task tagged ``elementwise`` whose tensors all have one shape, but for inputs of one element.
+    """The forms of a task tagged ``elementwise`` whose tensors all have one shape, but for inputs of one element, or
+    of one element per tensor of a list.
 
     None when that is not so in every public case. Attributes come as a public case has them; a task with whole numbers
-    among them, which may be axes, keeps the rank they came with.
+    among them, which may be axes, keeps the rank they came with. Where they decide the type of an output, element types
+    come as a public case has them too.
     """
     roles = _roles(task) if _TAG in task.tags else None
     if roles is None:
         return ()
     bound = any(spec.type in ("int", "list_int") for spec in task.attributes)
+    typed = bool(task.attributes) and any(_overrides_types(task, case) for case in task.cases)
     found: dict[object, HiddenForm] = {}
     for case in task.cases:
-        ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound else _RANKS
+        ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound and not typed else _RANKS
+        dtypes = (_dtypes(case),) if typed else ()
         for rank in ranks:
-            found.setdefault((rank, tuple(case.attributes.items())), _form(task, case, roles, rank))
+            key = (rank, tuple(case.attributes.items()), *(tuple(one.items()) for one in dtypes))
+            found.setdefault(key, _form(task, case, roles, rank, dtypes))
     return tuple(form for form in found.values() if form.axes)
 
 
@@ -69,27 +79,27 @@ def combinations(task: Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Co
     return tuple(found.values())
 
 
-def output_dtype(task: Task, spec: OutputSpec, dtypes: _Combination) -> DType:
-    """The element type of an output: that of a public case with these inputs, else that of the interface."""
-    for case in task.cases:
-        seen = _dtypes(case)
-        declared = case.outputs[spec.name]
-        tensor = declared if isinstance(declared, TensorShape) else next(iter(declared), None)
-        if tensor is not None and seen and all(dtypes[name] is dtype for name, dtype in seen.items()):
-            return tensor.dtype
-    return spec.dtype or dtypes[str(spec.dtype_like)]
+def public_models(task: Task, dtypes: _Combination, attributes: Mapping[str, AttributeValue]) -> tuple[Case, ...]:
+    """The public cases with these element types, those with these attributes if there are any."""
+    alike = [case for case in task.cases if all(dtypes[name] is dtype for name, dtype in _dtypes(case).items())]
+    same = [case for case in alike if case.attributes == attributes]
+    return tuple(same or alike)
 
 
-def value_specs(task: Task, name: str, dtype: DType, size: int) -> tuple[ValueSpec, ...]:
-    """How an input may be drawn: as the interface says, or as the public cases do if all of them say otherwise."""
-    spec = next(item for item in task.inputs if item.name == name)
+def output_dtype(spec: OutputSpec, dtypes: _Combination, model: Case | None) -> DType:
+    """The element type of an output: that of the public case that is the model, else that of the interface."""
+    declared = model.outputs[spec.name] if model else ()
+    tensor = declared if isinstance(declared, TensorShape) else next(iter(declared), None)
+    return tensor.dtype if tensor else spec.dtype or dtypes[str(spec.dtype_like)]
+
+
+def usual_values(spec: InputSpec, dtype: DType, size: int, model: Case | None) -> ValueSpec:
+    """How an input is drawn: as in the public case that is the model, else as the interface says."""
     own = spec.values_for.get(dtype, spec.values)
-    tensors = [tensor for case in task.cases for tensor in _tensors(case.inputs.get(name))]
-    seen = [tensor.values for tensor in tensors if tensor.tensor.dtype is dtype]
-    usable = [item for item in seen if item.kind not in _SIZED or (item.kind == "literal" and _fits(item, size))]
-    if own in seen or not usable:
-        return (own,)
-    return tuple({repr(item): item for item in usable}.values())
+    values = next((item.values for item in _tensors(model.inputs.get(spec.name) if model else None)), own)
+    if values.kind == "literal" and not _fits(values, size):
+        return ValueSpec("choice", values.args)
+    return values if values.kind not in _SIZED or values.kind == "literal" else own
 
 
 def _fits(values: ValueSpec, size: int) -> bool:
@@ -123,8 +133,8 @@ class _Habits:
         """Whether every input may have its type, can be drawn in it, and goes with the first one's."""
         for spec in self._task.inputs:
             dtype = full[spec.name]
-            fractions = value_specs(self._task, spec.name, dtype, 1)[0].kind in ("normal", "uniform")
-            if dtype not in spec.dtypes or (dtype.is_exact and fractions):
+            drawable = not dtype.is_exact or spec.values_for.get(dtype, spec.values).kind not in FRACTIONAL
+            if dtype not in spec.dtypes or not (drawable or any(one.get(spec.name) is dtype for one in self._seen)):
                 return False
         beside = [one for one in self._seen if self._leader in one]
         follows = [
@@ -136,13 +146,13 @@ class _Habits:
         return known or all(full[name] is full[self._leader] for name in follows)
 
 
-class _Roles:
-    """Which inputs have the shape of the whole, which one element; ``chief`` is the first of the former."""
+class _Roles(NamedTuple):
+    """Which inputs have the shape of the whole, which one element per tensor of a list, the others having one element;
+    ``chief`` is the first with the shape of the whole."""
 
-    def __init__(self, chief: str, whole: frozenset[str], single: frozenset[str]) -> None:
-        self.chief = chief
-        self.whole = whole
-        self.single = single
+    chief: str
+    whole: frozenset[str]
+    listed: frozenset[str]
 
 
 def _roles(task: Task) -> _Roles | None:
@@ -154,7 +164,11 @@ def _roles(task: Task) -> _Roles | None:
         for spec in task.inputs
         if spec.presence is not Presence.DYNAMIC and all(t.tensor.size == 1 for t in tensors[spec.name])
     }
-    whole = [name for name in tensors if name not in single]
+    lists = [spec.name for spec in task.inputs if spec.presence is Presence.DYNAMIC]
+    listed = {
+        spec.name for spec in task.inputs if lists and spec.name not in lists and _per_tensor(task, spec, lists[0])
+    }
+    whole = [name for name in tensors if name not in single | listed]
     if not whole or len(present[whole[0]]) != len(task.cases):
         return None
     chief = whole[0]
@@ -166,10 +180,27 @@ def _roles(task: Task) -> _Roles | None:
             return None
     if any(t.values.kind in _SIZED for name in whole for t in tensors[name]):
         return None
-    return _Roles(chief, frozenset(whole), frozenset(single))
+    return _Roles(chief, frozenset(whole), frozenset(listed))
 
 
-def _form(task: Task, case: Case, roles: _Roles, rank: int) -> HiddenForm:
+def _per_tensor(task: Task, spec: InputSpec, name: str) -> bool:
+    """Whether an input has one element per tensor of the list ``name``, in cases with lists of several tensors too."""
+    lengths = [len(_shapes(case.inputs[name])) for case in task.cases]
+    shapes = [_shapes(case.inputs.get(spec.name)) for case in task.cases]
+    return max(lengths) > 1 and shapes == [[(length,)] for length in lengths]
+
+
+def _overrides_types(task: Task, case: Case) -> bool:
+    """Whether an output's type is not what the interface alone would make it."""
+    dtypes = _dtypes(case)
+    return any(
+        output_dtype(spec, dtypes, case) is not output_dtype(spec, dtypes, None)
+        for spec in task.outputs
+        if spec.dtype or spec.dtype_like in dtypes
+    )
+
+
+def _form(task: Task, case: Case, roles: _Roles, rank: int, dtypes: tuple[_Combination, ...]) -> HiddenForm:
     """The form of one rank with the attributes of ``case``; optional inputs that no public case has stay absent."""
     axes = {f"axis{position}": _AXIS for position in range(rank)}
     shapes: dict[str, tuple[int | str, ...]] = {}
@@ -177,13 +208,15 @@ def _form(task: Task, case: Case, roles: _Roles, rank: int) -> HiddenForm:
         having = [one for one in task.cases if one.inputs.get(spec.name)]
         if having:
             own = (case if case in having else having[0]).inputs[spec.name]
-            shapes[spec.name] = tuple(axes) if spec.name in roles.whole else _shapes(own)[0]
+            single = (COUNT,) if spec.name in roles.listed else _shapes(own)[0]
+            shapes[spec.name] = tuple(axes) if spec.name in roles.whole else single
     always = [name for name in shapes if all(one.inputs.get(name) for one in task.cases)]
     optional = {spec.name for spec in task.inputs if spec.presence is Presence.OPTIONAL}
     return HiddenForm(
         axes=axes,
         shapes=shapes,
         outputs={spec.name: tuple(axes) for spec in task.outputs},
+        dtypes=dtypes,
         attributes={name: (value,) for name, value in case.attributes.items()},
         required=tuple(name for name in always if name in optional),
     )

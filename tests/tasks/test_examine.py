@@ -20,7 +20,7 @@ def tools() -> Tools:
 def test_the_suite_kills_its_mutants_but_for_waived_ones() -> None:
     plugins = Plugins.load(autoload=False)
     totals = Totals()
-    for task in load_registry(plugins).values():
+    for task in (task for task in load_registry(plugins).values() if task.goldens):
         found = examine_task(task, plugins.checkers)
         totals.add(found)
         survived = sum(found.tried.values()) - sum(found.killed.values())
