@@ -39,14 +39,17 @@ def run_case(
     read, write = os.pipe()
     token = secrets.token_hex(16)
     script = [f"report {write} {token}", *(f"machine {key} {value!r}" for key, value in machine.numbers.items())]
-    script += [f"blocks {blocks}", f"threads {threads}", f"seed {request.seed}", *buffers.lines()]
+    arguments = list(buffers.lines())
+    limits = Limits(wall_s=request.timeout_s, memory_bytes=memory_bytes + buffers.total_bytes, file_bytes=1 << 40)
+    script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
+    script += [f"blocks {blocks}", f"threads {threads}", f"seed {request.seed}", *arguments]
     launch = work / "launch"
     launch.write_text("\n".join([*script, f"kernel {request.artifact.path}"]) + "\n", encoding="utf-8")
     done = run(
         (str(host), str(launch)),
         work=work,
         environment=clean_environment(work),
-        limits=Limits(wall_s=request.timeout_s, memory_bytes=memory_bytes + buffers.total_bytes, file_bytes=1 << 40),
+        limits=limits,
         report=(read, write),
     )
     return _observe(request, done, token, buffers, machine.name)

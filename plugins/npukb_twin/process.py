@@ -26,6 +26,15 @@ class Limits:
     memory_bytes: int
     file_bytes: int
 
+    def numbers(self) -> dict[str, int]:
+        """The limits by the names of setrlimit. CPU time allows for several threads."""
+        return {
+            "AS": self.memory_bytes,
+            "FSIZE": self.file_bytes,
+            "CORE": 0,
+            "CPU": int(self.wall_s * 8) + 2,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -97,15 +106,9 @@ def _limit(pid: int, limits: Limits) -> None:
     """Set limits from outside, so that no Python runs between fork and exec. A child that has ended already needs
     none.
     """
-    pairs = (
-        (resource.RLIMIT_AS, limits.memory_bytes),
-        (resource.RLIMIT_FSIZE, limits.file_bytes),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_CPU, int(limits.wall_s * 8) + 2),
-    )
-    for kind, value in pairs:
+    for name, value in limits.numbers().items():
         try:
-            resource.prlimit(pid, kind, (value, value))
+            resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (value, value))
         except (ProcessLookupError, PermissionError):
             return
 

@@ -29,7 +29,7 @@ def test_tasks_is_the_default_kind(npukb):
     [
         (["--level", "1", "--category", "comparison"], {"Equal", "Less", "LessEqual"}),
         (["--level", "1", "--tag", "reduction", "--tag", "complex"], {"Icamax", "Icamin"}),
-        (["--tag", "foreach", "--tag", "integer"], {"ForeachAddScalar"}),
+        (["--category", "linalg"], {"Cross"}),
         (["--category", "no such"], set()),
     ],
 )

@@ -160,7 +160,7 @@ def test_verdicts_in_the_middle_of_a_line_of_plain_progress(run):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--tasks", "smok"], 2, ["'smok'", "did you mean smoke"]),
+        (["--tasks", "smokee"], 2, ["'smokee'", "did you mean smoke"]),
         ([], 2, ["--tasks", "npukb ls tasks"]),
         (["--tasks", "smoke", "--model", "fak"], 2, ["there is no backend 'fak'", "did you mean 'fake'?"]),
         (["--tasks", "smoke", "--executor", "fak"], 2, ["there is no executor 'fak'", "did you mean 'fake'?"]),

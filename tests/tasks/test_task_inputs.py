@@ -187,11 +187,13 @@ def test_factors_have_both_signs_and_products_in_range(dtype: DType) -> None:
 
 @pytest.mark.parametrize("kind", sorted(FRACTIONAL))
 def test_fractions_do_not_go_into_integers(kind: str) -> None:
-    raw = {kind: {parameter.name: 0.0 for parameter in KINDS[kind]}}
+    positive = {"low": 1, "high": 2, "count": 1, "step": 1.0}
+    raw = {kind: {parameter.name: positive.get(parameter.name, 0.0) for parameter in KINDS[kind]}}
     with pytest.raises(ValueError, match="cannot hold fractions"):
         draw(tensor(raw, DType.INT32, (2,)), 1)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_log_uniform_favours_no_power_of_two(dtype: DType) -> None:
     values = draw(tensor({"log_uniform": [0.0625, 16.0]}, dtype), 1).astype(np.float64)
     assert 0.0625 <= values.min() < 0.064

@@ -286,6 +286,7 @@ def test_float_outputs_have_limits_no_looser_than_the_source_suite(registry: Tas
         DType.FLOAT16: (1e-3, 2e-3),
         DType.BFLOAT16: (1e-3, 8e-3),
         DType.FLOAT32: (1e-3, 1e-3),
+        DType.FLOAT64: (1e-3, 1e-3),
         DType.COMPLEX64: (1e-3, 1e-3),
         DType.INT8: (1e-2, 0.0),
     }

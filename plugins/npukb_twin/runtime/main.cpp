@@ -3,7 +3,7 @@
 //   npukb-twin-host LAUNCH_FILE
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
-//   report FD TOKEN · machine KEY VALUE · blocks N · threads N · seed N
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · threads N · seed N
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
 //   item NAME r|w BYTES PATH
 //   kernel PATH                                                                      (last: loads and runs)
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -161,6 +162,21 @@ void SetMachine(const char* key, double value) {
     Fail("infra_error", "the machine has no number named %s", key);
 }
 
+// The parent sets the same limits from outside, but may be late: here they are in place before the kernel is loaded.
+void Limit(const char* what, unsigned long long value) {
+    struct {
+        const char* name;
+        int resource;
+    } const table[] = {{"AS", RLIMIT_AS}, {"FSIZE", RLIMIT_FSIZE}, {"CORE", RLIMIT_CORE}, {"CPU", RLIMIT_CPU}};
+    for (const auto& row : table) {
+        if (strcmp(row.name, what) != 0) continue;
+        rlimit limit{static_cast<rlim_t>(value), static_cast<rlim_t>(value)};
+        if (setrlimit(static_cast<__rlimit_resource_t>(row.resource), &limit) != 0) Fail("infra_error", "cannot limit %s", what);
+        return;
+    }
+    Fail("infra_error", "there is no limit named %s", what);
+}
+
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_launch.image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -211,6 +227,7 @@ int Main(const char* path) {
         unsigned long long value;
         if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
         if (sscanf(line, "report %llu %63s", &value, key) == 2) SetReportDescriptor(static_cast<int>(value), key);
+        else if (sscanf(line, "limit %63s %llu", key, &value) == 2) Limit(key, value);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2) SetMachine(key, number);
         else if (sscanf(line, "blocks %llu", &value) == 1) g_launch.blocks = static_cast<int64_t>(value);
         else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
