@@ -24,6 +24,9 @@ def register_prompts(register: Register) -> None:
     """Prompt styles."""
     where = "npukernelbench.prompts.style"
     register("default", f"{where}:DEFAULT", description="operator, hardware, rules and a worked example")
+    register(
+        "category-shot", f"{where}:CATEGORY_SHOT", description="default, with a golden kernel of the same category"
+    )
     register("terse", f"{where}:TERSE", description="operator, interface and answer format only")
 
 

@@ -113,6 +113,9 @@ class Config:
     )
     gen_kwargs: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Sampling parameters."))
     seed: int = field(metadata=_about(values.whole, 0, "The seed that all others are derived from."))
+    hidden_seed: str | None = field(
+        repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")
+    )
     jobs: int = field(
         metadata=_about(
             values.positive_whole, "number of CPUs", "Kernels compiled and run at the same time.", computed=_cpu_count
@@ -156,7 +159,8 @@ class Config:
 
     def as_dict(self) -> dict[str, JSON]:
         """All settings as JSON values without credentials, to be saved beside results."""
-        return {name: redact(to_json(getattr(self, name))) for name in self.origins}
+        redacted = redact({name: to_json(getattr(self, name)) for name in self.origins})
+        return dict(redacted) if isinstance(redacted, Mapping) else {}
 
 
 def settings() -> tuple[Setting, ...]:

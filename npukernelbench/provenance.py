@@ -47,6 +47,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "executor": {"name": _folded(plan.executor), "args": redact(to_json(plan.executor_args))},
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
+        **({"hidden": plan.hidden} if plan.hidden else {}),
     }
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,7 +38,8 @@ CONFIG_NAME = "config.json"
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes."""
+    """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
+    the salted hash of the secret that hidden cases were drawn from, empty without one."""
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -56,6 +58,7 @@ class RunPlan:
     predict_only: bool
     directory: Path
     config: Config
+    hidden: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +149,13 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
 def _problems(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     """Every problem of the plan with its prompt rendered."""
     from npukernelbench.prompts import load_style
+    from npukernelbench.tasks import load_registry
 
-    style = load_style(plugins.prompts.find(plan.prompt_style))
+    config = plan.config
+    style = load_style(
+        plugins.prompts.find(plan.prompt_style),
+        cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir)),
+    )
     found = []
     for one in plan.tasks:
         groups = [(case,) for case in one.cases] if plan.track is Track.STATIC else [one.cases]

@@ -29,6 +29,7 @@ __all__ = [
     "positive_whole",
     "redact",
     "scalar",
+    "secret",
     "shown",
     "text",
     "threshold",
@@ -42,7 +43,7 @@ _WORDS: Mapping[str, JSON] = {"true": True, "false": False, "null": None, "none"
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _FRACTION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SECRET = re.compile(
-    r"(api_?key|(access_|auth_|bearer_|hf_|api_)?token|secret|password|passwd|authorization|.*_secret)"
+    r"(api_?key|(access_|auth_|bearer_|hf_|api_)?token|secret|password|passwd|authorization|.*_secret|hidden_seed)"
 )
 _CREDENTIALS_IN_URL = re.compile(r"(\w+://)[^/\s@]+@")
 
@@ -61,6 +62,11 @@ def text(raw: object) -> str:
     if isinstance(raw, str) and raw.strip():
         return raw.strip()
     raise Wrong("a name or text", "reference")
+
+
+def secret(raw: object) -> str:
+    """Text or a whole number that is not empty."""
+    return text(str(raw) if isinstance(raw, int) and not isinstance(raw, bool) else raw)
 
 
 def whole(raw: object) -> int:

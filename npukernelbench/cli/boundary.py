@@ -124,12 +124,22 @@ def _show_unexpected(error: Exception, argv: Sequence[str], app: App) -> int:
     console = app.console
     text = "".join(traceback.format_exception(error))
     console.error(f"unexpected {type(error).__name__}: {error}")
-    log = _keep(f"npukb {' '.join(argv)}\n\n{text}")
+    log = _keep(f"npukb {' '.join(_without_secret(argv))}\n\n{text}")
     if app.verbose or log is None:
         console.err(text.rstrip())
     if log is not None:
         console.err(f"  Sorry, this is a fault of the harness and not of yours. The traceback is in {log}")
     return _UNEXPECTED
+
+
+def _without_secret(argv: Sequence[str]) -> Iterator[str]:
+    """The command line with the secret of hidden cases left out."""
+    hide = False
+    for word in argv:
+        name, equals, _ = word.partition("=")
+        secret = name.replace("-", "_") == "__hidden_seed"
+        yield "<redacted>" if hide else f"{name}=<redacted>" if secret and equals else word
+        hide = secret and not equals
 
 
 def _keep(text: str) -> Path | None:

@@ -28,7 +28,7 @@ _MOST_BYTES = 64 << 20
 @click.argument("task")
 @click.argument("source", metavar="FILE")
 @click.option("--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case]")
-@setting_options("track", "seed", "fail_under")
+@setting_options("track", "seed", "hidden_seed", "fail_under")
 @executor_options
 @json_option
 @shared_options
@@ -46,11 +46,13 @@ def command(app: App, /, task: str, source: str, case_id: str | None, as_json: b
     session = open_session(options)
     threshold = Threshold.parse(session.config.fail_under)
     found = only_task(session, task).task
-    case = find_case(found, case_id, session.config.track)
+    hidden = session.hidden
+    case = find_case(found, case_id, session.config.track, hidden)
+    cases = (case,) if case else (*found.cases, *(hidden(found) if hidden else ()))
     candidate = candidate_of({DEVICE_SOURCE: _read(source)})
     path = "<stdin>" if source == "-" else source
     subject = Subject(found.name, case.id if case else "", candidate, path, DEVICE_SOURCE)
-    verdict = _judge(app, session, found.cases if case is None else (case,), found.name, subject)
+    verdict = _judge(app, session, cases, found.name, subject)
     if as_json:
         app.console.json(verdict_json(subject, verdict))
     else:

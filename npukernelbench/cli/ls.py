@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """List what can be asked for by name.
 
-    KIND is tasks (unless given), groups, categories, tags, backends, executors, prompts, checkers, parsers or
-    metrics. Tasks, groups, categories and tags can all be given to --tasks; the options narrow them.
+    KIND is tasks (unless given), groups, suites, levels, categories, tags, backends, executors, prompts, checkers,
+    parsers or metrics. The names of all that comes before backends can be given to --tasks; the options narrow them.
     """
     session = open_session(shared)
     found = listing(kind, session, TaskFilter(suite, level, category, tag))

@@ -30,6 +30,7 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "samples": (("-E",), "JSON"),
     "gen_kwargs": ((), "K=V,…|JSON"),
     "seed": ((), "N"),
+    "hidden_seed": ((), "SECRET"),
     "jobs": (("-j",), "N"),
     "compile_timeout_s": ((), "SECONDS"),
     "run_timeout_s": ((), "SECONDS"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from npukernelbench.generate.backend import SamplingParams
     from npukernelbench.runner import RunPlan
     from npukernelbench.tasks import Selected, TaskRegistry
+    from npukernelbench.tasks.hidden import HiddenCases
 
 __all__ = ["make_plan", "sampling_params", "select_cases"]
 
@@ -35,7 +36,7 @@ def make_plan(session: Session) -> RunPlan:
     config = session.config
     if config.model is None:
         raise UsageError("no model is named", field="--model", remedy="try --model reference; see npukb ls backends")
-    plugins = session.plugins
+    plugins, hidden = session.plugins, session.hidden
     for registry, name in (
         (plugins.backends, config.model),
         (plugins.executors, config.executor),
@@ -43,8 +44,10 @@ def make_plan(session: Session) -> RunPlan:
         (plugins.parsers, config.parser),
     ):
         registry.find(name)
+    tasks = select_cases(session.tasks, config, hidden)
+    secret = any(case.salt for one in tasks for case in one.cases)
     plan = RunPlan(
-        tasks=select_cases(session.tasks, config),
+        tasks=tasks,
         track=config.track,
         model=config.model,
         model_args=config.model_args,
@@ -61,18 +64,22 @@ def make_plan(session: Session) -> RunPlan:
         predict_only=config.predict_only,
         directory=config.output_path,
         config=config,
+        hidden=hidden.hash if hidden and secret else "",
     )
     return replace(plan, directory=config.output_path / _folder_name(config, fingerprint(plan)))
 
 
-def select_cases(tasks: TaskRegistry, config: Config) -> tuple[Selected, ...]:
-    """The tasks of ``--tasks`` (those of ``--samples`` unless given), narrowed by ``--samples`` or ``--limit``."""
+def select_cases(tasks: TaskRegistry, config: Config, hidden: HiddenCases | None = None) -> tuple[Selected, ...]:
+    """The tasks of ``--tasks`` (those of ``--samples`` unless given), narrowed by ``--samples`` or ``--limit``.
+
+    ``hidden`` are the hidden cases that may be named beside a task's own, and on the dynamic track belong to them.
+    """
     if config.samples and config.limit is not None:
         raise UsageError("--limit and --samples exclude each other", field="--limit", remedy="leave one of them out")
     if not config.samples:
-        return tuple(_limited(one, config.limit) for one in tasks.select(config.tasks))
+        return tuple(_limited(one, config.limit) for one in tasks.select(config.tasks, hidden))
     wanted = {tasks.select([name])[0].task.name: ids for name, ids in config.samples.items()}
-    selected = tasks.select(config.tasks or tuple(config.samples))
+    selected = tasks.select(config.tasks or tuple(config.samples), hidden)
     missing = sorted(wanted.keys() - {one.task.name for one in selected})
     if missing:
         raise UsageError(
@@ -80,7 +87,7 @@ def select_cases(tasks: TaskRegistry, config: Config) -> tuple[Selected, ...]:
             field="--samples",
             remedy="add to --tasks",
         )
-    return tuple(_picked(one, wanted[one.task.name]) if one.task.name in wanted else one for one in selected)
+    return tuple(_picked(one, wanted[one.task.name], hidden) if one.task.name in wanted else one for one in selected)
 
 
 def sampling_params(gen_kwargs: Mapping[str, object]) -> SamplingParams:
@@ -129,16 +136,17 @@ def _limited(one: Selected, limit: int | float | None) -> Selected:
     return replace(one, cases=one.cases[:count])
 
 
-def _picked(one: Selected, ids: Sequence[str]) -> Selected:
+def _picked(one: Selected, ids: Sequence[str], hidden: HiddenCases | None) -> Selected:
     """The named cases of a task, whether or not ``--tasks`` alone would have taken them."""
-    known = {case.id.lower(): case for case in one.task.cases}
+    cases = (*one.task.cases, *(hidden(one.task) if hidden else ()))
+    known = {case.id.lower(): case for case in cases}
     unknown = [case_id for case_id in ids if case_id.lower() not in known]
     if unknown or not ids:
         listed = ", ".join(case.id for case in one.task.cases[:20])
         what = f"no case {', '.join(map(repr, unknown))}" if unknown else "an empty list of cases"
         raise UsageError(f"task {one.task.name} has {what}", field="--samples", remedy=f"cases: {listed}")
     wanted = {case_id.lower() for case_id in ids}
-    return replace(one, cases=tuple(case for case in one.task.cases if case.id.lower() in wanted))
+    return replace(one, cases=tuple(case for case in cases if case.id.lower() in wanted))
 
 
 def _folder_name(config: Config, print_: str) -> Path:

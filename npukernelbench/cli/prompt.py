@@ -19,6 +19,7 @@ __all__ = ["command"]
 @click.argument("task")
 @click.option("--case", "case_id", metavar="ID", help="Case to ask for.  [default: the smoke case]")
 @setting_option("track")
+@setting_option("hidden_seed")
 @setting_option("prompt_style", also=("--style",))
 @json_option
 @shared_options
@@ -30,8 +31,8 @@ def command(app: App, /, task: str, case_id: str | None, as_json: bool, **option
     session = open_session(options)
     config = session.config
     found = only_task(session, task).task
-    case = find_case(found, case_id, config.track)
-    style = load_style(session.plugins.prompts.find(config.prompt_style))
+    case = find_case(found, case_id, config.track, session.hidden)
+    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks)
     prompt = style.render(found, case, config.track)
     if as_json:
         app.console.json(to_json(prompt))

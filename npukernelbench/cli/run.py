@@ -34,7 +34,7 @@ _MOST_ROWS = 120
 
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
 @setting_options("model", "model_args", "tasks", "track", "num_samples", "limit", "samples", "gen_kwargs")
-@setting_options("prompt_style", "parser", "seed")
+@setting_options("prompt_style", "parser", "seed", "hidden_seed")
 @executor_options
 @setting_options("jobs", "output_path")
 @setting_option("predict_only", flag=True)

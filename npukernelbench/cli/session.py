@@ -6,7 +6,7 @@ setting; nothing is loaded before it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from npukernelbench.plugins import Plugins
 if TYPE_CHECKING:
     from npukernelbench.nouns import Case, Task, Track
     from npukernelbench.tasks import Selected, TaskRegistry
+    from npukernelbench.tasks.hidden import HiddenCases
 
 __all__ = ["Session", "find_case", "only_task", "open_session"]
 
@@ -36,6 +37,15 @@ class Session:
         from npukernelbench.tasks import load_registry
 
         return load_registry(self.plugins, self.config.include_path, cache_dir=self.config.cache_dir)
+
+    @cached_property
+    def hidden(self) -> HiddenCases | None:
+        """The hidden cases of ``--hidden_seed``; None without one."""
+        if self.config.hidden_seed is None:
+            return None
+        from npukernelbench.tasks.hidden import HiddenCases
+
+        return HiddenCases(self.config.hidden_seed, self.config.track)
 
 
 def open_session(options: Mapping[str, object]) -> Session:
@@ -68,17 +78,22 @@ def only_task(session: Session, expression: str) -> Selected:
     return selected[0]
 
 
-def find_case(task: Task, case_id: str | None, track: Track) -> Case | None:
-    """The case that is named; else none on the dynamic track, and the smoke case (or the first) on the static one."""
+def find_case(
+    task: Task, case_id: str | None, track: Track, hidden: Callable[[Task], tuple[Case, ...]] | None = None
+) -> Case | None:
+    """The case that is named, ``hidden`` ones among them; else none on the dynamic track, and the smoke case (or the
+    first) on the static one."""
     from npukernelbench.nouns import Track
 
     if case_id is not None:
-        for case in task.cases:
+        cases = (*task.cases, *(hidden(task) if hidden else ()))
+        for case in cases:
             if case.id.lower() == case_id.lower():
                 return case
-        known = [case.id for case in task.cases]
+        known = [case.id for case in cases]
         listed = ", ".join(known[:20]) + (f", … ({len(known)} in all)" if len(known) > 20 else "")
-        raise UsageError(f"task {task.name} has no case {case_id!r}", field="--case", remedy=f"cases: {listed}")
+        secret = "hidden cases need --hidden_seed; " if hidden is None and case_id.lower().startswith("hidden") else ""
+        raise UsageError(f"task {task.name} has no case {case_id!r}", field="--case", remedy=f"{secret}cases: {listed}")
     if track is Track.DYNAMIC:
         return None
     return next((case for case in task.cases if "smoke" in case.profiles), task.cases[0])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, shared_options
+from npukernelbench.cli.options import json_option, setting_option, shared_options
 from npukernelbench.cli.session import open_session
 from npukernelbench.console import Paint
 from npukernelbench.errors import TaskError
 from npukernelbench.prompts import load_style
+
+if TYPE_CHECKING:
+    from npukernelbench.tasks.examine import Tools
+    from npukernelbench.tasks.validate import Examination
 
 __all__ = ["command"]
 
@@ -22,43 +27,61 @@ _PAINT = {"error": Paint.BAD, "warning": Paint.WARN, "note": Paint.DIM}
 
 @click.command("validate", cls=Command, short_help="Check that tasks are sound and gradeable.")
 @click.argument("tasks", nargs=-1, metavar="[TASKS|all]")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of task.yaml, for editors, and stop.")
+@setting_option("jobs")
 @json_option
 @shared_options
 @click.pass_obj
-def command(app: App, /, tasks: tuple[str, ...], as_json: bool, **shared: Any) -> int:
+def command(app: App, /, tasks: tuple[str, ...], schema: bool, as_json: bool, **shared: Any) -> int:
     """Check TASKS: names, levels, categories, tags, globs; all of them unless given.
 
-    Every prompt is rendered, every reference is run, and wrong answers are tried on the task's checker. The exit code
-    is 3 when a task is not fit to grade with.
+    Every prompt is rendered, every reference is run, and wrong answers (mutants) are tried on the task's checker. The
+    exit code is 3 when a task is not fit to grade with.
     """
-    from npukernelbench.nouns.codec import to_json
-    from npukernelbench.tasks.validate import validate_task
+    from npukernelbench.report.examinations import Totals, examination_json
+    from npukernelbench.tasks.examine import examine_tasks
 
+    if schema:
+        from npukernelbench.tasks.schema import json_schema
+
+        app.console.json(json_schema())
+        return 0
     session = open_session(shared)
     words = [word for text in tasks for word in text.replace(",", " ").split()] or ["all"]
-    styles = [load_style(registration) for registration in session.plugins.prompts.values()]
-    counts: Counter[str] = Counter()
-    objects = []
-    for selected in session.tasks.select(words):
-        findings = validate_task(selected.task, session.plugins.checkers, styles, seed=session.config.seed)
-        counts.update(finding.severity.value for finding in findings)
-        objects.append({"task": selected.task.name, "findings": [to_json(finding) for finding in findings]})
+    selected = [one.task for one in session.tasks.select(words)]
+    totals, objects = Totals(), []
+    config = session.config
+    for found in examine_tasks(selected, partial(_tools, shared), seed=config.seed, jobs=config.jobs):
+        totals.add(found)
+        objects.append(examination_json(found))
         if not as_json:
-            _show(app, selected.task.name, findings)
-    summary = {"tasks": len(objects), "errors": counts["error"], "warnings": counts["warning"], "notes": counts["note"]}
+            _show(app, found)
     if as_json:
-        app.console.json({**summary, "results": objects})
+        app.console.json({**totals.as_json(), "results": objects})
     else:
-        app.console.out(", ".join(f"{number} {name}" for name, number in summary.items()))
-    return TaskError.exit_code if counts["error"] else 0
+        for line in totals.lines():
+            app.console.out(line)
+    return TaskError.exit_code if totals.errors else 0
 
 
-def _show(app: App, name: str, findings: tuple[Any, ...]) -> None:
+def _tools(shared: Mapping[str, Any]) -> Tools:
+    """What examinations need, in whatever process they happen."""
+    from npukernelbench.tasks.examine import Tools
+
+    session = open_session(shared)
+    registrations = session.plugins.prompts.values()
+    styles = tuple(load_style(registration, lambda: session.tasks) for registration in registrations)
+    return Tools(session.plugins.checkers, styles)
+
+
+def _show(app: App, found: Examination) -> None:
     console = app.console
-    worst = next((word for word in _PAINT if any(f.severity.value == word for f in findings)), "ok")
+    worst = next((word for word in _PAINT if any(f.severity.value == word for f in found.findings)), "ok")
     mark = {"error": "✗", "warning": "!"}.get(worst, "✓")
-    console.out(f"{console.paint(mark, _PAINT.get(worst, Paint.GOOD))} {name}")
-    for finding in findings:
+    tried, killed = sum(found.tried.values()), sum(found.killed.values())
+    counts = console.paint(f"{found.cases} cases, {killed} of {tried} mutants killed", Paint.DIM)
+    console.out(f"{console.paint(mark, _PAINT.get(worst, Paint.GOOD))} {found.task}  {counts}")
+    for finding in found.findings:
         place = f"case {finding.case}: " if finding.case else ""
         word = console.paint(finding.severity.value, _PAINT[finding.severity.value])
         console.out(f"    {word}: {place}{finding.message} [{finding.code}]")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseData"]
 
+#: What, the task's content, the case, and the salt that tells hidden cases of different secrets apart.
+_Key: TypeAlias = tuple[str, str, str, int]
+
 _BUDGET_BYTES = 512 << 20
 
 
@@ -28,7 +31,7 @@ class CaseData:
     def __init__(self, seed: int, budget_bytes: int = _BUDGET_BYTES) -> None:
         self._seed = seed
         self._budget_bytes = budget_bytes
-        self._entries: OrderedDict[tuple[str, str, str], Future[Tensors]] = OrderedDict()
+        self._entries: OrderedDict[_Key, Future[Tensors]] = OrderedDict()
         self._lock = Lock()
 
     def inputs(self, task: Task, case: Case) -> Tensors:
@@ -36,17 +39,18 @@ class CaseData:
         from npukernelbench.tasks.inputs import generate_inputs
 
         seed = derive(self._seed, "inputs", task.name, case.id)
-        return self._once(("inputs", task.content_hash, case.id), lambda: generate_inputs(task, case, seed))
+        return self._once(("inputs", task.content_hash, case.id, case.salt), lambda: generate_inputs(task, case, seed))
 
     def expected(self, task: Task, case: Case) -> Expected:
         """The reference's outputs on these inputs. Raises what the reference raises."""
         from npukernelbench.reference import expected_outputs
 
         inputs = self.inputs(task, case)
-        found = self._once(("expected", task.content_hash, case.id), lambda: expected_outputs(task, case, inputs))
+        key = ("expected", task.content_hash, case.id, case.salt)
+        found = self._once(key, lambda: expected_outputs(task, case, inputs))
         return {name: value for name, value in found.items() if value is not None}
 
-    def _once(self, key: tuple[str, str, str], make: Callable[[], Tensors]) -> Tensors:
+    def _once(self, key: _Key, make: Callable[[], Tensors]) -> Tensors:
         """What ``make`` returns, called by the first thread that asks; a failure is raised in all and forgotten."""
         with self._lock:
             known = self._entries.get(key)

@@ -15,6 +15,7 @@ from npukernelbench.nouns.execution import (
     RunRequest,
     Severity,
 )
+from npukernelbench.nouns.hidden import Extent, HiddenAxis, HiddenForm, HiddenRange, ValueClass
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
     Candidate,
@@ -60,8 +61,12 @@ __all__ = [
     "Core",
     "DType",
     "Diagnostic",
+    "Extent",
     "FinishReason",
     "Golden",
+    "HiddenAxis",
+    "HiddenForm",
+    "HiddenRange",
     "InputSpec",
     "Message",
     "Observation",
@@ -84,6 +89,7 @@ __all__ = [
     "Tolerance",
     "ToleranceLimits",
     "Track",
+    "ValueClass",
     "ValueSpec",
     "Verdict",
 ]

@@ -13,6 +13,7 @@ from math import prod
 from pathlib import Path
 
 from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.hidden import HiddenForm
 from npukernelbench.nouns.outcomes import Track
 
 __all__ = [
@@ -66,13 +67,14 @@ class ValueSpec:
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """One input of the operator definition."""
+    """One input of the operator definition. ``values_for`` replaces ``values`` for single element types."""
 
     name: str
     dtypes: tuple[DType, ...]
     presence: Presence = Presence.REQUIRED
     description: str = ""
     values: ValueSpec = field(default_factory=ValueSpec)
+    values_for: Mapping[DType, ValueSpec] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class Case:
     """One set of shapes, types and attributes on which a kernel is judged.
 
     ``outputs`` are fully resolved, in the interface's order. ``profiles`` are the size profiles the case belongs to.
+    ``salt`` goes into the seed of the inputs: that of a hidden case comes from its secret, that of a public one is 0.
     """
 
     id: str
@@ -143,6 +146,7 @@ class Case:
     outputs: Mapping[str, TensorShape | tuple[TensorShape, ...]]
     attributes: Mapping[str, AttributeValue]
     profiles: frozenset[str] = frozenset()
+    salt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,8 @@ class Task:
     """An operator to implement.
 
     ``kernel`` is the name of the entry function; ``reference`` is ``module.function`` inside
-    :mod:`npukernelbench.reference`; ``content_hash`` covers the resolved definition and every golden file.
+    :mod:`npukernelbench.reference`; ``content_hash`` covers the resolved definition and every golden file. ``hidden``
+    says how hidden cases may look; empty where the default rule of element-wise tasks has to do.
     """
 
     name: str
@@ -202,6 +207,7 @@ class Task:
     path: Path
     content_hash: str
     workspace_bytes: int = 0
+    hidden: tuple[HiddenForm, ...] = ()
 
     def case(self, case_id: str) -> Case:
         """The case with that id; KeyError when there is none."""

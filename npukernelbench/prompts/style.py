@@ -7,14 +7,15 @@ message.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from npukernelbench.errors import PluginError
 from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
+from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
     from npukernelbench.registry import Registration
 
-__all__ = ["DEFAULT", "TERSE", "PromptStyle", "TemplateStyle", "load_style"]
+__all__ = ["CATEGORY_SHOT", "DEFAULT", "TERSE", "PromptStyle", "TaskAware", "Tasks", "TemplateStyle", "load_style"]
+
+#: All tasks there are, loaded when first asked for.
+Tasks: TypeAlias = Callable[[], Mapping[str, Task]]
 
 _FOLDER = Path(__file__).parent / "templates"
 
@@ -37,8 +41,20 @@ class PromptStyle(Protocol):
         ...
 
 
-def load_style(registration: Registration) -> PromptStyle:
-    """The prompt style behind a registration, an object or a class without arguments; else PluginError."""
+@runtime_checkable
+class TaskAware(Protocol):
+    """A style that shows one task in the prompt of another."""
+
+    def with_tasks(self, tasks: Tasks) -> PromptStyle:
+        """The same style, choosing among these tasks."""
+        ...
+
+
+def load_style(registration: Registration, tasks: Tasks | None = None) -> PromptStyle:
+    """The prompt style behind a registration, an object or a class without arguments; else PluginError.
+
+    A style that is aware of tasks chooses among ``tasks`` if given.
+    """
     target = registration.load()
     style = target() if isinstance(target, type) else target
     if not isinstance(style, PromptStyle):
@@ -46,7 +62,7 @@ def load_style(registration: Registration) -> PromptStyle:
             f"prompt style {registration.name!r} of {registration.origin} has no method 'render'",
             remedy="see docs/plugins.md, or report this to the plugin's author",
         )
-    return style
+    return style.with_tasks(tasks) if tasks is not None and isinstance(style, TaskAware) else style
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +70,28 @@ class TemplateStyle:
     """A style made of template files. ``files`` are all that take part, the system message's first, the user
     message's second.
 
-    ``version`` rises with every change of wording, so that results name what was asked.
+    ``version`` rises with every change of wording, so that results name what was asked. With ``same_category`` the
+    worked example is a task of the same category, where ``tasks`` has one that fits.
     """
 
     name: str
     version: int
     files: tuple[str, ...]
     hardware: Hardware = field(default_factory=Hardware)
+    same_category: bool = False
+    tasks: Tasks | None = field(default=None, repr=False, compare=False)
+
+    def with_tasks(self, tasks: Tasks) -> TemplateStyle:
+        """The same style, choosing its example among these tasks."""
+        return replace(self, tasks=tasks)
 
     def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
         """Render the two messages. ValueError when the static track is asked without a case."""
         if track is Track.STATIC and case is None:
             raise ValueError("a prompt of the static track needs a case")
         values = _values(task, case if track is Track.STATIC else None, track, self.hardware)
+        if self.same_category:
+            values = {**values, "example": category_example(task, self.tasks() if self.tasks else {}, track)}
         system, user = (_environment().get_template(name).render(values).strip() + "\n" for name in self.files[:2])
         messages = (Message("system", system), Message("user", user))
         template = f"{self.name}@{self.version}"
@@ -139,5 +164,12 @@ def _environment() -> jinja2.Environment:
 
 #: Everything a newcomer to the hardware needs, with a worked example.
 DEFAULT = TemplateStyle("default", 1, ("role.md.j2", "default.md.j2", "answer.md.j2", "example.cpp"))
+#: The same with a golden kernel of the same category as the example, where there is one of another operator.
+CATEGORY_SHOT = TemplateStyle(
+    "category-shot",
+    1,
+    ("role.md.j2", "category_shot.md.j2", "default.md.j2", "answer.md.j2", "example.cpp"),
+    same_category=True,
+)
 #: Operator, interface and answer format only: for models that know Ascend C, and for short contexts.
 TERSE = TemplateStyle("terse", 1, ("role.md.j2", "terse.md.j2", "answer.md.j2"))

@@ -111,8 +111,26 @@ def _groups(source: Source, only: TaskFilter) -> Listing:
     return _counted("GROUP", counts)
 
 
-def _categories(source: Source, only: TaskFilter) -> Listing:
-    return _counted("CATEGORY", Counter(t.category for t in _admitted(source, only)))
+def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source, TaskFilter], Listing]:
+    """A listing of what tasks are sorted into, with what there is of each: tasks, cases, golden kernels."""
+
+    def build(source: Source, only: TaskFilter) -> Listing:
+        found: dict[str, list[Task]] = {}
+        for task in _admitted(source, only):
+            found.setdefault(name(task), []).append(task)
+        objects = tuple(
+            {
+                "name": kind,
+                "tasks": len(tasks),
+                "cases": sum(len(task.cases) for task in tasks),
+                "goldens": sum(bool(task.goldens) for task in tasks),
+            }
+            for kind, tasks in sorted(found.items())
+        )
+        rows = tuple(tuple(str(value) for value in item.values()) for item in objects)
+        return Listing((title, "TASKS", "CASES", "GOLDENS"), rows, objects, "no task matches")
+
+    return build
 
 
 def _tags(source: Source, only: TaskFilter) -> Listing:
@@ -163,7 +181,9 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
     {
         "tasks": _tasks,
         "groups": _groups,
-        "categories": _categories,
+        "suites": _kinds_of_task("SUITE", lambda task: task.suite),
+        "levels": _kinds_of_task("LEVEL", lambda task: f"level{task.level}"),
+        "categories": _kinds_of_task("CATEGORY", lambda task: task.category),
         "tags": _tags,
         "backends": _registered(lambda plugins: plugins.backends),
         "executors": _registered(lambda plugins: plugins.executors),

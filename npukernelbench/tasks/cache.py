@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +24,9 @@ from npukernelbench.nouns import (
     Core,
     DType,
     Golden,
+    HiddenAxis,
+    HiddenForm,
+    HiddenRange,
     InputSpec,
     OutputSpec,
     Presence,
@@ -33,6 +36,7 @@ from npukernelbench.nouns import (
     Tolerance,
     ToleranceLimits,
     Track,
+    ValueClass,
     ValueSpec,
 )
 
@@ -44,6 +48,8 @@ _DTYPES = {dtype.value: dtype for dtype in DType}
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
 
+#: Element types by name: a lookup is cheaper than the enumeration's own.
+_DTYPES = {dtype.value: dtype for dtype in DType}
 #: Files modified less than this long ago are not cached: another change could leave the same times behind.
 _SETTLED_NS = 1_000_000_000
 
@@ -120,10 +126,11 @@ def _state(path: Path) -> _State:
 def _loader_state() -> list[_State]:
     """The state of the code that turns files into tasks."""
     folder = Path(__file__).parent
-    modules = [folder / f"{name}.py" for name in ("cache", "load", "schema", "values", "yaml")]
-    return [
-        _state(path) for path in (*modules, folder.parent / "nouns" / "task.py", folder.parent / "nouns" / "dtypes.py")
+    modules = [
+        folder / f"{name}.py" for name in ("cache", "extent", "hidden_schema", "load", "schema", "values", "yaml")
     ]
+    nouns = [folder.parent / "nouns" / f"{name}.py" for name in ("dtypes", "hidden", "task")]
+    return [_state(path) for path in (*modules, *nouns)]
 
 
 def task_to_json(task: Task) -> _Json:
@@ -140,7 +147,14 @@ def task_to_json(task: Task) -> _Json:
         "description": task.description,
         "formula": task.formula,
         "inputs": [
-            [i.name, [d.value for d in i.dtypes], i.presence.value, i.description, _values_to(i.values)]
+            [
+                i.name,
+                [d.value for d in i.dtypes],
+                i.presence.value,
+                i.description,
+                _values_to(i.values),
+                {dtype.value: _values_to(values) for dtype, values in i.values_for.items()},
+            ]
             for i in task.inputs
         ],
         "outputs": [
@@ -156,7 +170,7 @@ def task_to_json(task: Task) -> _Json:
             for o in task.outputs
         ],
         "attributes": [[a.name, a.type, _attribute_to(a.default), a.description] for a in task.attributes],
-        "cases": [_case_to(case) for case in task.cases],
+        "cases": [_case_to(task, case) for case in task.cases],
         "reference": task.reference,
         "policy": task.tolerance.policy,
         "limits": {dtype.value: [item.atol, item.rtol] for dtype, item in task.tolerance.limits.items()},
@@ -165,11 +179,14 @@ def task_to_json(task: Task) -> _Json:
         "path": str(task.path),
         "content_hash": task.content_hash,
         "workspace_bytes": task.workspace_bytes,
+        "hidden": [_form_to(form) for form in task.hidden],
     }
 
 
 def task_from_json(data: _Json) -> Task:
     """The task that :func:`task_to_json` wrote. KeyError, TypeError or ValueError when it is not one."""
+    inputs = tuple(map(_spec_from, data["inputs"]))
+    specs = {spec.name: spec for spec in inputs}
     return Task(
         name=data["name"],
         suite=data["suite"],
@@ -181,10 +198,7 @@ def task_from_json(data: _Json) -> Task:
         summary=data["summary"],
         description=data["description"],
         formula=data["formula"],
-        inputs=tuple(
-            InputSpec(name, tuple(map(DType, dtypes)), Presence(presence), description, _values_from(values))
-            for name, dtypes, presence, description, values in data["inputs"]
-        ),
+        inputs=inputs,
         outputs=tuple(
             OutputSpec(
                 name, DType(dtype) if dtype else None, dtype_like, shape_like, Presence(presence), alias, description
@@ -195,7 +209,7 @@ def task_from_json(data: _Json) -> Task:
             AttributeSpec(name, kind, _attribute_from(default), description)
             for name, kind, default, description in data["attributes"]
         ),
-        cases=tuple(_case_from(case) for case in data["cases"]),
+        cases=tuple(_case_from(specs, case) for case in data["cases"]),
         reference=data["reference"],
         tolerance=Tolerance(
             data["policy"], {DType(dtype): ToleranceLimits(*limits) for dtype, limits in data["limits"].items()}
@@ -205,40 +219,57 @@ def task_from_json(data: _Json) -> Task:
         path=Path(data["path"]),
         content_hash=data["content_hash"],
         workspace_bytes=data["workspace_bytes"],
+        hidden=tuple(map(_form_from, data["hidden"])),
     )
 
 
-def _case_to(case: Case) -> list[Any]:
+def _spec_from(data: list[Any]) -> InputSpec:
+    name, dtypes, presence, description, values, values_for = data
+    return InputSpec(
+        name,
+        tuple(map(DType, dtypes)),
+        Presence(presence),
+        description,
+        _values_from(values),
+        {DType(dtype): _values_from(item) for dtype, item in values_for.items()},
+    )
+
+
+def _case_to(task: Task, case: Case) -> list[Any]:
     return [
         case.id,
-        {name: _input_to(value) for name, value in case.inputs.items()},
+        {spec.name: _input_to(spec, case.inputs[spec.name]) for spec in task.inputs},
         {name: _shapes_to(value) for name, value in case.outputs.items()},
         {name: _attribute_to(value) for name, value in case.attributes.items()},
         sorted(case.profiles),
     ]
 
 
-def _case_from(data: list[Any]) -> Case:
+def _case_from(specs: Mapping[str, InputSpec], data: list[Any]) -> Case:
     case_id, inputs, outputs, attributes, profiles = data
     return Case(
         case_id,
-        {name: _input_from(value) for name, value in inputs.items()},
+        {name: _input_from(specs[name], value) for name, value in inputs.items()},
         {name: _shapes_from(value) for name, value in outputs.items()},
         {name: _attribute_from(value) for name, value in attributes.items()},
         frozenset(profiles),
     )
 
 
-def _input_to(value: CaseInput) -> _Json | list[_Json] | None:
+def _input_to(spec: InputSpec, value: CaseInput) -> list[Any] | _Json | None:
+    """A tensor as ``[shape, dtype]``, with the values as a third item where they are not those of the interface."""
     if isinstance(value, TensorCase):
-        return {"tensor": _shape_to(value.tensor), "values": _values_to(value.values)}
-    return None if value is None else [_input_to(item) for item in value]  # type: ignore[misc]
+        usual = value.values == spec.values_for.get(value.tensor.dtype, spec.values)
+        return [*_shape_to(value.tensor), *([] if usual else [_values_to(value.values)])]
+    return None if value is None else {"list": [_input_to(spec, item) for item in value]}
 
 
-def _input_from(data: _Json | list[_Json] | None) -> CaseInput:
-    if isinstance(data, dict):
-        return TensorCase(_shape_from(data["tensor"]), _values_from(data["values"]))
-    return None if data is None else tuple(_input_from(item) for item in data)  # type: ignore[misc]
+def _input_from(spec: InputSpec, data: list[Any] | _Json | None) -> CaseInput:
+    if isinstance(data, list):
+        dtype = _DTYPES[data[1]]
+        values = _values_from(data[2]) if len(data) > 2 else spec.values_for.get(dtype, spec.values)
+        return TensorCase(TensorShape(tuple(data[0]), dtype), values)
+    return None if data is None else tuple(_input_from(spec, item) for item in data["list"])  # type: ignore[misc]
 
 
 def _shapes_to(value: TensorShape | tuple[TensorShape, ...]) -> _Json | list[Any]:
@@ -263,6 +294,46 @@ def _values_to(values: ValueSpec) -> list[Any]:
 
 def _values_from(data: list[Any]) -> ValueSpec:
     return ValueSpec(data[0], {name: _attribute_from(value) for name, value in data[1].items()})
+
+
+def _form_to(form: HiddenForm) -> _Json:
+    return {
+        "axes": {name: [axis.low, axis.high, axis.multiple_of] for name, axis in form.axes.items()},
+        "shapes": {name: list(shape) for name, shape in form.shapes.items()},
+        "outputs": {name: list(shape) for name, shape in form.outputs.items()},
+        "dtypes": [{name: dtype.value for name, dtype in item.items()} for item in form.dtypes],
+        "attributes": {name: _choices_to(value) for name, value in form.attributes.items()},
+        "values": {name: dict(value) for name, value in form.values.items()},
+        "value_classes": {
+            name: [[item.name, item.limit] for item in items] for name, items in form.value_classes.items()
+        },
+        "required": list(form.required),
+    }
+
+
+def _form_from(data: _Json) -> HiddenForm:
+    return HiddenForm(
+        axes={name: HiddenAxis(*axis) for name, axis in data["axes"].items()},
+        shapes={name: tuple(shape) for name, shape in data["shapes"].items()},
+        outputs={name: tuple(shape) for name, shape in data["outputs"].items()},
+        dtypes=tuple({name: DType(dtype) for name, dtype in item.items()} for item in data["dtypes"]),
+        attributes={name: _choices_from(value) for name, value in data["attributes"].items()},
+        values=data["values"],
+        value_classes={
+            name: tuple(ValueClass(*item) for item in items) for name, items in data["value_classes"].items()
+        },
+        required=tuple(data["required"]),
+    )
+
+
+def _choices_to(value: HiddenRange | tuple[Any, ...]) -> Any:
+    if isinstance(value, HiddenRange):
+        return {"low": value.low, "high": value.high}
+    return [_attribute_to(item) for item in value]
+
+
+def _choices_from(data: Any) -> Any:
+    return HiddenRange(**data) if isinstance(data, dict) else tuple(_attribute_from(item) for item in data)
 
 
 def _attribute_to(value: AttributeValue | None) -> Any:

@@ -17,6 +17,7 @@ from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import AttributeValue, Case, DType, Task, TensorCase
 from npukernelbench.seed import derive
 from npukernelbench.tasks.arrangements import ARRANGEMENTS
+from npukernelbench.tasks.special import sprinkle
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -32,6 +33,7 @@ def generate_inputs(task: Task, case: Case, seed: int) -> dict[str, Argument]:
     A tensor list gives a list, an absent optional input None. Inputs that are derived from others are computed last.
     TaskError when the element type cannot hold the stated values.
     """
+    seed = derive(seed, "salt", case.salt) if case.salt else seed
     inputs: dict[str, Argument] = {spec.name: None for spec in task.inputs}
     derived: dict[str, TensorCase] = {}
     for spec in task.inputs:
@@ -264,6 +266,14 @@ def _partition(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dt
     return _cast(np.diff(cuts, prepend=0, append=total).astype(np.int64).reshape(shape), dtype)
 
 
+def _special(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Values of the generator ``of``, some of which give way to those of a class of unusual ones."""
+    base = {name.removeprefix("of."): value for name, value in args.items() if name.startswith("of.")}
+    drawn = _GENERATORS[str(args["of"])](rng, base, shape, dtype)
+    limit = args.get("limit")
+    return sprinkle(rng, drawn, dtype, str(args["class"]), float(limit) if isinstance(limit, (int, float)) else None)
+
+
 _Generator = Callable[[np.random.Generator, _Args, tuple[int, ...], DType], "Array"]
 
 _GENERATORS: dict[str, _Generator] = {
@@ -288,6 +298,7 @@ _GENERATORS: dict[str, _Generator] = {
     "with_nans": _with_nans,
     "log_softmax": _log_softmax,
     "partition": _partition,
+    "special": _special,
 }
 
 

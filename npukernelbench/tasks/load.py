@@ -33,7 +33,8 @@ from npukernelbench.nouns import (
     ValueSpec,
 )
 from npukernelbench.tasks.cache import task_to_json
-from npukernelbench.tasks.schema import CaseModel, InputModel, OutputModel, TaskModel, TensorModel, parse_model
+from npukernelbench.tasks.hidden_schema import hidden_forms
+from npukernelbench.tasks.schema import CaseModel, OutputModel, TaskModel, TensorModel, parse_model
 from npukernelbench.tasks.values import FRACTIONAL, parse_values
 from npukernelbench.tasks.yaml import Document, Keys, read_document
 
@@ -100,7 +101,8 @@ class _Loader:
             content_hash="",
             workspace_bytes=model.workspace_bytes,
         )
-        task = replace(task, cases=self._cases(task))
+        hidden = hidden_forms(model.hidden, task, self) if model.hidden else ()
+        task = replace(task, cases=self._cases(task), hidden=hidden)
         return LoadedTask(replace(task, content_hash=_content_hash(task)), (*self._document.files, *probed))
 
     def fail(self, message: str, *keys: str | int, remedy: str | None = None) -> TaskError:
@@ -121,7 +123,8 @@ class _Loader:
                 if dtype not in item.dtypes:
                     raise self.fail(f"{dtype.value} is not among dtypes", *keys, "values_for", dtype.value)
             values = parse_values(item.values) if item.values else ValueSpec("normal", {"mean": 0.0, "std": 1.0})
-            specs.append(InputSpec(item.name, tuple(item.dtypes), item.presence, item.description, values))
+            values_for = {dtype: parse_values(raw) for dtype, raw in item.values_for.items()}
+            specs.append(InputSpec(item.name, tuple(item.dtypes), item.presence, item.description, values, values_for))
         return tuple(specs)
 
     def _outputs(self, inputs: tuple[InputSpec, ...]) -> tuple[OutputSpec, ...]:
@@ -208,10 +211,6 @@ class _Loader:
             cases[model.id] = _CaseResolver(self, task, model, ("cases", position)).resolve()
         return tuple(cases.values())
 
-    def input_model(self, name: str) -> InputModel:
-        """The interface's entry of one input."""
-        return next(item for item in self._model.interface.inputs if item.name == name)
-
 
 class _CaseResolver:
     """Resolves one case: values drawn how, attributes with defaults, outputs with shape and type."""
@@ -264,8 +263,7 @@ class _CaseResolver:
             raise self._fail(
                 f"{model.dtype.value} is not allowed here", "inputs", *keys, "dtype", remedy=f"use {allowed}"
             )
-        raw = model.values or self._loader.input_model(spec.name).values_for.get(model.dtype)
-        values = parse_values(raw) if raw else spec.values
+        values = parse_values(model.values) if model.values else spec.values_for.get(model.dtype, spec.values)
         tensor = TensorShape(tuple(model.shape), model.dtype)
         problem = _values_problem(values, tensor)
         if problem:

@@ -15,7 +15,7 @@ from npukernelbench.errors import PluginError, SourceLocation, TaskError, UsageE
 from npukernelbench.nouns import Task
 from npukernelbench.registry import BUILTIN
 from npukernelbench.tasks.cache import TaskCache
-from npukernelbench.tasks.select import Selected, fold, select
+from npukernelbench.tasks.select import Hidden, Selected, fold, select
 
 if TYPE_CHECKING:
     from npukernelbench.plugins import Plugins, Registration
@@ -46,9 +46,9 @@ class TaskRegistry(Mapping[str, Task]):
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def select(self, expressions: Sequence[str]) -> tuple[Selected, ...]:
+    def select(self, expressions: Sequence[str], hidden: Hidden | None = None) -> tuple[Selected, ...]:
         """The tasks and cases that the expressions name (see :mod:`npukernelbench.tasks.select`)."""
-        return select(tuple(self.values()), expressions)
+        return select(tuple(self.values()), expressions, hidden)
 
 
 class _Source(NamedTuple):

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import Core, DType, Presence, Track
+from npukernelbench.tasks.hidden_schema import HiddenModel
 from npukernelbench.tasks.values import KINDS, parse_values
 from npukernelbench.tasks.yaml import Document, Keys
 
@@ -157,6 +158,7 @@ class TaskModel(_Model):
     workspace_bytes: Annotated[int, Field(ge=0)] = 0
     goldens: dict[Annotated[Track, Field(strict=False)], _Text] | None = None
     cases: Annotated[list[CaseModel], Field(min_length=1)]
+    hidden: HiddenModel | None = None
     waivers: dict[str, _Text] = {}
 
 

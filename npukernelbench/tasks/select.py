@@ -9,26 +9,34 @@ An expression is a comma-separated list of selectors. A selector names
 ``:`` narrows the cases: ``Sqrt:0``, ``level1:smoke``, ``Muls:int*``. Without it a task's cases of profile ``full``
 are taken: the source suite's own; a task that has none gives all it has. Case, ``_`` and ``-`` make no difference.
 Selectors add up; order and repetition do not matter.
+
+With a secret there are hidden cases beside a task's own, of profile ``hidden``: ``Sqrt:hidden``, ``Sqrt:hidden-003``.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, Task
 
-__all__ = ["DEFAULT_PROFILE", "Selected", "fold", "select"]
+__all__ = ["DEFAULT_PROFILE", "Hidden", "Selected", "fold", "select"]
 
 #: The profile taken when nothing narrows the cases.
 DEFAULT_PROFILE = "full"
+#: The profile, and the beginning of the ids, of hidden cases.
+_HIDDEN = "hidden"
+
+#: The hidden cases of a task; see :class:`npukernelbench.tasks.hidden.HiddenCases`.
+Hidden: TypeAlias = Callable[[Task], tuple[Case, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """One task and those of its cases that were asked for, in the task's order."""
+    """One task and those of its cases that were asked for, in the task's order, hidden ones last."""
 
     task: Task
     cases: tuple[Case, ...]
@@ -39,38 +47,63 @@ def fold(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def select(tasks: Sequence[Task], expressions: Sequence[str]) -> tuple[Selected, ...]:
+def select(tasks: Sequence[Task], expressions: Sequence[str], hidden: Hidden | None = None) -> tuple[Selected, ...]:
     """The tasks and cases named by ``expressions``, in the order of ``tasks``. UsageError, with suggestions, for
-    unknown names."""
-    chosen: dict[str, set[str]] = {}
+    unknown names. ``hidden`` yields cases that stand beside a task's own."""
+    chosen: dict[str, dict[str, Case]] = {}
     tokens = [token.strip() for expression in expressions for token in expression.split(",") if token.strip()]
     if not tokens:
         raise UsageError("no task is named", field="--tasks", remedy="try --tasks smoke, or npukb ls tasks")
+    pool = _Pool(tasks, hidden)
     for token in tokens:
-        for task, cases in _resolve(tasks, token):
-            chosen.setdefault(task.name, set()).update(case.id for case in cases)
+        for task, cases in pool.resolve(token):
+            chosen.setdefault(task.name, {}).update((case.id, case) for case in cases)
     return tuple(
-        Selected(task, tuple(case for case in task.cases if case.id in chosen[task.name]))
+        Selected(task, tuple(case for case in pool.cases(task) if case.id in chosen[task.name]))
         for task in tasks
         if task.name in chosen
     )
 
 
-def _resolve(tasks: Sequence[Task], token: str) -> list[tuple[Task, tuple[Case, ...]]]:
-    name, _, narrow = token.partition(":")
-    wanted = fold(name)
-    if wanted in _profiles(tasks) and not narrow:
-        return [(task, cases) for task in tasks if (cases := _of_profile(task, wanted))]
-    matching = _matching(tasks, wanted)
-    if not matching:
-        raise _unknown(tasks, name)
-    if not narrow:
-        return [(task, _of_profile(task, DEFAULT_PROFILE) or task.cases) for task in matching]
-    pairs = [(task, _narrowed(task, narrow)) for task in matching]
-    pairs = [(task, cases) for task, cases in pairs if cases]
-    if not pairs:
-        raise _unknown_case(matching, token, narrow)
-    return pairs
+class _Pool:
+    """All tasks with their cases, hidden ones included; those are drawn for the tasks that are looked at only."""
+
+    def __init__(self, tasks: Sequence[Task], hidden: Hidden | None) -> None:
+        self._tasks = tasks
+        self._hidden = hidden
+        self._drawn: dict[str, tuple[Case, ...]] = {}
+
+    def cases(self, task: Task) -> tuple[Case, ...]:
+        """A task's own cases and then the hidden ones."""
+        if self._hidden is None:
+            return task.cases
+        if task.name not in self._drawn:
+            self._drawn[task.name] = (*task.cases, *self._hidden(task))
+        return self._drawn[task.name]
+
+    def _usual(self, task: Task) -> tuple[Case, ...]:
+        """What is taken of a task when nothing narrows its cases."""
+        own = _of_profile(task.cases, DEFAULT_PROFILE) or task.cases
+        return (*own, *_of_profile(self.cases(task)[len(task.cases) :], DEFAULT_PROFILE))
+
+    def resolve(self, token: str) -> list[tuple[Task, tuple[Case, ...]]]:
+        """What one selector names."""
+        tasks = self._tasks
+        name, _, narrow = token.partition(":")
+        wanted = fold(name)
+        secret = wanted == _HIDDEN and self._hidden is not None
+        if (wanted in _profiles(tasks) or secret) and not narrow:
+            return [(task, cases) for task in tasks if (cases := _of_profile(self.cases(task), wanted))]
+        matching = _matching(tasks, wanted)
+        if not matching:
+            raise _unknown(tasks, name)
+        if not narrow:
+            return [(task, self._usual(task)) for task in matching]
+        pairs = [(task, _narrowed(self.cases(task), narrow)) for task in matching]
+        pairs = [(task, cases) for task, cases in pairs if cases]
+        if not pairs:
+            raise _unknown_case([replace(task, cases=self.cases(task)) for task in matching], token, narrow)
+        return pairs
 
 
 def _matching(tasks: Sequence[Task], wanted: str) -> list[Task]:
@@ -93,17 +126,17 @@ def _profiles(tasks: Iterable[Task]) -> set[str]:
     return {fold(profile) for task in tasks for case in task.cases for profile in case.profiles}
 
 
-def _of_profile(task: Task, profile: str) -> tuple[Case, ...]:
-    return tuple(case for case in task.cases if fold(profile) in {fold(item) for item in case.profiles})
+def _of_profile(cases: Sequence[Case], profile: str) -> tuple[Case, ...]:
+    return tuple(case for case in cases if fold(profile) in {fold(item) for item in case.profiles})
 
 
-def _narrowed(task: Task, narrow: str) -> tuple[Case, ...]:
+def _narrowed(cases: tuple[Case, ...], narrow: str) -> tuple[Case, ...]:
     """Cases by id, then by profile, then by a glob over ids; ``all`` is every case."""
     wanted = fold(narrow)
     if wanted == "all":
-        return task.cases
-    by_id = tuple(case for case in task.cases if fold(case.id) == wanted)
-    return by_id or _of_profile(task, narrow) or tuple(c for c in task.cases if fnmatch.fnmatchcase(fold(c.id), wanted))
+        return cases
+    by_id = tuple(case for case in cases if fold(case.id) == wanted)
+    return by_id or _of_profile(cases, narrow) or tuple(c for c in cases if fnmatch.fnmatchcase(fold(c.id), wanted))
 
 
 def _unknown(tasks: Sequence[Task], name: str) -> UsageError:
@@ -126,4 +159,6 @@ def _unknown_case(tasks: Sequence[Task], token: str, narrow: str) -> UsageError:
     close = [known[item] for item in get_close_matches(fold(narrow), known, n=3, cutoff=0.5)]
     listing = ", ".join(case.id for case in tasks[0].cases) if len(tasks) == 1 else "smoke, cpu, full"
     remedy = f"did you mean {' or '.join(close)}?" if close else f"there are {listing}"
+    if fold(narrow).startswith(_HIDDEN) and not any(item.startswith(_HIDDEN) for item in known):
+        remedy = "hidden cases come with --hidden_seed, and only where the task says how its shapes may vary"
     return UsageError(f"no case matches {narrow!r} in {token!r}", field="--tasks", remedy=remedy)

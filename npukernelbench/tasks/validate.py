@@ -1,24 +1,27 @@
 """Is a task fit to grade with? Checks what a schema cannot: that right answers exist and wrong ones are refused.
 
 Per task: a smoke case, a golden kernel, a known numeric policy with limits, a prompt for every case. Per case: the
-reference runs and its outputs are finite and vary, every input and attribute matters, and answers that took no work
-are refused: zeros, ones, an input passed through, the last row left out, the arithmetic of a smaller type. A finding
-that is right for an operator is waived in the task file, with the reason.
+reference runs and its outputs are finite and vary, every input and attribute matters, and wrong answers are refused
+(see :mod:`npukernelbench.tasks.mutants`). Hidden cases can be drawn and have a right answer. A finding that is right
+for an operator is waived in the task file, with the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from npukernelbench.errors import NpukbError, TaskError
-from npukernelbench.nouns import AttributeValue, Case, DType, Severity, Task, TensorShape, Track
+from npukernelbench.nouns import AttributeValue, Case, DType, Severity, Task, TensorCase, TensorShape, Track
 from npukernelbench.reference import expected_outputs, resolve
+from npukernelbench.tasks.hidden import hidden_cases
 from npukernelbench.tasks.inputs import generate_inputs
+from npukernelbench.tasks.mutants import as_output, flat_outputs, mutants, survives
 
 if TYPE_CHECKING:
     from npukernelbench.judge.check import Checker
@@ -26,15 +29,14 @@ if TYPE_CHECKING:
     from npukernelbench.prompts import PromptStyle
     from npukernelbench.registry import Registry
 
-__all__ = ["DEFAULT_MAX_ELEMENTS", "Finding", "validate_task"]
+__all__ = ["DEFAULT_MAX_ELEMENTS", "Examination", "Finding", "examine_task", "validate_task"]
 
 #: Cases with more input and output elements than this are not run unless no smaller one exists.
-DEFAULT_MAX_ELEMENTS = 1 << 19
-
-#: Significand bits of the arithmetic that must not pass for an output type's own.
-_FEWER_BITS = {DType.FLOAT64: 24, DType.FLOAT32: 11, DType.FLOAT16: 8, DType.BFLOAT16: 5}
-#: Outputs smaller than this may be right in a smaller type by luck.
-_ENOUGH = 16
+DEFAULT_MAX_ELEMENTS = 1 << 20
+#: Further cases are not run once those that were have this many elements together.
+_BUDGET = 1 << 22
+#: What the hidden cases that are tried are drawn from.
+_SECRET = "validate"
 
 _Outputs = dict[str, "Array | list[Array]"]
 
@@ -54,6 +56,19 @@ class Finding:
         return f"{place}: {self.severity.value}: {self.message} [{self.code}]"
 
 
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What came of one task: findings, how many cases were run, its own and hidden ones, and wrong answers tried and
+    refused on its own, by kind."""
+
+    task: str
+    findings: tuple[Finding, ...]
+    cases: int = 0
+    hidden: int = 0
+    tried: Mapping[str, int] = field(default_factory=dict)
+    killed: Mapping[str, int] = field(default_factory=dict)
+
+
 def validate_task(
     task: Task,
     checkers: Registry,
@@ -62,17 +77,33 @@ def validate_task(
     seed: int = 0,
     max_elements: int = DEFAULT_MAX_ELEMENTS,
 ) -> tuple[Finding, ...]:
-    """Every finding on one task: errors make it unfit, warnings weaken it, notes are waived findings with their
-    reasons.
+    """The findings of :func:`examine_task`."""
+    return examine_task(task, checkers, styles, seed=seed, max_elements=max_elements).findings
 
-    ``checkers`` resolves the task's policy, ``styles`` are the prompts to render. An answer that took no work is an
-    error when every case that was run accepts it, and a warning in the cases that do.
+
+def examine_task(
+    task: Task,
+    checkers: Registry,
+    styles: Iterable[PromptStyle] = (),
+    *,
+    seed: int = 0,
+    max_elements: int = DEFAULT_MAX_ELEMENTS,
+) -> Examination:
+    """Every finding on one task: errors make it unfit, warnings weaken it, notes are waived findings with their
+    reasons, and what is still to be had.
+
+    ``checkers`` resolves the task's policy, ``styles`` are the prompts to render. A wrong answer is an error when
+    every case that was run accepts it, and a warning in the cases that do. Of the cases up to ``max_elements`` as many
+    are run as make a picture: the smoke case, every combination of element types and attributes, small before large.
     """
     found = [*_interface(task, checkers), *_prompts(task, styles)]
+    numerics = _Numerics(task, seed)
     if not any(item.severity is Severity.ERROR for item in found):
-        found += _numerics(task, cast("Checker", checkers.find(task.tolerance.policy).load()), seed, max_elements)
+        checker = cast("Checker", checkers.find(task.tolerance.policy).load())
+        found += [*numerics.public(checker, max_elements), *numerics.hidden(max_elements)]
     waivers = _waivers(task)
-    return tuple(_waived(item, waivers) for item in found)
+    findings = tuple(_waived(item, waivers) for item in found)
+    return Examination(task.name, findings, numerics.cases, numerics.hidden_cases, numerics.tried, numerics.killed)
 
 
 def _waivers(task: Task) -> Mapping[str, Mapping[str, str]]:
@@ -96,7 +127,7 @@ def _interface(task: Task, checkers: Registry) -> Iterator[Finding]:
     if smoke != 1:
         yield Finding(Severity.WARNING, "smoke", f"{smoke} cases have the profile smoke; have exactly one", task.name)
     if not any(golden.track is Track.STATIC for golden in task.goldens):
-        yield Finding(Severity.WARNING, "golden", "there is no golden kernel for the static track", task.name)
+        yield Finding(Severity.NOTE, "no_golden", "there is no golden kernel for the static track", task.name)
     for name in _problems(lambda: checkers.find(task.tolerance.policy)):
         yield Finding(Severity.ERROR, "policy", name, task.name)
     for name in _problems(lambda: resolve(task.reference)):
@@ -116,43 +147,120 @@ def _problems(action: Callable[[], object]) -> Iterator[str]:
 
 
 def _prompts(task: Task, styles: Iterable[PromptStyle]) -> Iterator[Finding]:
+    """Prompts of every case on the static track, and of the task on the dynamic one."""
+    asked: list[tuple[Case | None, Track]] = [*((case, Track.STATIC) for case in task.cases), (None, Track.DYNAMIC)]
     for style in styles:
-        for case in task.cases:
+        for case, track in asked:
+            place = case.id if case else ""
             try:
-                text = "".join(message.content for message in style.render(task, case, Track.STATIC).messages)
+                text = "".join(message.content for message in style.render(task, case, track).messages)
             except Exception as error:  # noqa: BLE001 - boundary: styles may come from plugins
-                message = f"the prompt does not render: {type(error).__name__}: {error}"
-                yield Finding(Severity.ERROR, "prompt", message, task.name, case.id)
+                message = f"the prompt of track {track.value} does not render: {type(error).__name__}: {error}"
+                yield Finding(Severity.ERROR, "prompt", message, task.name, place)
                 continue
             missing = [name for name in (task.kernel, *task.arguments) if not re.search(rf"\b{name}\b", text)]
             if missing:
-                yield Finding(Severity.ERROR, "prompt", f"the prompt does not name {missing[0]}", task.name, case.id)
+                message = f"the prompt of track {track.value} does not name {missing[0]}"
+                yield Finding(Severity.ERROR, "prompt", message, task.name, place)
 
 
-def _numerics(task: Task, checker: Checker, seed: int, max_elements: int) -> list[Finding]:
-    """Run the reference on the affordable cases and look at what it says."""
-    found: list[Finding] = []
-    accepted: list[set[str]] = []
-    for case in _affordable(task, max_elements):
+class _Numerics:
+    """Runs the reference on the affordable cases, looks at what it says, and counts."""
+
+    def __init__(self, task: Task, seed: int) -> None:
+        self._task = task
+        self._seed = seed
+        self.cases = 0
+        self.hidden_cases = 0
+        self.tried: Counter[str] = Counter()
+        self.killed: Counter[str] = Counter()
+
+    def public(self, checker: Checker, max_elements: int) -> Iterator[Finding]:
+        """Findings on the task's own cases."""
+        accepted: list[set[str]] = []
+        for case in _sampled(self._task, max_elements):
+            self.cases += 1
+            try:
+                inputs = generate_inputs(self._task, case, self._seed)
+                expected = expected_outputs(self._task, case, inputs)
+            except TaskError as error:
+                yield Finding(Severity.ERROR, "reference", error.message, self._task.name, case.id)
+                continue
+            yield from _values(self._task, case, expected)
+            yield from _dependence(self._task, case, inputs, expected, self._seed)
+            survivors = list(self._survivors(case, inputs, expected, checker))
+            yield from survivors
+            accepted.append({item.code for item in survivors})
+        for code in sorted(set.intersection(*accepted)) if accepted else ():
+            message = "every case that was run accepts this wrong answer"
+            yield Finding(Severity.ERROR, code, message, self._task.name)
+
+    def _survivors(
+        self, case: Case, inputs: Mapping[str, Argument], expected: _Outputs, checker: Checker
+    ) -> Iterator[Finding]:
+        """Wrong answers, one output wrong at a time, that the task's checker lets through."""
+        outputs = tuple(flat_outputs(case, expected))
+        for output in outputs:
+            for mutant in mutants(self._task, output, outputs, inputs):
+                self.tried[mutant.code] += 1
+                if survives(self._task, checker, output, mutant.answer):
+                    message = f"{mutant.words} passes for the output {output.name}"
+                    yield Finding(Severity.WARNING, mutant.code, message, self._task.name, case.id)
+                else:
+                    self.killed[mutant.code] += 1
+
+    def hidden(self, max_elements: int) -> Iterator[Finding]:
+        """Findings on hidden cases: whether there are any, and whether they have a right answer."""
         try:
-            inputs = generate_inputs(task, case, seed)
-            expected = expected_outputs(task, case, inputs)
+            cases = hidden_cases(self._task, _SECRET)
         except TaskError as error:
-            found.append(Finding(Severity.ERROR, "reference", error.message, task.name, case.id))
-            continue
-        found += _values(task, case, expected)
-        found += _dependence(task, case, inputs, expected, seed)
-        mine = list(_accepted_wrong_answers(task, case, inputs, expected, checker))
-        found += mine
-        accepted.append({item.code for item in mine})
-    for code in sorted(set.intersection(*accepted)) if accepted else ():
-        found.append(Finding(Severity.ERROR, code, "every case that was run accepts this wrong answer", task.name))
-    return found
+            yield Finding(Severity.ERROR, "hidden", error.message, self._task.name)
+            return
+        if not cases:
+            message = "there are no hidden cases: nothing says how the shapes may vary"
+            yield Finding(Severity.NOTE, "no_hidden", message, self._task.name)
+        for case in (case for case in cases if _elements(case) <= max_elements):
+            self.hidden_cases += 1
+            try:
+                expected = expected_outputs(self._task, case, generate_inputs(self._task, case, self._seed))
+            except TaskError as error:
+                yield Finding(Severity.ERROR, "hidden", error.message, self._task.name, case.id)
+                continue
+            if not _has_unusual_values(case):
+                strange = [item for item in _values(self._task, case, expected) if item.code == "non_finite"]
+                yield from (replace(item, severity=Severity.WARNING) for item in strange)
 
 
-def _affordable(task: Task, max_elements: int) -> Sequence[Case]:
+def _sampled(task: Task, max_elements: int) -> list[Case]:
+    """The cases to run, in the task's order."""
     small = [case for case in task.cases if _elements(case) <= max_elements]
-    return small or sorted(task.cases, key=_elements)[:1]
+    small = small or sorted(task.cases, key=_elements)[:1]
+    kinds: Counter[object] = Counter()
+    ranks: dict[str, tuple[int, int]] = {}
+    for case in sorted(small, key=lambda case: ("smoke" not in case.profiles, _elements(case))):
+        kind = (tuple(_types(case)), tuple(case.attributes.items()))
+        ranks[case.id] = (kinds[kind], len(ranks))
+        kinds[kind] += 1
+    taken: set[str] = set()
+    spent = 0
+    for case in sorted(small, key=lambda case: ranks[case.id]):
+        if not taken or spent + _elements(case) <= _BUDGET:
+            taken.add(case.id)
+            spent += _elements(case)
+    return [case for case in small if case.id in taken]
+
+
+def _types(case: Case) -> Iterator[tuple[str, DType | None]]:
+    for name, value in case.inputs.items():
+        first = value if isinstance(value, TensorCase) else next(iter(value or ()), None)
+        yield name, first.tensor.dtype if first else None
+
+
+def _has_unusual_values(case: Case) -> bool:
+    tensors = [
+        item for value in case.inputs.values() if value for item in (value if isinstance(value, tuple) else (value,))
+    ]
+    return any(item.values.kind == "special" for item in tensors)
 
 
 def _elements(case: Case) -> int:
@@ -164,8 +272,8 @@ def _elements(case: Case) -> int:
 
 
 def _values(task: Task, case: Case, expected: _Outputs) -> Iterator[Finding]:
-    for name, array, tensor in _flat(case, expected):
-        rounded = _as_output(array, tensor.dtype)
+    for name, array, tensor in flat_outputs(case, expected):
+        rounded = as_output(array, tensor.dtype)
         if rounded.size and not np.isfinite(rounded.astype(_wide(tensor.dtype))).all():
             message = f"the expected {name} holds NaN or infinity in {tensor.dtype.value}"
             yield Finding(Severity.ERROR, "non_finite", message, task.name, case.id)
@@ -199,7 +307,7 @@ def _differs(task: Task, case: Case, inputs: Mapping[str, Argument], expected: _
         actual = expected_outputs(task, case, inputs)
     except TaskError:
         return True
-    pairs = zip(_flat(case, actual), _flat(case, expected), strict=True)
+    pairs = zip(flat_outputs(case, actual), flat_outputs(case, expected), strict=True)
     return not all(np.array_equal(new, old, equal_nan=new.dtype.kind in "fc") for (_, new, _), (_, old, _) in pairs)
 
 
@@ -227,76 +335,9 @@ def _other_attributes(task: Task, case: Case, name: str) -> list[AttributeValue]
     return list(others)
 
 
-def _accepted_wrong_answers(
-    task: Task, case: Case, inputs: Mapping[str, Argument], expected: _Outputs, checker: Checker
-) -> Iterator[Finding]:
-    """Answers that took no work, one output wrong at a time, that the task's checker lets through."""
-    for name, array, tensor in _flat(case, expected):
-        for code, what, wrong in _wrong_answers(array, tensor, inputs):
-            if _accepts(task, checker, wrong, array, tensor.dtype):
-                message = f"{what} passes for the output {name}"
-                yield Finding(Severity.WARNING, code, message, task.name, case.id)
-
-
-def _wrong_answers(
-    expected: Array, tensor: TensorShape, inputs: Mapping[str, Argument]
-) -> Iterator[tuple[str, str, Array]]:
-    """``(code, words, output)`` for everything worth trying on one output; empty outputs have nothing to be wrong."""
-    if not expected.size:
-        return
-    dtype = tensor.dtype
-    yield "zeros", "a tensor of zeros", np.zeros(tensor.shape, dtype.numpy())
-    yield "ones", "a tensor of ones", np.ones(tensor.shape, dtype.numpy())
-    for name, value in inputs.items():
-        for item in value if isinstance(value, list) else [value]:
-            if item is not None and item.shape == tensor.shape and item.dtype == dtype.numpy():
-                yield "passthrough", f"the input {name} itself", item
-    axis = next((axis for axis, extent in enumerate(tensor.shape) if extent > 1), None)
-    if axis is not None:
-        short = _as_output(expected, dtype).copy()
-        np.moveaxis(short, axis, 0)[-1] = 0
-        yield "tail_dropped", "a last row of zeros", short
-    if dtype.is_exact and expected.dtype.kind == "f" and expected.size >= _ENOUGH:
-        yield "truncated", "rounding towards zero", np.trunc(expected).astype(dtype.numpy())
-    if dtype in _FEWER_BITS and expected.size >= _ENOUGH:
-        rounded = _round_to_bits(expected, _FEWER_BITS[dtype])
-        yield "low_precision", f"arithmetic of {_FEWER_BITS[dtype]} bits", _as_output(rounded, dtype)
-
-
-def _accepts(task: Task, checker: Checker, actual: Array, expected: Array, dtype: DType) -> bool:
-    from npukernelbench.judge.check import exact
-
-    if dtype.is_exact:
-        return exact(actual, expected, dtype, task.tolerance.limits.get(dtype)).passed
-    return checker(actual, expected, dtype, task.tolerance.limits.get(dtype)).passed
-
-
-def _flat(case: Case, outputs: _Outputs) -> Iterator[tuple[str, Array, TensorShape]]:
-    """``(name, array, declared)`` for every output tensor; those of lists are named ``y[0]``."""
-    for name, declared in case.outputs.items():
-        value = outputs[name]
-        if isinstance(value, list):
-            for index, pair in enumerate(zip(value, _tensors(declared), strict=True)):
-                yield (f"{name}[{index}]", *pair)
-        else:
-            yield name, value, _tensors(declared)[0]
-
-
 def _tensors(value: TensorShape | tuple[TensorShape, ...]) -> tuple[TensorShape, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _as_output(values: Array, dtype: DType) -> Array:
-    """Rounded to the output's type, to the nearest integer where it is one; overflow to infinity."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return (np.rint(values) if dtype.is_exact and values.dtype.kind == "f" else values).astype(dtype.numpy())
-
-
 def _wide(dtype: DType) -> np.dtype[Any]:
     return np.dtype(np.complex128 if dtype.is_complex else np.float64)
-
-
-def _round_to_bits(values: Array, bits: int) -> Array:
-    """Float64 values rounded to a significand of that many bits, exponent unlimited."""
-    fraction, exponent = np.frexp(values.astype(np.float64))
-    return np.ldexp(np.rint(fraction * 2.0**bits) / 2.0**bits, exponent)

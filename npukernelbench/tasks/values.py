@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeValue, ValueSpec
 
-__all__ = ["FRACTIONAL", "KINDS", "Parameter", "parse_values"]
+__all__ = ["FRACTIONAL", "KINDS", "VALUE_CLASSES", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
@@ -84,6 +84,9 @@ FRACTIONAL = frozenset(
         "with_nans",
     }
 )
+
+#: Classes of unusual values that hidden cases may hold; drawn by :mod:`npukernelbench.tasks.special`.
+VALUE_CLASSES = ("large", "tiny", "denormal", "negative_zero", "infinite", "nan")
 
 
 def parse_values(raw: object) -> ValueSpec:

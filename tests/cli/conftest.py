@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 from npukernelbench.cli import main
+from npukernelbench.plugins import Plugins
+from npukernelbench.tasks import load_registry
 
 FAKE_PLUGIN = """
     from npukernelbench import hookimpl
@@ -45,14 +48,23 @@ class Finished:
 Npukb = Callable[..., Finished]
 
 
+@pytest.fixture(scope="session")
+def parsed_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with all tasks: parsing them anew takes most of a test's time."""
+    cache = tmp_path_factory.mktemp("parsed")
+    load_registry(Plugins.load(autoload=False), cache_dir=cache)
+    return cache
+
+
 @pytest.fixture(autouse=True)
-def _clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty current folder, an own cache, and no settings from outside."""
+def _clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parsed_tasks: Path) -> None:
+    """An empty current folder, an own cache with nothing but tasks, and no settings from outside."""
     for name in [name for name in os.environ if name.startswith("NPUKB_")]:
         monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(parsed_tasks, tmp_path / "cache" / "npukernelbench")
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

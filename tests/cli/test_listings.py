@@ -44,7 +44,27 @@ def test_a_filter_by_suite(npukb):
     assert npukb("ls", "tasks", "--suite", "other").out == "no task matches\n"
 
 
-@pytest.mark.parametrize("kind", ["groups", "categories", "tags"])
+@pytest.mark.parametrize("kind", ["suites", "levels", "categories"])
+def test_kinds_of_tasks_are_counted(npukb, kind):
+    rows = npukb("ls", kind, "--json").json
+    tasks = npukb("ls", "tasks", "--json").json
+    assert sum(row["tasks"] for row in rows) == len(tasks)
+    assert sum(row["cases"] for row in rows) == sum(len(task["cases"]) for task in tasks)
+    assert sum(row["goldens"] for row in rows) == sum(bool(task["goldens"]) for task in tasks)
+    lines = npukb("ls", kind).out.splitlines()
+    assert lines[0].split()[1:] == ["TASKS", "CASES", "GOLDENS"]
+    assert [line.split()[0] for line in lines[1:]] == [row["name"] for row in rows]
+
+
+def test_kinds_of_tasks_are_narrowed(npukb):
+    tasks = npukb("ls", "tasks", "--category", "norm", "--level", "2", "--json").json
+    rows = {row["name"]: row["tasks"] for row in npukb("ls", "levels", "--category", "norm", "--json").json}
+    assert rows["level2"] == len(tasks)
+    assert "level1" not in rows
+    assert npukb("ls", "categories", "--suite", "other").out == "no task matches\n"
+
+
+@pytest.mark.parametrize("kind", ["groups", "suites", "levels", "categories", "tags"])
 def test_what_is_listed_can_be_asked_for(npukb, kind):
     names = [row["name"] for row in npukb("ls", kind, "--json").json]
     assert names
@@ -154,6 +174,34 @@ def test_validate_accepts_a_sound_task(npukb):
     assert finished.code == 0
     assert [one["task"] for one in finished.json["results"]] == ["Sqrt", "Gelu"]
     assert finished.json["errors"] == 0
+
+
+def test_validate_counts_mutants(npukb):
+    finished = npukb("validate", "sqrt", "--json")
+    mutants = finished.json["mutants"]
+    assert mutants["tried"] == mutants["killed"] == sum(kind["tried"] for kind in mutants["kinds"].values()) > 20
+    assert finished.json["results"][0]["mutants"] == mutants
+    text = npukb("validate", "sqrt").out.splitlines()
+    assert text[0].startswith("✓ Sqrt  ")
+    assert text[0].endswith(f"{mutants['killed']} of {mutants['tried']} mutants killed")
+    assert text[-1].startswith(f"mutants: {mutants['tried']} tried on ")
+
+
+def test_validate_in_several_processes_sees_included_tasks(npukb, tmp_path, sound_task):
+    for number in range(17):
+        folder = tmp_path / "mine" / f"flat{number}"
+        folder.mkdir(parents=True)
+        (folder / "task.yaml").write_text(sound_task.replace("Flat", f"Flat{number}"))
+    finished = npukb("validate", "mine", "--include_path", tmp_path / "mine", "--jobs", "2", "--json")
+    assert finished.code == 0, finished.err
+    assert finished.json["tasks"] == finished.json["no_golden"] == 17
+    assert finished.json["errors"] == finished.json["warnings"] == 0
+    assert len(finished.json["results"]) == 17
+
+
+def test_the_schema_for_editors_is_printed(npukb):
+    schema = npukb("validate", "--schema").json
+    assert {"cases", "hidden", "interface", "include"} <= set(schema["properties"])
 
 
 def test_validate_refuses_an_ungradeable_task(npukb, tmp_path, sound_task):

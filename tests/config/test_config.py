@@ -282,6 +282,21 @@ def test_no_credentials_are_saved() -> None:
     assert kept["token"] is None
 
 
+@pytest.mark.parametrize("secret", ["zebra", "12345678"])
+def test_the_secret_of_hidden_cases_is_kept_and_never_shown(secret: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"hidden_seed: {secret}\n")
+    for config in (
+        resolve(environ={"NPUKB_HIDDEN_SEED": secret}),
+        resolve(environ={}, options={"hidden_seed": secret}),
+        resolve(environ={}, file=file),
+    ):
+        assert config.hidden_seed == secret
+        assert config.as_dict()["hidden_seed"] == "<redacted>"
+        assert secret not in repr(config)
+    assert resolve(environ={}).as_dict()["hidden_seed"] is None
+
+
 def test_what_is_saved_resolves_to_the_same() -> None:
     config = resolve(
         environ={"HOME": "/h"},

@@ -28,7 +28,7 @@ from npukernelbench.nouns import (
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import Hardware, PromptStyle, TemplateStyle, interface_skeleton, signature
 from npukernelbench.prompts.interface import tensor_text
-from npukernelbench.prompts.style import DEFAULT, TERSE
+from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT, TERSE
 from npukernelbench.tasks import generate_inputs, load_registry
 from npukernelbench.tasks.registry import TaskRegistry
 from npukernelbench.testing.tasks import candidate, tiny_task
@@ -173,7 +173,8 @@ def test_absent_inputs_and_lists_read_well(registry: TaskRegistry) -> None:
 
 def test_styles_satisfy_the_protocol_and_load_lazily() -> None:
     plugins = Plugins.load(autoload=False)
-    assert {name: plugins.prompts[name].load() for name in plugins.prompts} == {"default": DEFAULT, "terse": TERSE}
+    loaded = {name: plugins.prompts[name].load() for name in plugins.prompts}
+    assert loaded == {"category-shot": CATEGORY_SHOT, "default": DEFAULT, "terse": TERSE}
     assert isinstance(DEFAULT, PromptStyle)
     code = "import sys, npukernelbench.prompts; print(sorted({'jinja2', 'numpy', 'yaml'} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -10,8 +10,12 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import specialise
 from npukernelbench.reference import expected_outputs
 from npukernelbench.tasks import generate_inputs, load_registry, validate_task
+from npukernelbench.tasks.hidden import hidden_cases
+from npukernelbench.tasks.hidden_schema import HiddenModel
+from npukernelbench.tasks.load import load_task
+from npukernelbench.tasks.mutants import CODES
 from npukernelbench.tasks.schema import TaskModel
-from npukernelbench.tasks.values import parse_values
+from npukernelbench.tasks.values import VALUE_CLASSES, parse_values
 
 TEXT = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
 
@@ -33,7 +37,7 @@ def test_the_documented_task_can_be_added_as_written(tmp_path: Path) -> None:
     assert [case.id for case in registry.select(["ScaledSwish"])[0].cases] == ["0"]
     styles = [registration.load() for registration in plugins.prompts.values()]
     findings = validate_task(task, plugins.checkers, styles)  # type: ignore[arg-type]
-    assert [(item.severity, item.code) for item in findings] == [(Severity.WARNING, "golden")]
+    assert [(item.severity, item.code) for item in findings] == [(Severity.NOTE, "no_golden")]
     case = task.case("0")
     inputs = generate_inputs(task, case, 0)
     y = expected_outputs(task, case, inputs)["y"]
@@ -41,6 +45,53 @@ def test_the_documented_task_can_be_added_as_written(tmp_path: Path) -> None:
     assert y.shape == (64, 1024)
     assert "constexpr float SCALE = 1.25f;" in specialise(task, case, "")
     assert task.goldens == () or task.goldens[0].track is Track.STATIC
+
+
+def test_the_documented_hidden_section_can_be_drawn(tmp_path: Path) -> None:
+    text = snippet("yaml", "forms:")
+    path = tmp_path / text.splitlines()[0].removeprefix("# ")
+    path.parent.mkdir(parents=True)
+    head = """\
+name: RowNorm
+suite: mine
+level: 2
+category: Norm
+version: 1
+kernel: row_norm
+summary: Normalisation of rows.
+interface:
+  inputs:
+    - {name: x, dtypes: [float16, float32]}
+    - {name: gamma, dtypes: [float16, float32]}
+  attributes:
+    - {name: epsilon, type: float, default: 1.0e-6}
+    - {name: halves, type: bool, default: false}
+  outputs:
+    - {name: y, dtype_like: x}
+    - {name: scale, dtype: float32}
+reference: norm.rms_norm
+cases:
+  - id: smoke
+    inputs: {x: {shape: [3, 4], dtype: float32}, gamma: {shape: [4], dtype: float32}}
+    outputs: {y: {shape: [3, 4]}, scale: {shape: [3, 1]}}
+    profiles: [smoke]
+"""
+    path.write_text(head + text)
+    task = load_task(path).task
+    assert [len(form.attributes) for form in task.hidden] == [2, 2]
+    assert len(hidden_cases(task, "s")) == 12
+
+
+def test_every_key_of_a_hidden_section_is_documented() -> None:
+    for name in HiddenModel.model_fields:
+        assert f"| `{name}` |" in TEXT
+    for name in VALUE_CLASSES:
+        assert f"`{name}`" in TEXT
+
+
+def test_every_finding_is_documented() -> None:
+    for code in CODES:
+        assert f"`{code}`" in TEXT
 
 
 def test_the_documented_reference_is_the_real_one() -> None:

@@ -1,0 +1,274 @@
+"""The ``hidden`` section of ``task.yaml``: its shape as pydantic models, and its meaning as hidden forms.
+
+Everything that can be checked without drawing is checked here, so that a mistake has a file and a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from npukernelbench.errors import TaskError
+from npukernelbench.nouns import (
+    AttributeSpec,
+    AttributeValue,
+    DType,
+    Extent,
+    HiddenAxis,
+    HiddenForm,
+    HiddenRange,
+    Presence,
+    Task,
+    ValueClass,
+)
+from npukernelbench.tasks.extent import evaluate, substitute
+from npukernelbench.tasks.hidden_extents import COUNT, OR_ONE, REST, axes_of
+from npukernelbench.tasks.values import VALUE_CLASSES, parse_values
+
+__all__ = ["HiddenModel", "hidden_forms"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_DType = Annotated[DType, Field(strict=False)]
+_Shape = list[Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)]]
+_Class = str | Annotated[dict[str, float], Field(min_length=1, max_length=1)]
+
+
+class AxisModel(_Model):
+    """The extents of a symbolic axis."""
+
+    low: Annotated[int, Field(ge=1)]
+    high: Annotated[int, Field(ge=1)]
+    multiple_of: Annotated[int, Field(ge=1)] = 1
+
+
+class RangeModel(_Model):
+    """The values of a numeric attribute."""
+
+    low: int | float
+    high: int | float
+
+
+class FormModel(_Model):
+    """One way in which hidden cases may look; what it leaves out it has from the section around it."""
+
+    axes: dict[_Name, AxisModel | Annotated[list[int], Field(min_length=2, max_length=2)]] = {}
+    shapes: dict[str, _Shape] = {}
+    outputs: dict[str, _Shape] = {}
+    dtypes: list[dict[str, _DType]] = []
+    attributes: dict[str, RangeModel | Annotated[list[object], Field(min_length=1)]] = {}
+    values: dict[str, dict[str, object]] = {}
+    value_classes: dict[str, list[_Class]] = {}
+    required: list[str] = []
+
+
+class HiddenModel(FormModel):
+    """The section: what all forms have in common, and the forms. Without forms it is one itself."""
+
+    forms: list[FormModel] = []
+
+
+class Complaints(Protocol):
+    """What the loader offers: complaints with a place, and typed attribute values."""
+
+    def fail(self, message: str, *keys: str | int, remedy: str | None = None) -> TaskError:
+        """The complaint to raise about the field ``keys``."""
+        ...
+
+    def attribute(self, kind: str, value: object, *keys: str | int) -> AttributeValue:
+        """A value of an attribute's type; raises a complaint for anything else."""
+        ...
+
+
+def hidden_forms(model: HiddenModel, task: Task, loader: Complaints) -> tuple[HiddenForm, ...]:
+    """The forms of a section. ``task`` needs its interface only. TaskError for what does not fit the interface."""
+    parts = model.forms or [FormModel()]
+    return tuple(_Resolver(model, part, position, task, loader).resolve() for position, part in enumerate(parts))
+
+
+class _Given(NamedTuple):
+    """One entry of a section with its place in the document."""
+
+    name: str
+    value: object
+    keys: tuple[str | int, ...]
+
+
+class _Resolver:
+    """Turns one form, with what it has in common with the others, into a noun."""
+
+    def __init__(self, common: HiddenModel, form: FormModel, position: int, task: Task, loader: Complaints) -> None:
+        self._common = common
+        self._form = form
+        self._position = position
+        self._task = task
+        self._loader = loader
+        self._inputs = {item.name: item for item in task.inputs}
+        self._outputs = {item.name: item for item in task.outputs}
+        self._attributes = {item.name: item for item in task.attributes}
+
+    def resolve(self) -> HiddenForm:
+        axes = {one.name: self._axis(one) for one in self._given("axes")}
+        form = HiddenForm(
+            axes=axes,
+            shapes={one.name: self._shape(one, axes) for one in self._known("shapes", self._inputs)},
+            outputs={one.name: self._shape(one, axes) for one in self._known("outputs", self._outputs)},
+            dtypes=self._dtypes(),
+            attributes={one.name: self._choices(one, axes) for one in self._known("attributes", self._attributes)},
+            values={one.name: self._values(one, axes) for one in self._known("values", self._inputs)},
+            value_classes={one.name: self._classes(one) for one in self._known("value_classes", self._inputs)},
+            required=self._required(),
+        )
+        if form.shapes:
+            self._check_completeness(form)
+        elif form.axes or form.outputs:
+            raise self._loader.fail("axes and outputs need shapes beside them", "hidden")
+        return form
+
+    def _given(self, section: str) -> Iterator[_Given]:
+        """The entries of a section: the form's own win over those that all forms share."""
+        own: Mapping[str, object] = getattr(self._form, section)
+        shared: Mapping[str, object] = getattr(self._common, section)
+        for name, value in {**shared, **own}.items():
+            inside = ("forms", self._position) if name in own else ()
+            yield _Given(name, value, ("hidden", *inside, section, name))
+
+    def _known(self, section: str, known: Mapping[str, object]) -> Iterator[_Given]:
+        for one in self._given(section):
+            if one.name not in known:
+                listed = ", ".join(known) or "none"
+                raise self._loader.fail(f"the interface has no {one.name!r} here", *one.keys, remedy=f"it has {listed}")
+            yield one
+
+    def _axis(self, one: _Given) -> HiddenAxis:
+        given = one.value
+        axis = (
+            HiddenAxis(given.low, given.high, given.multiple_of) if isinstance(given, AxisModel) else HiddenAxis(*given)  # type: ignore[misc]
+        )
+        if one.name == COUNT:
+            raise self._loader.fail(f"{COUNT!r} is how many tensors a list has; choose another name", *one.keys)
+        if axis.low < 1 or not _multiples(axis):
+            raise self._loader.fail("there is no extent between low and high, both at least 1", *one.keys)
+        return axis
+
+    def _shape(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> tuple[Extent, ...]:
+        shape: list[Extent] = one.value  # type: ignore[assignment]
+        if shape.count(REST) > 1:
+            raise self._loader.fail(f"{REST} stands once in a shape", *one.keys)
+        for extent in shape:
+            self._check_extent(extent, axes, one.keys, least=0)
+        return tuple(shape)
+
+    def _check_extent(
+        self, extent: Extent, axes: Mapping[str, HiddenAxis], keys: tuple[str | int, ...], *, least: int | None
+    ) -> None:
+        """Try the smallest extents of every axis, and the next ones, which shows remainders."""
+        if extent == REST:
+            return
+        term = extent.removesuffix(OR_ONE) if isinstance(extent, str) else extent
+        try:
+            for step in (0, 1):
+                sample = {name: _nth(axis, step) for name, axis in axes.items()}
+                found = evaluate(term, {**sample, COUNT: 1 + step})
+                if least is not None and found < least:
+                    raise ValueError(f"{term!r} may be {found}")
+        except ValueError as error:
+            raise self._loader.fail(str(error), *keys) from None
+
+    def _dtypes(self) -> tuple[Mapping[str, DType], ...]:
+        own = bool(self._form.dtypes)
+        keys = ("hidden", *(("forms", self._position) if own else ()), "dtypes")
+        combinations = self._form.dtypes or self._common.dtypes
+        for position, combination in enumerate(combinations):
+            for name, dtype in combination.items():
+                if name not in self._inputs or dtype not in self._inputs[name].dtypes:
+                    raise self._loader.fail(f"the interface has no input {name!r} of {dtype.value}", *keys, position)
+        return tuple(combinations)
+
+    def _choices(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> HiddenRange | tuple[AttributeValue, ...]:
+        spec = self._attributes[one.name]
+        if isinstance(one.value, RangeModel):
+            if spec.type not in ("int", "float") or not one.value.low <= one.value.high:
+                raise self._loader.fail("a range is for an int or a float, with low up to high", *one.keys)
+            low, high = (self._loader.attribute(spec.type, end, *one.keys) for end in (one.value.low, one.value.high))
+            return HiddenRange(low, high)  # type: ignore[arg-type]
+        choices: list[object] = one.value  # type: ignore[assignment]
+        return tuple(self._choice(spec, choice, axes, one.keys) for choice in choices)
+
+    def _choice(
+        self, spec: AttributeSpec, choice: object, axes: Mapping[str, HiddenAxis], keys: tuple[str | int, ...]
+    ) -> AttributeValue:
+        """One choice; text where a whole number is wanted is an extent, and stays text."""
+        if spec.type == "list_int" and isinstance(choice, list):
+            return tuple(self._whole(item, axes, keys) for item in choice)  # type: ignore[return-value]
+        if spec.type == "int":
+            return self._whole(choice, axes, keys)
+        return self._loader.attribute(spec.type, choice, *keys)
+
+    def _whole(self, choice: object, axes: Mapping[str, HiddenAxis], keys: tuple[str | int, ...]) -> AttributeValue:
+        if isinstance(choice, str):
+            self._check_extent(choice, axes, keys, least=None)
+            return choice
+        return self._loader.attribute("int", choice, *keys)
+
+    def _values(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> Mapping[str, object]:
+        raw: Mapping[str, object] = one.value  # type: ignore[assignment]
+        largest = {name: _multiples(axis)[-1] * axis.multiple_of for name, axis in axes.items()}
+        try:
+            parse_values(substitute(raw, {**largest, COUNT: 1}))
+        except ValueError as error:
+            raise self._loader.fail(str(error), *one.keys) from None
+        return raw
+
+    def _classes(self, one: _Given) -> tuple[ValueClass, ...]:
+        if all(dtype.is_exact for dtype in self._inputs[one.name].dtypes):
+            raise self._loader.fail("integers and booleans have no such values", *one.keys)
+        given: list[str | dict[str, float]] = one.value  # type: ignore[assignment]
+        classes = [
+            ValueClass(item) if isinstance(item, str) else ValueClass(*next(iter(item.items()))) for item in given
+        ]
+        for item in classes:
+            if item.name not in VALUE_CLASSES or (item.limit is not None and item.name not in ("large", "tiny")):
+                listed = f"{', '.join(VALUE_CLASSES)}; large and tiny may have a largest magnitude"
+                raise self._loader.fail(f"there is no class {item.name!r} of this form", *one.keys, remedy=listed)
+        return tuple(classes)
+
+    def _required(self) -> tuple[str, ...]:
+        named = tuple(dict.fromkeys((*self._common.required, *self._form.required)))
+        for name in named:
+            if name not in self._inputs or self._inputs[name].presence is not Presence.OPTIONAL:
+                raise self._loader.fail(f"{name!r} is no optional input", "hidden", "required")
+        return named
+
+    def _check_completeness(self, form: HiddenForm) -> None:
+        keys = ("hidden", *(("forms", self._position) if self._form.shapes else ()))
+        for name, spec in self._inputs.items():
+            if name not in form.shapes and spec.presence is not Presence.OPTIONAL:
+                raise self._loader.fail(f"the shape of the input {name!r} is missing", *keys, "shapes")
+        for name, output in self._outputs.items():
+            if name not in form.outputs and (output.shape_like is None or output.shape_like not in form.shapes):
+                raise self._loader.fail(f"the shape of the output {name!r} is missing", *keys, "outputs")
+        single = {axis for name in form.shapes if not self._is_list(name) for axis in axes_of(form.shapes[name])}
+        listed = {axis for name in form.shapes if self._is_list(name) for axis in axes_of(form.shapes[name])}
+        if single & listed - {COUNT}:
+            shared = sorted(single & listed - {COUNT})[0]
+            raise self._loader.fail(f"{shared!r} differs from tensor to tensor of a list", *keys, "shapes")
+
+    def _is_list(self, name: str) -> bool:
+        return self._inputs[name].presence is Presence.DYNAMIC
+
+
+def _multiples(axis: HiddenAxis) -> range:
+    """What ``multiple_of`` may be multiplied with."""
+    return range(-(-axis.low // axis.multiple_of), axis.high // axis.multiple_of + 1)
+
+
+def _nth(axis: HiddenAxis, step: int) -> int:
+    factors = _multiples(axis)
+    return factors[min(step, len(factors) - 1)] * axis.multiple_of

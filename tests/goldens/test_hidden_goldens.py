@@ -1,0 +1,28 @@
+"""Every golden kernel is right on hidden cases, which none of them was written for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from npukernelbench.nouns import Outcome
+from npukernelbench.plugins import Plugins
+from npukernelbench.tasks import load_registry
+from npukernelbench.tasks.hidden import hidden_cases
+
+if TYPE_CHECKING:
+    from tests.goldens.conftest import JudgeGolden
+
+SUITE = load_registry(Plugins.load(autoload=False))
+COUNT = 7
+GOLDEN = sorted(task.name for task in SUITE.values() if task.goldens and hidden_cases(task, "goldens", 1))
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, number) for name in GOLDEN for number in range(COUNT)])
+def test_hidden_case(judge_golden: JudgeGolden, name: str, number: int) -> None:
+    task = SUITE[name]
+    verdict = judge_golden(task, hidden_cases(task, "goldens", COUNT)[number], lambda text: text)
+    said = [str(one) for one in (*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics))]
+    assert verdict.outcome is Outcome.OK, "\n".join(said)
+    assert not said, "\n".join(said)

@@ -1,0 +1,132 @@
+"""The style ``category-shot``: another operator of the same category as the worked example, else the usual one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from npukernelbench.errors import TaskError
+from npukernelbench.nouns import Golden, Task, Track
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import load_style, specialise
+from npukernelbench.prompts.example import category_example
+from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT
+from npukernelbench.tasks import load_registry
+
+SUITE = load_registry(Plugins.load(autoload=False))
+STYLE = CATEGORY_SHOT.with_tasks(lambda: SUITE)
+
+
+def example_of(task: Task, tasks: dict[str, Task], track: Track = Track.STATIC) -> str | None:
+    found = category_example(task, tasks, track)
+    return found.task.name if found else None
+
+
+@pytest.mark.parametrize("track", list(Track))
+@pytest.mark.parametrize("name", ["Gelu", "Sqrt", "RmsNorm", "Fill", "LayerNormV4", "CraftGelu", "Gemm"])
+def test_the_example_is_another_golden_of_the_category(name: str, track: Track) -> None:
+    task = SUITE[name]
+    case = task.case("smoke") if track is Track.STATIC else None
+    text = STYLE.render(task, case, track).messages[1].content
+    same = [
+        other
+        for other in SUITE.values()
+        if other.category == task.category and other is not task and other.goldens and other.reference != task.reference
+    ]
+    found = category_example(task, SUITE, track)
+    if not same:
+        assert found is None
+        assert text == DEFAULT.render(task, case, track).messages[1].content
+        return
+    assert found is not None
+    assert found.task in same
+    golden = found.task.goldens[0].path.read_text()
+    assert found.source == specialise(found.task, found.task.case("smoke"), golden)
+    assert found.source.rstrip() in text
+    assert found.task.summary in text
+    assert "The larger of two float16 vectors" not in text
+    assert text.count(f"void {task.kernel}(") >= 2
+
+
+def test_equal_requests_give_equal_prompts_and_the_hash_covers_the_choice() -> None:
+    task = SUITE["Gelu"]
+    prompt = STYLE.render(task, task.case("0"), Track.STATIC)
+    assert STYLE.render(task, task.case("0"), Track.STATIC) == prompt
+    assert prompt.template == "category-shot@1"
+    alone = CATEGORY_SHOT.with_tasks(lambda: {"Gelu": task}).render(task, task.case("0"), Track.STATIC)
+    assert alone.hash != prompt.hash
+    assert alone.messages == DEFAULT.render(task, task.case("0"), Track.STATIC).messages
+    assert alone.hash != DEFAULT.render(task, task.case("0"), Track.STATIC).hash
+
+
+def test_the_choice_prefers_suite_then_tags_then_level_then_name() -> None:
+    task = SUITE["Gelu"]
+    swish = SUITE["Swish"]
+
+    def other(name: str, **changes: object) -> Task:
+        values = {"name": name, "reference": f"m.{name.lower()}", "formula": name, **changes}
+        return replace(swish, **values)  # type: ignore[arg-type]
+
+    named = {"A": other("Alpha"), "B": other("Beta")}
+    assert example_of(task, named) == "Alpha"
+    assert example_of(task, {**named, "A": other("Alpha", level=3)}) == "Beta"
+    assert example_of(task, {**named, "A": other("Alpha", tags=frozenset())}) == "Beta"
+    assert example_of(task, {**named, "A": other("Alpha", suite="other")}) == "Beta"
+    assert example_of(task, {"A": other("Alpha", suite="other")}) == "Alpha"
+
+
+def test_the_same_operator_under_another_name_is_no_example() -> None:
+    task = SUITE["Gelu"]
+    swish = SUITE["Swish"]
+    for twin in (
+        replace(swish, name="CraftGelu", reference="m.a", formula="a"),
+        replace(swish, name="Lu", reference="m.a", formula="a"),
+        replace(swish, name="Alpha", reference=task.reference, formula="a"),
+        replace(swish, name="Alpha", reference="m.a", formula=task.formula),
+        replace(swish, name="Alpha", reference="m.a", formula="a", goldens=()),
+        replace(swish, name="Alpha", reference="m.a", formula="a", category="Math"),
+    ):
+        assert example_of(task, {"x": twin, "Gelu": task}) is None
+
+
+def test_a_dynamic_golden_is_shown_whole_on_its_track(tmp_path: Path) -> None:
+    path = tmp_path / "dynamic.cpp"
+    path.write_text("// host and device code of Swish\n")
+    swish = replace(SUITE["Swish"], goldens=(*SUITE["Swish"].goldens, Golden(Track.DYNAMIC, path)))
+    tasks = {"Swish": swish}
+    found = category_example(SUITE["Gelu"], tasks, Track.DYNAMIC)
+    assert found is not None
+    assert (found.case, found.source) == (None, "// host and device code of Swish\n")
+    text = CATEGORY_SHOT.with_tasks(lambda: tasks).render(SUITE["Gelu"], None, Track.DYNAMIC).messages[1].content
+    assert "A correct answer for all cases of that operator." in text
+    static = category_example(SUITE["Gelu"], tasks, Track.STATIC)
+    assert static is not None
+    assert static.case is not None
+
+
+def test_a_golden_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
+    gone = replace(SUITE["Swish"], goldens=(Golden(Track.STATIC, tmp_path / "gone.cpp"),))
+    with pytest.raises(TaskError, match="cannot read the golden kernel") as found:
+        category_example(SUITE["Gelu"], {"Swish": gone}, Track.STATIC)
+    assert found.value.location is not None
+    assert found.value.location.path == tmp_path / "gone.cpp"
+
+
+def test_styles_are_given_the_tasks_when_they_are_loaded() -> None:
+    plugins = Plugins.load(autoload=False)
+    asked = []
+
+    def tasks() -> dict[str, Task]:
+        asked.append(1)
+        return dict(SUITE)
+
+    gelu = SUITE["Gelu"]
+    plain = load_style(plugins.prompts.find("terse"), tasks)
+    plain.render(gelu, gelu.case("0"), Track.STATIC)
+    assert asked == []
+    shot = load_style(plugins.prompts.find("category_shot"), tasks)
+    assert "Swish:" in shot.render(gelu, gelu.case("0"), Track.STATIC).messages[1].content
+    assert asked == [1]
+    assert load_style(plugins.prompts.find("category_shot")) is CATEGORY_SHOT
