@@ -3,6 +3,7 @@
 
 #include "../include/twin/types.h"
 #include "core.h"
+#include "region.h"
 
 namespace twin {
 namespace {
@@ -17,58 +18,12 @@ uint64_t SpanOf(uint32_t blocks, int64_t stride, uint64_t bytes) {
 
 const char* NameOf(const CopyInstruction& c) { return c.padded ? "DataCopyPad" : "DataCopy"; }
 
-void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, const char* role, const void* pc) {
-    if (!core.InUb(address)) {
-        core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
-                     "%s: %s is not in the unified buffer (address %p)", NameOf(c), role, address);
-    }
-    uint32_t offset = core.UbOffset(address);
-    if (offset % 32 != 0) {
-        core.Violate("misaligned", pc, "Start the local tensor at a multiple of 32 bytes.",
-                     "%s: %s starts at UB offset %u, which is not a multiple of 32 bytes", NameOf(c), role, offset);
-    }
-    if (offset + span > core.launch->machine.ub_bytes) {
-        core.Violate("out_of_bounds", pc, "Shrink the transfer or move the tensor.",
-                     "%s: %s spans bytes %u to %llu of UB, which has %u bytes", NameOf(c), role, offset,
-                     static_cast<unsigned long long>(offset + span), core.launch->machine.ub_bytes);
-    }
+void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, const char* role, bool write,
+             const void* pc) {
+    CheckLocal(core, {NameOf(c), role, address, span, core.launch->machine.ub_bytes, 32, write}, pc);
 }
 
 }  // namespace
-
-// Whether [address, address + span) may be read or written in global memory.
-static void CheckGm(Core& core, const char* what, const void* address, uint64_t span, uint32_t element_bytes, bool write,
-                    const void* pc) {
-    const char* rule = write ? "illegal_write" : "illegal_read";
-    const char* verb = write ? "writes" : "reads";
-    const GlobalBuffer* buffer = core.launch->memory.Nearest(address);
-    if (buffer == nullptr) {
-        core.Violate(rule, pc, "Give SetGlobalBuffer an address that comes from a kernel argument.",
-                     "%s %s %llu bytes at %p, which is not global memory of this kernel", what, verb,
-                     static_cast<unsigned long long>(span), address);
-    }
-    auto begin = reinterpret_cast<int64_t>(address) - reinterpret_cast<int64_t>(buffer->address);
-    int64_t end = begin + static_cast<int64_t>(span);
-    if (begin < 0 || end > static_cast<int64_t>(buffer->reachable)) {
-        core.Violate(rule, pc, "Cut the last piece at the end of the tensor.",
-                     "%s %s bytes %lld to %lld of '%s', which has %llu bytes", what, verb, static_cast<long long>(begin),
-                     static_cast<long long>(end), buffer->name, static_cast<unsigned long long>(buffer->bytes));
-    }
-    if (write && !buffer->writable) {
-        core.Violate("write_to_input", pc, "Write to an output or to the workspace.",
-                     "%s writes to '%s', which is an input", what, buffer->name);
-    }
-    if (begin % element_bytes != 0) {
-        core.Violate("misaligned", pc, "Address global memory in whole elements.",
-                     "%s: offset %lld in '%s' is not a multiple of the element size %u", what,
-                     static_cast<long long>(begin), buffer->name, element_bytes);
-    }
-    if (end > static_cast<int64_t>(buffer->bytes)) {
-        core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
-                  "%s %s up to byte %lld of '%s', which has %llu bytes; only the allocator's rounding hides it", what, verb,
-                  static_cast<long long>(end), buffer->name, static_cast<unsigned long long>(buffer->bytes));
-    }
-}
 
 namespace {
 
@@ -150,10 +105,10 @@ void Run(const CopyInstruction& c, const void* pc) {
         dst_span = SpanOf(c.blocks, c.dst_stride, used);
     }
     if (dst_span > 0) {
-        c.direction == kOut ? CheckGm(core, NameOf(c), c.dst, dst_span, c.element_bytes, true, pc)
-                            : CheckUb(core, c, c.dst, dst_span, "dst", pc);
-        c.direction == kIn ? CheckGm(core, NameOf(c), c.src, src_span, c.element_bytes, false, pc)
-                           : CheckUb(core, c, c.src, src_span, "src", pc);
+        c.direction == kOut ? CheckGlobal(core, {NameOf(c), c.dst, dst_span, c.element_bytes, true}, pc)
+                            : CheckUb(core, c, c.dst, dst_span, "dst", true, pc);
+        c.direction == kIn ? CheckGlobal(core, {NameOf(c), c.src, src_span, c.element_bytes, false}, pc)
+                           : CheckUb(core, c, c.src, src_span, "src", false, pc);
     }
     Execute(c);
     Charge(core, c);
@@ -226,7 +181,7 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write, int glo
     Core& core = ThisCore();
     const Machine& m = core.launch->machine;
     if (global) {
-        CheckGm(core, write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue", address, bytes, bytes, write != 0, pc);
+        CheckGlobal(core, {write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue", address, bytes, bytes, write != 0}, pc);
         core.time.Scalar(m.gm_scalar_cycles);
         return;
     }

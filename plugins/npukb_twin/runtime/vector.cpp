@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "lanes.h"
+#include "region.h"
 
 namespace twin {
 namespace {
@@ -96,30 +97,8 @@ uint64_t Span(const VectorInstruction& v, const Lanes& lanes, const Operand& o, 
 }
 
 void CheckOperand(Core& core, const VectorInstruction& v, const Operand& o, uint64_t span, uint32_t alignment,
-                  const char* role, const void* pc) {
-    const char* name = FactsOf(v.op).name;
-    if (span == 0) return;
-    if (!core.InUb(o.address)) {
-        core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
-                     "%s: %s is not in the unified buffer (address %p)", name, role, o.address);
-    }
-    uint32_t offset = core.UbOffset(o.address);
-    if (offset % alignment != 0) {
-        core.Violate("misaligned", pc, "Start the operand at a multiple of 32 bytes.",
-                     "%s: %s starts at UB offset %u, which is not a multiple of %u bytes", name, role, offset, alignment);
-    }
-    if (offset + span > core.launch->machine.ub_bytes) {
-        core.Violate("out_of_bounds", pc, "Shrink the count, mask or repeat, or move the tensor.",
-                     "%s: %s spans bytes %u to %llu of UB, which has %u bytes", name, role, offset,
-                     static_cast<unsigned long long>(offset + span), core.launch->machine.ub_bytes);
-    }
-    // A slice taken past the end of its tensor has a size that wrapped around.
-    uint32_t tensor_bytes = o.tensor_bytes > core.launch->machine.ub_bytes ? 0 : o.tensor_bytes;
-    if (span > tensor_bytes) {
-        core.Warn("past_tensor", pc, "Ask InitBuffer for more bytes or process fewer elements.",
-                  "%s: %s reaches %llu bytes past the end of its tensor of %u bytes", name, role,
-                  static_cast<unsigned long long>(span - tensor_bytes), tensor_bytes);
-    }
+                  const char* role, bool write, const void* pc) {
+    CheckLocal(core, {FactsOf(v.op).name, role, o.address, span, o.tensor_bytes, alignment, write}, pc);
 }
 
 // Operands must be identical or apart: what a partly overlapping instruction computes is undefined.
@@ -135,7 +114,7 @@ void CheckOverlap(Core& core, const VectorInstruction& v, const Operand& src, ui
 
 void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
     uint64_t dst_span = Span(v, lanes, v.dst, true);
-    CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? Bytes(v.dst.dtype) : 32, "dst", pc);
+    CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? Bytes(v.dst.dtype) : 32, "dst", true, pc);
     bool scratch = WholeTensor(v.op);
     int sources = SourcesOf(v);
     if ((sources > 0 && v.src0.address == nullptr) || (sources > 1 && v.src1.address == nullptr)) {
@@ -144,20 +123,20 @@ void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, c
     }
     if (v.src0.address != nullptr) {
         uint64_t span = Span(v, lanes, v.src0, false);
-        CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", pc);
+        CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", false, pc);
         if (v.form == Form::Count && !IsReduce(v.op) && v.op != Op::Cast) {
             CheckOverlap(core, v, v.src0, dst_span, span, "src0", pc);
         }
     }
     if (v.src1.address != nullptr) {
         uint64_t span = scratch ? 32 : Span(v, lanes, v.src1, false);
-        CheckOperand(core, v, v.src1, span, 32, scratch ? "sharedTmpBuffer" : "src1", pc);
+        CheckOperand(core, v, v.src1, span, 32, scratch ? "sharedTmpBuffer" : "src1", scratch, pc);
         if (v.form == Form::Count && !scratch) CheckOverlap(core, v, v.src1, dst_span, span, "src1", pc);
     }
     if (v.op == Op::Select && lanes.total > 0) {
         uint64_t bits = v.mode == 0 ? lanes.per_repeat : static_cast<uint64_t>(lanes.total);
         Operand mask{reinterpret_cast<const void*>(v.mask[0]), static_cast<uint32_t>(v.mask[1]), 1, 8, npukb::DType::U8};
-        CheckOperand(core, v, mask, (bits + 7) / 8, 32, "selMask", pc);
+        CheckOperand(core, v, mask, (bits + 7) / 8, 32, "selMask", false, pc);
     }
 }
 
