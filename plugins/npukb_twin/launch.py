@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,38 @@ if TYPE_CHECKING:
 
     from npukernelbench.nouns.execution import Array
 
-__all__ = ["run_case"]
+__all__ = ["Checker", "Switch", "run_case"]
+
+
+class Checker(str, Enum):
+    """How much the twin checks while it runs a kernel."""
+
+    OFF = "off"  # only what would crash the twin itself
+    FAST = "fast"  # what costs the same for every operand, however large
+    FULL = "full"  # every byte: undefined memory, races between pipes and between cores
+
+
+class Switch(str, Enum):
+    """On or off, as the vendor's compiler spells its options."""
+
+    ON = "on"
+    OFF = "off"
+
 
 _GRANULE = 512  # device allocations are multiples of this
 _PIPES = {"V": "vec", "S": "scalar", "MTE2": "mte2", "MTE3": "mte3"}
 
 
 def run_case(
-    request: RunRequest, *, host: Path, machine: Machine, threads: int, memory_bytes: int, work: Path
+    request: RunRequest,
+    *,
+    host: Path,
+    machine: Machine,
+    threads: int,
+    memory_bytes: int,
+    checker: Checker,
+    auto_sync: Switch,
+    work: Path,
 ) -> Observation:
     """Run ``request`` in a child process whose files live in the empty folder ``work``."""
     buffers = _Buffers(request, work)
@@ -42,7 +67,8 @@ def run_case(
     arguments = list(buffers.lines())
     limits = Limits(wall_s=request.timeout_s, memory_bytes=memory_bytes + buffers.total_bytes, file_bytes=1 << 40)
     script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
-    script += [f"blocks {blocks}", f"threads {threads}", f"seed {request.seed}", *arguments]
+    script += [f"blocks {blocks}", f"threads {threads}", f"seed {request.seed}"]
+    script += [f"checker {checker.value}", f"auto_sync {auto_sync.value}", *arguments]
     launch = work / "launch"
     launch.write_text("\n".join([*script, f"kernel {request.artifact.path}"]) + "\n", encoding="utf-8")
     done = run(
