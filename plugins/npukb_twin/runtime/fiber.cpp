@@ -312,12 +312,21 @@ bool Tick(sem_t* over, long nanoseconds) {
     return sem_timedwait(over, &until) != 0;
 }
 
+// Time that the thread has spent running: it stands still while the thread sleeps in the operating system.
+long RunTime(pthread_t thread) {
+    clockid_t clock;
+    timespec time{};
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 // Looks at every worker a few hundred times a second.
 void* WatchOver(void* argument) {
     auto* watch = static_cast<Watch*>(argument);
     Scheduler* s = watch->scheduler;
     struct Seen {
         uint64_t beats, switches;
+        long time;
         int ticks;
     };
     auto* seen = static_cast<Seen*>(calloc(static_cast<size_t>(s->threads), sizeof(Seen)));
@@ -334,7 +343,11 @@ void* WatchOver(void* argument) {
             seen[i].ticks = same ? seen[i].ticks + 1 : 0;
             bool spins = __atomic_load_n(&worker.spins, __ATOMIC_RELAXED);
             if (running && spins) tick = kSpinNanoseconds;  // it gets little time until it calls something
-            if (same && beats == seen[i].beats) pthread_kill(worker.thread, kInterrupt);
+            if (same && beats == seen[i].beats) {
+                long time = RunTime(worker.thread);
+                if (time != seen[i].time) pthread_kill(worker.thread, kInterrupt);
+                seen[i].time = time;
+            }
             if (seen[i].ticks >= (spins ? kSliceTicks * 40 : kSliceTicks)) __atomic_store_n(&worker.overdue, true, __ATOMIC_RELAXED);
             seen[i].beats = beats;
             seen[i].switches = switches;
