@@ -332,8 +332,8 @@ void* WatchOver(void* argument) {
     auto* seen = static_cast<Seen*>(calloc(static_cast<size_t>(s->threads), sizeof(Seen)));
     if (seen == nullptr) abort();
     long tick = kTickNanoseconds;
-    while (Tick(&watch->over, tick)) {
-        tick = kTickNanoseconds;
+    for (long next = tick; Tick(&watch->over, tick); tick = next) {
+        next = kTickNanoseconds;
         for (int i = 0; i < s->threads; ++i) {
             Worker& worker = s->workers[i];
             uint64_t beats = __atomic_load_n(&worker.beats, __ATOMIC_RELAXED);
@@ -342,12 +342,10 @@ void* WatchOver(void* argument) {
             bool same = running && switches == seen[i].switches;
             seen[i].ticks = same ? seen[i].ticks + 1 : 0;
             bool spins = __atomic_load_n(&worker.spins, __ATOMIC_RELAXED);
-            if (running && spins) tick = kSpinNanoseconds;  // it gets little time until it calls something
-            if (same && beats == seen[i].beats) {
-                long time = RunTime(worker.thread);
-                if (time != seen[i].time) pthread_kill(worker.thread, kInterrupt);
-                seen[i].time = time;
-            }
+            if (running && spins) next = kSpinNanoseconds;  // it gets little time until it calls something
+            long time = running ? RunTime(worker.thread) : 0;
+            if (same && beats == seen[i].beats && time > seen[i].time + tick / 8) pthread_kill(worker.thread, kInterrupt);
+            seen[i].time = time;
             if (seen[i].ticks >= (spins ? kSliceTicks * 40 : kSliceTicks)) __atomic_store_n(&worker.overdue, true, __ATOMIC_RELAXED);
             seen[i].beats = beats;
             seen[i].switches = switches;
