@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "twin/copy.h"
+#include "twin/list.h"
+#include "twin/operators.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
 #include "twin/sync.h"

@@ -74,7 +74,9 @@ struct Fiber {
     Core core;
     State state;
     bool idle;  // polls, and has done nothing else since it polled last
-    bool spins;  // was interrupted in a loop that calls nothing
+    bool spins;         // was interrupted in a loop that calls nothing
+    int turns;          // in a row in which it only polled or span
+    uint64_t meetings;  // waits for other blocks that have ended
     const Signal* signal;
     uint64_t target;
     Waiting waiting;
@@ -127,7 +129,7 @@ void* MapStack() {
 void Leave(State state) {
     Worker* worker = t_worker;
     Fiber* fiber = worker->running;
-    fiber->state = state;
+    __atomic_store(&fiber->state, &state, __ATOMIC_RELEASE);
     npukb_switch(&fiber->stack_pointer, worker->stack_pointer);
 }
 
@@ -151,6 +153,8 @@ Fiber* NewFiber(Scheduler* s, int64_t block) {
     fiber->waiting = {};
     fiber->signal = nullptr;
     fiber->spins = false;
+    fiber->turns = 0;
+    fiber->meetings = 0;
     auto top = reinterpret_cast<uintptr_t>(fiber->stack + kGuardBytes + kStackBytes) & ~uintptr_t{15};
     void** words = reinterpret_cast<void**>(top) - kFrameWords;
     memset(words, 0, kFrameWords * sizeof(void*));
@@ -182,7 +186,7 @@ Sweep RunReady(Worker* worker) {
     Sweep sweep{};
     for (int64_t block = worker->index; block < s->launch->blocks; block += s->threads) {
         Fiber*& fiber = s->fibers[block];
-        if (fiber == nullptr) fiber = NewFiber(s, block);
+        if (fiber == nullptr) __atomic_store_n(&fiber, NewFiber(s, block), __ATOMIC_RELEASE);
         if (!Runnable(*fiber)) continue;
         fiber->state = State::Running;
         fiber->signal = nullptr;
@@ -194,6 +198,7 @@ Sweep RunReady(Worker* worker) {
         worker->running = fiber;
         npukb_switch(&worker->stack_pointer, fiber->stack_pointer);
         worker->running = nullptr;
+        fiber->turns = fiber->state == State::Polling ? fiber->turns + 1 : 0;
         if (fiber->state == State::Done) {
             Retire(s, fiber);
             ++sweep.done;
@@ -225,6 +230,7 @@ void Unblock(Scheduler* s) {
 }
 
 constexpr uint64_t kQuietSweeps = 2000;
+constexpr int kSettledTurns = 2000;
 
 // Whether every block has ended, waits in vain, or polls without doing anything else.
 bool AllQuiet(const Scheduler* s) {
@@ -460,7 +466,37 @@ void WaitFor(const Signal* signal, uint64_t count, const Waiting& waiting) {
         Leave(State::Waiting);
     }
     fiber->waiting = {};
+    ++fiber->meetings;
 }
+
+// Whether a block does nothing until another one does something.
+bool Settled(const Fiber* fiber) {
+    if (fiber == nullptr) return false;
+    State state;
+    __atomic_load(&fiber->state, &state, __ATOMIC_ACQUIRE);
+    if (state == State::Waiting) {
+        const Signal* signal = __atomic_load_n(&fiber->signal, __ATOMIC_ACQUIRE);
+        return signal != nullptr && __atomic_load_n(&signal->count, __ATOMIC_ACQUIRE) < fiber->target;
+    }
+    return state == State::Done || (state == State::Polling && fiber->turns >= kSettledTurns);
+}
+
+void WaitForLowerBlocks() {
+    Scheduler* s = t_worker->scheduler;
+    Fiber* fiber = t_worker->running;
+    for (int64_t b = 0; b < fiber->core.block;) {
+        if (Settled(__atomic_load_n(&s->fibers[b], __ATOMIC_ACQUIRE))) {
+            ++b;
+        } else {
+            Leave(State::Ready);
+            sched_yield();
+        }
+    }
+}
+
+uint64_t MeetingsSoFar() { return t_worker->running->meetings; }
+
+void Yield() { Leave(State::Ready); }
 
 void Poll(const Waiting& waiting) {
     Fiber* fiber = t_worker->running;
