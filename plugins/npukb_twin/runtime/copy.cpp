@@ -5,6 +5,7 @@
 #include "atomic.h"
 #include "copy.h"
 #include "region.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -163,6 +164,7 @@ void RunCopy(const CopyInstruction& c, const void* pc) {
         }
         if (c.direction == kInside) CheckOverlap(core, c, src_span, pc);
         Execute(core, c, pc);
+        TrackCopy(core, c, pc);
     }
     Charge(core, c);
 }
@@ -284,7 +286,8 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write, int glo
     const Machine& m = core.launch->machine;
     if (global) {
         CheckGlobal(core, {write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue", address, bytes, bytes, write != 0}, pc);
-        core.time.Scalar(m.gm_scalar_cycles);
+        TrackScalar(core, address, bytes, write != 0, true, pc);
+        core.time.Access(m.gm_scalar_cycles);
         return;
     }
     if (!core.InUb(address) || core.UbOffset(address) + bytes > m.ub_bytes) {
@@ -292,8 +295,11 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write, int glo
                      "LocalTensor element access at %p is outside of the unified buffer", address);
     }
     // The compiler's automatic synchronisation makes the scalar unit wait for whoever fills UB.
-    core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V));
-    core.time.HoldUntil(Pipe::S, core.time.At(Pipe::MTE2));
-    core.time.Scalar(m.scalar_access_cycles);
+    if (core.launch->auto_sync) {
+        core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V).time);
+        core.time.HoldUntil(Pipe::S, core.time.At(Pipe::MTE2).time);
+    }
+    TrackScalar(core, address, bytes, write != 0, false, pc);
+    core.time.Access(m.scalar_access_cycles);
 }
 }

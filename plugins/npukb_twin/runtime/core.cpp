@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fiber.h"
+#include "tracker.h"
 
 namespace twin {
 
@@ -40,6 +41,8 @@ void Core::Start(Launch* shared, int64_t index, uint8_t* arena) {
     mask[0] = mask[1] = ~0ull;
     pools[0] = Pool{0, shared->machine.ub_bytes, 0, 0, true};
     FillUndefined(ub, shared->machine.ub_bytes, shared->seed, index);
+    time.Start(shared->auto_sync, nullptr);
+    if (shared->checker == Checker::Full) StartTracker(*this);
 }
 
 void Core::Finish() {
@@ -76,7 +79,7 @@ void Core::Violate(const char* rule, const void* pc, const char* remedy, const c
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Error, rule, PcOf(pc), block, message, remedy);
+    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), block, message, remedy);
     AbandonFiber();
 }
 
@@ -86,7 +89,8 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Warning, rule, PcOf(pc), block, message, remedy);
+    diagnostics.Add(Severity::Warning, rule, PcOf(pc), PcOf(related), block, message, remedy);
+    related = nullptr;
 }
 
 }  // namespace twin

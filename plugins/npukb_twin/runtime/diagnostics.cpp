@@ -5,8 +5,8 @@
 
 namespace twin {
 
-void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message,
-                      const char* remedy) {
+void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, uint64_t related, int64_t block,
+                      const char* message, const char* remedy) {
     for (int i = 0; i < size_; ++i) {
         if (items_[i].pc == pc && strcmp(items_[i].rule, rule) == 0) {
             ++items_[i].count;
@@ -18,6 +18,7 @@ void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t 
     d.severity = severity;
     d.rule = rule;
     d.pc = pc;
+    d.related = related;
     d.block = block;
     d.count = 1;
     snprintf(d.message, sizeof d.message, "%s", message);

@@ -1,6 +1,7 @@
 #include "region.h"
 
 #include "fiber.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -46,6 +47,7 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
                   "%s: %s reaches %llu bytes past the end of its tensor of %u bytes", r.instruction, r.role,
                   static_cast<unsigned long long>(r.bytes - tensor_bytes), tensor_bytes);
     }
+    if (core.tracker != nullptr) core.tracker->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, false});
 }
 
 void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
@@ -79,6 +81,10 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
         core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
                   "%s %s up to byte %lld of '%s', which has %llu bytes; only the allocator's rounding hides it", r.instruction,
                   verb, static_cast<long long>(end), buffer->name, static_cast<unsigned long long>(buffer->bytes));
+    }
+    if (core.tracker != nullptr && buffer->writable) {
+        bool atomic = r.write && core.atomic_mode != npukb::AtomicMode::None;
+        core.tracker->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true, atomic, false});
     }
 }
 

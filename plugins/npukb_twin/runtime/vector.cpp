@@ -3,6 +3,7 @@
 
 #include "lanes.h"
 #include "region.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -232,6 +233,7 @@ void Run(VectorInstruction& v, const void* pc) {
         case Op::CreateVecIndex: ExecuteFill(v, lanes); break;
         default: IsReduce(v.op) ? ExecuteReduce(v, lanes) : ExecuteElementwise(v, lanes); break;
     }
+    TrackVector(core, v, lanes, pc);
     Charge(core, v, lanes, widest);
 }
 
