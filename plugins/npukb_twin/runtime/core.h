@@ -19,6 +19,7 @@ inline constexpr int kFlagIds = 8;
 inline constexpr int kPositionBuffers = 8;  // tensors alive at one queue position
 
 inline constexpr uint32_t kMaxUbBlocks = 8192;
+inline constexpr uint8_t kSharedBlock = 255;  // of pools that lie on top of each other
 
 enum class BufferState : uint8_t { Idle, Allocated, Queued, Dequeued };
 
@@ -117,7 +118,7 @@ struct Core {
     Timeline time;
     Tracker* tracker;     // of the full checker; null otherwise
     const void* related;  // another place that the next diagnostic is about
-    uint8_t owner[kMaxUbBlocks];  // per 32-byte block of UB: the buffer that it belongs to, 0 for none
+    uint8_t owner[kMaxUbBlocks];  // per 32-byte block of UB: the buffer that it belongs to, 0 for none, or kSharedBlock
     Diagnostics diagnostics;
 
     void Start(Launch* shared, int64_t index, uint8_t* arena);
@@ -130,6 +131,8 @@ struct Core {
     void Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
     // Takes back what InitBuffer gave away from `pool`, and the pools inside it.
+    // Says whose the memory of a buffer is.
+    void Own(uint32_t handle);
     void TakeBack(uint32_t pool);
     bool InUb(const void* address) const {
         auto* p = static_cast<const uint8_t*>(address);

@@ -21,6 +21,7 @@ bool GlobalMemory::Add(const char* name, uint8_t* address, uint64_t bytes, uint6
 }
 
 const GlobalBuffer* GlobalMemory::Nearest(const void* address) const {
+    if (const GlobalBuffer* exact = Holding(address)) return exact;
     auto at = reinterpret_cast<uint64_t>(address);
     const GlobalBuffer* best = nullptr;
     uint64_t best_distance = 1ull << 40;
@@ -34,6 +35,18 @@ const GlobalBuffer* GlobalMemory::Nearest(const void* address) const {
         }
     }
     return best;
+}
+
+const GlobalBuffer* GlobalMemory::Holding(const void* address) const {
+    auto* at = static_cast<const uint8_t*>(address);
+    static thread_local int last = 0;
+    if (last < size_ && at >= buffers_[last].address && at < buffers_[last].address + buffers_[last].reachable) return &buffers_[last];
+    for (int i = 0; i < size_; ++i) {
+        if (at < buffers_[i].address || at >= buffers_[i].address + buffers_[i].reachable) continue;
+        last = i;
+        return &buffers_[i];
+    }
+    return nullptr;
 }
 
 const char* GlobalMemory::NameOf(const void* address) const {

@@ -19,6 +19,8 @@ class GlobalMemory {
     bool Add(const char* name, uint8_t* address, uint64_t bytes, uint64_t reachable, bool writable);
     // The buffer that holds `address` or lies just before it, so that an overrun is named; null when there is none near.
     const GlobalBuffer* Nearest(const void* address) const;
+    // The buffer that holds `address`; null when none does.
+    const GlobalBuffer* Holding(const void* address) const;
     // Whether any byte of [begin, end) is marked as undefined, and marking. Blocks on several threads may do so at once.
     static bool AnyUndefined(const GlobalBuffer& buffer, uint64_t begin, uint64_t end);
     void Mark(GlobalBuffer* buffer, uint64_t begin, uint64_t end, bool undefined);
