@@ -6,6 +6,7 @@
 #include "../include/twin/move_abi.h"
 #include "order.h"
 #include "shadow.h"
+#include "traffic.h"
 
 namespace twin {
 
@@ -23,6 +24,14 @@ class Tracker final : public Observer {
     void Finish();
     // Whoever knows better than the operands' extents which bytes an instruction defines says so here.
     Shadow& shadow() { return shadow_; }
+    Traffic& traffic() { return traffic_; }
+    // The core has met the others: what it did before comes before what they do next.
+    void Met() { ++phase_; }
+    // All cores have met, and their traffic has been compared.
+    void Restart() {
+        traffic_.Clear();
+        phase_ = 0;
+    }
     Shadow& Results() {
         told_ = true;
         return shadow_;
@@ -33,9 +42,12 @@ class Tracker final : public Observer {
     Core& core_;
     Order order_;
     Shadow shadow_;
+    Traffic traffic_;
+    uint32_t phase_ = 0;
     Access pending_[kMost];
     int count_ = 0;
     bool told_ = false;
+    void NoteTraffic(Pipe pipe, const Access& access);
     static constexpr int kMostSpoiled = 32;
     struct Spoiled {
         int buffer;
