@@ -365,7 +365,7 @@ def test_hidden_cases_are_selected_by_name(hidden: HiddenCases) -> None:
     assert [case.id for case in one.cases] == ["hidden-003"]
     [one] = SUITE.select(["Sqrt:0,Sqrt:hidden-00?"], hidden)
     assert [case.id for case in one.cases] == ["0", *(f"hidden-{number:03d}" for number in range(10))]
-    assert [one.task.name for one in SUITE.select(["all:hidden"], hidden)] == [name for name in SUITE if name in HIDDEN]
+    assert [one.task.name for one in SUITE.select(["all:hidden"], hidden)] == list(SUITE)
     assert {len(one.cases) for one in SUITE.select(["math:hidden"], hidden)} == {12}
     [one] = SUITE.select(["Sqrt:smoke"], hidden)
     assert [case.id for case in one.cases] == ["smoke"]
