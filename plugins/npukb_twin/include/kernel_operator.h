@@ -12,10 +12,12 @@
 #include <utility>
 
 #include "twin/copy.h"
+#include "twin/entry.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
 #include "twin/sync.h"
 #include "twin/tensor.h"
+#include "twin/tiling.h"
 #include "twin/types.h"
 #include "twin/vector.h"
 #endif

@@ -45,7 +45,11 @@ struct Launch {
     Machine machine;
     GlobalMemory memory;
     int64_t blocks;
+    int64_t cores;  // that run blocks at the same time; more blocks than that run in waves
     uint64_t seed;
+    uint64_t tiling_key;
+    uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
+    void* system_workspace;
     uint64_t image_base;  // of the kernel, so that return addresses become offsets
     uint64_t image_end;
     double copy_in_cycles_per_byte;

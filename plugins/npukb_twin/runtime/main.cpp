@@ -3,7 +3,8 @@
 //   npukb-twin-host LAUNCH_FILE
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · threads N · seed N
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · cores N · threads N · seed N
+//   tiling_key N · system_workspace BYTES
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
 //   item NAME r|w BYTES PATH
 //   kernel PATH                                                                      (last: loads and runs)
@@ -198,11 +199,12 @@ Entry Load(const char* path) {
     return reinterpret_cast<Entry>(entry);
 }
 
-void Collect(Core* core, void*) { g_totals.Add(*core); }
+void Collect(Core* core, void*) { g_totals.Add(*core, core->block / g_launch.cores); }
 
 void Run(const char* kernel, void** arguments, int threads) {
     Launch& l = g_launch;
-    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks);
+    if (l.cores < 1) l.cores = l.blocks;
+    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks < l.cores ? l.blocks : l.cores);
     double in = l.machine.copy_in_bytes_per_s < share ? l.machine.copy_in_bytes_per_s : share;
     double out = l.machine.copy_out_bytes_per_s < share ? l.machine.copy_out_bytes_per_s : share;
     l.copy_in_cycles_per_byte = l.machine.clock_hz / in;
@@ -230,11 +232,18 @@ int Main(const char* path) {
         else if (sscanf(line, "limit %63s %llu", key, &value) == 2) Limit(key, value);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2) SetMachine(key, number);
         else if (sscanf(line, "blocks %llu", &value) == 1) g_launch.blocks = static_cast<int64_t>(value);
+        else if (sscanf(line, "cores %llu", &value) == 1) g_launch.cores = static_cast<int64_t>(value);
+        else if (sscanf(line, "tiling_key %llu", &value) == 1) g_launch.tiling_key = value;
+        else if (sscanf(line, "system_workspace %llu", &value) == 1) g_launch.system_workspace_bytes = value;
         else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
         else if (sscanf(line, "seed %llu", &value) == 1) g_launch.seed = value;
         else if (strcmp(line, "argument null") == 0) arguments[count++] = nullptr;
         else if (sscanf(line, "argument same %llu", &value) == 1) arguments[count] = arguments[value % kMaxArguments], ++count;
-        else if (strncmp(line, "argument buffer ", 16) == 0) arguments[count++] = AddBuffer(line + 16);
+        else if (strncmp(line, "argument buffer ", 16) == 0) {
+            arguments[count] = AddBuffer(line + 16);
+            if (strncmp(line + 16, "workspace ", 10) == 0) g_launch.system_workspace = arguments[count];
+            ++count;
+        }
         else if (strncmp(line, "argument list ", 14) == 0) arguments[count++] = AddTable(line + 14, file);
         else if (strncmp(line, "kernel ", 7) == 0) {
             fclose(file);

@@ -89,6 +89,12 @@ void npukb_sync_all(void) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
+    const Launch& launch = *core.launch;
+    if (launch.blocks > launch.cores) {
+        core.Violate("deadlock", pc, "Start no more blocks than there are cores when blocks wait for each other.",
+                     "SyncAll: %lld blocks run in waves on %lld cores; the first wave waits for blocks that have no core yet",
+                     static_cast<long long>(launch.blocks), static_cast<long long>(launch.cores));
+    }
     core.time.HoldAllUntil(core.time.End());
     if (!WaitForAllBlocks()) {
         core.Violate("deadlock", pc, "Let every block reach the same number of SyncAll calls.",

@@ -123,5 +123,9 @@ int32_t npukb_queue_state(uint32_t queue, int question);
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
+uint64_t npukb_tiling_key(void);
+void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes);
+void* npukb_user_workspace(void* workspace);
+void* npukb_system_workspace(void* workspace);  // remembers it, unless null; the one remembered
 }
 #pragma GCC visibility pop

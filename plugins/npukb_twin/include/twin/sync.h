@@ -55,15 +55,6 @@ NPUKB_API TEventID TPipe::FetchEventID(HardEvent event) {
 
 }  // namespace AscendC
 
-// Which cores a kernel starts. The twin runs vector kernels: any other type is refused at compile time.
-enum KernelMetaType {
-    KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
-    KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2
-};
-#define KERNEL_TASK_TYPE_DEFAULT(type)                                                        \
-    static_assert((type) == KERNEL_TYPE_AIV_ONLY || (type) == KERNEL_TYPE_MIX_AIV_1_0,        \
-                  "KERNEL_TASK_TYPE_DEFAULT: a vector kernel is KERNEL_TYPE_AIV_ONLY or KERNEL_TYPE_MIX_AIV_1_0")
-
 NPUKB_API void pipe_barrier(pipe_t pipe) { npukb_barrier(static_cast<npukb::Pipe>(pipe)); }
 NPUKB_API void set_flag(pipe_t from, pipe_t to, int32_t id) {
     npukb_flag_set(static_cast<npukb::Pipe>(from), static_cast<npukb::Pipe>(to), id);
