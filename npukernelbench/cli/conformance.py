@@ -48,18 +48,28 @@ class _Asked(NamedTuple):
     "--variant", type=click.Choice(["answer", "question"]), default="answer", help="Files.  [default: answer]"
 )
 @click.option("--compile_only", is_flag=True, help="Compile and stop.")
-@setting_options("seed", "jobs", "output_path", "fail_under")
+@click.option("--fail_under", multiple=True, metavar="METRIC=N", help="Exit code 1 below this; repeatable.")
+@setting_options("seed", "jobs", "output_path")
 @executor_options
 @json_option
 @shared_options
 @click.pass_obj
 def command(
-    app: App, /, path: Path, operators: tuple[str, ...], cases: int | None, variant: str, as_json: bool, **options: Any
+    app: App,
+    /,
+    path: Path,
+    operators: tuple[str, ...],
+    cases: int | None,
+    variant: str,
+    fail_under: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Judge the kernels of PATH, a checkout of NPUKernelBench, on the public cases of our tasks.
 
     Every operator is compiled as it lies and judged on the dynamic track. Each case is stored as soon as it is known,
-    and the same command goes on where it stopped. --fail_under takes compile=N, pass=N and cases=N, numbers or shares.
+    and the same command goes on where it stopped. The metrics of --fail_under are compile and pass, which count
+    operators, and cases; N below 1 is a share.
     """
     from npukernelbench.conformance.checkout import Variant
     from npukernelbench.conformance.record import Records
@@ -67,7 +77,7 @@ def command(
 
     asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), options.pop("compile_only"))
     session = open_session({**options, "track": "dynamic"})
-    requirements = Requirement.parse(session.config.fail_under)
+    requirements = [Requirement.parse(text) for text in fail_under]
     records = Records(session.config.output_path / _RECORDS)
     results = _judged(app, session, asked, records)
     if as_json:

@@ -74,7 +74,7 @@ class Dispatch:
                 continue
             task = tasks[name]
             cases = {case.id for case in task.cases}
-            tensors = {one.name for one in (*task.inputs, *task.outputs)}
+            tensors = {*(one.name for one in task.inputs), *(one.name for one in task.outputs)}
             yield from (
                 f"{name}: there is no case {i!r}" for i in {*(rule.only or ()), *rule.without, *rule.shapes} - cases
             )

@@ -88,12 +88,15 @@ def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 
 
 def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
-    """No ``#include`` of an absolute or parent-relative path, and none whose file only a macro knows."""
+    """No ``#include`` of an absolute path, of one outside the candidate's folder, or of one that only a macro knows.
+
+    A parent-relative path may name another file of the candidate.
+    """
     found = []
     for name, text in candidate.files.items():
         spliced = _QUIET.sub(_without_comment, text.replace("\r\n", "\n").replace("\\\n", ""))
         for directive in _INCLUDE.finditer(spliced):
-            problem = _include_problem(directive["operand"])
+            problem = "" if _is_own(directive["operand"], name, candidate) else _include_problem(directive["operand"])
             if problem:
                 line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
@@ -109,6 +112,19 @@ def _without_comment(quiet: re.Match[str]) -> str:
     if text.startswith(("/", "R")):
         return " " + "\n" * text.count("\n")
     return text
+
+
+def _is_own(operand: str, name: str, candidate: Candidate) -> bool:
+    """Whether a quoted path, taken from the folder of the file ``name``, leads to a file of the candidate."""
+    file = _FILE_NAME.match(operand)
+    if file is None or file["quoted"] is None or "\\" in file["quoted"]:
+        return False
+    target: list[str] = []
+    for part in (PurePosixPath(name).parent / file["quoted"]).parts:
+        if part == ".." and not target:
+            return False
+        target.pop() if part == ".." else target.append(part)
+    return "/".join(target) in candidate.files
 
 
 def _include_problem(operand: str) -> str:

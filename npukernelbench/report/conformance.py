@@ -66,27 +66,22 @@ class ConformanceTotals:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """``--fail_under``: the least number, or share below 1, of operators that compile or pass, or of cases."""
+    """``--fail_under``: the least number, or share where below 1, of operators that compile or pass, or of cases."""
 
     metric: str
     value: float
 
     @classmethod
-    def parse(cls, text: str | None) -> tuple[Requirement, ...]:
-        """``compile=134,pass=130,cases=0.95``; a bare number means ``pass``. Nothing for None."""
-        return tuple(cls._one(part.strip()) for part in (text or "").split(",") if part.strip())
-
-    @classmethod
-    def _one(cls, text: str) -> Requirement:
+    def parse(cls, text: str) -> Requirement:
+        """``compile=134``, ``pass=0.95`` or ``cases=1400``; a bare number means ``pass``."""
         metric, equals, value = text.rpartition("=")
         try:
             found = cls(metric.strip() if equals else "pass", float(value))
         except ValueError:
             found = cls("", 0.0)
         if found.metric not in ("compile", "pass", "cases"):
-            raise UsageError(
-                f"{text!r} is no requirement", field="--fail_under", remedy="write for instance compile=134,pass=130"
-            )
+            remedy = "write for instance --fail_under compile=134 --fail_under pass=0.95"
+            raise UsageError(f"{text!r} is no requirement", field="--fail_under", remedy=remedy)
         return found
 
     def met(self, totals: ConformanceTotals) -> bool:
@@ -96,7 +91,7 @@ class Requirement:
             "pass": (totals.passing, totals.dispatched),
             "cases": (totals.passed, totals.cases),
         }[self.metric]
-        return (reached / of if of else 0.0) >= self.value if self.value <= 1 else reached >= self.value
+        return reached >= (self.value * of if self.value < 1 else self.value)
 
 
 def operator_table(results: Sequence[OperatorResult], title: str) -> Table:
