@@ -30,6 +30,14 @@ SETUP = """
     LocalTensor<float> b = a[512];
     Duplicate(a, 1.0f, 512);
 """
+MERGE = """
+    MrgSortSrcList<float> list(a, a[8], a[16], a[24]);
+    uint16_t n[4] = {4, 4, 4, 4};
+"""
+TOPK = """
+    LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
+    LocalTensor<bool> f;
+"""
 INPUTS = {"x": np.arange(512, dtype=np.float32)}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
@@ -174,6 +182,26 @@ BREACHES = [
         "the last 36 are not compared",
         warning=True,
     ),
+    # sorting
+    Breach("limit_exceeded", "Sort32(b, a, a.ReinterpretCast<uint32_t>(), 256);  // here", "repeatTime is 256"),
+    Breach("limit_exceeded", MERGE + "MrgSort(b, list, MrgSort4Info(n, false, 5, 1));  // here", "validBit is 5"),
+    Breach("limit_exceeded", MERGE + "MrgSort(b, list, MrgSort4Info(n, false, 15, 0));  // here", "repeatTimes is 0"),
+    Breach(
+        "limit_exceeded",
+        MERGE + "n[1] = 4096;\nMrgSort(b, list, MrgSort4Info(n, false, 3, 1));  // here",
+        "4096 elements",
+    ),
+    Breach(
+        "merge_repeat", MERGE + "MrgSort(b, list, MrgSort4Info(n, false, 7, 2));  // here", "one merge", warning=True
+    ),
+    Breach("other_chip", "RpSort16(b, a, 1);  // here", "older chips", warning=True),
+    Breach(
+        "scratch_too_small",
+        "LocalTensor<float> few = a[1016];\nSort<float, true>(b, a, a.ReinterpretCast<uint32_t>(), few, 2);  // here",
+        "has 32 bytes and needs 512",
+    ),
+    Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 4, {}, TopKInfo{1, 40, 40});  // here", "inner is 40"),
+    Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 33, {}, TopKInfo{1, 32, 32});  // here", "k is 33"),
     # moves
     Breach("illegal_read", "DataCopy(a, from[8], 512);  // here", "reads bytes 32 to 2080 of 'x'"),
     Breach("illegal_read", "from.GetValue(512);  // here", "reads bytes 2048 to 2052 of 'x'"),

@@ -15,6 +15,7 @@
 #include "twin/entry.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
+#include "twin/sort.h"
 #include "twin/sync.h"
 #include "twin/tensor.h"
 #include "twin/tiling.h"
