@@ -1,18 +1,15 @@
 """From the vendor compiler's dialect of C++ to what clang takes, without moving anything.
 
-The vendor's compiler knows a few forms that are not C++: attributes in single brackets (``[aicore]``, ``[host, aicore]``)
-and kernel launches from the host side (``entry<<<blocks, l2, stream>>>(…)``), which repositories leave in kernel files.
-Both become blanks of the same width, so that every line and column stays where its author wrote it. A launch becomes a
-plain call inside a function that nobody calls. Comments, strings and character literals are left alone.
-
-A tiling structure that is chosen by an expression in a string (``REGISTER_TILING_FOR_TILINGKEY("TILING_KEY_VAR == 1",
-T)``) loses the quotes, so that the compiler can evaluate it.
+The vendor's compiler knows a few forms that are not C++: attributes in single brackets (``[aicore]``, ``[host,
+aicore]``) and kernel launches from the host side (``entry<<<blocks, l2, stream>>>(…)``), which repositories leave in
+kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. A
+launch becomes a plain call inside a function that nobody calls. Comments, strings and character literals stay.
 
 The entry may be called as a function of the C library (``sqrt``): it gets another name of the same length, where it is
 declared and launched and nowhere else, so that the kernel may still call the library's.
 
-Everything else that distinguishes the dialect is done by headers: qualifiers and ``ASSERT`` are macros, ``g_coreType`` is
-a constant.
+Everything else that distinguishes the dialect is done by headers: qualifiers and ``ASSERT`` are macros,
+``g_coreType`` is a constant.
 """
 
 from __future__ import annotations
@@ -37,10 +34,11 @@ _QUIET = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 #: The bracket form of function attributes. An index into an array has its name or a bracket right before it.
-_ATTRIBUTE = re.compile(r"(?P<before>[\w)\]]?)(?P<form>\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\])")
+_ATTRIBUTE = re.compile(
+    r"(?P<before>[\w)\]]?)(?P<form>\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\])"
+)
 _WORD_BEFORE = re.compile(r"(?:inline|__\w+__|static|constexpr|explicit|virtual|friend|const|extern)\Z")
 _LAUNCH = re.compile(r"<<<")
-_TILING_CHOICE = re.compile(r"\bREGISTER_TILING_FOR_TILINGKEY\s*\(\s*(?P<text>\"[^\"\\\n]*\")")
 _LONGEST_LAUNCH = 2000
 #: What may stand between ``__global__`` and the entry's name: words, and attributes with arguments.
 _DECLARATOR = r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
@@ -99,7 +97,7 @@ def _rename(text: str, original: str, entry: str, other: str) -> str:
 
 def translate(text: str) -> str:
     """The same text in C++; equal in length and line structure."""
-    if "aicore" not in text and "<<<" not in text and "REGISTER_TILING_FOR_TILINGKEY" not in text:
+    if "aicore" not in text and "<<<" not in text:
         return text
     code = masked(text)
     pieces = list(text)
@@ -107,9 +105,6 @@ def translate(text: str) -> str:
         for at in range(start, end):
             if pieces[at] not in "\r\n\\":
                 pieces[at] = " "
-    for choice in _TILING_CHOICE.finditer(text):
-        if code[choice.start()] == "R":
-            pieces[choice.start("text")] = pieces[choice.end("text") - 1] = " "
     return "".join(pieces)
 
 

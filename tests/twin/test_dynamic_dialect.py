@@ -26,7 +26,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
         ("inline[aicore] int g();", "inline         int g();"),
         ("#define DEVICE __forceinline__ [aicore]\n", "#define DEVICE __forceinline__         \n"),
         ("[aicore] A() {}", "         A() {}"),
-        ("k<<<blocks, l2, stream>>>(x, y);", "k                       (x, y);"),
+        ("k<<<blocks, l2, stream>>>(x, y);", "k                        (x, y);"),
         ("k<T, 2><<<GetBlocks(1), nullptr, s>>>\n  (x);", "k<T, 2>                              \n  (x);"),
         ("k<<<n,\n  0, s>>>(x);", "k     \n         (x);"),
         ("A<B<C<int>>> v;", None),
@@ -37,11 +37,6 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
         ('const char* s = "[aicore] <<<1>>>(x)";', None),
         ("/* [host, aicore]\n */", None),
         ("int a = 1'000; [aicore] void f(); int b = 2'0;", "int a = 1'000;          void f(); int b = 2'0;"),
-        (
-            'REGISTER_TILING_FOR_TILINGKEY("TILING_KEY_VAR == 1", T);',
-            "REGISTER_TILING_FOR_TILINGKEY( TILING_KEY_VAR == 1 , T);",
-        ),
-        ('// REGISTER_TILING_FOR_TILINGKEY("a", T)', None),
     ],
 )
 def test_rewriting(text: str, expected: str | None) -> None:
@@ -57,7 +52,7 @@ def test_lines_stay(end: str) -> None:
     assert translate(text).splitlines()[-1] == " [aicore]"
 
 
-@pytest.mark.parametrize("text", ["<<<" * 5000, "[aicore" * 5000, '"' * 9999, "/*" * 9999, "R\"(" * 3000, "'" * 9999])
+@pytest.mark.parametrize("text", ["<<<" * 5000, "[aicore" * 5000, '"' * 9999, "/*" * 9999, 'R"(' * 3000, "'" * 9999])
 def test_any_text_is_fast_and_keeps_its_length(text: str) -> None:
     assert len(translate(text)) == len(masked(text)) == len(text)
 
@@ -144,4 +139,4 @@ def test_columns_are_the_authors(twin: Twin) -> None:
 
 def test_entry_named_like_a_library_function(twin: Twin) -> None:
     source = HEAD + ENTRY.replace("probe", "sqrt") % "static_cast<float>(std::sqrt(4.0f))"
-    assert twin.run_source(source, entry="sqrt").outcome in (Outcome.OK, Outcome.COMPILE_ERROR)
+    assert twin.run_source(source, entry="sqrt").output()[0] == 2.0

@@ -2,7 +2,8 @@
 //
 // The driver puts the structures in front of the kernel, out of the operator's registration: the one that GET_TILING_DATA
 // gives is called NpukbTiling. A kernel that registers a plain structure itself (REGISTER_TILING_DEFAULT) hides that name
-// inside its entry.
+// inside its entry. Where structures depend on the key, the driver compiles one variant per key and redefines TILING_KEY_VAR
+// and the REGISTER_ macros for it.
 #pragma once
 #include "types.h"
 
@@ -36,12 +37,7 @@ NPUKB_API T TilingCopy(const __gm__ uint8_t* tiling) {
     npukb_tiling_copy(to##NpukbCopy, from, sizeof(to##NpukbCopy)); \
     const type(*to)[length] = &to##NpukbCopy
 
-// A variant compiled for one key knows it, so that what depends on it is decided by the compiler.
-#ifdef NPUKB_TILING_KEY
-#define TILING_KEY_VAR static_cast<uint64_t>(NPUKB_TILING_KEY)
-#else
 #define TILING_KEY_VAR npukb_tiling_key()
-#endif
 #define TILING_KEY_IS(key) (TILING_KEY_VAR == static_cast<uint64_t>(key))
 // Tells the vendor's build which keys there are; here a key is looked at when it comes.
 #define TILING_KEY_LIST(...)
