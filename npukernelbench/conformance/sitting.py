@@ -90,6 +90,7 @@ class Remembering:
     def compile(self, request: CompileRequest) -> CompileResult:
         """The executor's result, or the remembered one. Faults of the executor are not remembered."""
         place = (request.task.name, request.candidate.hash)
+        request = replace(request, cases=request.task.cases)
         with self._lock:
             known = self._results.get(place)
         if known is not None:
@@ -108,9 +109,9 @@ class Remembering:
         """Nothing: the executor belongs to the caller."""
 
     def key(self, task: Task, candidate: Candidate) -> str:
-        """The key of what was compiled; empty when nothing was."""
+        """The key of what was compiled, together with the task it is judged as; empty when nothing was."""
         result = self._results.get((task.name, candidate.hash))
-        return result.artifact.key if result is not None and result.artifact is not None else ""
+        return f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
 
 
 def plan(

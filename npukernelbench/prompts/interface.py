@@ -20,7 +20,8 @@ def interface_skeleton(task: Task, case: Case | None, track: Track) -> str:
     for spec in task.inputs:
         lines.append(f"    // {spec.name}: input, {_input_text(task, case, spec.name)}")
     for output in task.outputs:
-        lines.append(f"    // {output.name}: output, {_output_text(task, case, output.name)}")
+        zeroed = ", filled with zeros before the launch" if output.zeroed else ""
+        lines.append(f"    // {output.name}: output, {_output_text(task, case, output.name)}{zeroed}")
     workspace = f"{task.workspace_bytes} bytes" if task.workspace_bytes else "none for this operator"
     lines.append(f"    // workspace: scratch memory in GM, {workspace}")
     if track is Track.DYNAMIC:

@@ -148,6 +148,7 @@ class _Loader:
                     presence=item.presence,
                     alias_of=item.alias_of,
                     description=item.description,
+                    zeroed=item.zeroed,
                 )
             )
         return tuple(specs)

@@ -72,7 +72,7 @@ def static_slots(task: Task) -> tuple[Slot, ...]:
         if output.alias_of is not None:
             slots.append(Slot(SlotKind.SAME, output.name, same=position[output.alias_of]))
         else:
-            slots.append(Slot(SlotKind.OUTPUT, output.name))
+            slots.append(Slot(SlotKind.OUTPUT, output.name, fill=0 if output.zeroed else None))
     return (*slots, Slot(SlotKind.WORKSPACE))
 
 

@@ -13,6 +13,9 @@
 
 #include "twin/copy.h"
 #include "twin/entry.h"
+#include "twin/library_activation.h"
+#include "twin/library_math.h"
+#include "twin/library_reduce.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
 #include "twin/sort.h"
