@@ -25,9 +25,14 @@ SETUP = """
     GlobalTensor<float> from, to;
     from.SetGlobalBuffer((__gm__ float*)x, 512);
     to.SetGlobalBuffer((__gm__ float*)y, 512);
+    TBuf<TPosition::VECCALC> flags;
+    GlobalTensor<int32_t> slots;
+    slots.SetGlobalBuffer((__gm__ int32_t*)workspace, 1024);
     pipe.InitBuffer(buffer, 4096);
+    pipe.InitBuffer(flags, 2048);
     LocalTensor<float> a = buffer.Get<float>(1024);
     LocalTensor<float> b = a[512];
+    LocalTensor<int32_t> ub = flags.Get<int32_t>();
     Duplicate(a, 1.0f, 512);
 """
 MERGE = """
@@ -142,7 +147,28 @@ BREACHES = [
     ),
     # flags and barriers
     Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
-    Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "waits for ever", blocks=None),
+    Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "wait here for ever", blocks=None),
+    Breach("bad_sync_mode", "CrossCoreSetFlag<2, PIPE_MTE3>(3);  // here", "mode 2 needs"),
+    Breach("bad_event_id", "CrossCoreSetFlag<0, PIPE_MTE3>(16);  // here", "flag id 16"),
+    Breach(
+        "reserved_flag",
+        "CrossCoreSetFlag<0, PIPE_MTE3>(12);  // here\nCrossCoreWaitFlag(12);",
+        "flag id 12",
+        warning=True,
+        blocks=None,
+    ),
+    Breach(
+        "limit_exceeded",
+        "for (int i = 0; i < 16; ++i) {\n    CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\n}",
+        "16 times without a wait",
+    ),
+    Breach("unpaired_flag", "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "cross-core flag 3", warning=True),
+    Breach("bad_core_index", "SyncAll(slots, ub, 49);  // here", "usedCores is 49"),
+    Breach("bad_core_index", "IBWait(slots, ub, 0, 0);  // here", "this is block 0"),
+    Breach("bad_core_index", "IBSet(slots, ub, 48, 0);  // here", "block 48"),
+    Breach("sync_not_zeroed", "SyncAll(slots, ub);  // here", "where the flag of block 0 lies"),
+    Breach("sync_not_zeroed", "IBSet(slots, ub, 0, 1);  // here", "IBSet: gmWorkspace"),
+    Breach("sync_not_zeroed", "WaitPreBlock(slots, ub);  // here", "not initialised by this block"),
     Breach("flag_set_twice", "SetFlag<HardEvent::V_S>(1);\nSetFlag<HardEvent::V_S>(1);  // here", "set already"),
     Breach("unpaired_flag", "SetFlag<HardEvent::V_S>(1);  // here", "never waited for", warning=True),
     Breach("bad_event_id", "SetFlag<HardEvent::V_S>(8);  // here", "event id 8"),
@@ -290,8 +316,12 @@ def test_setup_breaks_no_rule(twin: Twin) -> None:
     assert (finished.outcome, finished.found) == (Outcome.OK, [])
 
 
+#: Rules of library functions, each of which is broken in the tests of the functions that have it.
+OF_LIBRARY = {"scratch_too_small"}
+
+
 def test_every_rule_of_the_runtime_is_tested() -> None:
-    assert rules_in_sources() == {breach.rule for breach in BREACHES}
+    assert rules_in_sources() - OF_LIBRARY == {breach.rule for breach in BREACHES} - OF_LIBRARY
 
 
 def test_every_rule_is_documented() -> None:

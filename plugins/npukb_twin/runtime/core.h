@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "../include/twin/abi.h"
+#include "crosscore.h"
 #include "diagnostics.h"
 #include "machine.h"
 #include "memory.h"
@@ -40,6 +41,10 @@ struct Queue {
     const char* name;
 };
 
+// How much is checked. Off: what a crash would come from. Fast: whatever costs the same for every operand, however large.
+// Full: every byte of every operand as well.
+enum class Checker : uint8_t { Off, Fast, Full };
+
 // Everything the launch shares between cores.
 struct Launch {
     Machine machine;
@@ -50,6 +55,9 @@ struct Launch {
     uint64_t tiling_key;
     uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
     void* system_workspace;
+    Checker checker;
+    bool auto_sync;  // the compiler inserts what is missing between pipes
+    CrossCore* cross;
     uint64_t image_base;  // of the kernel, so that return addresses become offsets
     uint64_t image_end;
     double copy_in_cycles_per_byte;
@@ -74,6 +82,9 @@ struct Core {
     double flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
     const void* flag_set_by[npukb::kPipes][npukb::kPipes];
     uint8_t held_ids[npukb::kPipes][npukb::kPipes];
+    CrossCoreState cross;
+    const void* polled;  // global memory that was read last
+    uint32_t polls;      // how often in a row
     uint64_t bytes_in;
     uint64_t bytes_out;
     Timeline time;

@@ -5,6 +5,7 @@
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · cores N · threads N · seed N
 //   tiling_key N · system_workspace BYTES
+//   checker off|fast|full · auto_sync on|off
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
 //   item NAME r|w BYTES PATH
 //   kernel PATH                                                                      (last: loads and runs)
@@ -47,12 +48,7 @@ void Fail(const char* status, const char* format, ...) {
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
-    uint64_t pc = 0;
-#if defined(__x86_64__)
-    pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    pc = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
-#endif
+    uint64_t pc = ProgramCounter(context);
     static volatile char taken = 0;
     if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST)) {
         for (;;) pause();  // another thread's block is being reported
@@ -178,6 +174,13 @@ void Limit(const char* what, unsigned long long value) {
     Fail("infra_error", "there is no limit named %s", what);
 }
 
+Checker CheckerOf(const char* name) {
+    if (strcmp(name, "off") == 0) return Checker::Off;
+    if (strcmp(name, "fast") == 0) return Checker::Fast;
+    if (strcmp(name, "full") == 0) return Checker::Full;
+    Fail("infra_error", "there is no checker named %s", name);
+}
+
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_launch.image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -209,6 +212,9 @@ void Run(const char* kernel, void** arguments, int threads) {
     double out = l.machine.copy_out_bytes_per_s < share ? l.machine.copy_out_bytes_per_s : share;
     l.copy_in_cycles_per_byte = l.machine.clock_hz / in;
     l.copy_out_cycles_per_byte = l.machine.clock_hz / out;
+    l.cross = static_cast<CrossCore*>(calloc(1, sizeof(CrossCore)));
+    if (l.cross == nullptr) Fail("infra_error", "no memory for synchronisation between cores");
+    l.cross->Start(l.blocks);
     RunBlocks(&l, Load(kernel), arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
 }
@@ -237,6 +243,8 @@ int Main(const char* path) {
         else if (sscanf(line, "system_workspace %llu", &value) == 1) g_launch.system_workspace_bytes = value;
         else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
         else if (sscanf(line, "seed %llu", &value) == 1) g_launch.seed = value;
+        else if (sscanf(line, "checker %63s", key) == 1) g_launch.checker = CheckerOf(key);
+        else if (sscanf(line, "auto_sync %63s", key) == 1) g_launch.auto_sync = strcmp(key, "off") != 0;
         else if (strcmp(line, "argument null") == 0) arguments[count++] = nullptr;
         else if (sscanf(line, "argument same %llu", &value) == 1) arguments[count] = arguments[value % kMaxArguments], ++count;
         else if (strncmp(line, "argument buffer ", 16) == 0) {
