@@ -6,6 +6,7 @@ Guards read text only, in time linear in its length. They are a first line, not 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
@@ -88,15 +89,13 @@ def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 
 
 def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
-    """No ``#include`` of an absolute path, of one outside the candidate's folder, or of one that only a macro knows.
-
-    A parent-relative path may name another file of the candidate.
-    """
+    """No ``#include`` of an absolute path, of a parent-relative one that is no file of the candidate, and none whose
+    file only a macro knows."""
     found = []
     for name, text in candidate.files.items():
         spliced = _QUIET.sub(_without_comment, text.replace("\r\n", "\n").replace("\\\n", ""))
         for directive in _INCLUDE.finditer(spliced):
-            problem = "" if _is_own(directive["operand"], name, candidate) else _include_problem(directive["operand"])
+            problem = _include_problem(directive["operand"], name, candidate)
             if problem:
                 line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
@@ -114,25 +113,12 @@ def _without_comment(quiet: re.Match[str]) -> str:
     return text
 
 
-def _is_own(operand: str, name: str, candidate: Candidate) -> bool:
-    """Whether a quoted path, taken from the folder of the file ``name``, leads to a file of the candidate."""
-    file = _FILE_NAME.match(operand)
-    if file is None or file["quoted"] is None or "\\" in file["quoted"]:
-        return False
-    target: list[str] = []
-    for part in (PurePosixPath(name).parent / file["quoted"]).parts:
-        if part == ".." and not target:
-            return False
-        target.pop() if part == ".." else target.append(part)
-    return "/".join(target) in candidate.files
-
-
-def _include_problem(operand: str) -> str:
+def _include_problem(operand: str, includer: str, candidate: Candidate) -> str:
     file = _FILE_NAME.match(operand)
     if not file:
         return f"#include of {operand.strip()[:80]!r}: the file must be named literally"
     path = file["quoted"] if file["quoted"] is not None else file["angled"]
-    if _leaves_folder(path):
+    if _leaves_folder(path) and posixpath.normpath(posixpath.join(includer, "..", path)) not in candidate.files:
         return f"#include of {path[:200]!r}: absolute and parent-relative paths are refused"
     return ""
 

@@ -173,7 +173,9 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """A reference kernel of ours. ``path`` is the source file; it is specialised per case for the static track."""
+    """A reference kernel of ours. ``path`` is the source file, which is specialised per case, on the static track; on
+    the dynamic track it is a folder with ``op_host`` and ``op_kernel``.
+    """
 
     track: Track
     path: Path

@@ -376,7 +376,7 @@ def test_more_blocks_than_cores_run_in_waves(twin: Twin, host: FakeHost) -> None
         finished = go(twin, device(body), {"x": X}, Y)
         assert finished.output()[0] == blocks
         assert finished.seen is not None
-    assert finished.seen.profile is not None
+        assert finished.seen.profile is not None
         times[blocks] = finished.seen.profile.time_us
     assert times[144] - times[96] == pytest.approx(times[96] - times[48])
     assert times[96] > times[48]
