@@ -16,6 +16,8 @@
 #include "twin/library_activation.h"
 #include "twin/library_math.h"
 #include "twin/library_reduce.h"
+#include "twin/list.h"
+#include "twin/operators.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
 #include "twin/sort.h"

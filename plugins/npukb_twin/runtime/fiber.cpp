@@ -127,7 +127,7 @@ void* MapStack() {
 void Leave(State state) {
     Worker* worker = t_worker;
     Fiber* fiber = worker->running;
-    fiber->state = state;
+    __atomic_store(&fiber->state, &state, __ATOMIC_RELEASE);
     npukb_switch(&fiber->stack_pointer, worker->stack_pointer);
 }
 
@@ -182,7 +182,7 @@ Sweep RunReady(Worker* worker) {
     Sweep sweep{};
     for (int64_t block = worker->index; block < s->launch->blocks; block += s->threads) {
         Fiber*& fiber = s->fibers[block];
-        if (fiber == nullptr) fiber = NewFiber(s, block);
+        if (fiber == nullptr) __atomic_store_n(&fiber, NewFiber(s, block), __ATOMIC_RELEASE);
         if (!Runnable(*fiber)) continue;
         fiber->state = State::Running;
         fiber->signal = nullptr;
@@ -206,7 +206,7 @@ Sweep RunReady(Worker* worker) {
 
 // Has every worker look again whether one of its blocks can go on. Called with the lock held.
 void Wake(Scheduler* s) {
-    ++s->generation;
+    __atomic_store_n(&s->generation, s->generation + 1, __ATOMIC_RELEASE);
     if (s->idle == 0) return;
     s->idle = 0;
     pthread_cond_broadcast(&s->changed);
@@ -222,6 +222,21 @@ void Unblock(Scheduler* s) {
         s->broken = s->broken || fiber->core.diagnostics.HasError();
     }
     Wake(s);
+}
+
+// After so many turns a block that spins in a loop of its own counts as one that waits.
+constexpr uint64_t kPatience = 1000;
+
+// Whether a block can do nothing before another one does something.
+bool Settled(const Scheduler* s, int64_t block, bool spinning_waits) {
+    const Fiber* fiber = __atomic_load_n(&s->fibers[block], __ATOMIC_ACQUIRE);
+    if (fiber == nullptr) return false;
+    State state;
+    __atomic_load(&fiber->state, &state, __ATOMIC_ACQUIRE);
+    if (state == State::Done) return true;
+    if (state == State::Polling) return fiber->idle || (spinning_waits && fiber->spins);
+    const Signal* signal = fiber->signal;  // null while the block is on its way to go on
+    return state == State::Waiting && signal != nullptr && __atomic_load_n(&signal->count, __ATOMIC_ACQUIRE) < fiber->target;
 }
 
 constexpr uint64_t kQuietSweeps = 2000;
@@ -474,6 +489,24 @@ void Poll(const Waiting& waiting) {
 }
 
 bool Overdue() { return __atomic_load_n(&t_worker->overdue, __ATOMIC_RELAXED); }
+
+void WaitForLowerBlocks() {
+    const Scheduler* s = t_worker->scheduler;
+    Fiber* fiber = t_worker->running;
+    uint64_t turns = 0;
+    for (bool settled = false; !settled && !s->stuck;) {
+        uint64_t before = SignalsSoFar();
+        settled = true;
+        for (int64_t b = 0; settled && b < fiber->core.block; ++b) settled = Settled(s, b, turns >= kPatience);
+        settled = settled && SignalsSoFar() == before;
+        if (settled) return;
+        ++turns;
+        sched_yield();
+        Leave(State::Polling);
+    }
+}
+
+uint64_t SignalsSoFar() { return __atomic_load_n(&t_worker->scheduler->generation, __ATOMIC_ACQUIRE); }
 
 void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void (*finish)(Core*, void*), void* context) {
     Scheduler s;

@@ -58,6 +58,12 @@ bool Overdue();
 // Where a signal interrupted the program; `context` is the third argument of its handler.
 uint64_t ProgramCounter(const void* context);
 
+// Waits until every block with a lower number has ended or waits for the others: what follows happens in block order.
+void WaitForLowerBlocks();
+
+// How many signals have been raised by any block.
+uint64_t SignalsSoFar();
+
 // Whether `address` lies beyond the end of the running block's stack.
 bool InStackGuard(const void* address);
 
