@@ -21,8 +21,11 @@ struct ScratchNeed {
 };
 
 constexpr ScratchNeed kScratch[] = {
-#define NPUKB_SCRATCH(name, times_data_bytes, fixed_bytes) {#name, fixed_bytes},
+#define NPUKB_SCRATCH(name, times, extra) {#name, (times) * 256 + (extra)},
+#define NPUKB_SCRATCH_WHOLE(name, times, extra) {#name, extra},
 #include "../include/twin/scratch.def"
+#undef NPUKB_SCRATCH
+#undef NPUKB_SCRATCH_WHOLE
 };
 
 uint32_t MinimumScratch(const char* name) {
