@@ -14,6 +14,7 @@
 #include "twin/copy.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
+#include "twin/softmax.h"
 #include "twin/sort.h"
 #include "twin/sync.h"
 #include "twin/tensor.h"
