@@ -198,10 +198,39 @@ BREACHES = [
     Breach(
         "scratch_too_small",
         "LocalTensor<float> few = a[1016];\nSort<float, true>(b, a, a.ReinterpretCast<uint32_t>(), few, 2);  // here",
-        "has 32 bytes and needs 512",
+        "32 bytes, and 512 are asked for",
+        warning=True,
     ),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 4, {}, TopKInfo{1, 40, 40});  // here", "inner is 40"),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 33, {}, TopKInfo{1, 32, 32});  // here", "k is 33"),
+    # library functions
+    Breach(
+        "scratch_too_small",
+        "Tanh(b, a, a.ReinterpretCast<uint8_t>()[4080], 8);  // here",
+        "16 bytes, not even one block",
+    ),
+    Breach(
+        "scratch_too_small",
+        "Tanh(b, a, a.ReinterpretCast<uint8_t>()[3840], 8);  // here",
+        "256 bytes, and 1024 are asked for",
+        warning=True,
+    ),
+    Breach("overlap", "Tanh(a, a, 8);  // here", "dst and src share memory", warning=True),
+    Breach("overlap", "Power(b, a, b[8], 64);  // here", "dst and src1 share memory", warning=True),
+    Breach(
+        "past_tensor",
+        "TBuf<TPosition::VECCALC> room;\npipe.InitBuffer(room, 4096);\nTanh(room.Get<float>()[256], b, 520);  // here",
+        "src reaches 32 bytes past the end",
+        warning=True,
+    ),
+    Breach("misaligned", "Tanh(a[4], b, 8);  // here", "dst starts at UB offset 16"),
+    Breach("bad_shape", "Sum(b, a, SumParams{1, 8, 9});  // here", "n is 9"),
+    Breach("bad_shape", "Mean(b, a, MeanParams{1, 12, 9});  // here", "12 elements of 4 bytes", warning=True),
+    Breach(
+        "bad_shape",
+        "uint32_t shape[2] = {2, 8};\nReduceMax<float, Pattern::Reduce::RA>(b, a, shape, false);  // here",
+        "only true",
+    ),
     # moves
     Breach("illegal_read", "DataCopy(a, from[8], 512);  // here", "reads bytes 32 to 2080 of 'x'"),
     Breach("illegal_read", "from.GetValue(512);  // here", "reads bytes 2048 to 2052 of 'x'"),

@@ -12,6 +12,9 @@
 #include <utility>
 
 #include "twin/copy.h"
+#include "twin/library_activation.h"
+#include "twin/library_math.h"
+#include "twin/library_reduce.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
 #include "twin/softmax.h"

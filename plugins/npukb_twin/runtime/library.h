@@ -4,7 +4,8 @@
 //       Library call("Xyz", NPUKB_PC);
 //       auto* d = call.Write<float>(dst, count, "dst");
 //       auto* s = call.Read<float>(src, count, "src");
-//       call.Scratch(tmp, needed_bytes);
+//       call.Apart(dst, count * 4, src, count * 4, "src");
+//       call.Scratch(tmp);
 //       …compute…
 //       call.Charge(npukb::DType::F32, count, passes);
 //   }
@@ -29,8 +30,14 @@ class Library {
     T* Write(const npukb::BufferView* view, int64_t elements, const char* role, uint32_t alignment = 32) const {
         return static_cast<T*>(Check(view, elements, sizeof(T), role, alignment, true));
     }
-    // The temporary buffer must hold `bytes`; what is in it afterwards is undefined. Null means that the caller gave none.
+    // The temporary buffer: null means that the caller gave none. What is in it afterwards is undefined. Warns when it is smaller
+    // than scratch.def says; it has to hold a block at least.
+    void Scratch(const npukb::BufferView* view) const;
+    // The same for a function whose need depends on shapes.
     void Scratch(const npukb::BufferView* view, uint64_t bytes) const;
+    // Destination and source of most library functions may not share memory, not even all of it.
+    void Apart(const npukb::BufferView* dst, uint64_t dst_bytes, const npukb::BufferView* src, uint64_t src_bytes,
+               const char* role) const;
     // Time on the vector pipe: `passes` vector instructions over `elements` of type `dtype`.
     void Charge(npukb::DType dtype, int64_t elements, double passes) const;
 

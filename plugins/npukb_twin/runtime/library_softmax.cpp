@@ -1,6 +1,7 @@
 // The SoftMax family, row by row in float. Padding columns take part in what is done per element, not in sums and maxima.
 #include "../include/twin/softmax.h"
 #include "library_rows.h"
+#include "real.h"
 
 namespace twin {
 namespace {
@@ -107,8 +108,8 @@ void Divide(float* row, int64_t n, float by) {
     for (int64_t i = 0; i < n; ++i) row[i] = row[i] / by;
 }
 
-void Log10(float* row, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(static_cast<double>(LnFloat(row[i])) * 0.43429448190325182765);
+void LogOf(float* row, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(real::Log10(row[i]));
 }
 
 template <typename V, typename S>
@@ -150,7 +151,7 @@ void Run(const Library& call, const Form& f, SoftMaxKind kind, bool update, cons
         if (update) sum = scale * old_sum + sum;
         if (kind == SoftMaxKind::Flash && update) scale = scale * old_sum / sum;
         if (kind != SoftMaxKind::FlashV2) Divide(row, f.k, sum);
-        if (kind == SoftMaxKind::Log) Log10(row, f.k);
+        if (kind == SoftMaxKind::Log) LogOf(row, f.k);
         exp_max.Set(r, scale);
         out_max.Set(r, max);
         out_sum.Set(r, sum);
