@@ -20,6 +20,7 @@
 #include "twin/operators.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
+#include "twin/softmax.h"
 #include "twin/sort.h"
 #include "twin/sync.h"
 #include "twin/tensor.h"

@@ -1,4 +1,5 @@
 // Sort32, MrgSort and the library on top of them. Descending, stable, NaN first: the order of the documentation.
+#include <stdlib.h>
 #include <string.h>
 
 #include "../include/twin/sort.h"
@@ -368,9 +369,10 @@ void npukb_sort(uint32_t element_bytes, uint32_t full, const npukb::BufferView* 
     if (merge) call.Scratch(tmp, static_cast<uint64_t>(n) * kRecord);
     Sort32Into(call, element_bytes, out, values, indices, repeats);
     if (!merge) return;
-    auto* spare = static_cast<uint8_t*>(tmp->address);
+    auto* spare = static_cast<uint8_t*>(malloc(static_cast<size_t>(n) * kRecord));
     if (element_bytes == 2) MergeRuns<half>(out, spare, n, kSortWidth);
     else MergeRuns<float>(out, spare, n, kSortWidth);
+    free(spare);
     double rounds = 0;
     for (uint32_t runs = repeats; runs > 1; runs = (runs + 3) / 4) ++rounds;
     Cost(call, 1, rounds * n);

@@ -312,16 +312,6 @@ struct SoftMaxShapeInfo {
     uint32_t oriSrcK = 0;
 };
 
-struct SoftMaxParams {
-    uint32_t srcM = 0;
-    uint32_t srcK = 0;
-    uint32_t oriSrcM = 0;
-    uint32_t oriSrcK = 0;
-    uint32_t loopCnt = 0;
-    uint32_t splitMeanCnt = 0;
-    float alpha = 0;
-};
-
 enum class SoftmaxMode { SOFTMAX_NORMAL = 0, SOFTMAX_OUTPUT_WITHOUT_BRC = 1 };
 
 struct SoftmaxConfig {
