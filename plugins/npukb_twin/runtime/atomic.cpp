@@ -63,7 +63,7 @@ void AtomicMove(Core& core, uint8_t* to, const uint8_t* from, uint64_t bytes, co
 }
 
 void WaitForTurn(Core& core) {
-    uint64_t now = SignalsSoFar() + 1;
+    uint64_t now = MeetingsSoFar() + 1;
     if (core.atomic_turn == now) return;
     WaitForLowerBlocks();
     core.atomic_turn = now;

@@ -69,12 +69,12 @@ struct Launch {
     int64_t blocks;
     int64_t cores;  // that run blocks at the same time; more blocks than that run in waves
     uint64_t seed;
-    uint64_t tiling_key;
-    uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
-    void* system_workspace;
     Checker checker;
     bool auto_sync;  // the compiler inserts what is missing between pipes
     CrossCore* cross;
+    uint64_t tiling_key;
+    uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
+    void* system_workspace;
     uint64_t image_base;  // of the kernel, so that return addresses become offsets
     uint64_t image_end;
     double copy_in_cycles_per_byte;
@@ -89,7 +89,6 @@ struct Core {
     void* pipe;
     bool counter_mode;
     uint64_t mask[2];
-    uint16_t merged[4];  // elements that the last MrgSort took from each queue
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
     Buffer buffers[kMaxBuffers + 1];

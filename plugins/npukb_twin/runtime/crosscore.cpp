@@ -21,8 +21,17 @@ const void* SlotOf(const void* workspace, int64_t index) {
     return static_cast<const uint8_t*>(workspace) + static_cast<uint64_t>(index) * kSlotBytes;
 }
 
+void CheckWaves(Core& core, const char* name, const void* pc) {
+    const Launch& launch = *core.launch;
+    if (launch.blocks <= launch.cores) return;
+    core.Violate("deadlock", pc, "Start no more blocks than there are cores when blocks wait for each other.",
+                 "%s: %lld blocks run in waves on %lld cores; the first wave waits for blocks that have no core yet", name,
+                 static_cast<long long>(launch.blocks), static_cast<long long>(launch.cores));
+}
+
 void CheckWorkspaces(Core& core, const char* name, const void* gm, uint64_t gm_bytes, const npukb::BufferView* ub,
                      uint64_t ub_bytes, const void* pc) {
+    CheckWaves(core, name, pc);
     CheckGlobal(core, {name, gm, gm_bytes, 4, true}, pc);
     CheckLocal(core, {name, "ubWorkspace", ub->address, ub_bytes, ub->bytes, 32, true}, pc);
 }
@@ -57,6 +66,7 @@ uint64_t& WaitsFor(Core& core, const PairFlag* flag, const char* name, const voi
 
 // On a launch of vector cores alone, flags work between all of them: the other modes need cores that belong together.
 void CheckCoreFlag(Core& core, const char* name, uint32_t mode, uint32_t id, const void* pc) {
+    CheckWaves(core, name, pc);
     if (mode != 0) {
         core.Violate("bad_sync_mode", pc, "Use mode 0, or SyncAll.",
                      "%s: mode %u needs a kernel of cube and vector cores; a vector kernel has mode 0", name, mode);
@@ -64,15 +74,6 @@ void CheckCoreFlag(Core& core, const char* name, uint32_t mode, uint32_t id, con
     if (id >= kCoreFlags) {
         core.Violate("bad_event_id", pc, "Use ids 0 to 10.", "%s: flag id %u is outside of 0 to %d", name, id, kCoreFlags - 1);
     }
-}
-
-// Blocks that run in waves cannot meet: those of the first wave keep the cores that the others would need.
-void RequireOneWave(Core& core, const char* name, const void* pc) {
-    const Launch& launch = *core.launch;
-    if (launch.blocks <= launch.cores) return;
-    core.Violate("deadlock", pc, "Start no more blocks than there are cores when blocks wait for each other.",
-                 "%s: %lld blocks run in waves on %lld cores; the first wave waits for blocks that have no core yet", name,
-                 static_cast<long long>(launch.blocks), static_cast<long long>(launch.cores));
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ void npukb_sync_all(void) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    RequireOneWave(core, "SyncAll", pc);
+    CheckWaves(core, "SyncAll", pc);
     Drain(core);
     Meeting& meeting = core.launch->cross->all;
     uint64_t nth = ++core.cross.all;
@@ -147,7 +148,6 @@ void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t us
         core.Violate("bad_core_index", pc, "Give the number of blocks that meet, or leave it out.",
                      "SyncAll: usedCores is %d of %lld blocks", used, static_cast<long long>(blocks));
     }
-    if (used == 0) RequireOneWave(core, "SyncAll", pc);
     const void* workspace = AddressOf(gm);
     CheckWorkspaces(core, "SyncAll", workspace, static_cast<uint64_t>(blocks) * kSlotBytes, ub,
                     static_cast<uint64_t>(blocks) * kSlotBytes, pc);
@@ -189,7 +189,6 @@ void npukb_core_flag_wait(uint32_t id) {
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     CheckCoreFlag(core, "CrossCoreWaitFlag", 0, id, pc);
-    RequireOneWave(core, "CrossCoreWaitFlag", pc);
     Meeting& meeting = core.launch->cross->flags[id];
     uint64_t nth = ++core.cross.flag_waits[id];
     WaitFor(&meeting.complete, nth, {"CrossCoreWaitFlag", pc});

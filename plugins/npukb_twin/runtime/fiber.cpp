@@ -74,7 +74,9 @@ struct Fiber {
     Core core;
     State state;
     bool idle;  // polls, and has done nothing else since it polled last
-    bool spins;  // was interrupted in a loop that calls nothing
+    bool spins;         // was interrupted in a loop that calls nothing
+    int turns;          // in a row in which it only polled or span
+    uint64_t meetings;  // waits for other blocks that have ended
     const Signal* signal;
     uint64_t target;
     Waiting waiting;
@@ -151,6 +153,8 @@ Fiber* NewFiber(Scheduler* s, int64_t block) {
     fiber->waiting = {};
     fiber->signal = nullptr;
     fiber->spins = false;
+    fiber->turns = 0;
+    fiber->meetings = 0;
     auto top = reinterpret_cast<uintptr_t>(fiber->stack + kGuardBytes + kStackBytes) & ~uintptr_t{15};
     void** words = reinterpret_cast<void**>(top) - kFrameWords;
     memset(words, 0, kFrameWords * sizeof(void*));
@@ -194,6 +198,7 @@ Sweep RunReady(Worker* worker) {
         worker->running = fiber;
         npukb_switch(&worker->stack_pointer, fiber->stack_pointer);
         worker->running = nullptr;
+        fiber->turns = fiber->state == State::Polling ? fiber->turns + 1 : 0;
         if (fiber->state == State::Done) {
             Retire(s, fiber);
             ++sweep.done;
@@ -206,7 +211,7 @@ Sweep RunReady(Worker* worker) {
 
 // Has every worker look again whether one of its blocks can go on. Called with the lock held.
 void Wake(Scheduler* s) {
-    __atomic_store_n(&s->generation, s->generation + 1, __ATOMIC_RELEASE);
+    ++s->generation;
     if (s->idle == 0) return;
     s->idle = 0;
     pthread_cond_broadcast(&s->changed);
@@ -224,22 +229,8 @@ void Unblock(Scheduler* s) {
     Wake(s);
 }
 
-// After so many turns a block that spins in a loop of its own counts as one that waits.
-constexpr uint64_t kPatience = 1000;
-
-// Whether a block can do nothing before another one does something.
-bool Settled(const Scheduler* s, int64_t block, bool spinning_waits) {
-    const Fiber* fiber = __atomic_load_n(&s->fibers[block], __ATOMIC_ACQUIRE);
-    if (fiber == nullptr) return false;
-    State state;
-    __atomic_load(&fiber->state, &state, __ATOMIC_ACQUIRE);
-    if (state == State::Done) return true;
-    if (state == State::Polling) return fiber->idle || (spinning_waits && fiber->spins);
-    const Signal* signal = fiber->signal;  // null while the block is on its way to go on
-    return state == State::Waiting && signal != nullptr && __atomic_load_n(&signal->count, __ATOMIC_ACQUIRE) < fiber->target;
-}
-
 constexpr uint64_t kQuietSweeps = 2000;
+constexpr int kSettledTurns = 2000;
 
 // Whether every block has ended, waits in vain, or polls without doing anything else.
 bool AllQuiet(const Scheduler* s) {
@@ -475,7 +466,37 @@ void WaitFor(const Signal* signal, uint64_t count, const Waiting& waiting) {
         Leave(State::Waiting);
     }
     fiber->waiting = {};
+    ++fiber->meetings;
 }
+
+// Whether a block does nothing until another one does something.
+bool Settled(const Fiber* fiber) {
+    if (fiber == nullptr) return false;
+    State state;
+    __atomic_load(&fiber->state, &state, __ATOMIC_ACQUIRE);
+    if (state == State::Waiting) {
+        const Signal* signal = __atomic_load_n(&fiber->signal, __ATOMIC_ACQUIRE);
+        return signal != nullptr && __atomic_load_n(&signal->count, __ATOMIC_ACQUIRE) < fiber->target;
+    }
+    return state == State::Done || (state == State::Polling && fiber->turns >= kSettledTurns);
+}
+
+void WaitForLowerBlocks() {
+    Scheduler* s = t_worker->scheduler;
+    Fiber* fiber = t_worker->running;
+    for (int64_t b = 0; b < fiber->core.block;) {
+        if (Settled(__atomic_load_n(&s->fibers[b], __ATOMIC_ACQUIRE))) {
+            ++b;
+        } else {
+            Leave(State::Ready);
+            sched_yield();
+        }
+    }
+}
+
+uint64_t MeetingsSoFar() { return t_worker->running->meetings; }
+
+void Yield() { Leave(State::Ready); }
 
 void Poll(const Waiting& waiting) {
     Fiber* fiber = t_worker->running;
@@ -489,24 +510,6 @@ void Poll(const Waiting& waiting) {
 }
 
 bool Overdue() { return __atomic_load_n(&t_worker->overdue, __ATOMIC_RELAXED); }
-
-void WaitForLowerBlocks() {
-    const Scheduler* s = t_worker->scheduler;
-    Fiber* fiber = t_worker->running;
-    uint64_t turns = 0;
-    for (bool settled = false; !settled && !s->stuck;) {
-        uint64_t before = SignalsSoFar();
-        settled = true;
-        for (int64_t b = 0; settled && b < fiber->core.block; ++b) settled = Settled(s, b, turns >= kPatience);
-        settled = settled && SignalsSoFar() == before;
-        if (settled) return;
-        ++turns;
-        sched_yield();
-        Leave(State::Polling);
-    }
-}
-
-uint64_t SignalsSoFar() { return __atomic_load_n(&t_worker->scheduler->generation, __ATOMIC_ACQUIRE); }
 
 void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void (*finish)(Core*, void*), void* context) {
     Scheduler s;

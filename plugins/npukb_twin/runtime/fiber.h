@@ -52,8 +52,9 @@ void WaitFor(const Signal* signal, uint64_t count, const Waiting& waiting);
 
 // Lets other blocks run: the running one polls memory for something that they have to write.
 void Poll(const Waiting& waiting);
-// Whether the running block has had this thread for so long that it should let others run.
+// Whether the running block has had this thread for so long that it should let others run, by Yield.
 bool Overdue();
+void Yield();
 
 // Where a signal interrupted the program; `context` is the third argument of its handler.
 uint64_t ProgramCounter(const void* context);
@@ -61,8 +62,8 @@ uint64_t ProgramCounter(const void* context);
 // Waits until every block with a lower number has ended or waits for the others: what follows happens in block order.
 void WaitForLowerBlocks();
 
-// How many signals have been raised by any block.
-uint64_t SignalsSoFar();
+// How often the running block has waited for others.
+uint64_t MeetingsSoFar();
 
 // Whether `address` lies beyond the end of the running block's stack.
 bool InStackGuard(const void* address);

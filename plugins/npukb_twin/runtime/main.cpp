@@ -4,8 +4,7 @@
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · cores N · threads N · seed N
-//   tiling_key N · system_workspace BYTES
-//   checker off|fast|full · auto_sync on|off
+//   tiling_key N · system_workspace BYTES · checker off|fast|full · auto_sync on|off
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
 //   item SHAPE NAME r|w BYTES PATH                                                   (SHAPE as 2x3, or - for a scalar)
 //   kernel PATH                                                                      (last: loads and runs)

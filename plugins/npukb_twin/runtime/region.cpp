@@ -11,7 +11,10 @@ constexpr uint32_t kPolls = 64;
 void NotePoll(Core& core, const GlobalRegion& r, const void* pc) {
     core.polls = core.polled == r.address ? core.polls + 1 : 0;
     core.polled = r.address;
-    if (core.polls < kPolls && !Overdue()) return;
+    if (core.polls < kPolls) {
+        if (Overdue()) Yield();
+        return;
+    }
     core.polls = 0;
     Poll({r.instruction, pc});
 }
