@@ -89,6 +89,7 @@ struct Core {
     void* pipe;
     bool counter_mode;
     uint64_t mask[2];
+    uint16_t merged[4];  // elements that the last MrgSort took from each queue
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
     Buffer buffers[kMaxBuffers + 1];
