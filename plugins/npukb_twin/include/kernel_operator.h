@@ -12,12 +12,16 @@
 #include <utility>
 
 #include "twin/copy.h"
+#include "twin/gather.h"
 #include "twin/list.h"
+#include "twin/move_intrinsics.h"
 #include "twin/operators.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
+#include "twin/shape.h"
 #include "twin/sync.h"
 #include "twin/tensor.h"
+#include "twin/transpose.h"
 #include "twin/types.h"
 #include "twin/vector.h"
 #endif
