@@ -140,6 +140,36 @@ BREACHES = [
         "never dequeued",
         warning=True,
     ),
+    Breach(
+        "queue_full",
+        """
+        pipe.InitBuffer(in, 2, 32);
+        LocalTensor<float> s = in.AllocTensor<float>(), t = in.AllocTensor<float>();
+        in.EnQue(s);
+        in.EnQue(t);  // here
+        s = in.DeQue<float>();
+        in.FreeTensor(s);
+        in.FreeTensor(t);
+        """,
+        "has depth 1",
+        warning=True,
+    ),
+    Breach(
+        "queue_misuse",
+        "TBufPool<TPosition::VECCALC> pool;\npool.InitBuffer(in, 1, 32);  // here",
+        "pool that has no memory",
+    ),
+    Breach(
+        "ub_overflow",
+        """
+        TBufPool<TPosition::VECCALC> pool;
+        pipe.InitBufPool(pool, 1024);
+        pool.InitBuffer(in, 2, 1024);  // here
+        """,
+        "the pool's 1024 bytes",
+    ),
+    Breach("misaligned", "buffer.GetWithOffset<float>(8, 4);  // here", "offset 4"),
+    Breach("past_tensor", "buffer.GetWithOffset<float>(1024, 32);  // here", "of a buffer that has 4096", warning=True),
     # flags and barriers
     Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
     Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "waits for ever", blocks=None),

@@ -71,6 +71,10 @@ struct NormalizeConfig {
 };
 inline constexpr NormalizeConfig NLCFG_NORM = {ReducePattern::AR, -1, false, false, false};
 
+struct LayerNormGradShapeInfo {
+    DataFormat dataFormat = DataFormat::ND;
+};
+
 struct WelfordUpdateConfig {
     bool isInplace = false;
 };

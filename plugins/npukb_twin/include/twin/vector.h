@@ -212,8 +212,8 @@ NPUKB_API npukb::VectorInstruction Selecting(const LocalTensor<U>& selMask, SELM
     static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "Select takes half or float");
     npukb::VectorInstruction v = npukb::Counted(npukb::Op::Select, count);
     v.mode = static_cast<uint8_t>(mode);
-    v.mask[0] = reinterpret_cast<uint64_t>(selMask.GetPhyAddr());
-    v.mask[1] = selMask.GetSize() * sizeof(U);
+    v.mask[0] = selMask.GetPhyAddr();
+    v.mask[1] = selMask.npukb_view.bytes;
     return v;
 }
 template <typename T, typename U>
