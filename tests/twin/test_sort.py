@@ -94,10 +94,11 @@ def test_records_are_sorted_and_merged(twin: Twin, dtype: DType) -> None:
         f"Sort<{t}, false>(l_y, l_a, l_i, l_w, {N // 32});",
         f"LocalTensor<{t}> ready; Concat(ready, l_a, l_w, {N // 16});"
         f"Sort<{t}, true>(l_y, ready, l_i, l_w, {N // 32});",
-        f"vbitsort(l_y.GetPhyAddr(), l_a.GetPhyAddr(), l_i.GetPhyAddr(), {N // 32});",
-        f"__ubuf__ {t}* from[4] = {{l_s.GetPhyAddr(), l_s.GetPhyAddr(32 * R), l_s.GetPhyAddr(64 * R), "
-        "l_s.GetPhyAddr(96 * R)};"
-        "vmrgsort4(l_y.GetPhyAddr(), from, 0x0020002000200020ull, 2 | 15 << 8);",
+        f"vbitsort((__ubuf__ {t}*)l_y.GetPhyAddr(), (__ubuf__ {t}*)l_a.GetPhyAddr(),"
+        f"(__ubuf__ uint32_t*)l_i.GetPhyAddr(), {N // 32});",
+        f"__ubuf__ {t}* at = (__ubuf__ {t}*)l_s.GetPhyAddr();"
+        f"__ubuf__ {t}* from[4] = {{at, at + 32 * R, at + 64 * R, at + 96 * R}};"
+        f"vmrgsort4((__ubuf__ {t}*)l_y.GetPhyAddr(), from, 0x0020002000200020ull, 2 | 15 << 8);",
     ])  # fmt: skip
     by32 = sorted_records(values, index, 32)
     everything = sorted_records(values, index, N)

@@ -344,6 +344,10 @@ struct NormalizePara {
     uint32_t rLengthWithPadding = 0;
 };
 
+enum class ReducePattern : uint32_t {
+    AR, RA, R, ARA, ARAR, ARARA, ARARAR, ARARARA, ARARARAR, ARARARARA, RAR, RARA, RARAR, RARARA, RARARAR, RARARARA
+};
+
 struct WelfordUpdateParam {
     uint32_t rnLength = 1;
     uint32_t abLength = 0;
