@@ -66,8 +66,10 @@ def test_wrong_type_for_cast(twin: Twin) -> None:
 @pytest.mark.parametrize(
     ("call", "name", "near"),
     [
+        ("Addd(t, t, t, 8);", "Addd", "Add"),
         ("AscendC::SqrtInplace(t, 8);", "SqrtInplace", ""),
         ("t.SetValues(0, 1.0f);", "SetValues", "SetValue"),
+        ("DataCopyPadding(t, t, 8);", "DataCopyPadding", "DataCopyPad"),
         ("LocalTensors<float> u;", "LocalTensors", "LocalTensor"),
     ],
 )

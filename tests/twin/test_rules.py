@@ -268,7 +268,7 @@ BREACHES = [
     Breach(
         "scratch_too_small",
         "Tanh(b, a, a.ReinterpretCast<uint8_t>()[3840], 8);  // here",
-        "256 bytes, and 1024 are asked for",
+        "256 bytes, and 512 are asked for",
         warning=True,
     ),
     Breach("overlap", "Tanh(a, a, 8);  // here", "dst and src share memory", warning=True),
@@ -280,6 +280,29 @@ BREACHES = [
         warning=True,
     ),
     Breach("misaligned", "Tanh(a[4], b, 8);  // here", "dst starts at UB offset 16"),
+    Breach(
+        "overlap",
+        "Tanh(b, a, a.ReinterpretCast<uint8_t>(), 8);  // here",
+        "sharedTmpBuffer and src share memory",
+        warning=True,
+    ),
+    Breach(
+        "out_of_domain",
+        "Acos(b, a, 8);\nDuplicate(a, 1.5f, 64);\nAcos(b, a, 64);  // here",
+        "src[0] is 1.5",
+        warning=True,
+    ),
+    Breach("out_of_domain", "Duplicate(a, 0.0005f, 64);\nAtanh(b, a, 64);  // here", "outside of (-0.99", warning=True),
+    Breach(
+        "out_of_domain",
+        """
+        Duplicate(a, 2.0f, 64);
+        uint32_t shape[2] = {2, 8};
+        ReduceAll<float, Pattern::Reduce::RA>(b, a, shape, true);  // here
+        """,
+        "src[0][0] is 2",
+        warning=True,
+    ),
     Breach("bad_shape", "Sum(b, a, SumParams{1, 8, 9});  // here", "n is 9"),
     Breach("bad_shape", "Mean(b, a, MeanParams{1, 12, 9});  // here", "12 elements of 4 bytes", warning=True),
     Breach(

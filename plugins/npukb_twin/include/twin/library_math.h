@@ -15,7 +15,7 @@ namespace AscendC {
     npukb_library_unary(npukb::kLibraryCode<npukb::LibraryOp::name, npukb::DTypeOf<T>::value>, count, &dstTensor.npukb_view, \
                         &srcTensor.npukb_view, scratch)
 
-#define NPUKB_LIBRARY_UNARY(name, set, passes)                                                                     \
+#define NPUKB_LIBRARY_UNARY(name, set, passes, sharing)                                                                     \
     template <typename T, bool isReuseSource = false>                                                              \
     NPUKB_API void name(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,                          \
                         const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t calCount) {                    \
@@ -63,7 +63,7 @@ namespace AscendC {
     }
 #define NPUKB_LIST(...) __VA_ARGS__
 
-#define NPUKB_LIBRARY_BINARY(name, set, passes)                                                                     \
+#define NPUKB_LIBRARY_BINARY(name, set, passes, sharing)                                                                     \
     NPUKB_LIBRARY_FORMS(name, set,                                                                                  \
                         NPUKB_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor,               \
                                    const LocalTensor<T>& src1Tensor),                                               \
