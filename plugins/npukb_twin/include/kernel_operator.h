@@ -11,9 +11,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "twin/cast.h"
+#include "twin/compare.h"
 #include "twin/copy.h"
+#include "twin/debug.h"
+#include "twin/fused.h"
+#include "twin/intrinsics.h"
+#include "twin/mask.h"
 #include "twin/pipe.h"
 #include "twin/reduce.h"
+#include "twin/scalar.h"
 #include "twin/sync.h"
 #include "twin/tensor.h"
 #include "twin/types.h"

@@ -8,6 +8,7 @@
 #include "machine.h"
 #include "memory.h"
 #include "timeline.h"
+#include "vector_state.h"
 
 namespace twin {
 
@@ -61,6 +62,7 @@ struct Core {
     void* pipe;
     bool counter_mode;
     uint64_t mask[2];
+    VectorState vector;
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
     Buffer buffers[kMaxBuffers + 1];
@@ -83,6 +85,8 @@ struct Core {
         __attribute__((format(printf, 5, 6)));
     void Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
+    // What the kernel itself has to say.
+    void Note(const char* rule, const void* pc, const char* text);
     bool InUb(const void* address) const {
         auto* p = static_cast<const uint8_t*>(address);
         return p >= ub && p < ub + launch->machine.ub_bytes;

@@ -66,6 +66,15 @@ enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX,
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
 typedef int8_t TEventID;
 
+namespace AscendC {
+
+// Four-bit integers: tensors hold two of them a byte, the first in the low half. Only whole bytes can be addressed.
+struct int4b_t {
+    uint8_t bits;
+};
+
+}  // namespace AscendC
+
 namespace npukb {
 
 template <typename A, typename B>
@@ -92,6 +101,7 @@ NPUKB_DTYPE(int32_t, I32);
 NPUKB_DTYPE(uint32_t, U32);
 NPUKB_DTYPE(int64_t, I64);
 NPUKB_DTYPE(uint64_t, U64);
+NPUKB_DTYPE(AscendC::int4b_t, I4);
 #undef NPUKB_DTYPE
 
 // Sets of element types, as written in instructions.def.
@@ -217,13 +227,15 @@ struct DataCopyPadExtParams {
 };
 
 inline constexpr uint32_t ONE_BLK_SIZE = 32;
+inline constexpr uint32_t ONE_BLK_HALF_NUM = 16;
+inline constexpr uint32_t ONE_BLK_FLOAT_NUM = 8;
 inline constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256;
+inline constexpr int32_t DEFAULT_BLK_NUM = 8;
 inline constexpr uint8_t DEFAULT_BLK_STRIDE = 1;
 inline constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
+inline constexpr int32_t MAX_REPEAT_TIMES = 255;
+inline constexpr uint32_t BRCB_BROADCAST_NUMBER = 8;
 inline constexpr uint64_t MASK_PLACEHOLDER = 0;
-
-NPUKB_API float ToFloat(const bfloat16_t& value) { return static_cast<float>(value); }
-NPUKB_API bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
 
 NPUKB_API int64_t GetBlockIdx() { return npukb_block_idx(); }
 NPUKB_API int64_t GetBlockNum() { return npukb_block_num(); }
