@@ -204,5 +204,5 @@ def supported_names() -> frozenset[str]:
         names.update(re.findall(r"NPUKB_API[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
-        names.update(re.findall(r"^NPUKB_[A-Z]+_?[A-Z]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))
+        names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))
     return frozenset(name for name in names if _OFFERED.match(name) and "NPUKB" not in name)

@@ -310,6 +310,41 @@ BREACHES = [
         "uint32_t shape[2] = {2, 8};\nReduceMax<float, Pattern::Reduce::RA>(b, a, shape, false);  // here",
         "only true",
     ),
+    Breach(
+        "compare_mode",
+        "LocalTensor<int32_t> n = a.ReinterpretCast<int32_t>();\n"
+        "Compare(b.ReinterpretCast<uint8_t>(), n, n, CMPMODE::LT, 64);  // here",
+        "CMPMODE::EQ only",
+        warning=True,
+    ),
+    Breach(
+        "limit_exceeded",
+        "LocalTensor<int16_t> n = a.ReinterpretCast<int16_t>();\nShiftRight(n, n, (int16_t)17, 64);  // here",
+        "the shift is 17",
+        warning=True,
+    ),
+    Breach("limit_exceeded", "WholeReduceSum(a, a, 64, 1, 1, 1, 65536);  // here", "a stride is 65536"),
+    Breach("limit_exceeded", "ReduceMax(a, a, b, 64, -1, 8);  // here", "repeat is -1"),
+    Breach("misaligned", "BlockReduceSum(a[1], b, 1, 64, 1, 1, 8);  // here", "not a multiple of 32 bytes"),
+    Breach("misaligned", "WholeReduceMax(a[1], b, 64, 1, 1, 1, 8);  // here", "not a multiple of 8 bytes"),
+    Breach("past_tensor", "ReduceMax(a, a, b[504], 512);  // here", "sharedTmpBuffer reaches", warning=True),
+    Breach(
+        "overlap",
+        "Cast(a, a.ReinterpretCast<half>(), RoundMode::CAST_NONE, 64);  // here",
+        "dst is wider than src",
+        warning=True,
+    ),
+    Breach(
+        "scratch_too_small",
+        "LocalTensor<half> h = a.ReinterpretCast<half>();\n"
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\n"
+        "LocalTensor<uint8_t> tmp = b.ReinterpretCast<uint8_t>();\n"
+        "BilinearInterpolation(h, h[256], at, h[512], 128, 1, false, 1, 128, 1, tmp);  // here",
+        "sharedTmpBuffer has",
+    ),
+    # what a kernel says itself
+    Breach("assertion", "assert(a.GetSize() == 3);  // here", "assertion failed: a.GetSize() == 3"),
+    Breach("trap", "Trap();  // here", "called Trap"),
     # moves
     Breach("illegal_read", "DataCopy(a, from[8], 512);  // here", "reads bytes 32 to 2080 of 'x'"),
     Breach("illegal_read", "from.GetValue(512);  // here", "reads bytes 2048 to 2052 of 'x'"),

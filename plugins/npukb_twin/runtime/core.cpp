@@ -89,6 +89,10 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
     diagnostics.Add(Severity::Warning, rule, PcOf(pc), block, message, remedy);
 }
 
+void Core::Note(const char* rule, const void* pc, const char* text) {
+    diagnostics.Add(Severity::Note, rule, PcOf(pc), block, text, "");
+}
+
 }  // namespace twin
 
 extern "C" {
