@@ -1,4 +1,4 @@
-"""Answers with golden kernels in fenced blocks: one on the static track, specialised for the case, else one per file."""
+"""Answers with golden kernels in fenced blocks: on the static track specialised for the case, else one per file."""
 
 from __future__ import annotations
 

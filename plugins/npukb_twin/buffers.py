@@ -72,7 +72,7 @@ def static_slots(task: Task) -> tuple[Slot, ...]:
         if output.alias_of is not None:
             slots.append(Slot(SlotKind.SAME, output.name, same=position[output.alias_of]))
         else:
-            slots.append(Slot(SlotKind.OUTPUT, output.name))
+            slots.append(Slot(SlotKind.OUTPUT, output.name, fill=0 if output.zeroed else None))
     return (*slots, Slot(SlotKind.WORKSPACE))
 
 
@@ -182,6 +182,11 @@ class Buffers:
 
         raw = np.fromfile(path, dtype=np.uint8, count=tensor.nbytes)
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    """How the launch file writes the shape of a list's tensor."""
+    return "x".join(map(str, shape)) or "-"
 
 
 def largest_output_bytes(case: Case, itemsize: int) -> int:

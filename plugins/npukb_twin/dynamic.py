@@ -92,13 +92,13 @@ def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
     if source is None:
         return _no_code(f"no source file in {DEVICE} defines the kernel entry {task.kernel}")
     compiled = hostside.compile_host(
-        host_files, toolchain=tools.toolchain, runtime=tools.host, work=work, timeout_s=_left(deadline)
+        files, toolchain=tools.toolchain, runtime=tools.host, work=work, timeout_s=_left(deadline)
     )
     if compiled.image is None:
         return Failed(compiled.outcome, compiled.diagnostics)
     description = hostside.describe(compiled.image, tools.host, limits=hostside.HostLimits(wall_s=_left(deadline)))
     if isinstance(description, hostside.HostFailure):
-        return Failed(description.outcome, _with_log(description, host_files))
+        return Failed(description.outcome, _placed(description, host_files))
     bound = bind(description, task, host_files)
     if isinstance(bound, tuple):
         return Failed(Outcome.COMPILE_ERROR, bound)
@@ -175,7 +175,7 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
     limits = hostside.HostLimits(wall_s=request.timeout_s)
     answer = hostside.tile(built.image, question, tools.host, limits=limits)
     if isinstance(answer, hostside.HostFailure):
-        return Failed(answer.outcome, _with_log(answer, built.host_files))
+        return Failed(answer.outcome, _placed(answer, built.host_files))
     if not 1 <= answer.block_dim <= _MOST_BLOCKS:
         message = f"the tiling function asks for {answer.block_dim} blocks; a launch has 1 to {_MOST_BLOCKS}"
         remedy = "Call context->SetBlockDim with the number of cores to use."
@@ -208,7 +208,8 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
             continue
         shapes = shapes_of(case.outputs[output.name])
         room = largest_output_bytes(case, shapes[0].dtype.itemsize) if argument.depends_on_compute else 0
-        slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=argument.initial))
+        fill = 0 if output.zeroed else argument.initial
+        slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
     if bound.shapes_come_late:
         slots.append(Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
@@ -328,15 +329,10 @@ def _tiling_problem(built: Built, message: str, remedy: str) -> Diagnostic:
     return Diagnostic(Severity.ERROR, "tiling", message, file=file, line=line, remedy=remedy)
 
 
-def _with_log(failure: hostside.HostFailure, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """The failure's diagnostics, at least one, with what the operator's code printed."""
-    said = failure.diagnostics or (Diagnostic(Severity.ERROR, "tiling", "the host side gave no answer"),)
-    log = failure.log.strip()
-    if not log or any(log[-200:] in one.message for one in said):
-        return said
-    first = said[0]
-    file, line = (first.file, first.line) if first.file else place_of(r"\bgert::TilingContext\s*\*", files)
-    return (replace(first, message=f"{first.message}; it printed: {log[-1000:]}", file=file, line=line), *said[1:])
+def _placed(failure: hostside.HostFailure, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """The failure's diagnostics; what has no place of its own is told at the tiling function."""
+    file, line = place_of(r"\b(?:gert::)?TilingContext\s*\*", files)
+    return tuple(one if one.file else replace(one, file=file, line=line) for one in failure.diagnostics)
 
 
 def _about(said: Iterable[Diagnostic], variant: Variant, *, among: int) -> tuple[Diagnostic, ...]:

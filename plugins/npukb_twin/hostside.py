@@ -1,20 +1,45 @@
 """The host side of an operator: its definition and its tiling function, compiled and called.
 
-An operator's ``op_host`` sources are compiled against the twin's host headers into one shared image. A small runner
-program loads the image in a sandboxed child and answers two questions about it: what the operator looks like
-(:func:`describe`) and how it cuts a given set of shapes (:func:`tile`). Nothing of the image runs in this process.
+An operator's ``op_host`` sources are compiled against the twin's host headers into one shared image
+(:func:`compile_host`). A small runner program loads the image in a sandboxed child and answers two questions about it:
+what the operator looks like (:func:`describe`) and how it cuts a given set of shapes (:func:`tile`). Nothing of the
+image runs in this process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+import json
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 
-from npukb_twin.toolchain import Toolchain
-from npukernelbench.nouns import Diagnostic, Outcome
+from npukb_twin.hostbuild import compile_host, ensure_host, locate_host
+from npukb_twin.hosttypes import (
+    AttributeValue,
+    HostFailure,
+    HostLimits,
+    HostResult,
+    HostRuntime,
+    OpArgument,
+    OpAttribute,
+    OperatorDescription,
+    Presence,
+    SocNumbers,
+    TensorArgument,
+    TilingField,
+    TilingRequest,
+    TilingResult,
+    TilingStruct,
+)
+from npukb_twin.lines import LineTable
+from npukb_twin.process import Finished, Limits, run
+from npukb_twin.toolchain import clean_environment
+from npukernelbench.errors import ExecutorError
+from npukernelbench.nouns import Diagnostic, Outcome, Severity
 
 __all__ = [
     "AttributeValue",
@@ -39,209 +64,202 @@ __all__ = [
     "tile",
 ]
 
-#: A bool, int, float, string, or a list of one of the first four (lists of lists of int as nested tuples).
-AttributeValue: TypeAlias = (
-    "bool | int | float | str | tuple[bool, ...] | tuple[int, ...] | tuple[float, ...] | tuple[tuple[int, ...], ...]"
-)
-
-
-class Presence(str, Enum):
-    """Whether an argument must be there, may be, or is a list of tensors."""
-
-    REQUIRED = "required"
-    OPTIONAL = "optional"
-    DYNAMIC = "dynamic"
-
-
-@dataclass(frozen=True, slots=True)
-class HostRuntime:
-    """What every operator's host side shares: the runner, and the precompiled host headers (None for g++)."""
-
-    key: str
-    runner: Path
-    header: Path | None
-
-
-@dataclass(frozen=True, slots=True)
-class HostResult:
-    """What compiling the host side came to. ``image`` is None unless ``outcome`` is OK."""
-
-    outcome: Outcome
-    image: Path | None
-    diagnostics: tuple[Diagnostic, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HostFailure:
-    """Why the image gave no answer: LAUNCH_ERROR (not registered, not loadable, tiling failed), CRASH, TIMEOUT.
-
-    ``log`` is what the operator's code printed.
-    """
-
-    outcome: Outcome
-    diagnostics: tuple[Diagnostic, ...]
-    log: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HostLimits:
-    """Limits of one call of the runner."""
-
-    wall_s: float = 10.0
-    memory_bytes: int = 4 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class OpArgument:
-    """An input or output as the operator's definition declares it.
-
-    ``dtypes`` and ``formats`` have one entry per supported combination (``DT_FLOAT``, ``FORMAT_ND``…): entry i of
-    every argument together is combination i. ``initial`` is the value an output is filled with before the launch.
-    """
-
-    name: str
-    presence: Presence
-    dtypes: tuple[str, ...]
-    formats: tuple[str, ...]
-    scalar: bool = False
-    scalar_list: bool = False
-    value_depend: bool = False
-    depends_on_compute: bool = False
-    initial: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpAttribute:
-    """An attribute. ``type`` is one of bool, int, float, string, list_bool, list_int, list_float, list_list_int."""
-
-    name: str
-    type: str
-    required: bool
-    default: AttributeValue | None
-
-
-@dataclass(frozen=True, slots=True)
-class TilingField:
-    """A member of a tiling structure. ``count`` is the length of an array, 0 for a plain member; ``struct`` is the
-    class name of a nested structure, "" otherwise.
-    """
-
-    name: str
-    ctype: str
-    count: int
-    struct: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class TilingStruct:
-    """A tiling structure under its C++ class name; ``nested`` holds every structure its fields name, at any depth."""
-
-    name: str
-    bytes: int
-    fields: tuple[TilingField, ...]
-    nested: Mapping[str, TilingStruct] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorDescription:
-    """What the image registers. ``tiling`` is keyed by the name given to REGISTER_TILING_DATA_CLASS: the operator's
-    type, or the type, an underscore, and a tiling key.
-    """
-
-    name: str
-    inputs: tuple[OpArgument, ...]
-    outputs: tuple[OpArgument, ...]
-    attributes: tuple[OpAttribute, ...]
-    socs: tuple[str, ...]
-    tiling: Mapping[str, TilingStruct]
-
-
-@dataclass(frozen=True, slots=True)
-class TensorArgument:
-    """A tensor as the tiling function sees it. ``data`` is given only for inputs whose value it reads."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    format: str = "FORMAT_ND"
-    data: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SocNumbers:
-    """What ``PlatformAscendC`` answers. Sizes in bytes."""
-
-    vector_cores: int = 48
-    cube_cores: int = 24
-    ub_bytes: int = 196608
-    l1_bytes: int = 524288
-    l0a_bytes: int = 65536
-    l0b_bytes: int = 65536
-    l0c_bytes: int = 131072
-    l2_bytes: int = 201326592
-    hbm_bytes: int = 68719476736
-    soc: str = "Ascend910B"
-    workspace_reserve_bytes: int = 16777216
-
-
-@dataclass(frozen=True, slots=True)
-class TilingRequest:
-    """One question to a tiling function. Arguments and attributes in the definition's order: a tensor, a tuple of
-    tensors for a list, None for an absent optional one. Attributes left out take their defaults.
-    """
-
-    operator: str
-    inputs: tuple[TensorArgument | tuple[TensorArgument, ...] | None, ...]
-    outputs: tuple[TensorArgument | tuple[TensorArgument, ...] | None, ...]
-    attributes: tuple[tuple[str, AttributeValue], ...] = ()
-    soc: SocNumbers = SocNumbers()
-    deterministic: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TilingResult:
-    """What the tiling function decided. ``data`` is the tiling buffer's content."""
-
-    tiling_key: int
-    block_dim: int
-    workspace_bytes: tuple[int, ...]
-    data: bytes
-    schedule_mode: int
-    log: str
-
-
-def locate_host(toolchain: Toolchain, cache: Path) -> HostRuntime | None:
-    """The finished build in ``cache``, or None when it has to be made."""
-    raise NotImplementedError
-
-
-def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
-    """The host runtime for ``toolchain``, building it first when needed. ToolchainError when it cannot be built."""
-    raise NotImplementedError
-
-
-def compile_host(
-    files: Mapping[str, str],
-    *,
-    toolchain: Toolchain,
-    runtime: HostRuntime,
-    work: Path,
-    timeout_s: float,
-    include: Sequence[Path] = (),
-) -> HostResult:
-    """Compile every source of ``files`` (names as in the candidate: ``op_host/…``) into ``work / "host.so"``."""
-    raise NotImplementedError
+_FILE_BYTES = 1 << 20
+_QUOTED_LINES = 5
 
 
 def describe(
-    image: Path, runtime: HostRuntime, *, operator: str = "", limits: HostLimits = HostLimits()
+    image: Path, runtime: HostRuntime, *, operator: str = "", limits: HostLimits | None = None
 ) -> OperatorDescription | HostFailure:
     """What the image registers. ``operator`` chooses when it registers several."""
-    raise NotImplementedError
+    lines = [f"operator {operator}"] if operator else []
+    answer = _ask("describe", image, lines, SocNumbers(), runtime, limits or HostLimits())
+    return answer if isinstance(answer, HostFailure) else _description(answer[0])
 
 
 def tile(
-    image: Path, request: TilingRequest, runtime: HostRuntime, *, limits: HostLimits = HostLimits()
+    image: Path, request: TilingRequest, runtime: HostRuntime, *, limits: HostLimits | None = None
 ) -> TilingResult | HostFailure:
-    """Call the operator's TilingParse, if any, and its tiling function."""
-    raise NotImplementedError
+    """Call the operator's tiling parse function, if any, and its tiling function."""
+    with tempfile.TemporaryDirectory(prefix="values-", dir=image.parent) as folder:
+        lines = list(_request_lines(request, Path(folder)))
+        answer = _ask("tile", image, lines, request.soc, runtime, limits or HostLimits())
+    if isinstance(answer, HostFailure):
+        return answer
+    found, log = answer
+    return TilingResult(
+        tiling_key=int(found["tiling_key"]),
+        block_dim=int(found["block_dim"]),
+        workspace_bytes=tuple(int(size) for size in found["workspace_bytes"]),
+        data=bytes.fromhex(found["data"]),
+        schedule_mode=int(found["schedule_mode"]),
+        log=log,
+    )
+
+
+def _request_lines(request: TilingRequest, folder: Path) -> Iterator[str]:
+    yield f"operator {request.operator}"
+    yield f"deterministic {int(request.deterministic)}"
+    values = 0
+    for side, arguments in (("input", request.inputs), ("output", request.outputs)):
+        for argument in arguments:
+            if argument is None:
+                yield f"{side} none"
+                continue
+            tensors = argument if isinstance(argument, tuple) else (argument,)
+            if isinstance(argument, tuple):
+                yield f"{side} list {len(argument)}"
+            for tensor in tensors:
+                values += 1
+                word = "item" if isinstance(argument, tuple) else side
+                yield f"{word} {_tensor(tensor, folder / f'value-{values}')}"
+    for name, value in request.attributes:
+        tokens = list(_tokens(value))
+        yield " ".join(("attribute", name, str(len(tokens)), *tokens))
+
+
+def _tensor(tensor: TensorArgument, path: Path) -> str:
+    shape = " ".join(map(str, (len(tensor.shape), *tensor.shape)))
+    if tensor.data is None:
+        return f"{tensor.dtype} {tensor.format} {shape} -1"
+    path.write_bytes(tensor.data)
+    return f"{tensor.dtype} {tensor.format} {shape} {len(tensor.data)} {path}"
+
+
+def _tokens(value: AttributeValue) -> Iterator[str]:
+    """An attribute's value in the runner's notation."""
+    if isinstance(value, str):
+        yield "x" + value.encode("utf-8", "surrogateescape").hex()
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _tokens(item)
+            if isinstance(item, tuple):
+                yield ";"
+    elif isinstance(value, float):
+        yield repr(value)
+    else:
+        yield str(int(value))
+
+
+def _ask(
+    verb: str, image: Path, lines: Sequence[str], soc: SocNumbers, runtime: HostRuntime, limits: HostLimits
+) -> tuple[Mapping[str, Any], str] | HostFailure:
+    """Start the runner on ``image`` and take its answer and what the host code printed."""
+    own = Limits(wall_s=limits.wall_s, memory_bytes=limits.memory_bytes, file_bytes=_FILE_BYTES)
+    read, write = os.pipe()
+    token = secrets.token_hex(16)
+    chip = {name: getattr(soc, name) for name in SocNumbers.__slots__}
+    script = [
+        f"report {write} {token}",
+        *(f"limit {name} {value}" for name, value in own.numbers().items()),
+        *(f"chip {key} {value}" for key, value in chip.items()),
+        *lines,
+        f"{verb} {image}",
+    ]
+    with tempfile.TemporaryDirectory(prefix="tiling-", dir=image.parent) as folder:
+        work = Path(folder)
+        request = work / "request"
+        request.write_text("\n".join(script) + "\n", encoding="utf-8")
+        command = (str(runtime.runner), str(request))
+        done = run(command, work=work, environment=clean_environment(work), limits=own, report=(read, write))
+    return _judge(done, token, image, limits)
+
+
+def _judge(done: Finished, token: str, image: Path, limits: HostLimits) -> tuple[Mapping[str, Any], str] | HostFailure:
+    """What the runner's end and answer mean."""
+    opening = f'{{"token":"{token}",'.encode()
+    lines = done.report.splitlines()
+    if not all(line.startswith(opening) for line in lines):
+        return _failure(Outcome.CHEAT, "forged_report", "the host code wrote to the runner's private channel", done)
+    if done.timed_out or done.returncode == -signal.SIGXCPU:
+        message = f"the host code did not end within {limits.wall_s:g} s"
+        return _failure(Outcome.TIMEOUT, "timeout", message, done, remedy="Check loop bounds.")
+    if len(lines) != 1:
+        return _failure(Outcome.CRASH, "crash", _silent_end(done), done)
+    answer: Mapping[str, Any] = json.loads(lines[0])
+    if answer["status"] in ("described", "tiled"):
+        return answer, done.output
+    if answer["status"] == "signal":
+        return _crash(answer, image, done)
+    if answer["status"] == "launch_error":
+        return _failure(Outcome.LAUNCH_ERROR, "tiling", str(answer["message"]), done)
+    raise ExecutorError(f"the host-side runner failed: {answer.get('message', answer['status'])}")
+
+
+def _failure(outcome: Outcome, rule: str, message: str, done: Finished, remedy: str = "") -> HostFailure:
+    """A failure whose message quotes the last that the host code printed."""
+    printed = [line for line in done.output.splitlines() if line.strip()][-_QUOTED_LINES:]
+    if printed:
+        message += "; it printed: " + " | ".join(printed)
+    return HostFailure(outcome, (Diagnostic(Severity.ERROR, rule, message, remedy=remedy),), done.output)
+
+
+def _silent_end(done: Finished) -> str:
+    if done.returncode < 0:
+        return f"the host code was ended by {signal.Signals(-done.returncode).name}"
+    return f"the host code ended the process with code {done.returncode}"
+
+
+def _crash(answer: Mapping[str, Any], image: Path, done: Finished) -> HostFailure:
+    number = signal.Signals(int(answer["signal"]))
+    place = LineTable(image).place(int(answer["pc"]))
+    message = f"the host code was ended by {number.name}"
+    if answer["stack_overflow"]:
+        message += ": its stack is used up"
+    elif number in (signal.SIGSEGV, signal.SIGBUS):
+        message += f" at address {int(answer['address']):#x}"
+    remedy = "Check pointers for nullptr: what an operator does not have (an absent input, a list's end) is null."
+    diagnostic = Diagnostic(Severity.ERROR, "crash", message, file=place.file, line=place.line, remedy=remedy)
+    return HostFailure(Outcome.CRASH, (diagnostic,), done.output)
+
+
+def _description(answer: Mapping[str, Any]) -> OperatorDescription:
+    return OperatorDescription(
+        name=str(answer["name"]),
+        inputs=tuple(_argument(entry) for entry in answer["inputs"]),
+        outputs=tuple(_argument(entry) for entry in answer["outputs"]),
+        attributes=tuple(
+            OpAttribute(entry["name"], entry["type"], entry["required"], _default(entry["default"], entry["type"]))
+            for entry in answer["attributes"]
+        ),
+        socs=tuple(answer["socs"]),
+        tiling={entry["key"]: _struct(entry["struct"]) for entry in answer["tiling"]},
+    )
+
+
+def _argument(entry: Mapping[str, Any]) -> OpArgument:
+    return OpArgument(
+        name=entry["name"],
+        presence=Presence(entry["presence"]),
+        dtypes=tuple(entry["dtypes"]),
+        formats=tuple(entry["formats"]),
+        scalar=entry["scalar"],
+        scalar_list=entry["scalar_list"],
+        value_depend=entry["value_depend"],
+        depends_on_compute=entry["depends_on_compute"],
+        initial=entry["initial"],
+    )
+
+
+def _default(value: Any, kind: str) -> Any:
+    """JSON to the value's type: infinities and NaN come as text, lists become tuples."""
+    if isinstance(value, list):
+        return tuple(_default(item, kind.removeprefix("list_")) for item in value)
+    return float(value) if value is not None and kind == "float" else value
+
+
+def _struct(entry: Mapping[str, Any]) -> TilingStruct:
+    nested: dict[str, TilingStruct] = {}
+    for inner in map(_struct, entry["nested"]):
+        nested |= {inner.name: inner, **inner.nested}
+    fields = tuple(
+        TilingField(
+            name=member["name"],
+            ctype=member["type"],
+            count=member["count"],
+            struct=member["type"] if member["nested"] else "",
+            offset=member["offset"],
+        )
+        for member in entry["fields"]
+    )
+    return TilingStruct(entry["name"], entry["bytes"], fields, nested)

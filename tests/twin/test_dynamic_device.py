@@ -18,11 +18,13 @@ from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
     AttributeSpec,
     CompileRequest,
+    Diagnostic,
     DType,
     InputSpec,
     Outcome,
     OutputSpec,
     RunRequest,
+    Severity,
     Task,
     Track,
 )
@@ -399,12 +401,13 @@ def test_block_dim_must_be_possible(twin: Twin, host: FakeHost, blocks: int) -> 
     assert f"asks for {blocks} blocks" in finished.errors[0].message
 
 
-def test_failing_tiling_tells_what_it_printed(twin: Twin, host: FakeHost) -> None:
-    host.answer = lambda request: hostside.HostFailure(Outcome.LAUNCH_ERROR, (), "axis 3 is not supported\n")
+def test_failing_tiling_is_told_at_the_tiling_function(twin: Twin, host: FakeHost) -> None:
+    said = Diagnostic(Severity.ERROR, "tiling", "failed; it printed: axis 3 is not supported")
+    host.answer = lambda request: hostside.HostFailure(Outcome.LAUNCH_ERROR, (said,))
     finished = go(twin, device(""), {"x": X}, Y)
     assert finished.outcome is Outcome.LAUNCH_ERROR
     assert "axis 3 is not supported" in finished.errors[0].message
-    assert finished.errors[0].file == "op_host/probe.cpp"
+    assert (finished.errors[0].file, finished.errors[0].line) == ("op_host/probe.cpp", 7)
 
 
 HEADERS = {

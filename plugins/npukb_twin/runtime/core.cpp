@@ -102,6 +102,10 @@ void Core::Fault(const char* rule, const void* pc, const char* remedy, const cha
 }
 
 void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+    if (diagnostics.Again(rule, PcOf(pc))) {
+        related = nullptr;
+        return;
+    }
     char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
@@ -109,6 +113,10 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
     va_end(arguments);
     diagnostics.Add(Severity::Warning, rule, PcOf(pc), PcOf(related), block, message, remedy);
     related = nullptr;
+}
+
+void Core::Note(const char* rule, const void* pc, const char* text) {
+    diagnostics.Add(Severity::Note, rule, PcOf(pc), 0, block, text, "");
 }
 
 }  // namespace twin

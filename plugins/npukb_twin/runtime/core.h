@@ -9,6 +9,7 @@
 #include "machine.h"
 #include "memory.h"
 #include "timeline.h"
+#include "vector_state.h"
 
 namespace twin {
 
@@ -95,6 +96,8 @@ struct Core {
     void* pipe;
     bool counter_mode;
     uint64_t mask[2];
+    uint16_t merged[4];  // elements that the last MrgSort took from each queue
+    VectorState vector;
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
     Buffer buffers[kMaxBuffers + 1];
@@ -138,6 +141,8 @@ struct Core {
     // Says whose the memory of a buffer is.
     void Own(uint32_t handle);
     void TakeBack(uint32_t pool);
+    // What the kernel itself has to say.
+    void Note(const char* rule, const void* pc, const char* text);
     bool InUb(const void* address) const {
         auto* p = static_cast<const uint8_t*>(address);
         return p >= ub && p < ub + launch->machine.ub_bytes;

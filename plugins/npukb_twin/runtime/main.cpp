@@ -79,7 +79,7 @@ uint8_t* Map(const char* path, uint64_t bytes, bool writable) {
     int file = open(path, writable ? O_RDWR : O_RDONLY);
     if (file < 0) Fail("infra_error", "cannot open buffer %s", path);
     void* mapped = mmap(reserved + kGuard, length, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_FIXED | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
+                        MAP_FIXED | MAP_POPULATE | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
     close(file);
     if (mapped == MAP_FAILED) Fail("infra_error", "cannot map buffer %s", path);
     return static_cast<uint8_t*>(mapped);

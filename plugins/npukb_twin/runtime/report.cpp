@@ -47,13 +47,22 @@ class Json {
     }
 
   private:
-    char text_[1 << 17];
+    char text_[1 << 18];
     size_t size_ = 0;
 };
 
 Json& Document() {
     static Json json;  // too large for a signal stack
     return json;
+}
+
+}  // namespace
+
+namespace {
+
+const char* SeverityName(Severity severity) {
+    if (severity == Severity::Error) return "error";
+    return severity == Severity::Warning ? "warning" : "note";
 }
 
 }  // namespace
@@ -125,7 +134,7 @@ void ReportFinished(const Launch& launch, const Totals& totals) {
     for (int i = 0; i < totals.diagnostics.size(); ++i) {
         const Diagnostic& d = totals.diagnostics[i];
         json.Put("%s{\"severity\":\"%s\",\"rule\":\"%s\",\"pc\":%llu,\"related\":%llu,\"block\":%lld,\"count\":%llu,\"message\":",
-                 i == 0 ? "" : ",", d.severity == Severity::Error ? "error" : "warning", d.rule,
+                 i == 0 ? "" : ",", SeverityName(d.severity), d.rule,
                  static_cast<unsigned long long>(d.pc), static_cast<unsigned long long>(d.related), static_cast<long long>(d.block),
                  static_cast<unsigned long long>(d.count));
         json.Text(d.message);

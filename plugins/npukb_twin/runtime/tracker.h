@@ -18,6 +18,8 @@ class Tracker final : public Observer {
     // Where the operand that begins at `address` has gaps.
     void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
     void Issued(Pipe pipe) override;
+    // What was noted last is no instruction of the kernel.
+    void Forget() { count_ = 0; }
     // Undefined bytes of UB go to global memory, at [begin, end) of the buffer with this number.
     void NoteSpoiled(int buffer, uint64_t begin, uint64_t end, const char* instruction, const void* pc);
     // After the last block has ended: undefined bytes that nothing has replaced.

@@ -31,6 +31,14 @@ struct Found {
     const void* other;
 };
 
+// Every core may clear memory that all of them are about to use.
+bool AllZero(uint64_t from, uint64_t to) {
+    for (uint64_t at = from; at < to; ++at) {
+        if (*reinterpret_cast<const uint8_t*>(at) != 0) return false;
+    }
+    return true;
+}
+
 bool Changed(const Transfer& t) { return t.hashed && ContentHash(t.range) != t.content; }
 
 class Sweep {
@@ -65,10 +73,11 @@ class Sweep {
     void Meet(const Stretch& a, const Stretch& b, uint64_t from, uint64_t to) {
         const Transfer& x = *a.transfer;
         const Transfer& y = *b.transfer;
-        if (!New(x.pc, y.pc)) return;
         auto* at = reinterpret_cast<const void*>(from);
         const GlobalMemory& memory = a.core->launch->memory;
         bool differs = x.write && y.write && (Changed(x) || Changed(y)) && !talk_;
+        if (x.write && y.write && !differs && AllZero(from, to)) return;
+        if (!New(x.pc, y.pc)) return;
         char text[320];
         snprintf(text, sizeof text, "blocks %lld and %lld %s bytes %llu to %llu of '%s' and nothing orders them%s",
                  static_cast<long long>(a.core->block), static_cast<long long>(b.core->block),
