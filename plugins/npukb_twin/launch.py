@@ -91,7 +91,7 @@ class _Buffers:
         elif isinstance(value, list):
             yield f"argument list {name} {len(value)}"
             for index, item in enumerate(value):
-                yield f"item {name}[{index}] {mode} {item.nbytes} {self._filled(f'in-{name}-{index}', item)}"
+                yield f"item {_shape(item.shape)} {name}[{index}] {mode} {item.nbytes} {self._filled(f'in-{name}-{index}', item)}"
         else:
             yield f"argument buffer {name} {mode} {value.nbytes} {self._filled(f'in-{name}', value)}"
 
@@ -106,7 +106,7 @@ class _Buffers:
         for index, tensor in enumerate(declared):
             path = self._blank(f"out-{name}-{index}", tensor.nbytes, f"{name}[{index}]")
             self._outputs[name].append((tensor, path))
-            yield f"item {name}[{index}] w {tensor.nbytes} {path}"
+            yield f"item {_shape(tensor.shape)} {name}[{index}] w {tensor.nbytes} {path}"
 
     def _aliased(self, source: str, output: str) -> list[tuple[TensorShape, Path]]:
         declared = self._request.case.outputs[output]
@@ -145,6 +145,11 @@ class _Buffers:
 
         raw = np.fromfile(path, dtype=np.uint8, count=tensor.nbytes)
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    """How the launch file writes the shape of a list's tensor."""
+    return "x".join(map(str, shape)) or "-"
 
 
 def _observe(request: RunRequest, done: Finished, token: str, buffers: _Buffers, machine: str) -> Observation:

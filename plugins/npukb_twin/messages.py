@@ -194,7 +194,7 @@ def supported_names() -> frozenset[str]:
     """Functions, types and constants that the headers offer to kernels."""
     names: set[str] = set()
     for path in (files("npukb_twin") / "include" / "twin").iterdir():
-        if path.name in ("abi.h", "launch.h", "half_fallback.h"):
+        if path.name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h"):
             continue
         text = path.read_text(encoding="utf-8")
         if path.name == "instructions.def":

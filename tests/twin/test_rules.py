@@ -14,7 +14,7 @@ import pytest
 from npukernelbench.nouns import DType, Outcome, Severity
 
 if TYPE_CHECKING:
-    from tests.twin.running import Twin
+    from tests.twin.running import Inputs, Twin
 
 #: What every body below may use: 512 floats in, 512 floats and 512 halfs out, buffers of 2 KiB.
 SETUP = """
@@ -30,7 +30,7 @@ SETUP = """
     LocalTensor<float> b = a[512];
     Duplicate(a, 1.0f, 512);
 """
-INPUTS = {"x": np.arange(512, dtype=np.float32)}
+INPUTS: Inputs = {"x": np.arange(512, dtype=np.float32), "table": [np.zeros((2, 3), np.float32), np.float32([1])]}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
 
@@ -132,6 +132,36 @@ BREACHES = [
         "never dequeued",
         warning=True,
     ),
+    Breach(
+        "queue_full",
+        """
+        pipe.InitBuffer(in, 2, 32);
+        LocalTensor<float> s = in.AllocTensor<float>(), t = in.AllocTensor<float>();
+        in.EnQue(s);
+        in.EnQue(t);  // here
+        s = in.DeQue<float>();
+        in.FreeTensor(s);
+        in.FreeTensor(t);
+        """,
+        "has depth 1",
+        warning=True,
+    ),
+    Breach(
+        "queue_misuse",
+        "TBufPool<TPosition::VECCALC> pool;\npool.InitBuffer(in, 1, 32);  // here",
+        "pool that has no memory",
+    ),
+    Breach(
+        "ub_overflow",
+        """
+        TBufPool<TPosition::VECCALC> pool;
+        pipe.InitBufPool(pool, 1024);
+        pool.InitBuffer(in, 2, 1024);  // here
+        """,
+        "the pool's 1024 bytes",
+    ),
+    Breach("misaligned", "buffer.GetWithOffset<float>(8, 4);  // here", "offset 4"),
+    Breach("past_tensor", "buffer.GetWithOffset<float>(1024, 32);  // here", "of a buffer that has 4096", warning=True),
     # flags and barriers
     Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
     Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "waits for ever", blocks=None),
@@ -228,6 +258,7 @@ BREACHES = [
         warning=True,
     ),
     Breach("copy_truncated", "DataCopy(to, a, 9);  // here", "32 of the 36 bytes", warning=True),
+    Breach("overlap", "DataCopy(a[8], a, 64);  // here", "dst begins inside src", warning=True),
     Breach("misaligned", "DataCopy(a[1], from, 8);  // here", "UB offset 4"),
     Breach("misaligned", "DataCopy(to, a[1], 8);  // here", "src starts at UB offset 4"),
     Breach(
@@ -248,6 +279,70 @@ BREACHES = [
         "limit_exceeded",
         "DataCopyPad(a, from, DataCopyExtParams{1, 64, 0, 0, 0}, DataCopyPadExtParams<float>{true, 9, 0, 0});  // here",
         "padding of 9",
+    ),
+    Breach(
+        "limit_exceeded",
+        "GlobalTensor<int64_t> wide;\nwide.SetGlobalBuffer((__gm__ int64_t*)x);\n"
+        "DataCopyPad(a.ReinterpretCast<int64_t>(), wide, DataCopyExtParams{1, 8, 0, 0, 0}, "
+        "DataCopyPadExtParams<int64_t>{true, 0, 1, 5});  // here",
+        "64-bit type must be 0",
+    ),
+    Breach(
+        "limit_exceeded",
+        "SliceInfo two[] = {{0, 15, 0, 1, 16}}, one[] = {{0, 7, 0, 1, 8}};\nDataCopy(a, from, one, two);  // here",
+        "2 slices of src meet 1 slices of dst",
+    ),
+    Breach(
+        "misaligned",
+        "SetAtomicAdd<float>();\nDataCopyPad(to, a, DataCopyExtParams{1, 6, 0, 0, 0});  // here",
+        "whole elements",
+    ),
+    Breach("limit_exceeded", "ListTensorDesc list;\nlist.Init(table);\nlist.GetDataPtr<float>(2);  // here", "index 2"),
+    # gathering and transposing
+    Breach(
+        "out_of_bounds",
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 1000000u, 8);\n"
+        "Gather(a, a, at, 0, 8);  // here",
+        "an offset leads to byte 1000000",
+    ),
+    Breach(
+        "misaligned",
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\nGather(a, a, at, 0, 8);  // here",
+        "byte 3 of UB",
+    ),
+    Breach("limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"),
+    Breach(
+        "repeat_stride",
+        """
+        LocalTensor<float> list[16];
+        for (int i = 0; i < 16; ++i) list[i] = a[8 * i];
+        TransDataTo5HD(list, list, TransDataTo5HDParams(false, false, 1, 1, 1));  // here
+        """,
+        "with one repeat",
+        warning=True,
+    ),
+    Breach(
+        "scratch_too_small",
+        "Transpose(b, a, a.ReinterpretCast<uint8_t>(), "
+        "TransposeParamsExt(1, 30, 1, 8, TransposeType::TRANSPOSE_NCHW2NHWC));  // here",
+        "needs 16384",
+    ),
+    Breach(
+        "bad_shape",
+        "uint32_t large[] = {4, 8}, small[] = {2, 8};\nBroadcast<float, 2, 0>(b, a, large, small);  // here",
+        "dimension 0 is 2 in src and 4 in dst",
+    ),
+    Breach(
+        "bad_shape",
+        "UnPadTiling tiling;\ntiling.srcHeight = 2;\ntiling.srcWidth = 7;\nUnPadParams params{0, 1};\n"
+        "UnPad(b, a, params, tiling);  // here",
+        "1 of 7 columns",
+    ),
+    Breach(
+        "bad_shape",
+        "PadTiling tiling;\ntiling.srcHeight = 2;\ntiling.srcWidth = 7;\nPadParams params{0, 2, 0};\n"
+        "Pad(b, a, params, tiling);  // here",
+        "become 9 elements",
     ),
 ]
 

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-#include "../include/twin/abi.h"
+#include "../include/twin/move_abi.h"
 #include "diagnostics.h"
 #include "machine.h"
 #include "memory.h"
@@ -14,6 +14,7 @@ namespace twin {
 
 inline constexpr int kMaxQueues = 64;
 inline constexpr int kMaxBuffers = 64;
+inline constexpr int kMaxPools = 32;
 inline constexpr int kFlagIds = 8;
 inline constexpr int kPositionBuffers = 8;  // tensors alive at one queue position
 
@@ -28,10 +29,26 @@ struct Buffer {
     double enqueued_at;  // when the producer was done
     double freed_at;     // when the consumer was done
     const void* allocated_by;
+    bool live;           // given away by InitBuffer and not taken back
+    int position;
+    uint32_t pool;       // 0 for the pipe itself
+    uint32_t notes;      // of the tensor that was enqueued
+};
+
+// A part of UB that is divided again. Number 0 is the pipe's own: all of UB.
+struct Pool {
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t used;
+    uint32_t parent;
+    bool live;
 };
 
 struct Queue {
     int position;
+    Pipe producer;
+    Pipe consumer;
+    bool live;
     int depth;
     uint32_t first;  // buffers first … first + count - 1
     uint32_t count;
@@ -57,7 +74,6 @@ struct Core {
     Launch* launch;
     int64_t block;
     uint8_t* ub;
-    uint32_t ub_used;
     bool pipe_alive;
     void* pipe;
     bool counter_mode;
@@ -66,7 +82,15 @@ struct Core {
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
     Buffer buffers[kMaxBuffers + 1];
-    uint32_t buffer_count;
+    uint32_t buffer_count;  // the highest number in use
+    Pool pools[kMaxPools + 1];
+    struct TensorNotes* notes;  // see tensor.cpp; the first is that of a tensor without any
+    uint32_t notes_count;
+    uint32_t notes_room;
+    npukb::AtomicMode atomic_mode;  // of moves from UB to global memory
+    npukb::DType atomic_type;
+    uint64_t atomic_turn;  // when it was last this core's turn; see WaitForTurn
+    uint64_t address_registers[8][8];
     uint8_t flags[npukb::kPipes][npukb::kPipes];  // bit per event id
     double flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
     const void* flag_set_by[npukb::kPipes][npukb::kPipes];
@@ -87,6 +111,8 @@ struct Core {
         __attribute__((format(printf, 5, 6)));
     // What the kernel itself has to say.
     void Note(const char* rule, const void* pc, const char* text);
+    // Takes back what InitBuffer gave away from `pool`, and the pools inside it.
+    void TakeBack(uint32_t pool);
     bool InUb(const void* address) const {
         auto* p = static_cast<const uint8_t*>(address);
         return p >= ub && p < ub + launch->machine.ub_bytes;

@@ -208,7 +208,17 @@ void Index(const VectorInstruction& v, const Lanes& lanes) {
     T first;
     __builtin_memcpy(&first, &v.scalar, sizeof first);
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    for (int64_t i = 0; i < lanes.total; ++i) d[i] = static_cast<T>(first + static_cast<T>(i));
+    if (lanes.contiguous) {
+        for (int64_t i = 0; i < lanes.total; ++i) d[i] = static_cast<T>(first + static_cast<T>(i));
+        return;
+    }
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+        for (uint32_t lane = 0; lane < lanes.per_repeat; ++lane) {
+            if (!lanes.On(r, lane)) continue;
+            auto* element = reinterpret_cast<uint8_t*>(d) + ElementOffset(v.dst, r, lane, sizeof(T));
+            *reinterpret_cast<T*>(element) = static_cast<T>(first + static_cast<T>(r * lanes.per_repeat + lane));
+        }
+    }
 }
 
 template <typename T>

@@ -1,6 +1,7 @@
 #include "fiber.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ void* MapStack() {
 void Leave(State state) {
     Worker* worker = t_worker;
     Fiber* fiber = worker->running;
-    fiber->state = state;
+    __atomic_store(&fiber->state, &state, __ATOMIC_RELEASE);
     npukb_switch(&fiber->stack_pointer, worker->stack_pointer);
 }
 
@@ -155,7 +156,7 @@ Sweep RunReady(Worker* worker) {
     Sweep sweep{};
     for (int64_t block = worker->index; block < s->launch->blocks; block += s->threads) {
         Fiber*& fiber = s->fibers[block];
-        if (fiber == nullptr) fiber = NewFiber(s, block);
+        if (fiber == nullptr) __atomic_store_n(&fiber, NewFiber(s, block), __ATOMIC_RELEASE);
         if (fiber->state != State::Ready) continue;
         worker->running = fiber;
         npukb_switch(&worker->stack_pointer, fiber->stack_pointer);
@@ -260,6 +261,24 @@ bool WaitForAllBlocks() {
     if (s->broken) AbandonFiber();  // the cause has been reported; that others wait in vain follows from it
     return !s->stuck;
 }
+
+void WaitForLowerBlocks() {
+    Scheduler* s = t_worker->scheduler;
+    int64_t block = t_worker->running->core.block;
+    for (int64_t b = 0; b < block;) {
+        Fiber* lower = __atomic_load_n(&s->fibers[b], __ATOMIC_ACQUIRE);
+        // The worker that runs the block sweeps upwards, so it gets there before any block above this one.
+        State state = State::Ready;
+        if (lower != nullptr) __atomic_load(&lower->state, &state, __ATOMIC_ACQUIRE);
+        if (state != State::Ready) {
+            ++b;
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+uint64_t MeetingsSoFar() { return t_worker->scheduler->generation; }
 
 void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void (*finish)(Core*, void*), void* context) {
     Scheduler s;

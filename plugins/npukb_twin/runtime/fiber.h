@@ -21,6 +21,12 @@ void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void 
 // the reason is a rule that another block broke.
 bool WaitForAllBlocks();
 
+// Waits until every block with a lower number has ended or waits for the others: what follows happens in block order.
+void WaitForLowerBlocks();
+
+// How often all blocks have met.
+uint64_t MeetingsSoFar();
+
 // Whether `address` lies beyond the end of the running block's stack.
 bool InStackGuard(const void* address);
 

@@ -5,7 +5,7 @@
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · threads N · seed N
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
-//   item NAME r|w BYTES PATH
+//   item SHAPE NAME r|w BYTES PATH                                                   (SHAPE as 2x3, or - for a scalar)
 //   kernel PATH                                                                      (last: loads and runs)
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,6 +28,7 @@ namespace twin {
 namespace {
 
 constexpr int kMaxArguments = 64;
+constexpr uint32_t kMaxDimensions = 16;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = 1u << 16;
 
@@ -104,21 +105,36 @@ bool NextLine(char* line, size_t size, FILE* file) {
     return true;
 }
 
-// A list argument points to a table: a byte offset, then that far away the addresses of the list's tensors.
+// A list argument points to a table: the byte offset of the addresses; for every tensor a word with its number of dimensions
+// and its index, and a word per dimension; the addresses. ListTensorDesc reads it, and kernels do themselves.
 uint8_t* AddTable(const char* text, FILE* file) {
     char name[64];
     unsigned count;
     if (sscanf(text, "%63s %u", name, &count) != 2) Fail("infra_error", "bad list line: %s", text);
-    uint64_t bytes = 8 + 8ull * count;
-    auto* table = static_cast<uint64_t*>(mmap(nullptr, (bytes + kPage - 1) / kPage * kPage, PROT_READ | PROT_WRITE,
+    uint64_t words = 1 + (2ull + kMaxDimensions) * count;
+    auto* table = static_cast<uint64_t*>(mmap(nullptr, (8 * words + kPage - 1) / kPage * kPage, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (table == MAP_FAILED) Fail("infra_error", "cannot map a table of %u tensors", count);
-    table[0] = 8;
+    auto* addresses = static_cast<uint64_t*>(malloc(8 * (count + 1ull)));
+    if (table == MAP_FAILED || addresses == nullptr) Fail("infra_error", "cannot map a table of %u tensors", count);
     char line[4096];
+    uint64_t at = 1;
     for (unsigned i = 0; i < count; ++i) {
         if (!NextLine(line, sizeof line, file) || strncmp(line, "item ", 5) != 0) Fail("infra_error", "list %s is cut short", name);
-        table[1 + i] = reinterpret_cast<uint64_t>(AddBuffer(line + 5));
+        uint64_t& head = table[at++];
+        uint32_t dimensions = 0;
+        char* text_at = line + 5;
+        while (*text_at >= '0' && *text_at <= '9' && dimensions < kMaxDimensions) {
+            table[at++] = strtoull(text_at, &text_at, 10);
+            ++dimensions;
+            if (*text_at == 'x') ++text_at;
+        }
+        head = static_cast<uint64_t>(i) << 32 | dimensions;
+        addresses[i] = reinterpret_cast<uint64_t>(AddBuffer(text_at + (*text_at == '-')));
     }
+    table[0] = 8 * at;
+    memcpy(table + at, addresses, 8ull * count);
+    free(addresses);
+    uint64_t bytes = 8 * (at + count);
     auto* address = reinterpret_cast<uint8_t*>(table);
     g_launch.memory.Add(name, address, bytes, (bytes + 31) & ~31ull, false);
     return address;

@@ -7,9 +7,9 @@
 
 namespace npukb {
 
-// I4 is a pair of 4-bit integers in one byte; counts of it are counts of integers.
 enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U64, I4 };
 
+// I4 counts bytes of two elements.
 inline constexpr uint32_t kDTypeBytes[] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 
 enum class Op : uint8_t {
@@ -51,24 +51,6 @@ struct VectorInstruction {
     uint64_t scalar;  // raw bits of the scalar operand, in the type of src0
 };
 
-// One data move between global memory and UB, or inside UB: `blocks` pieces of `block_bytes`, with gaps between pieces.
-struct CopyInstruction {
-    const void* dst;
-    const void* src;
-    uint32_t blocks;
-    uint32_t block_bytes;
-    int64_t dst_stride;  // bytes from the start of one piece to the start of the next
-    int64_t src_stride;
-    uint32_t element_bytes;
-    uint32_t requested_bytes;  // per piece, before DataCopy rounds down to 32; equal to block_bytes otherwise
-    uint8_t direction;         // 0 GM to UB, 1 UB to GM, 2 UB to UB
-    uint8_t padded;            // DataCopyPad: bytes, not blocks
-    uint8_t pad_left;          // elements
-    uint8_t pad_right;
-    uint8_t pad_value_set;
-    uint64_t pad_value;  // raw bits
-};
-
 struct BufferView {
     void* address;
     uint32_t bytes;
@@ -105,13 +87,6 @@ extern "C" {
 void npukb_vector(const npukb::VectorInstruction* instruction);
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
                         const npukb::BufferView* src1, uint64_t scalar);
-// Copies take pointers to tensors, which begin with their address, and to the API's parameter structures: filling in a
-// CopyInstruction is the runtime's work, so that a call compiles to next to nothing.
-void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count);
-void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* params);
-void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
-                       const void* pad_value);
-void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params);
 // The mask form: `lanes` is a number of lanes or the address of two words of lane bits, `params` a structure of strides.
 void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
                        const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params, uint64_t scalar);
@@ -145,17 +120,6 @@ int32_t npukb_event_id(npukb::Pipe from, npukb::Pipe to, int hold);
 void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id);
 void npukb_barrier(npukb::Pipe pipe);
 void npukb_sync_all(void);
-
-void npukb_pipe_create(void* self);
-void npukb_pipe_destroy(void* self, int reset);
-void* npukb_pipe_current(void);
-uint32_t npukb_queue_init(int position, int32_t depth, int32_t count, int64_t bytes);
-npukb::BufferView npukb_buffer_init(int position, int64_t bytes);
-void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor);
-int npukb_queue_enque(uint32_t queue, const npukb::BufferView* tensor);
-void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor);
-void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor);
-int32_t npukb_queue_state(uint32_t queue, int question);
 
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);
 int64_t npukb_block_idx(void);

@@ -44,7 +44,7 @@ struct bfloat16_t {
     bfloat16_t() = default;
     NPUKB_API explicit bfloat16_t(float value) : bits(Nearest(value)) {}
     NPUKB_API explicit bfloat16_t(double value) : bfloat16_t(static_cast<float>(value)) {}
-    NPUKB_API explicit bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
+    NPUKB_API bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit bfloat16_t(half value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit operator float() const {
         uint32_t wide = static_cast<uint32_t>(bits) << 16;
@@ -127,7 +127,7 @@ namespace AscendC {
 using ::TEventID;
 
 enum class TPosition : uint8_t {
-    GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, C2PIPE2GM, MAX
+    GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, C2PIPE2LOCAL, MAX
 };
 using QuePosition = TPosition;
 
@@ -190,8 +190,14 @@ struct DataCopyParams {
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap) {}
     uint16_t blockCount = 1;
     uint16_t blockLen = 0;
-    uint16_t srcStride = 0;
-    uint16_t dstStride = 0;
+    union {
+        uint16_t srcStride = 0;
+        uint16_t srcGap;
+    };
+    union {
+        uint16_t dstStride = 0;
+        uint16_t dstGap;
+    };
 };
 
 struct DataCopyExtParams {
@@ -218,8 +224,9 @@ struct DataCopyPadParams {
 template <typename T>
 struct DataCopyPadExtParams {
     constexpr DataCopyPadExtParams() = default;
-    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, T value)
-        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+    template <typename V>
+    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
+        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
     bool isPad = false;
     uint8_t leftPadding = 0;
     uint8_t rightPadding = 0;
