@@ -16,7 +16,7 @@ from pathlib import Path
 
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
 
-__all__ = ["GAP", "explain", "foreign_names", "gap_names", "only_gaps", "supported_names"]
+__all__ = ["GAP", "Message", "explain", "foreign_names", "gap_names", "messages_of", "only_gaps", "supported_names"]
 
 #: The file every candidate's device code is in.
 KERNEL_FILE = "kernel.cpp"
@@ -38,7 +38,7 @@ _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
+class Message:
     """One message; ``file`` is empty where it is not in the candidate's own source."""
 
     kind: str
@@ -66,7 +66,7 @@ def explain(output: str, entry: str, candidate: Candidate, renamed: str) -> tupl
     A message inside the API's headers is moved to the candidate's line that led there.
     """
     output = output.replace(renamed, entry)
-    messages = list(_messages(output, {Path(name).name for name in candidate.files}))
+    messages = list(messages_of(output, {Path(name).name for name in candidate.files}))
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, COMPILE, output.strip()[:2000]),)
     gaps = _gaps(messages, candidate)
@@ -79,12 +79,12 @@ def only_gaps(diagnostics: Collection[Diagnostic]) -> bool:
     return bool(errors) and all(rule == GAP for rule in errors)
 
 
-def _messages(output: str, own: Collection[str]) -> Iterator[_Message]:
+def messages_of(output: str, own: Collection[str]) -> Iterator[Message]:
     """Errors and warnings at the candidate's lines where there is one.
 
     clang tells the line that led into a header in a note after the message, g++ in a line before it.
     """
-    last: _Message | None = None
+    last: Message | None = None
     origin: tuple[str, int, int] | None = None
     for line in output.splitlines():
         match = _LINE.match(line)
@@ -100,12 +100,12 @@ def _messages(output: str, own: Collection[str]) -> Iterator[_Message]:
             if last is not None:
                 yield last
             place = (file, *at) if file in own else (origin or ("", 0, 0))
-            last, origin = _Message(match["kind"], match["text"], *place), None
+            last, origin = Message(match["kind"], match["text"], *place), None
     if last is not None:
         yield last
 
 
-def _gaps(messages: list[_Message], candidate: Candidate) -> set[int]:
+def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
     """Indices of the errors that names in :func:`gap_names` explain.
 
     Such a name is missing, or the same line lacks one, or such a line would have declared what is missing.
@@ -126,7 +126,7 @@ def _gaps(messages: list[_Message], candidate: Candidate) -> set[int]:
     return found
 
 
-def _diagnostic(message: _Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
+def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
     place = (message.file, message.line, message.column)
     if message.kind == "warning":
         return Diagnostic(Severity.WARNING, COMPILE, message.text, *place)
@@ -140,7 +140,7 @@ def _diagnostic(message: _Message, entry: str, candidate: Candidate, is_gap: boo
     return Diagnostic(Severity.ERROR, COMPILE, text, *place, remedy=remedy)
 
 
-def _reword(message: _Message, entry: str) -> tuple[str, str]:
+def _reword(message: Message, entry: str) -> tuple[str, str]:
     """A message and its remedy in the words of the interface."""
     name, text = message.missing, message.text
     if name == entry and not message.file:
