@@ -261,6 +261,36 @@ BREACHES = [
         "uint32_t shape[2] = {2, 8};\nReduceMax<float, Pattern::Reduce::RA>(b, a, shape, false);  // here",
         "only true",
     ),
+    Breach(
+        "bad_shape",
+        "SoftMax<float>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 9, 2, 9});  // here",
+        "9 elements of 4 bytes",
+    ),
+    Breach("bad_shape", "SoftMax<float>(b, a, SoftMaxTiling());  // here", "0 rows"),
+    Breach(
+        "bad_shape",
+        "SoftMax<float, false, true>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 8, 2, 8});  // here",
+        "no basic block",
+    ),
+    Breach("bad_shape", "LayerNormTiling t;\nLayerNorm(b, b, b, a, a, a, 1e-5f, t);  // here", "no shape"),
+    Breach("bad_shape", "GroupNormTiling t{1, 3, 8, 2, 1, 8};\nGroupNorm(b, b, b, a, a, a, 1.0f, t);  // here", "2 g"),
+    Breach(
+        "bad_shape",
+        "WelfordUpdate<float, float>(b, b, a, a, a, WelfordUpdateParam{1, 8, 9, 1});  // here",
+        "is 9",
+    ),
+    Breach(
+        "bad_shape", "WelfordFinalize(b, b, a, a, WelfordFinalizePara{1, 8, 1, 4, 1, 3, 1, 1});  // here", "the tail 3"
+    ),
+    Breach(
+        "bad_shape",
+        "AscendQuant(b.ReinterpretCast<int8_t>(), a, a, 0.0f, 8, 64);  // here",
+        "with 8 scales",
+    ),
+    Breach(
+        "bad_shape", "AscendQuant(b.ReinterpretCast<int8_t>(), a, 1.0f, 0.0f, 9);  // here", "9 results", warning=True
+    ),
+    Breach("bad_shape", "AscendDequant(b, a.ReinterpretCast<int32_t>(), a, {1, 8, 9});  // here", "calCount is 9"),
     # moves
     Breach("illegal_read", "DataCopy(a, from[8], 512);  // here", "reads bytes 32 to 2080 of 'x'"),
     Breach("illegal_read", "from.GetValue(512);  // here", "reads bytes 2048 to 2052 of 'x'"),

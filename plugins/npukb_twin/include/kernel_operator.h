@@ -19,6 +19,7 @@
 #include "twin/normalization.h"
 #include "twin/operators.h"
 #include "twin/pipe.h"
+#include "twin/quantization.h"
 #include "twin/reduce.h"
 #include "twin/softmax.h"
 #include "twin/sort.h"
