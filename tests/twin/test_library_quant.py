@@ -127,9 +127,8 @@ def test_anti_quant(twin: Twin, result: str, packed: bool) -> None:
         p.tensor(f"y{at}", k * n, result)
     p.call(TMP)
     p.call(f"LocalTensor<{t}> in = l_x.ReinterpretCast<{t}>();")
-    p.call(
-        f"AscendAntiQuant<{t}, {result}, false>(l_y0, in, l_offset, l_scale, tmp, {k}, {{{groups}, {n}, {groups}, {n}}});"
-    )
+    shape = f"{{{groups}, {n}, {groups}, {n}}}"
+    p.call(f"AscendAntiQuant<{t}, {result}, false>(l_y0, in, l_offset, l_scale, tmp, {k}, {shape});")
     p.call(f"AscendAntiQuant<{t}, {result}, false>(l_y1, in, l_scale, tmp, {k});")
     p.call(f"AscendAntiQuant<{t}, {result}, true>(l_y2, in, l_across, l_across, {k});")
     p.call(f"AscendAntiQuant<{t}, {result}, false>(l_y3, in, ({result})2.0f, ({result})3.0f, {k});")
