@@ -30,14 +30,14 @@ class Function(NamedTuple):
 def functions() -> list[Function]:
     """The table of element-wise library functions as headers and runtime read it."""
     text = (FOLDER / "library.def").read_text(encoding="utf-8")
-    rows = re.findall(r"^NPUKB_LIBRARY_(\w+)\((\w+), ([\w| ]+), \d+\)$", text, re.M)
+    rows = re.findall(r"^NPUKB_LIBRARY_(\w+)\((\w+), ([\w| ]+), \d+, \w+\)$", text, re.M)
     return [Function(kind, name, tuple(TYPES[t.strip()] for t in types.split("|"))) for kind, name, types in rows]
 
 
-def scratch() -> Mapping[str, tuple[int, int]]:
-    """Per function: times the data, and the fixed minimum, both in bytes."""
+def scratch() -> set[str]:
+    """Functions whose scratch has a size."""
     text = (FOLDER / "scratch.def").read_text(encoding="utf-8")
-    return {name: (int(a), int(b)) for name, a, b in re.findall(r"^NPUKB_SCRATCH\((\w+), (\d+), (\d+)\)$", text, re.M)}
+    return set(re.findall(r"^NPUKB_SCRATCH(?:_WHOLE)?\((\w+), \d+, \d+\)$", text, re.M))
 
 
 def _gelu(x: Array) -> Array:

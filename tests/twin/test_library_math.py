@@ -8,7 +8,7 @@ import pytest
 from npukernelbench.nouns import DType
 from tests.twin import library_models as library
 from tests.twin.models import same
-from tests.twin.running import Twin
+from tests.twin.running import Finished, Twin
 
 UNARY = sorted(library.UNARY)
 SIMPLE = [row.name for row in library.functions() if row.kind == "UNARY"]  # those with all four forms
@@ -49,6 +49,11 @@ def floats(seed: int) -> np.ndarray:
         return np.concatenate(parts).astype(np.float32)
 
 
+def check(done: Finished) -> None:
+    """Nothing was said, except that arguments are outside of a function's documented domain."""
+    assert {one.rule for one in done.diagnostics} <= {"out_of_domain"}, [str(one) for one in done.diagnostics]
+
+
 def close(name: str, actual: np.ndarray, x: np.ndarray, dtype: DType, misrounded: int = 0) -> None:
     exact = library.evaluate(name, x)
     wanted = library.rounded(exact, dtype)
@@ -63,10 +68,9 @@ def close(name: str, actual: np.ndarray, x: np.ndarray, dtype: DType, misrounded
 
 def test_every_function_has_a_model_and_scratch() -> None:
     names = {row.name for row in library.functions()}
-    other = {"Axpy", "ClampMax", "ClampMin", "SwiGLU", "Swish", "Xor"}
+    other = {"Axpy", "ClampMax", "ClampMin", "ReduceXorSum", "SwiGLU", "Swish", "Xor"}
     assert names == {*library.UNARY, *library.BINARY, *other}
-    assert names <= set(library.scratch())
-    assert all(fixed % 256 == 0 and times >= 1 for times, fixed in library.scratch().values())
+    assert names <= library.scratch()
 
 
 def test_every_half_there_is(twin: Twin) -> None:
@@ -81,7 +85,7 @@ def test_every_half_there_is(twin: Twin) -> None:
     body = SETUP.format(n=n, t="half") + "\n".join(lines)
     x = np.arange(65536, dtype=np.uint16).view(np.float16)
     done = twin.run(body, {"x": x}, {"y": ((len(UNARY), 65536), DType.FLOAT16)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    check(done)
     for name, actual in zip(UNARY, np.asarray(done.output()), strict=True):
         close(name, actual, x, DType.FLOAT16)
 
@@ -96,7 +100,7 @@ def test_floats(twin: Twin) -> None:
     body = SETUP.format(n=N, t="float") + f"DataCopy(a, gx, {N});\n" + "\n".join(lines)
     x = floats(1)
     done = twin.run(body, {"x": x}, {"y": ((len(UNARY), N), DType.FLOAT32)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    check(done)
     for name, actual in zip(UNARY, np.asarray(done.output()), strict=True):
         close(name, actual, x, DType.FLOAT32, MISROUNDED)
 
@@ -112,7 +116,7 @@ def test_forms(twin: Twin, form: str) -> None:
     body = SETUP.format(n=64, t="float") + "DataCopy(a, gx, 64);\n" + "\n".join(lines)
     x = np.random.default_rng(2).uniform(0.1, 0.9, 64).astype(np.float32)
     done = twin.run(body, {"x": x}, {"y": ((len(SIMPLE), 64), DType.FLOAT32)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    check(done)
     count = 37 if "37" in form else 64
     for name, actual in zip(SIMPLE, np.asarray(done.output()), strict=True):
         close(name, actual[:count], x[:count], DType.FLOAT32)
@@ -136,7 +140,7 @@ def test_functions_as_template_arguments(twin: Twin) -> None:
     x = np.random.default_rng(3).uniform(-0.9, 0.9, 64).astype(np.float32)
     body = SETUP.format(n=64, t="float") + "DataCopy(a, gx, 64);\n" + calls
     done = twin.run(body, {"x": x}, {"y": ((12, 64), DType.FLOAT32)}, before=before)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    check(done)
     for name, actual in zip(names, np.asarray(done.output()), strict=True):
         close(name, actual, x, DType.FLOAT32)
 

@@ -113,7 +113,7 @@ def test_reductions_by_pattern(twin: Twin, columns: int) -> None:
 @pytest.mark.parametrize("dtype", [DType.UINT8, DType.FLOAT32])
 def test_any_and_all(twin: Twin, dtype: DType) -> None:
     rng = np.random.default_rng(3)
-    x = (rng.integers(0, 4, (6, 32)) * rng.integers(0, 2, (6, 1))).astype(dtype.numpy())
+    x = (rng.integers(0, 2, (6, 32)) * rng.integers(0, 2, (6, 1))).astype(dtype.numpy())
     x[2] = 1
     t = dtype.ascend_c
     calls = [
@@ -137,6 +137,19 @@ def test_extremes_of_halfs(twin: Twin) -> None:
     actual = run(twin, DType.FLOAT16, x, calls, 32)
     assert same(actual[0][:4], x.max(1))
     assert same(actual[1], x.min(0))
+
+
+def test_sum_of_exclusive_or(twin: Twin) -> None:
+    """Bits that differ, added up within int16_t."""
+    a, b = np.random.default_rng(7).integers(-200, 200, (2, 96)).astype(np.int16)
+    x = np.concatenate([a, b])
+    calls = [
+        "ReduceXorSum(d, a, a[96], tmp, 96);",
+        "ReduceXorSum<int16_t, false>(d, a, a[96], 90);",
+        "Duplicate(a, (int16_t)-1, 96);\nDuplicate(a[96], (int16_t)0x7fff, 96);\nReduceXorSum(d, a, a[96], 96);",
+    ]
+    actual = run(twin, DType.INT16, x, calls, 1)[:, 0]
+    assert actual.tolist() == [int((a ^ b).sum()), int((a ^ b)[:90].sum()), -32768]
 
 
 @pytest.mark.parametrize("dtype", REAL)

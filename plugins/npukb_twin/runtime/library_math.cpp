@@ -130,18 +130,55 @@ int32_t IntegerPower(int32_t x, int32_t y) {
     return static_cast<int32_t>(result);
 }
 
+enum class Sharing : uint8_t { Apart, Same };
 struct Facts {
     const char* name;
     double passes;
+    Sharing sharing;
 };
 const Facts& FactsOf(LibraryOp op) {
     static const Facts facts[] = {
-#define NPUKB_LIBRARY_UNARY(name, types, passes) {#name, passes},
-#define NPUKB_LIBRARY_BINARY(name, types, passes) {#name, passes},
-#define NPUKB_LIBRARY_OTHER(name, types, passes) {#name, passes},
+#define NPUKB_LIBRARY_UNARY(name, types, passes, sharing) {#name, passes, Sharing::sharing},
+#define NPUKB_LIBRARY_BINARY(name, types, passes, sharing) {#name, passes, Sharing::sharing},
+#define NPUKB_LIBRARY_OTHER(name, types, passes, sharing) {#name, passes, Sharing::sharing},
 #include "../include/twin/library.def"
     };
     return facts[static_cast<int>(op)];
+}
+
+// Arguments that the documentation allows on this core. NaN is everywhere at home.
+struct Domain {
+    double least, largest;
+    double hole;    // half-width of a gap around 0
+    bool open;      // without the ends
+    const char* text;
+};
+Domain DomainOf(LibraryOp op) {
+    switch (op) {
+        case LibraryOp::Acos:
+        case LibraryOp::Asin: return {-1, 1, 0, false, "[-1, 1]"};
+        case LibraryOp::Acosh: return {1, 65504, 0, false, "[1, 65504]"};
+        case LibraryOp::Asinh:
+        case LibraryOp::Cos:
+        case LibraryOp::Sin: return {-65504, 65504, 0, false, "[-65504, 65504]"};
+        case LibraryOp::Atanh: return {-0.99, 0.99, 0.001, true, "(-0.99, -0.001) and (0.001, 0.99)"};
+        case LibraryOp::Tan: return {-65504, 65504, 0, true, "(-65504, 65504)"};
+        default: return {0, 0, 0, false, nullptr};
+    }
+}
+bool Inside(const Domain& domain, double x) {
+    if (domain.open) return !(x <= domain.least || x >= domain.largest || (domain.hole > 0 && real::Abs(x) <= domain.hole));
+    return !(x < domain.least || x > domain.largest);
+}
+void CheckDomain(const Library& call, const Domain& domain, const double* a, int64_t first, int64_t n) {
+    int outside = 0;
+    for (int64_t i = 0; i < n; ++i) outside += !Inside(domain, a[i]);
+    if (outside == 0) return;
+    int64_t i = 0;
+    while (Inside(domain, a[i])) ++i;
+    call.core().Warn("out_of_domain", call.pc(), "Clamp the input, or do without the function for such values.",
+                     "%s: src[%lld] is %g; outside of %s the result is invalid on the device", call.name(),
+                     static_cast<long long>(first + i), a[i], domain.text);
 }
 
 uint32_t BytesOf(DType type) { return npukb::kDTypeBytes[static_cast<int>(type)]; }
@@ -238,14 +275,15 @@ void npukb_library_unary(uint32_t code, int64_t count, const npukb::BufferView* 
     count = CountOf(count, src, type);
     const void* a = In(call, src, count, type, "src");
     void* d = Out(call, dst, count, type);
-    uint64_t bytes = static_cast<uint64_t>(count) * BytesOf(type);
-    call.Apart(dst, bytes, src, bytes, "src");
-    call.Scratch(tmp);
+    call.Apart(facts.sharing == Sharing::Same);
+    call.ScratchFor(tmp, static_cast<uint64_t>(count) * BytesOf(type));
     UnaryPiece piece = UnaryOf(op);
+    const Domain domain = DomainOf(op);
     double wide[kPiece], result[kPiece];
     for (int64_t first = 0; first < count; first += kPiece) {
         int64_t n = count - first < kPiece ? count - first : kPiece;
         Widen(wide, a, first, n, type);
+        if (domain.text != nullptr) CheckDomain(call, domain, wide, first, n);
         piece(result, wide, n);
         Narrow(d, result, first, n, type);
     }
@@ -263,10 +301,8 @@ void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::Buffer
     const void* a = src0 != nullptr ? In(call, src0, count, type, both ? "src0" : "src") : nullptr;
     const void* b = src1 != nullptr ? In(call, src1, count, type, both ? "src1" : "src") : nullptr;
     void* d = Out(call, dst, count, type);
-    uint64_t bytes = static_cast<uint64_t>(count) * BytesOf(type);
-    if (src0 != nullptr) call.Apart(dst, bytes, src0, bytes, both ? "src0" : "src");
-    if (src1 != nullptr) call.Apart(dst, bytes, src1, bytes, both ? "src1" : "src");
-    call.Scratch(tmp);
+    call.Apart(facts.sharing == Sharing::Same);
+    call.ScratchFor(tmp, static_cast<uint64_t>(count) * BytesOf(type));
     if (type == DType::I16 || type == DType::U16 || type == DType::I32) {
         Integers(op, d, a, b, scalar, count);
     } else if (op == LibraryOp::SwiGLU) {
@@ -287,10 +323,10 @@ void npukb_library_axpy(uint32_t code, int64_t count, const npukb::BufferView* d
     const Facts& facts = FactsOf(LibraryOp::Axpy);
     Library call(facts.name, NPUKB_PC);
     const void* a = In(call, src, count, from, "src");
-    In(call, dst, count, to, "dst");
     void* d = Out(call, dst, count, to);
-    call.Apart(dst, static_cast<uint64_t>(count) * BytesOf(to), src, static_cast<uint64_t>(count) * BytesOf(from), "src");
-    call.Scratch(tmp);
+    call.Apart();
+    In(call, dst, count, to, "dst");  // accumulated into
+    call.ScratchFor(tmp, static_cast<uint64_t>(count) * BytesOf(from));
     double factor = WidenScalar(scalar, from);
     double x[kPiece], y[kPiece];
     for (int64_t first = 0; first < count; first += kPiece) {
@@ -306,4 +342,19 @@ void npukb_library_axpy(uint32_t code, int64_t count, const npukb::BufferView* d
         Narrow(d, y, first, n, to);
     }
     call.Charge(to, count, facts.passes);
+}
+
+void npukb_library_xor_sum(int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                           const npukb::BufferView* src1, const npukb::BufferView* tmp) {
+    const Facts& facts = FactsOf(LibraryOp::ReduceXorSum);
+    Library call(facts.name, NPUKB_PC);
+    auto* a = call.Read<int16_t>(src0, count, "src0");
+    auto* b = call.Read<int16_t>(src1, count, "src1");
+    auto* d = call.Write<int16_t>(dst, 1, "dst");
+    call.Apart();
+    call.ScratchFor(tmp, static_cast<uint64_t>(count) * sizeof(int16_t));
+    int64_t sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += static_cast<int16_t>(a[i] ^ b[i]);
+    *d = static_cast<int16_t>(sum > 32767 ? 32767 : (sum < -32768 ? -32768 : sum));
+    call.Charge(DType::I16, count, facts.passes);
 }

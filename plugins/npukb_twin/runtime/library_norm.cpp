@@ -311,7 +311,7 @@ void npukb_layer_norm(uint32_t element_bytes, const npukb::BufferView* dst, cons
                       const LayerNormTiling* t) {
     Library call("LayerNorm", NPUKB_PC);
     Grid g = GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
     if (element_bytes == 2) RunLayerNorm<half>(call, g, o, 0, ScalarOf<half>(epsilon));
     else RunLayerNorm<float>(call, g, o, 0, ScalarOf<float>(epsilon));
@@ -329,7 +329,7 @@ void npukb_deep_norm(uint32_t element_bytes, uint32_t basic, const npukb::Buffer
         call.core().Violate("bad_shape", call.pc(), "Split rows over 2040 elements.", "DeepNorm: rows have %lld elements",
                             static_cast<long long>(g.padded));
     }
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, gx, gamma, beta};
     if (element_bytes == 2) RunLayerNorm<half>(call, g, o, ScalarOf<half>(alpha), ScalarOf<half>(epsilon));
     else RunLayerNorm<float>(call, g, o, ScalarOf<float>(alpha), ScalarOf<float>(epsilon));
@@ -343,7 +343,7 @@ void npukb_normalize(uint32_t types, uint32_t flags, const npukb::BufferView* ds
     Library call(flags & 4 ? "Normalize" : "LayerNorm", NPUKB_PC);
     uint32_t element_bytes = types & 0xff;
     Grid g = GridOf(call, rows, length, padded, element_bytes);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
     if (element_bytes == 4) RunNormalize<float, float>(call, g, flags, o, rstd, epsilon);
     else if (types >> 8 == 4) RunNormalize<half, float>(call, g, flags, o, rstd, epsilon);
@@ -357,7 +357,7 @@ void npukb_layer_norm_grad(uint32_t element_bytes, const npukb::BufferView* pd_x
                            const void* epsilon, const LayerNormGradTiling* t) {
     Library call("LayerNormGrad", NPUKB_PC);
     Grid g = GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     GradOperands o{pd_x, for_gamma, dy, x, variance, mean, gamma};
     if (element_bytes == 2) RunLayerNormGrad<half>(call, g, o, ScalarOf<half>(epsilon));
     else RunLayerNormGrad<float>(call, g, o, ScalarOf<float>(epsilon));
@@ -369,7 +369,7 @@ void npukb_layer_norm_grad_beta(uint32_t element_bytes, const npukb::BufferView*
                                 const LayerNormGradBetaTiling* t) {
     Library call("LayerNormGradBeta", NPUKB_PC);
     Grid g = GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     if (element_bytes == 2) RunGradBeta<half>(call, g, pd_gamma, pd_beta, for_gamma, dy);
     else RunGradBeta<float>(call, g, pd_gamma, pd_beta, for_gamma, dy);
     Cost(call, g.rows * g.padded, 3, element_bytes);
@@ -381,7 +381,7 @@ void npukb_rms_norm(uint32_t element_bytes, uint32_t basic, const npukb::BufferV
     Library call("RmsNorm", NPUKB_PC);
     Grid g = GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2047);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     if (element_bytes == 2) RunRmsNorm<half>(call, g, dst, src, gamma, ScalarOf<half>(epsilon));
     else RunRmsNorm<float>(call, g, dst, src, gamma, ScalarOf<float>(epsilon));
     Cost(call, g.rows * g.padded, 7, element_bytes);
@@ -394,7 +394,7 @@ void npukb_batch_norm(uint32_t element_bytes, uint32_t basic, const npukb::Buffe
     Library call("BatchNorm", NPUKB_PC);
     Grid g = GridOf(call, t->originalBLength, t->meanVarSize, t->meanVarSize, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2047);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
     if (element_bytes == 2) RunBatchNorm<half>(call, g, o, ScalarOf<half>(epsilon));
     else RunBatchNorm<float>(call, g, o, ScalarOf<float>(epsilon));
@@ -411,7 +411,7 @@ void npukb_group_norm(uint32_t element_bytes, const npukb::BufferView* dst, cons
         call.core().Violate("bad_shape", call.pc(), "Choose a number of groups that divides the channels.",
                             "GroupNorm: %u channels in %u groups", t->c, t->g);
     }
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
     if (element_bytes == 2) RunGroupNorm<half>(call, *t, o, ScalarOf<half>(epsilon));
     else RunGroupNorm<float>(call, *t, o, ScalarOf<float>(epsilon));
@@ -429,7 +429,7 @@ void npukb_welford_update(uint32_t element_bytes, uint32_t in_place, const npukb
                             "WelfordUpdate: rnLength is %u, abLength is %u and abComputeLength is %u", p->rnLength, p->abLength,
                             p->abComputeLength);
     }
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     NormOperands in{nullptr, in_mean, in_variance, x, nullptr, nullptr, nullptr};
     if (element_bytes == 2) RunWelfordUpdate<half>(call, *p, in_place != 0, in, out_mean, out_variance);
     else RunWelfordUpdate<float>(call, *p, in_place != 0, in, out_mean, out_variance);
@@ -454,7 +454,7 @@ void npukb_welford_finalize(const npukb::BufferView* out_mean, const npukb::Buff
     const int32_t* weight = counts != nullptr ? call.Read<int32_t>(counts, n, "counts") : nullptr;
     float* to_mean = call.Write<float>(out_mean, 1, "outputMean");
     float* to_variance = call.Write<float>(out_variance, 1, "outputVariance");
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     Rows rows(n, 2);
     float *work = rows[0], *count = rows[1];
     bool weighted = weight != nullptr || (parts && p->tailCountLength != 0);

@@ -24,6 +24,26 @@ void WantBlocks(const Library& call, const char* what, uint64_t elements, uint32
                      static_cast<unsigned long long>(elements), bytes);
 }
 
+struct Matrix {
+    uint32_t rows, columns, stride;
+};
+
+// Any and All take zeros and ones.
+void WantTruth(const Library& call, const void* data, DType type, const Matrix& m) {
+    for (uint64_t r = 0; r < m.rows; ++r) {
+        for (uint64_t c = 0; c < m.columns; ++c) {
+            uint64_t at = r * m.stride + c;
+            double x = type == DType::F32 ? static_cast<double>(static_cast<const float*>(data)[at])
+                                          : static_cast<double>(static_cast<const uint8_t*>(data)[at]);
+            if (x == 0 || x == 1) continue;
+            call.core().Warn("out_of_domain", call.pc(), "Turn the input into zeros and ones first.",
+                             "%s: src[%llu][%llu] is %g; the result is invalid on the device", call.name(),
+                             static_cast<unsigned long long>(r), static_cast<unsigned long long>(c), x);
+            return;
+        }
+    }
+}
+
 // The sum of a row in the order of ReduceSum: a binary tree within each repeat, repeats one after the other, every addition rounded
 // to the type that sums are made in.
 template <typename A, typename T>
@@ -68,10 +88,6 @@ T Step(Reduction reduction, T acc, T x) {
         default: return static_cast<T>(acc + x);
     }
 }
-
-struct Matrix {
-    uint32_t rows, columns, stride;
-};
 
 template <typename T>
 void ReduceLast(T* d, const T* a, const Matrix& m, Reduction reduction) {
@@ -144,8 +160,8 @@ void npukb_library_row_sum(uint32_t types, bool mean, const BufferView* dst, con
     uint64_t elements = static_cast<uint64_t>(p.outter) * p.inner;
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(elements * BytesOf(type)), "src");
     void* d = call.Write<uint8_t>(dst, static_cast<int64_t>(p.outter) * BytesOf(type), "dst");
-    call.Apart(dst, static_cast<uint64_t>(p.outter) * BytesOf(type), src, elements * BytesOf(type), "src");
-    call.Scratch(tmp);
+    call.Apart();
+    call.ScratchFor(tmp, static_cast<uint64_t>(p.inner) * BytesOf(type));
     if (type == DType::F32) {
         RowSums<float>(static_cast<float*>(d), static_cast<const float*>(a), p, mean);
     } else if (wide == DType::F32) {
@@ -171,11 +187,12 @@ void npukb_library_reduce(DType type, Reduction reduction, bool last, const Buff
     uint64_t written = static_cast<uint64_t>(last ? m.rows : m.columns) * bytes;
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(read), "src");
     void* d = call.Write<uint8_t>(dst, static_cast<int64_t>(written), "dst");
-    call.Apart(dst, written, src, read, "src");
-    call.Scratch(tmp);
+    call.Apart();
+    call.ScratchFor(tmp, read);
     auto reduce = [&](auto* out, auto* in) {
         last ? ReduceLast(out, in, m, reduction) : ReduceFirst(out, in, m, reduction);
     };
+    if (reduction == Reduction::Any || reduction == Reduction::All) WantTruth(call, a, type, m);
     switch (type) {
         case DType::F16: reduce(static_cast<half*>(d), static_cast<const half*>(a)); break;
         case DType::F32: reduce(static_cast<float*>(d), static_cast<const float*>(a)); break;
@@ -195,8 +212,8 @@ void npukb_library_cumsum(DType type, const AscendC::CumSumConfig* config, const
     uint64_t row = static_cast<uint64_t>(info->inner) * bytes;
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(size), "src");
     auto* d = call.Write<uint8_t>(dst, static_cast<int64_t>(size), "dst");
-    if (dst->address != src->address) call.Apart(dst, size, src, size, "src");
-    call.Scratch(tmp);
+    call.Apart(true);
+    call.ScratchFor(tmp, size);
     if (type == DType::F16) {
         CumulativeSums(reinterpret_cast<half*>(d), static_cast<const half*>(a), info->outter, info->inner, config->isLastAxis);
     } else {
@@ -226,8 +243,8 @@ void npukb_library_select_bytes(uint32_t types, bool swapped, const BufferView* 
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(elements * bytes), swapped ? "src1" : "src0");
     auto* m = call.Read<uint8_t>(mask, static_cast<int64_t>(mask_elements * mask_bytes), "mask");
     void* d = call.Write<uint8_t>(dst, static_cast<int64_t>(elements * bytes), "dst");
-    if (dst->address != src->address) call.Apart(dst, elements * bytes, src, elements * bytes, swapped ? "src1" : "src0");
-    call.Scratch(tmp);
+    call.Apart(true);
+    call.ScratchFor(tmp, elements * bytes);
     if (bytes == 2) {
         uint16_t value;
         __builtin_memcpy(&value, scalar, sizeof value);

@@ -156,6 +156,12 @@ npukb::BufferView npukb_ub_at(uint64_t offset, uint64_t bytes) {
     return {core.ub + offset, static_cast<uint32_t>(bytes), 0};
 }
 
+npukb::BufferView npukb_ub_rest(const void* address) {
+    const twin::Core& core = twin::ThisCore();
+    uint32_t rest = core.InUb(address) ? core.launch->machine.ub_bytes - core.UbOffset(address) : 0;
+    return {const_cast<void*>(address), rest, 0};
+}
+
 uint64_t npukb_ub_base(void) { return reinterpret_cast<uint64_t>(twin::ThisCore().ub); }
 
 void npukb_list_open(const void* table, uint32_t length, uint32_t count) {

@@ -5,9 +5,9 @@
 namespace npukb {
 
 enum class LibraryOp : uint8_t {
-#define NPUKB_LIBRARY_UNARY(name, types, passes) name,
-#define NPUKB_LIBRARY_BINARY(name, types, passes) name,
-#define NPUKB_LIBRARY_OTHER(name, types, passes) name,
+#define NPUKB_LIBRARY_UNARY(name, types, passes, sharing) name,
+#define NPUKB_LIBRARY_BINARY(name, types, passes, sharing) name,
+#define NPUKB_LIBRARY_OTHER(name, types, passes, sharing) name,
 #include "library.def"
 };
 
@@ -64,6 +64,8 @@ void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::Buffer
 // `code`: LibraryOp::Axpy, type of dst in bits 16…23, of src in bits 24…31.
 void npukb_library_axpy(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src,
                         const npukb::BufferView* tmp, const void* scalar);
+void npukb_library_xor_sum(int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                           const npukb::BufferView* src1, const npukb::BufferView* tmp);
 // `types`: element type, then the type sums are made in, eight bits each.
 void npukb_library_row_sum(uint32_t types, bool mean, const npukb::BufferView* dst, const npukb::BufferView* src,
                            const npukb::BufferView* tmp, const void* params);

@@ -57,6 +57,21 @@ NPUKB_API void Mean(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTe
 }
 #undef NPUKB_MEAN_CHECK
 
+// The sum of src0 xor src1, kept inside int16_t.
+template <typename T, bool isReuseSource = false>
+NPUKB_API void ReduceXorSum(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor, const LocalTensor<T>& src1Tensor,
+                            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t calCount) {
+    static_assert(npukb::kSame<T, int16_t>, "ReduceXorSum takes int16_t");
+    npukb_library_xor_sum(calCount, &dstTensor.npukb_view, &src0Tensor.npukb_view, &src1Tensor.npukb_view,
+                          &sharedTmpBuffer.npukb_view);
+}
+template <typename T, bool isReuseSource = false>
+NPUKB_API void ReduceXorSum(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor, const LocalTensor<T>& src1Tensor,
+                            const uint32_t calCount) {
+    static_assert(npukb::kSame<T, int16_t>, "ReduceXorSum takes int16_t");
+    npukb_library_xor_sum(calCount, &dstTensor.npukb_view, &src0Tensor.npukb_view, &src1Tensor.npukb_view, nullptr);
+}
+
 #define NPUKB_PATTERN_CHECK(name, set)                                                                                  \
     using namespace npukb::types;                                                                                       \
     static_assert((npukb::kSetOf<T> & (set)) != 0, #name " by pattern takes " #set);                                    \

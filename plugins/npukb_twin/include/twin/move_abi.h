@@ -28,7 +28,7 @@ struct CopyInstruction {
     uint64_t pad_value;  // raw bits
 };
 
-// A call of the form count / mask and repeat that is no row of the instruction table.
+// What moves from UB do to global memory.
 enum class AtomicMode : uint8_t { None, Add, Max, Min };
 
 // Built-in patterns of GatherMask are numbers; a tensor of bits is given as its view.
@@ -85,6 +85,8 @@ npukb::BufferView npukb_buffer_view(uint32_t handle);
 npukb::BufferView npukb_buffer_part(const npukb::BufferView* buffer, uint64_t bytes, uint64_t offset);
 npukb::BufferView npukb_stack_rest(int position);
 npukb::BufferView npukb_ub_at(uint64_t offset, uint64_t bytes);
+// From a raw pointer to the end of UB.
+npukb::BufferView npukb_ub_rest(const void* address);
 uint64_t npukb_ub_base(void);
 
 // Notes that a tensor carries: its shape and the user's tag. They are kept once per core and named by a number; a tensor
@@ -114,6 +116,7 @@ void npukb_address_registers(int index, const uint64_t* addresses);
 void npukb_transpose_registers(uint32_t element_bytes, int dst, int src, const void* params);
 
 void npukb_progression(npukb::DType dtype, const npukb::BufferView* dst, uint64_t first, uint64_t step, int64_t count);
+// `dim_axis`: the number of dimensions and the axis, a byte each.
 void npukb_broadcast(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src,
                      const npukb::BufferView* scratch, const uint32_t* dst_shape, const uint32_t* src_shape, uint32_t dim_axis);
 void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src, const npukb::BufferView* scratch,

@@ -135,6 +135,9 @@ class TQue : public TQueBind<detail::SourceOf(position), detail::TargetOf(positi
     NPUKB_API TQue() {}
 };
 
+template <TPosition position, int32_t depth = 1, auto mask = 0>
+using TSCM = TQueBind<position, TPosition::TSCM, depth, mask>;
+
 template <TPosition position = TPosition::LCM>
 class TBuf {
   public:
