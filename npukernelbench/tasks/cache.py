@@ -42,9 +42,6 @@ from npukernelbench.nouns import (
 
 __all__ = ["TaskCache", "task_from_json", "task_to_json"]
 
-#: Element types by name: a lookup is cheaper than the enumeration's own.
-_DTYPES = {dtype.value: dtype for dtype in DType}
-
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
 

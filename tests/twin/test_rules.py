@@ -311,6 +311,36 @@ BREACHES = [
         "only true",
     ),
     Breach(
+        "bad_shape",
+        "SoftMax<float>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 9, 2, 9});  // here",
+        "9 elements of 4 bytes",
+    ),
+    Breach("bad_shape", "SoftMax<float>(b, a, SoftMaxTiling());  // here", "0 rows"),
+    Breach(
+        "bad_shape",
+        "SoftMax<float, false, true>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 8, 2, 8});  // here",
+        "no basic block",
+    ),
+    Breach("bad_shape", "LayerNormTiling t;\nLayerNorm(b, b, b, a, a, a, 1e-5f, t);  // here", "no shape"),
+    Breach("bad_shape", "GroupNormTiling t{1, 3, 8, 2, 1, 8};\nGroupNorm(b, b, b, a, a, a, 1.0f, t);  // here", "2 g"),
+    Breach(
+        "bad_shape",
+        "WelfordUpdate<float, float>(b, b, a, a, a, WelfordUpdateParam{1, 8, 9, 1});  // here",
+        "is 9",
+    ),
+    Breach(
+        "bad_shape", "WelfordFinalize(b, b, a, a, WelfordFinalizePara{1, 8, 1, 4, 1, 3, 1, 1});  // here", "the tail 3"
+    ),
+    Breach(
+        "bad_shape",
+        "AscendQuant(b.ReinterpretCast<int8_t>(), a, a, 0.0f, 8, 64);  // here",
+        "with 8 scales",
+    ),
+    Breach(
+        "bad_shape", "AscendQuant(b.ReinterpretCast<int8_t>(), a, 1.0f, 0.0f, 9);  // here", "9 results", warning=True
+    ),
+    Breach("bad_shape", "AscendDequant(b, a.ReinterpretCast<int32_t>(), a, {1, 8, 9});  // here", "calCount is 9"),
+    Breach(
         "compare_mode",
         "LocalTensor<int32_t> n = a.ReinterpretCast<int32_t>();\n"
         "Compare(b.ReinterpretCast<uint8_t>(), n, n, CMPMODE::LT, 64);  // here",
@@ -416,7 +446,9 @@ BREACHES = [
         "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\nGather(a, a, at, 0, 8);  // here",
         "byte 3 of UB",
     ),
-    Breach("limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"),
+    Breach(
+        "limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"
+    ),
     Breach(
         "repeat_stride",
         """
