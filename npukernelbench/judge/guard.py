@@ -118,7 +118,8 @@ def _include_problem(operand: str, includer: str, candidate: Candidate) -> str:
     if not file:
         return f"#include of {operand.strip()[:80]!r}: the file must be named literally"
     path = file["quoted"] if file["quoted"] is not None else file["angled"]
-    if _leaves_folder(path) and posixpath.normpath(posixpath.join(includer, "..", path)) not in candidate.files:
+    own = file["quoted"] is not None and posixpath.normpath(posixpath.join(includer, "..", path)) in candidate.files
+    if _leaves_folder(path) and not own:
         return f"#include of {path[:200]!r}: absolute and parent-relative paths are refused"
     return ""
 

@@ -149,6 +149,7 @@ class _Loader:
                     presence=item.presence,
                     alias_of=item.alias_of,
                     description=item.description,
+                    zeroed=item.zeroed,
                 )
             )
         return tuple(specs)

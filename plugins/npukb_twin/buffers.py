@@ -72,7 +72,7 @@ def static_slots(task: Task) -> tuple[Slot, ...]:
         if output.alias_of is not None:
             slots.append(Slot(SlotKind.SAME, output.name, same=position[output.alias_of]))
         else:
-            slots.append(Slot(SlotKind.OUTPUT, output.name))
+            slots.append(Slot(SlotKind.OUTPUT, output.name, fill=0 if output.zeroed else None))
     return (*slots, Slot(SlotKind.WORKSPACE))
 
 
@@ -120,7 +120,8 @@ class Buffers:
         elif isinstance(value, list):
             yield f"argument list {name} {len(value)}"
             for index, item in enumerate(value):
-                yield f"item {name}[{index}] {mode} {item.nbytes} {self._filled(f'in-{name}-{index}', item)}"
+                path = self._filled(f"in-{name}-{index}", item)
+                yield f"item {_shape(item.shape)} {name}[{index}] {mode} {item.nbytes} {path}"
         else:
             value = value if slot.dtype is None else value.astype(slot.dtype.numpy(), copy=False)
             yield f"argument buffer {name} {mode} {value.nbytes} {self._filled(f'in-{name}', value)}"
@@ -138,7 +139,7 @@ class Buffers:
         for index, tensor in enumerate(declared):
             path = self._blank(f"out-{name}-{index}", tensor.nbytes, f"{name}[{index}]", slot.fill)
             self._outputs[name].append((tensor, path))
-            yield f"item {name}[{index}] w {tensor.nbytes} {path}"
+            yield f"item {_shape(tensor.shape)} {name}[{index}] w {tensor.nbytes} {path}"
 
     def _aliased(self, source: str, output: str) -> list[tuple[TensorShape, Path]]:
         declared = self._request.case.outputs[output]
@@ -183,6 +184,11 @@ class Buffers:
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
 
 
+def _shape(shape: tuple[int, ...]) -> str:
+    """How the launch file writes the shape of a list's tensor."""
+    return "x".join(map(str, shape)) or "-"
+
+
 def largest_output_bytes(case: Case, itemsize: int) -> int:
     """How many bytes an output may need whose size the kernel decides: an element for every one of an input's."""
     sizes = [0]
@@ -190,3 +196,8 @@ def largest_output_bytes(case: Case, itemsize: int) -> int:
         for item in value if isinstance(value, tuple) else (value,):
             sizes.append(item.tensor.size if isinstance(item, TensorCase) else 0)
     return max(sizes) * itemsize
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    """How the launch file writes the shape of a list's tensor."""
+    return "x".join(map(str, shape)) or "-"

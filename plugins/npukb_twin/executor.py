@@ -43,6 +43,10 @@ class TwinArgs(BaseModel):
     toolchain: str = Field("auto", description="auto, zig, or a system compiler by name or path")
     threads: int = Field(0, ge=0, description="host threads per kernel; 0 uses every CPU")
     memory_mb: int = Field(8192, ge=64, description="address space a kernel process may use")
+    checker: launch.Checker = Field(launch.Checker.FAST, description="off, fast, or full: how much is checked in a run")
+    auto_sync: launch.Switch = Field(
+        launch.Switch.ON, description="whether the compiler is taken to insert missing synchronisation inside a core"
+    )
     cache_dir: Path | None = Field(None, description="where the built runtime is kept")
 
 
@@ -73,6 +77,8 @@ class TwinExecutor:
             "machine": self._machine.name,
             "machine_digest": self._machine.digest,
             "toolchain": self._toolchain.description,
+            "checker": self._args.checker.value,
+            "auto_sync": self._args.auto_sync.value,
         }
 
     def refuses(self, task: Task, track: Track) -> str | None:  # noqa: ARG002
@@ -144,6 +150,8 @@ class TwinExecutor:
                 machine=self._machine,
                 threads=self._threads,
                 memory_bytes=self._args.memory_mb << 20,
+                checker=self._args.checker,
+                auto_sync=self._args.auto_sync,
                 work=Path(name),
             )
 

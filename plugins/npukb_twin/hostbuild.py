@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -11,9 +12,8 @@ from pathlib import Path, PurePosixPath
 from npukb_twin.build import source_root
 from npukb_twin.builds import call, call_all, make
 from npukb_twin.cxxlib import ensure_library, locate_library
-from npukb_twin.hostmessages import explain_host
+from npukb_twin.hostmessages import begins_with_gap, explain_host
 from npukb_twin.hosttypes import HostResult, HostRuntime
-from npukb_twin.messages import only_gaps
 from npukb_twin.process import Finished, Limits, run
 from npukb_twin.toolchain import Toolchain, clean_environment
 from npukernelbench.nouns import Diagnostic, Outcome, Severity
@@ -27,6 +27,9 @@ _HOST_FLAGS_CLANG = ("-gline-tables-only", "-fno-color-diagnostics", "-fno-spell
 _HOST_FLAGS_GCC = ("-g1", "-fdiagnostics-color=never", "-fmax-errors=20")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
+_INTERFACE = re.compile(
+    r'^\s*#\s*include\s*[<"](?:opdev/(?:make_)?op_executor\.h|aclnn/aclnn_base\.h|aclnn_kernels/)', re.M
+)
 _SUFFIXES = frozenset({".cpp", ".cc", ".cxx"})
 #: Where the C++ library looks for the image that a static object belongs to; a linker driver would add it.
 _DSO = 'extern "C" { __attribute__((visibility("hidden"))) void* __dso_handle = &__dso_handle; }\n'
@@ -102,11 +105,12 @@ def sources_of(files: Mapping[str, str]) -> list[str]:
     own = [name for name in units if "op_host" in PurePosixPath(name).parts[:-1]]
     if not own:
         own = [name for name in units if "op_kernel" not in PurePosixPath(name).parts[:-1]]
-    return [name for name in own if not _is_interface(PurePosixPath(name).stem)]
+    return [name for name in own if not _is_interface(PurePosixPath(name).stem, files[name])]
 
 
-def _is_interface(stem: str) -> bool:
-    return stem.startswith("aclnn") or stem.endswith("_l0")
+def _is_interface(stem: str, text: str) -> bool:
+    """Whether a source belongs to the layer that applications call: by its name, or by what it includes."""
+    return stem.startswith("aclnn") or stem.endswith("_l0") or _INTERFACE.search(text) is not None
 
 
 def compile_host(
@@ -144,7 +148,7 @@ def compile_host(
         return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
     said = explain_host("".join(one.output for one in done), files)
     if bad := [one for one in done if one.returncode != 0]:
-        return HostResult(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(bad), None, said)
+        return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
     extra = ("--eh-frame-hdr", str(runtime.runner.parent / "dso.obj")) if toolchain.library_sources else ()
     objects = [f"host{index}.o" for index in range(len(units))]
     linked = run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resource
@@ -11,7 +11,7 @@ from importlib.resources import files as resource
 from npukb_twin.messages import GAP, Message, messages_of
 from npukernelbench.nouns import Diagnostic, Severity
 
-__all__ = ["explain_host", "host_names"]
+__all__ = ["begins_with_gap", "explain_host", "host_names"]
 
 _VENDOR_SCOPE = re.compile(r"'(?:gert|ge|fe|ops|optiling|platform_ascendc|AscendC|matmul_tiling)(?:::\w+)*")
 _MISSING_HEADER = re.compile(r"'([^']+)' file not found|fatal error: (\S+): No such file")
@@ -24,6 +24,14 @@ def explain_host(output: str, files: Mapping[str, str]) -> tuple[Diagnostic, ...
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, "compile", output.strip()[:2000]),)
     return tuple(_diagnostic(message) for message in messages)
+
+
+def begins_with_gap(diagnostics: Collection[Diagnostic]) -> bool:
+    """Whether the first error is a gap of the twin. What follows it is mostly its consequence: a structure that lacks a
+    member makes an error of every use.
+    """
+    errors = [one.rule for one in diagnostics if one.severity is Severity.ERROR]
+    return bool(errors) and errors[0] == GAP
 
 
 def _diagnostic(message: Message) -> Diagnostic:

@@ -8,6 +8,7 @@ import secrets
 import signal
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,38 @@ from npukb_twin.toolchain import clean_environment
 from npukernelbench.errors import ExecutorError
 from npukernelbench.nouns import Diagnostic, Observation, Outcome, Profile, RunRequest, Severity
 
-__all__ = ["run_case"]
+__all__ = ["Checker", "Switch", "run_case"]
+
+
+class Checker(str, Enum):
+    """How much the twin checks while it runs a kernel."""
+
+    OFF = "off"  # only what would crash the twin itself
+    FAST = "fast"  # what costs the same for every operand, however large
+    FULL = "full"  # every byte: undefined memory, races between pipes and between cores
+
+
+class Switch(str, Enum):
+    """On or off, as the vendor's compiler spells its options."""
+
+    ON = "on"
+    OFF = "off"
+
 
 _PIPES = {"V": "vec", "S": "scalar", "MTE2": "mte2", "MTE3": "mte3"}
 
 
 def run_case(
-    request: RunRequest, plan: Plan, *, host: Path, machine: Machine, threads: int, memory_bytes: int, work: Path
+    request: RunRequest,
+    plan: Plan,
+    *,
+    host: Path,
+    machine: Machine,
+    threads: int,
+    memory_bytes: int,
+    checker: Checker,
+    auto_sync: Switch,
+    work: Path,
 ) -> Observation:
     """Run ``request`` as ``plan`` says, in a child process whose files live in the empty folder ``work``."""
     buffers = Buffers(request, plan, work)
@@ -36,7 +62,8 @@ def run_case(
     limits = Limits(wall_s=request.timeout_s, memory_bytes=memory_bytes + buffers.total_bytes, file_bytes=1 << 40)
     script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
     script += [f"blocks {plan.blocks}", f"cores {plan.cores}", f"threads {threads}", f"seed {request.seed}"]
-    script += [f"tiling_key {plan.tiling_key}", f"system_workspace {plan.system_workspace_bytes}", *arguments]
+    script += [f"tiling_key {plan.tiling_key}", f"system_workspace {plan.system_workspace_bytes}"]
+    script += [f"checker {checker.value}", f"auto_sync {auto_sync.value}", *arguments]
     launch = work / "launch"
     launch.write_text("\n".join([*script, f"kernel {plan.image}"]) + "\n", encoding="utf-8")
     done = run(

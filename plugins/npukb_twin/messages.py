@@ -194,7 +194,7 @@ def supported_names() -> frozenset[str]:
     """Functions, types and constants that the headers offer to kernels."""
     names: set[str] = set()
     for path in (files("npukb_twin") / "include" / "twin").iterdir():
-        if path.name in ("abi.h", "launch.h", "half_fallback.h"):
+        if path.name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h"):
             continue
         text = path.read_text(encoding="utf-8")
         if path.name == "instructions.def":
@@ -204,5 +204,5 @@ def supported_names() -> frozenset[str]:
         names.update(re.findall(r"NPUKB_API[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
-        names.update(re.findall(r"^NPUKB_[A-Z]+_?[A-Z]+\(([A-Z][a-z]\w+)\)", text, re.MULTILINE))
+        names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))
     return frozenset(name for name in names if _OFFERED.match(name) and "NPUKB" not in name)

@@ -249,6 +249,8 @@ void CheckCount(const char* what, size_t declared, size_t given) {
 // ---- asking
 
 void Load(const std::string& path) {
+    // The image names no libraries: what it may call of the C library must be here already.
+    for (const char* library : {"libm.so.6", "libpthread.so.0", "librt.so.1"}) dlopen(library, RTLD_NOW | RTLD_GLOBAL);
     void* image = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (image == nullptr) {
         std::string message = dlerror();

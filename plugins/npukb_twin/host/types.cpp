@@ -81,6 +81,15 @@ int64_t Shape::GetShapeSize() const {
     return size;
 }
 
+graphStatus Operator::GetName(AscendString&) const { return GRAPH_FAILED; }
+graphStatus Operator::GetOpType(AscendString&) const { return GRAPH_FAILED; }
+TensorDesc Operator::GetInputDesc(uint32_t) const { return {}; }
+TensorDesc Operator::GetInputDescByName(const char*) const { return {}; }
+TensorDesc Operator::GetOutputDesc(uint32_t) const { return {}; }
+TensorDesc Operator::GetOutputDescByName(const char*) const { return {}; }
+size_t Operator::GetInputsSize() const { return 0; }
+size_t Operator::GetOutputsSize() const { return 0; }
+
 bool TypeUtils::IsDataTypeValid(DataType type) { return Find(type) != nullptr && type != DT_UNDEFINED; }
 bool TypeUtils::IsFormatValid(Format format) { return Find(format) != nullptr; }
 

@@ -47,7 +47,7 @@ class Json {
     }
 
   private:
-    char text_[1 << 17];
+    char text_[1 << 18];
     size_t size_ = 0;
 };
 
@@ -125,7 +125,7 @@ void ReportFinished(const Launch& launch, const Totals& totals) {
     for (int i = 0; i < totals.diagnostics.size(); ++i) {
         const Diagnostic& d = totals.diagnostics[i];
         json.Put("%s{\"severity\":\"%s\",\"rule\":\"%s\",\"pc\":%llu,\"block\":%lld,\"count\":%llu,\"message\":",
-                 i == 0 ? "" : ",", d.severity == Severity::Error ? "error" : "warning", d.rule,
+                 i == 0 ? "" : ",", d.severity == Severity::Error ? "error" : (d.severity == Severity::Warning ? "warning" : "note"), d.rule,
                  static_cast<unsigned long long>(d.pc), static_cast<long long>(d.block),
                  static_cast<unsigned long long>(d.count));
         json.Text(d.message);

@@ -1,18 +1,7 @@
 // Logging macros of operator repositories. The first argument says who speaks: a context or a name.
 #pragma once
-#include "twin_host/host.h"
 #include "twin_host/log.h"
 
-namespace npukb_host {
-inline const char* Speaker(const char* name) { return name == nullptr ? "nil" : name; }
-inline const char* Speaker(const std::string& name) { return name.c_str(); }
-template <class Context>
-const char* Speaker(const Context* context) {
-    return context == nullptr ? "nil" : Speaker(context->GetNodeName());
-}
-}  // namespace npukb_host
-
-#define NPUKB_LOG(level, who, format, ...) DlogRecord(OP, level, "[%s] " format, npukb_host::Speaker(who), ##__VA_ARGS__)
 #define OPS_LOG_D(who, ...) NPUKB_LOG(DLOG_DEBUG, who, __VA_ARGS__)
 #define OPS_LOG_I(who, ...) NPUKB_LOG(DLOG_INFO, who, __VA_ARGS__)
 #define OPS_LOG_W(who, ...) NPUKB_LOG(DLOG_WARN, who, __VA_ARGS__)

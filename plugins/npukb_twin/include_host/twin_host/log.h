@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdarg>
 #include <cstdint>
+#include <string>
 
 #define DLOG_DEBUG 0x0
 #define DLOG_INFO 0x1
@@ -30,6 +31,20 @@ void DlogRecord(int module, int level, const char* format, ...) __attribute__((f
 #define dlog_warn(module, ...) DlogRecord((module), DLOG_WARN, __VA_ARGS__)
 #define dlog_info(module, ...) DlogRecord((module), DLOG_INFO, __VA_ARGS__)
 #define dlog_debug(module, ...) DlogRecord((module), DLOG_DEBUG, __VA_ARGS__)
+
+// Messages say who speaks: a context, a name, or an error code.
+namespace npukb_host {
+inline const char* Speaker(const char* name) { return name == nullptr ? "nil" : name; }
+inline const char* Speaker(const std::string& name) { return name.c_str(); }
+inline const char* Speaker(int) { return "error"; }
+template <class Context>
+const char* Speaker(const Context* context) {
+    return context == nullptr ? "nil" : Speaker(context->GetNodeName());
+}
+}  // namespace npukb_host
+
+#define NPUKB_LOG(level, who, format, ...) DlogRecord(OP, level, "[%s] " format, npukb_host::Speaker(who), ##__VA_ARGS__)
+
 #define REPORT_INNER_ERROR(code, ...) DlogRecord(OP, DLOG_ERROR, __VA_ARGS__)
 #define REPORT_CALL_ERROR(code, ...) DlogRecord(OP, DLOG_ERROR, __VA_ARGS__)
 #define REPORT_INPUT_ERROR(code, keys, values) DlogRecord(OP, DLOG_ERROR, "%s", code)

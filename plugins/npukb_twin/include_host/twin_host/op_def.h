@@ -9,13 +9,9 @@ struct Configuration;
 }  // namespace npukb_host
 
 namespace optiling {
-using OP_CHECK_FUNC = ge::graphStatus (*)(const void*, ge::AscendString&);
-using PARAM_GENERALIZE_FUNC = ge::graphStatus (*)(const void*, const void*, ge::AscendString&);
+using OP_CHECK_FUNC = ge::graphStatus (*)(const ge::Operator&, ge::AscendString&);
+using PARAM_GENERALIZE_FUNC = ge::graphStatus (*)(const ge::Operator&, const ge::AscendString&, ge::AscendString&);
 }  // namespace optiling
-
-namespace ge {
-class Operator;
-}
 
 namespace ops {
 
@@ -112,26 +108,11 @@ class OpAICoreDef {
     explicit OpAICoreDef(npukb_host::Operator* owner) : owner_(owner) {}
     OpAICoreDef& SetTiling(gert::OpImplRegisterV2::TilingKernelFunc function);
     // Operator selection belongs to graph compilation: taken and never called.
-    template <class F>
-    OpAICoreDef& SetCheckSupport(F) {
-        return *this;
-    }
-    template <class F>
-    OpAICoreDef& SetOpSelectFormat(F) {
-        return *this;
-    }
-    template <class F>
-    OpAICoreDef& SetOpSupportInfo(F) {
-        return *this;
-    }
-    template <class F>
-    OpAICoreDef& SetOpSpecInfo(F) {
-        return *this;
-    }
-    template <class F>
-    OpAICoreDef& SetParamGeneralize(F) {
-        return *this;
-    }
+    OpAICoreDef& SetCheckSupport(optiling::OP_CHECK_FUNC) { return *this; }
+    OpAICoreDef& SetOpSelectFormat(optiling::OP_CHECK_FUNC) { return *this; }
+    OpAICoreDef& SetOpSupportInfo(optiling::OP_CHECK_FUNC) { return *this; }
+    OpAICoreDef& SetOpSpecInfo(optiling::OP_CHECK_FUNC) { return *this; }
+    OpAICoreDef& SetParamGeneralize(optiling::PARAM_GENERALIZE_FUNC) { return *this; }
     OpAICoreDef& AddConfig(const char* soc);
     OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig& config);
 

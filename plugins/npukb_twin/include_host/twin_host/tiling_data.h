@@ -1,6 +1,7 @@
 // Tiling structures declared by macros: a class with set_… and get_… whose content is laid out as the plain structure
 // that the kernel declares, members at their natural alignment.
 #pragma once
+#include <map>
 #include <type_traits>
 
 #include "twin_host/context.h"
@@ -30,6 +31,11 @@ constexpr const char* TypeName(const char* spelled) {
 }  // namespace npukb_host
 
 namespace optiling {
+
+// Code inside this namespace uses them without a qualifier.
+using std::map;
+using std::string;
+using std::vector;
 
 class TilingDef {
   public:
@@ -103,7 +109,8 @@ struct TilingClass {
                                                                                          \
   public:
 
-#define END_TILING_DATA_DEF }
+// Complete in itself: written with and without a semicolon.
+#define END_TILING_DATA_DEF };
 
 #define REGISTER_TILING_DATA_CLASS(op_type, class_name)                                               \
     [[maybe_unused]] static npukb_host::TilingClass npukb_tiling_##op_type##_##class_name(            \

@@ -10,6 +10,9 @@
 
 namespace ge {
 
+using char_t = char;
+using float32_t = float;
+using float64_t = double;
 using graphStatus = uint32_t;
 constexpr graphStatus GRAPH_SUCCESS = 0;
 constexpr graphStatus GRAPH_FAILED = 0xFFFFFFFF;
@@ -78,6 +81,44 @@ class Shape {
 
   private:
     std::vector<int64_t> dims_;
+};
+
+class TensorDesc {
+  public:
+    TensorDesc() = default;
+    explicit TensorDesc(Shape shape, Format format = FORMAT_ND, DataType type = DT_FLOAT)
+        : shape_(std::move(shape)), format_(format), type_(type) {}
+    const Shape& GetShape() const { return shape_; }
+    const Shape& GetOriginShape() const { return shape_; }
+    Format GetFormat() const { return format_; }
+    Format GetOriginFormat() const { return format_; }
+    DataType GetDataType() const { return type_; }
+    void SetShape(const Shape& shape) { shape_ = shape; }
+    void SetFormat(Format format) { format_ = format; }
+    void SetDataType(DataType type) { type_ = type; }
+
+  private:
+    Shape shape_;
+    Format format_ = FORMAT_ND;
+    DataType type_ = DT_FLOAT;
+};
+
+// A node of a graph, as functions see it that choose among implementations. The twin compiles such functions and never
+// calls them: what they ask for is not known.
+class Operator {
+  public:
+    graphStatus GetName(AscendString& name) const;
+    graphStatus GetOpType(AscendString& type) const;
+    TensorDesc GetInputDesc(uint32_t index) const;
+    TensorDesc GetInputDescByName(const char* name) const;
+    TensorDesc GetOutputDesc(uint32_t index) const;
+    TensorDesc GetOutputDescByName(const char* name) const;
+    size_t GetInputsSize() const;
+    size_t GetOutputsSize() const;
+    template <class T>
+    graphStatus GetAttr(const char*, T&) const {
+        return GRAPH_FAILED;
+    }
 };
 
 class TypeUtils {
