@@ -91,7 +91,8 @@ class _Buffers:
         elif isinstance(value, list):
             yield f"argument list {name} {len(value)}"
             for index, item in enumerate(value):
-                yield f"item {_shape(item.shape)} {name}[{index}] {mode} {item.nbytes} {self._filled(f'in-{name}-{index}', item)}"
+                path = self._filled(f"in-{name}-{index}", item)
+                yield f"item {_shape(item.shape)} {name}[{index}] {mode} {item.nbytes} {path}"
         else:
             yield f"argument buffer {name} {mode} {value.nbytes} {self._filled(f'in-{name}', value)}"
 

@@ -30,7 +30,10 @@ SETUP = """
     LocalTensor<float> b = a[512];
     Duplicate(a, 1.0f, 512);
 """
-INPUTS: Inputs = {"x": np.arange(512, dtype=np.float32), "table": [np.zeros((2, 3), np.float32), np.float32([1])]}
+INPUTS: Inputs = {
+    "x": np.arange(512, dtype=np.float32),
+    "table": [np.zeros((2, 3), np.float32), np.ones(1, np.float32)],
+}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
 
@@ -272,10 +275,11 @@ BREACHES = [
     ),
     Breach(
         "misaligned",
-        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\nGather(a, a, at, 0, 8);  // here",
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\n"
+        "Gather(a, a, at, 0, 8);  // here",
         "byte 3 of UB",
     ),
-    Breach("limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"),
+    Breach("limit_exceeded", "uint64_t n;\nGatherMask(b, a, 8, false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"),
     Breach(
         "repeat_stride",
         """
