@@ -61,6 +61,7 @@ void Core::Finish() {
                  PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
         }
     }
+    FinishCrossCore(*this);
 }
 
 uint64_t Core::PcOf(const void* return_address) const {
@@ -86,6 +87,10 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     diagnostics.Add(Severity::Warning, rule, PcOf(pc), block, message, remedy);
+}
+
+void Core::Note(const char* rule, const void* pc, const char* text) {
+    diagnostics.Add(Severity::Note, rule, PcOf(pc), block, text, "");
 }
 
 }  // namespace twin

@@ -234,13 +234,15 @@ struct DataCopyPadExtParams {
 };
 
 inline constexpr uint32_t ONE_BLK_SIZE = 32;
+inline constexpr uint32_t ONE_BLK_HALF_NUM = 16;
+inline constexpr uint32_t ONE_BLK_FLOAT_NUM = 8;
 inline constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256;
+inline constexpr int32_t DEFAULT_BLK_NUM = 8;
 inline constexpr uint8_t DEFAULT_BLK_STRIDE = 1;
 inline constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
+inline constexpr int32_t MAX_REPEAT_TIMES = 255;
+inline constexpr uint32_t BRCB_BROADCAST_NUMBER = 8;
 inline constexpr uint64_t MASK_PLACEHOLDER = 0;
-
-NPUKB_API float ToFloat(const bfloat16_t& value) { return static_cast<float>(value); }
-NPUKB_API bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
 
 NPUKB_API int64_t GetBlockIdx() { return npukb_block_idx(); }
 NPUKB_API int64_t GetBlockNum() { return npukb_block_num(); }
