@@ -51,7 +51,10 @@ TOPK = """
     LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
     LocalTensor<bool> f;
 """
-INPUTS: Inputs = {"x": np.arange(512, dtype=np.float32), "table": [np.zeros((2, 3), np.float32), np.float32([1])]}
+INPUTS: Inputs = {
+    "x": np.arange(512, dtype=np.float32),
+    "table": [np.zeros((2, 3), np.float32), np.ones(1, np.float32)],
+}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
 
@@ -569,7 +572,8 @@ BREACHES = [
     ),
     Breach(
         "misaligned",
-        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\nGather(a, a, at, 0, 8);  // here",
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\n"
+        "Gather(a, a, at, 0, 8);  // here",
         "byte 3 of UB",
     ),
     Breach(
