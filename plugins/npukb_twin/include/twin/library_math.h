@@ -61,24 +61,24 @@ namespace AscendC {
         npukb_library_elementwise(npukb::kLibraryCode<npukb::LibraryOp::name, npukb::DTypeOf<T>::value>, npukb::kWhole, \
                                   &dstTensor.npukb_view, first, second, nullptr, scalar);                             \
     }
-#define NPUKB_LIST(...) __VA_ARGS__
+#define NPUKB_MATH_LIST(...) __VA_ARGS__
 
 #define NPUKB_LIBRARY_BINARY(name, set, passes, sharing)                                                                     \
     NPUKB_LIBRARY_FORMS(name, set,                                                                                  \
-                        NPUKB_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor,               \
+                        NPUKB_MATH_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor,               \
                                    const LocalTensor<T>& src1Tensor),                                               \
                         &src0Tensor.npukb_view, &src1Tensor.npukb_view, nullptr)
 #include "library.def"
 
 NPUKB_LIBRARY_FORMS(Power, F16 | F32 | I32,
-                    NPUKB_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor,
+                    NPUKB_MATH_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor,
                                const LocalTensor<T>& src1Tensor),
                     &src0Tensor.npukb_view, &src1Tensor.npukb_view, nullptr)
 NPUKB_LIBRARY_FORMS(Power, F16 | F32 | I32,
-                    NPUKB_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor, const T& src1Scalar),
+                    NPUKB_MATH_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor, const T& src1Scalar),
                     &src0Tensor.npukb_view, nullptr, &src1Scalar)
 NPUKB_LIBRARY_FORMS(Power, F16 | F32 | I32,
-                    NPUKB_LIST(const LocalTensor<T>& dstTensor, const T& src0Scalar, const LocalTensor<T>& src1Tensor),
+                    NPUKB_MATH_LIST(const LocalTensor<T>& dstTensor, const T& src0Scalar, const LocalTensor<T>& src1Tensor),
                     nullptr, &src1Tensor.npukb_view, &src0Scalar)
 
 // Exp with a Taylor series for the fraction. The twin's exponential is correctly rounded at every level.
@@ -170,4 +170,4 @@ NPUKB_API void Select(const LocalTensor<T>& dst, T src0, const LocalTensor<T>& s
 }  // namespace AscendC
 
 #undef NPUKB_LIBRARY_FORMS
-#undef NPUKB_LIST
+#undef NPUKB_MATH_LIST
