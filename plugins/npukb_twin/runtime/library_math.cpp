@@ -309,6 +309,7 @@ void npukb_library_unary(uint32_t code, int64_t count, const npukb::BufferView* 
         piece(result, wide, n);
         Narrow(d, result, first, n, type);
     }
+    if ((code & npukb::kReuse) != 0) call.Spoil(src, static_cast<uint64_t>(count) * BytesOf(type), dst);
 }
 
 void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
@@ -340,7 +341,7 @@ void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::Buffer
 void npukb_library_axpy(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src,
                         const npukb::BufferView* tmp, const void* scalar) {
     auto to = static_cast<DType>(code >> 16 & 0xff);
-    auto from = static_cast<DType>(code >> 24);
+    auto from = static_cast<DType>(code >> 24 & 0xff);
     const Facts& facts = FactsOf(LibraryOp::Axpy);
     Library call(facts.name, NPUKB_PC);
     const void* a = In(call, src, count, from, "src");
