@@ -41,6 +41,7 @@ HOST, DEVICE = "op_host/", "op_kernel/"
 #: The part of a workspace that belongs to the system: the documented reserve of this chip.
 SYSTEM_WORKSPACE_BYTES = 16 << 20
 _MOST_BLOCKS = 65535
+_TILING_S = 10.0  # what takes milliseconds
 _GE = {dtype.ge: dtype for dtype in DType}
 
 
@@ -172,7 +173,7 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
     if isinstance(row, str):
         return Failed(Outcome.LAUNCH_ERROR, (_missing_row(built, row),))
     question = _question(built, request, row, tools.machine)
-    limits = hostside.HostLimits(wall_s=request.timeout_s)
+    limits = hostside.HostLimits(wall_s=min(request.timeout_s, _TILING_S))
     answer = hostside.tile(built.image, question, tools.host, limits=limits)
     if isinstance(answer, hostside.HostFailure):
         return Failed(answer.outcome, _placed(answer, built.host_files))

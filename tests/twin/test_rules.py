@@ -49,7 +49,10 @@ TOPK = """
     LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
     LocalTensor<bool> f;
 """
-INPUTS: Inputs = {"x": np.arange(512, dtype=np.float32), "table": [np.zeros((2, 3), np.float32), np.float32([1])]}
+INPUTS: Inputs = {
+    "x": np.arange(512, dtype=np.float32),
+    "table": [np.zeros((2, 3), np.float32), np.ones(1, np.float32)],
+}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
 
@@ -416,8 +419,7 @@ BREACHES = [
     Breach(
         "scratch_too_small",
         "LocalTensor<float> few = a[1016];\nSort<float, true>(b, a, a.ReinterpretCast<uint32_t>(), few, 2);  // here",
-        "32 bytes, and 512 are asked for",
-        warning=True,
+        "32 bytes and needs 512",
     ),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 4, {}, TopKInfo{1, 40, 40});  // here", "inner is 40"),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 33, {}, TopKInfo{1, 32, 32});  // here", "k is 33"),
@@ -472,6 +474,36 @@ BREACHES = [
         "uint32_t shape[2] = {2, 8};\nReduceMax<float, Pattern::Reduce::RA>(b, a, shape, false);  // here",
         "only true",
     ),
+    Breach(
+        "bad_shape",
+        "SoftMax<float>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 9, 2, 9});  // here",
+        "9 elements of 4 bytes",
+    ),
+    Breach("bad_shape", "SoftMax<float>(b, a, SoftMaxTiling());  // here", "0 rows"),
+    Breach(
+        "bad_shape",
+        "SoftMax<float, false, true>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 8, 2, 8});  // here",
+        "no basic block",
+    ),
+    Breach("bad_shape", "LayerNormTiling t;\nLayerNorm(b, b, b, a, a, a, 1e-5f, t);  // here", "no shape"),
+    Breach("bad_shape", "GroupNormTiling t{1, 3, 8, 2, 1, 8};\nGroupNorm(b, b, b, a, a, a, 1.0f, t);  // here", "2 g"),
+    Breach(
+        "bad_shape",
+        "WelfordUpdate<float, float>(b, b, a, a, a, WelfordUpdateParam{1, 8, 9, 1});  // here",
+        "is 9",
+    ),
+    Breach(
+        "bad_shape", "WelfordFinalize(b, b, a, a, WelfordFinalizePara{1, 8, 1, 4, 1, 3, 1, 1});  // here", "the tail 3"
+    ),
+    Breach(
+        "bad_shape",
+        "AscendQuant(b.ReinterpretCast<int8_t>(), a, a, 0.0f, 8, 64);  // here",
+        "with 8 scales",
+    ),
+    Breach(
+        "bad_shape", "AscendQuant(b.ReinterpretCast<int8_t>(), a, 1.0f, 0.0f, 9);  // here", "9 results", warning=True
+    ),
+    Breach("bad_shape", "AscendDequant(b, a.ReinterpretCast<int32_t>(), a, {1, 8, 9});  // here", "calCount is 9"),
     Breach(
         "compare_mode",
         "LocalTensor<int32_t> n = a.ReinterpretCast<int32_t>();\n"
@@ -575,7 +607,8 @@ BREACHES = [
     ),
     Breach(
         "misaligned",
-        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\nGather(a, a, at, 0, 8);  // here",
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\n"
+        "Gather(a, a, at, 0, 8);  // here",
         "byte 3 of UB",
     ),
     Breach(
