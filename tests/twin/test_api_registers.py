@@ -187,7 +187,9 @@ def test_vector_intrinsics(twin: Twin, dtype: DType) -> None:
         assert models.same(row, placed(model(name, minus, a, b, s), index < 150), 1), name
     for name, row in zip(scalar, rows[len(two) + len(one) :], strict=False):
         assert models.same(row, placed(model(name, minus, a, b, s), index < lanes)), name
-    assert models.same(rows[-1], placed(models.expected("Axpy", minus, a, b, 2 * np.ones(N, dtype.numpy())), index < lanes))
+    assert models.same(
+        rows[-1], placed(models.expected("Axpy", minus, a, b, 2 * np.ones(N, dtype.numpy())), index < lanes)
+    )
 
 
 def test_integer_and_converting_intrinsics(twin: Twin) -> None:
