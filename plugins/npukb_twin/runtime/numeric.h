@@ -71,16 +71,40 @@ inline float LnFloat(float value) { return static_cast<float>(LnDouble(value)); 
 
 inline double RsqrtDouble(double x) { return 1.0 / __builtin_sqrt(x); }
 
-// A double as a half, rounded once: the float in between keeps in its last bit that something was cut off.
+// A double as a half, rounded once: what a float cannot hold is kept in its last bit.
 inline half HalfFromDouble(double x) {
-    auto near = static_cast<float>(x);
-    auto back = static_cast<double>(near);
-    uint32_t bits = Bits<uint32_t>(near);
-    bool even = (bits & 1) == 0;
-    bool larger = __builtin_fabs(back) > __builtin_fabs(x);
-    bool smaller = __builtin_fabs(back) < __builtin_fabs(x);
-    bits = even && larger ? bits - 1 : (even && smaller ? bits + 1 : bits);
-    return static_cast<half>(Bits<float>(bits));
+    uint64_t bits = Bits<uint64_t>(x);
+    uint64_t rest = bits & 0x1fffffffull;
+    bits = (bits - rest) | (rest != 0 ? 0x20000000ull : 0);
+    return static_cast<half>(static_cast<float>(Bits<double>(bits)));
+}
+
+// Floats as integers of their width, in the order of IEEE's total order of numbers: -0 is less than +0.
+template <typename T>
+struct Ordered;
+template <> struct Ordered<half> {
+    using Word = uint16_t;
+    using Key = int16_t;
+    static constexpr Key kMost = 0x7fff, kInfinity = 0x7c00, kQuiet = 0x0200;
+};
+template <> struct Ordered<float> {
+    using Word = uint32_t;
+    using Key = int32_t;
+    static constexpr Key kMost = 0x7fffffff, kInfinity = 0x7f800000, kQuiet = 0x00400000;
+};
+template <typename T>
+inline typename Ordered<T>::Key BitsOf(T value) {
+    return Bits<typename Ordered<T>::Key>(value);
+}
+template <typename T>
+inline bool IsNan(T value) {
+    return static_cast<typename Ordered<T>::Key>(BitsOf(value) & Ordered<T>::kMost) > Ordered<T>::kInfinity;
+}
+template <typename T>
+inline typename Ordered<T>::Key OrderOf(T value) {
+    using Key = typename Ordered<T>::Key;
+    Key bits = BitsOf(value);
+    return static_cast<Key>(bits < 0 ? bits ^ Ordered<T>::kMost : bits);
 }
 
 // A real number on its way into a narrower type, rounded as RoundMode says.
