@@ -69,11 +69,12 @@ inline T FromDouble(double x) {
 template <typename T>
 void Unary(const VectorInstruction& v, const Lanes& lanes) {
     auto each = [&](auto f) { ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T&) { d = f(a); }); };
+    constexpr bool kHalf = npukb::kSame<T, half>;
     if constexpr (kReal<T>) {
         switch (v.op) {
             case Op::Abs: return each([](T a) { return Magnitude(a); });
-            case Op::Exp: return each([](T a) { return FromDouble<T>(ExpDouble(static_cast<double>(Wide(a)))); });
-            case Op::Ln: return each([](T a) { return FromDouble<T>(LnDouble(static_cast<double>(Wide(a)))); });
+            case Op::Exp: return each([](T a) { return FromDouble<T>(ExpDouble<kHalf ? 8 : 11>(static_cast<double>(Wide(a)))); });
+            case Op::Ln: return each([](T a) { return FromDouble<T>(LnDouble<kHalf ? 6 : 8>(static_cast<double>(Wide(a)))); });
             case Op::Reciprocal: return each([](T a) { return static_cast<T>(1.0f / Wide(a)); });
             case Op::Rsqrt: return each([](T a) { return FromDouble<T>(RsqrtDouble(static_cast<double>(Wide(a)))); });
             case Op::Sqrt: return each([](T a) { return static_cast<T>(__builtin_sqrtf(Wide(a))); });
