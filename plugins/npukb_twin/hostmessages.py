@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resource
-from pathlib import Path
 
 from npukb_twin.messages import GAP, Message, messages_of
 from npukernelbench.nouns import Diagnostic, Severity
@@ -21,7 +20,7 @@ _GAP_REMEDY = "Not the host code's fault: use another executor."
 
 def explain_host(output: str, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Diagnostics out of a compiler's ``output`` on the host sources among ``files``."""
-    messages = list(messages_of(output, {Path(name).name for name in files}))
+    messages = list(messages_of(output, files.keys()))
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, "compile", output.strip()[:2000]),)
     return tuple(_diagnostic(message) for message in messages)

@@ -6,14 +6,15 @@ documented for other chips, or invented. The first list is data; what the header
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
+from npukb_twin.dialect import find_entry
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
 
 __all__ = ["GAP", "Message", "explain", "foreign_names", "gap_names", "messages_of", "only_gaps", "supported_names"]
@@ -65,8 +66,8 @@ def explain(output: str, entry: str, candidate: Candidate, renamed: str) -> tupl
 
     A message inside the API's headers is moved to the candidate's line that led there.
     """
-    output = output.replace(renamed, entry)
-    messages = list(messages_of(output, {Path(name).name for name in candidate.files}))
+    output = re.sub(rf"\b{re.escape(renamed)}\b", entry, output)
+    messages = list(messages_of(output, candidate.files.keys()))
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, COMPILE, output.strip()[:2000]),)
     gaps = _gaps(messages, candidate)
@@ -90,7 +91,7 @@ def messages_of(output: str, own: Collection[str]) -> Iterator[Message]:
         match = _LINE.match(line)
         if match is None:
             continue
-        file, at = Path(match["file"]).name, (int(match["line"]), int(match["column"]))
+        file, at = posixpath.normpath(match["file"]), (int(match["line"]), int(match["column"]))
         if match["origin"]:
             origin = (file, *at) if file in own else origin
         elif match["kind"] == "note":
@@ -110,7 +111,7 @@ def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
 
     Such a name is missing, or the same line lacks one, or such a line would have declared what is missing.
     """
-    lines = {Path(name).name: text.splitlines() for name, text in candidate.files.items()}
+    lines = {name: text.splitlines() for name, text in candidate.files.items()}
     known, found, places = gap_names(), set[int](), set[tuple[str, int]]()
     blamed = ""
     for index, message in enumerate(messages):
@@ -156,12 +157,11 @@ def _reword(message: Message, entry: str) -> tuple[str, str]:
 
 def _entry_place(candidate: Candidate, entry: str) -> tuple[str, int, int]:
     """Where the entry is defined."""
-    text = candidate.files.get(KERNEL_FILE, "")
-    found = re.search(rf"__global__[^;{{}}()]*\b({re.escape(entry)})\s*\(", text)
-    if found is None:
-        return ("", 0, 0)
-    start = found.start(1)
-    return (KERNEL_FILE, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+    for name, text in candidate.files.items():
+        found = find_entry(text, entry)
+        if found is not None:
+            return (name, text.count("\n", 0, found[0]) + 1, found[0] - text.rfind("\n", 0, found[0]))
+    return ("", 0, 0)
 
 
 @cache
@@ -194,7 +194,7 @@ def supported_names() -> frozenset[str]:
     """Functions, types and constants that the headers offer to kernels."""
     names: set[str] = set()
     for path in (files("npukb_twin") / "include" / "twin").iterdir():
-        if path.name in ("abi.h", "launch.h", "half_fallback.h"):
+        if path.name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h"):
             continue
         text = path.read_text(encoding="utf-8")
         if path.name == "instructions.def":
@@ -204,5 +204,5 @@ def supported_names() -> frozenset[str]:
         names.update(re.findall(r"NPUKB_API[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
-        names.update(re.findall(r"^NPUKB_[A-Z]+_?[A-Z]+\(([A-Z][a-z]\w+)\)", text, re.MULTILINE))
+        names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))
     return frozenset(name for name in names if _OFFERED.match(name) and "NPUKB" not in name)

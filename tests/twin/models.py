@@ -62,10 +62,6 @@ def _min(a: Array, b: Array) -> Array:
     return np.where((a < b) | (a != a), a, b)
 
 
-def _shift_right(a: Array, s: Array) -> Array:
-    return a >> s
-
-
 UNARY: Mapping[str, Callable[[Array], Array]] = {
     "Abs": np.abs,
     "Exp": lambda x: np.exp(x.astype(np.float64)).astype(np.float32),
@@ -88,38 +84,41 @@ BINARY: Mapping[str, Callable[[Array, Array], Array]] = {
     "AddRelu": lambda a, b: a + b,
     "SubRelu": lambda a, b: a - b,
 }
-ACCUMULATE: Mapping[str, Callable[[Array, Array, Array], Array]] = {
-    "FusedMulAdd": lambda d, a, b: a * d + b,
-    "MulAddDst": lambda d, a, b: a * b + d,
-    "MulAddRelu": lambda d, a, b: _relu(a * d + b),
+#: The two factors and the summand, out of what dst held and the sources. The product is rounded before the sum is.
+ACCUMULATE: Mapping[str, Callable[[Array, Array, Array, Array], tuple[Array, Array, Array]]] = {
+    "Axpy": lambda d, a, b, s: (a, s, d),
+    "FusedMulAdd": lambda d, a, b, s: (a, d, b),
+    "MulAddDst": lambda d, a, b, s: (a, b, d),
+    "MulAddRelu": lambda d, a, b, s: (a, d, b),
 }
+SHIFT: Mapping[str, Callable[[Array, Array], Array]] = {"ShiftLeft": np.left_shift, "ShiftRight": np.right_shift}
 SCALAR: Mapping[str, Callable[[Array, Array], Array]] = {
     "Adds": lambda a, s: a + s,
     "LeakyRelu": lambda a, s: np.where(a > 0, a, a * s),
     "Maxs": _max,
     "Mins": _min,
     "Muls": lambda a, s: a * s,
-    "ShiftLeft": np.left_shift,
-    "ShiftRight": _shift_right,
 }
 
 
 def expected(name: str, d: Array, a: Array, b: Array, s: Array) -> Array:
     """What ``name`` writes where the destination held ``d``; ``s`` is a scalar of the element type."""
     with np.errstate(all="ignore"):
-        if name == "Axpy":
-            wd, wa, ws = (x.astype(np.float32) for x in (d, a, s))
-            return np.asarray(wa * ws + wd).astype(d.dtype)
         if name in UNARY:
             return np.asarray(UNARY[name](*_wide(a))).astype(a.dtype)
         if name in ACCUMULATE:
-            return np.asarray(ACCUMULATE[name](*(x.astype(np.float32) for x in (d, a, b)))).astype(a.dtype)
+            one, other, third = (x.astype(np.float32) for x in ACCUMULATE[name](d, a, b, s))
+            product = np.asarray(one * other).astype(d.dtype).astype(np.float32)
+            result = np.asarray(product + third).astype(d.dtype)
+            return _relu(result) if name.endswith("Relu") else result
+        if name in SHIFT:
+            return np.asarray(SHIFT[name](a, s)).astype(a.dtype)
         if name in BINARY:
             result = np.asarray(BINARY[name](*_wide(a, b))).astype(a.dtype)
             return _relu(result) if name.endswith("Relu") else result
         if name == "LeakyRelu":
             scaled = np.asarray(np.multiply(*_wide(a, s))).astype(a.dtype)
-            return np.where(a > 0, a, scaled)
+            return np.where(np.signbit(a), scaled, a)
         return np.asarray(SCALAR[name](*_wide(a, s))).astype(a.dtype)
 
 
@@ -137,6 +136,13 @@ def samples(dtype: DType, n: int, seed: int) -> Array:
     values[: len(special)] = special
     with np.errstate(over="ignore"):
         return np.asarray(values.astype(dtype.numpy()))
+
+
+def tree(values: Array) -> Array:
+    """Sum over the last axis as the hardware adds: neighbours first, in the element type."""
+    while values.shape[-1] > 1:
+        values = (values[..., 0::2] + values[..., 1::2]).astype(values.dtype)
+    return np.asarray(values[..., 0])
 
 
 def same(actual: Array, wanted: Array, ulps: int = 0) -> bool:

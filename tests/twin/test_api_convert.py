@@ -164,7 +164,8 @@ def test_cast_by_lanes_counts_the_wider_type(twin: Twin) -> None:
 
 
 RELATIONS = {
-    "LT": np.less, "GT": np.greater, "EQ": np.equal, "LE": np.less_equal, "GE": np.greater_equal, "NE": np.not_equal,
+    "LT": np.less, "GT": np.greater, "EQ": np.equal, "LE": np.less_equal, "GE": np.greater_equal,
+    "NE": lambda a, b: (a < b) | (a > b),  # unlike IEEE: NaN differs from nothing
 }  # fmt: skip
 
 

@@ -2,86 +2,128 @@
 #include <string.h>
 
 #include "../include/twin/types.h"
-#include "core.h"
+#include "atomic.h"
+#include "copy.h"
 #include "region.h"
 
 namespace twin {
 namespace {
 
 using npukb::CopyInstruction;
+using npukb::kIn;
+using npukb::kInside;
+using npukb::kOut;
 
-constexpr uint8_t kIn = 0, kOut = 1, kInside = 2;
+constexpr uint32_t kMaxPieces = 4095;
 
 uint64_t SpanOf(uint32_t blocks, int64_t stride, uint64_t bytes) {
     return blocks == 0 || bytes == 0 ? 0 : static_cast<uint64_t>(blocks - 1) * static_cast<uint64_t>(stride) + bytes;
 }
 
-const char* NameOf(const CopyInstruction& c) { return c.padded ? "DataCopyPad" : "DataCopy"; }
+uint64_t Rounded(uint64_t bytes) { return (bytes + 31) & ~31ull; }
 
-void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, const char* role, bool write,
-             const void* pc) {
-    CheckLocal(core, {NameOf(c), role, address, span, core.launch->machine.ub_bytes, 32, write}, pc);
+// What a padded piece takes in UB before it is rounded up to whole blocks.
+uint64_t PlacedBytes(const CopyInstruction& c) {
+    return c.block_bytes + (static_cast<uint64_t>(c.pad_left) + c.pad_right) * c.element_bytes;
 }
 
-}  // namespace
-
-namespace {
+void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, uint32_t tensor_bytes, const char* role,
+             bool write, const void* pc) {
+    CheckLocal(core, {c.name, role, address, span, tensor_bytes, 32, write}, pc);
+}
 
 void CheckShape(Core& core, const CopyInstruction& c, const void* pc) {
-    if (c.blocks > 4095) {
-        core.Violate("limit_exceeded", pc, "Split the transfer.", "%s: blockCount is %u, the limit is 4095", NameOf(c), c.blocks);
+    if (c.blocks > kMaxPieces) {
+        core.Violate("limit_exceeded", pc, "Split the transfer.", "%s: blockCount is %u, the limit is %u", c.name, c.blocks, kMaxPieces);
     }
     if (c.padded && c.block_bytes > 2097151) {
-        core.Violate("limit_exceeded", pc, "Split the transfer.", "DataCopyPad: blockLen is %u bytes, the limit is 2097151",
-                     c.block_bytes);
+        core.Violate("limit_exceeded", pc, "Split the transfer.", "%s: blockLen is %llu bytes, the limit is 2097151", c.name,
+                     static_cast<unsigned long long>(c.block_bytes));
     }
     if (c.requested_bytes != c.block_bytes) {
         core.Warn("copy_truncated", pc, "Use DataCopyPad, or a count whose bytes are a multiple of 32.",
-                  "DataCopy moves %u of the %u bytes asked for: lengths are rounded down to 32 bytes", c.block_bytes,
-                  c.requested_bytes);
+                  "%s moves %llu of the %llu bytes asked for: lengths are rounded down to 32 bytes", c.name,
+                  static_cast<unsigned long long>(c.block_bytes), static_cast<unsigned long long>(c.requested_bytes));
     }
     if (c.padded && (c.pad_left * c.element_bytes > 32 || c.pad_right * c.element_bytes > 32)) {
         core.Violate("limit_exceeded", pc, "Pad at most 32 bytes on each side.",
-                     "DataCopyPad: padding of %u and %u elements exceeds 32 bytes", c.pad_left, c.pad_right);
+                     "%s: padding of %u and %u elements exceeds 32 bytes", c.name, c.pad_left, c.pad_right);
+    }
+    if (c.padded && c.pad_value_set && c.element_bytes == 8 && c.pad_value != 0) {
+        core.Violate("limit_exceeded", pc, "Pad with 0 and write the value afterwards.",
+                     "%s: paddingValue of a 64-bit type must be 0", c.name);
     }
 }
 
-// One piece into UB. The rest of its last block holds padding, or dummy data when no padding was asked for.
+// Bytes that the documentation calls random: what UB is filled with before anyone writes to it.
+void PlaceUndefined(uint8_t* to, uint64_t bytes) {
+    constexpr uint8_t kPattern[] = {0xc0, 0x7f};
+    for (uint64_t i = 0; i < bytes; ++i) to[i] = kPattern[(reinterpret_cast<uintptr_t>(to) + i) & 1];
+}
+
+void Repeat(uint8_t* to, uint64_t bytes, const void* element, uint32_t element_bytes) {
+    for (uint64_t i = 0; i < bytes; ++i) to[i] = static_cast<const uint8_t*>(element)[i % element_bytes];
+}
+
+// One piece into UB, padding on both sides. Behind it, up to the end of the block, lies dummy data: the padding value, random
+// bytes when there is padding without a value, and the piece's first element when there is no padding at all.
 void PlacePadded(const CopyInstruction& c, uint8_t* to, const uint8_t* from) {
-    uint32_t left = c.pad_left * c.element_bytes;
-    uint32_t right = c.pad_right * c.element_bytes;
-    uint32_t used = left + c.block_bytes + right;
-    uint32_t rounded = (used + 31) & ~31u;
-    for (uint32_t i = 0; i < left; i += c.element_bytes) memcpy(to + i, &c.pad_value, c.element_bytes);
+    uint64_t left = static_cast<uint64_t>(c.pad_left) * c.element_bytes;
+    uint64_t used = PlacedBytes(c), tail = left + c.block_bytes;
+    bool pads = c.pad_left + c.pad_right > 0;
     memcpy(to + left, from, c.block_bytes);
-    for (uint32_t i = left + c.block_bytes; i + c.element_bytes <= used; i += c.element_bytes) memcpy(to + i, &c.pad_value, c.element_bytes);
-    if (rounded == used || c.block_bytes < c.element_bytes) return;
-    for (uint32_t i = used; i + c.element_bytes <= rounded; i += c.element_bytes) {
-        if (c.pad_value_set) {
-            memcpy(to + i, &c.pad_value, c.element_bytes);
-        } else {
-            memcpy(to + i, from, c.element_bytes);
-        }
+    if (!pads && c.block_bytes >= c.element_bytes) {
+        Repeat(to + tail, Rounded(used) - tail, from, c.element_bytes);
+    } else if (c.pad_value_set) {
+        Repeat(to, left, &c.pad_value, c.element_bytes);
+        Repeat(to + tail, Rounded(used) - tail, &c.pad_value, c.element_bytes);
+    } else {
+        PlaceUndefined(to, left);
+        PlaceUndefined(to + tail, Rounded(used) - tail);
     }
 }
 
-void Execute(const CopyInstruction& c) {
+// The vector unit moves blocks in ascending order, whatever lies under them.
+void MoveInside(uint8_t* to, const uint8_t* from, uint64_t bytes) {
+    if (to <= from || to >= from + bytes) {
+        memmove(to, from, bytes);
+        return;
+    }
+    for (uint64_t i = 0; i < bytes; i += 32) memmove(to + i, from + i, bytes - i < 32 ? bytes - i : 32);
+}
+
+void Execute(Core& core, const CopyInstruction& c, const void* pc) {
     auto* to = static_cast<uint8_t*>(const_cast<void*>(c.dst));
     auto* from = static_cast<const uint8_t*>(c.src);
+    bool atomic = c.direction == kOut && core.atomic_mode != npukb::AtomicMode::None;
+    if (atomic) WaitForTurn(core);
     for (uint32_t i = 0; i < c.blocks; ++i) {
         if (c.direction == kIn && c.padded) {
             PlacePadded(c, to, from);
+        } else if (c.direction == kInside) {
+            MoveInside(to, from, c.block_bytes);
+        } else if (atomic) {
+            AtomicMove(core, to, from, c.block_bytes, pc);
         } else {
-            memmove(to, from, c.block_bytes);
+            memcpy(to, from, c.block_bytes);
         }
         to += c.dst_stride;
         from += c.src_stride;
     }
 }
 
+// Moves inside UB that overwrite what they have yet to read.
+void CheckOverlap(Core& core, const CopyInstruction& c, uint64_t src_span, const void* pc) {
+    auto d = reinterpret_cast<uint64_t>(c.dst), s = reinterpret_cast<uint64_t>(c.src);
+    if (d <= s || d >= s + src_span) return;
+    core.Warn("overlap", pc, "Keep dst and src apart, or move towards lower addresses.",
+              "%s: dst begins inside src (UB offsets %u and %u); the move overwrites what it has yet to read", c.name,
+              core.UbOffset(c.dst), core.UbOffset(c.src));
+}
+
 void Charge(Core& core, const CopyInstruction& c) {
     const Machine& m = core.launch->machine;
-    double bytes = static_cast<double>(c.blocks) * c.block_bytes;
+    double bytes = static_cast<double>(c.blocks) * static_cast<double>(c.block_bytes);
     if (c.direction == kInside) {
         core.time.Issue(m, Pipe::V, m.vector_head_cycles + bytes / 256.0);
         return;
@@ -95,32 +137,68 @@ void Charge(Core& core, const CopyInstruction& c) {
     (in ? core.bytes_in : core.bytes_out) += static_cast<uint64_t>(bytes);
 }
 
-void Run(const CopyInstruction& c, const void* pc) {
+// A raw pointer into UB has no tensor around it.
+npukb::BufferView Raw(const void* address) { return {const_cast<void*>(address), ThisCore().launch->machine.ub_bytes, 0}; }
+
+}  // namespace
+
+void RunCopy(const CopyInstruction& c, const void* pc) {
     Core& core = ThisCore();
     CheckShape(core, c, pc);
-    uint64_t dst_span = SpanOf(c.blocks, c.dst_stride, c.block_bytes);
-    uint64_t src_span = SpanOf(c.blocks, c.src_stride, c.block_bytes);
-    if (c.direction == kIn && c.padded && dst_span > 0) {
-        uint64_t used = (c.block_bytes + (c.pad_left + c.pad_right) * c.element_bytes + 31) & ~31ull;
-        dst_span = SpanOf(c.blocks, c.dst_stride, used);
+    bool moves = c.blocks > 0 && (c.padded ? PlacedBytes(c) : c.block_bytes) > 0;
+    if (moves) {
+        uint64_t in_ub = c.direction == kIn && c.padded ? Rounded(PlacedBytes(c)) : c.block_bytes;
+        uint64_t dst_span = SpanOf(c.blocks, c.dst_stride, in_ub);
+        uint64_t src_span = SpanOf(c.blocks, c.src_stride, c.block_bytes);
+        uint32_t alignment = c.padded ? 1 : c.element_bytes;  // DataCopyPad moves bytes
+        if (c.direction == kOut) {
+            CheckGlobal(core, {c.name, c.dst, dst_span, alignment, true}, pc);
+        } else {
+            CheckUb(core, c, c.dst, dst_span, c.ub_bytes, "dst", true, pc);
+        }
+        if (c.direction == kIn) {
+            if (src_span > 0) CheckGlobal(core, {c.name, c.src, src_span, alignment, false}, pc);
+        } else {
+            CheckUb(core, c, c.src, src_span, c.direction == kOut ? c.ub_bytes : c.src_bytes, "src", false, pc);
+        }
+        if (c.direction == kInside) CheckOverlap(core, c, src_span, pc);
+        Execute(core, c, pc);
     }
-    if (dst_span > 0) {
-        c.direction == kOut ? CheckGlobal(core, {NameOf(c), c.dst, dst_span, c.element_bytes, true}, pc)
-                            : CheckUb(core, c, c.dst, dst_span, "dst", true, pc);
-        c.direction == kIn ? CheckGlobal(core, {NameOf(c), c.src, src_span, c.element_bytes, false}, pc)
-                           : CheckUb(core, c, c.src, src_span, "src", false, pc);
-    }
-    Execute(c);
     Charge(core, c);
 }
 
-CopyInstruction Between(const void* dst, const void* src, uint32_t element_bytes, uint32_t direction) {
+CopyInstruction CopyBetween(const char* name, const void* dst, const void* src, uint32_t element_bytes, uint32_t direction) {
     CopyInstruction c{};
+    c.name = name;
     c.dst = *static_cast<void* const*>(dst);
     c.src = *static_cast<void* const*>(src);
+    if (direction != kOut) c.ub_bytes = static_cast<const npukb::BufferView*>(dst)->bytes;
+    if (direction == kOut) c.ub_bytes = static_cast<const npukb::BufferView*>(src)->bytes;
+    if (direction == kInside) c.src_bytes = static_cast<const npukb::BufferView*>(src)->bytes;
     c.element_bytes = element_bytes;
     c.direction = static_cast<uint8_t>(direction);
     return c;
+}
+
+namespace {
+
+// Pieces of whole blocks, with gaps in blocks.
+void InBlocks(CopyInstruction& c, uint32_t blocks, uint32_t length, uint32_t src_gap, uint32_t dst_gap) {
+    c.blocks = blocks;
+    c.block_bytes = c.requested_bytes = length * 32ull;
+    c.src_stride = (static_cast<int64_t>(length) + src_gap) * 32;
+    c.dst_stride = (static_cast<int64_t>(length) + dst_gap) * 32;
+}
+
+// Pieces of bytes: gaps are bytes in global memory and blocks in UB, where every piece begins on a block.
+void InBytes(CopyInstruction& c, uint32_t blocks, uint32_t length, uint32_t src_gap, uint32_t dst_gap) {
+    c.padded = 1;
+    c.blocks = blocks;
+    c.block_bytes = c.requested_bytes = length;
+    auto in_ub = static_cast<int64_t>(Rounded(PlacedBytes(c)));
+    int64_t gm_gap = c.direction == kIn ? src_gap : dst_gap, ub_gap = 32ll * (c.direction == kIn ? dst_gap : src_gap);
+    (c.direction == kIn ? c.src_stride : c.dst_stride) = static_cast<int64_t>(length) + gm_gap;
+    (c.direction == kIn ? c.dst_stride : c.src_stride) = in_ub + ub_gap;
 }
 
 }  // namespace
@@ -129,51 +207,75 @@ CopyInstruction Between(const void* dst, const void* src, uint32_t element_bytes
 extern "C" {
 
 void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count) {
-    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, direction);
+    npukb::CopyInstruction c = twin::CopyBetween("DataCopy", dst, src, element_bytes, direction);
     c.blocks = 1;
-    c.requested_bytes = count * element_bytes;
-    c.block_bytes = c.requested_bytes & ~31u;
-    twin::Run(c, NPUKB_PC);
+    c.requested_bytes = static_cast<uint64_t>(count) * element_bytes;
+    c.block_bytes = c.requested_bytes & ~31ull;
+    twin::RunCopy(c, NPUKB_PC);
 }
 
 void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* params) {
     const auto& p = *static_cast<const AscendC::DataCopyParams*>(params);
-    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, direction);
-    c.blocks = p.blockCount;
-    c.block_bytes = c.requested_bytes = p.blockLen * 32u;
-    c.src_stride = (static_cast<int64_t>(p.blockLen) + p.srcStride) * 32;
-    c.dst_stride = (static_cast<int64_t>(p.blockLen) + p.dstStride) * 32;
-    twin::Run(c, NPUKB_PC);
+    npukb::CopyInstruction c = twin::CopyBetween("DataCopy", dst, src, element_bytes, direction);
+    twin::InBlocks(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
+    twin::RunCopy(c, NPUKB_PC);
 }
 
 void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
                        const void* pad_value) {
     const auto& p = *static_cast<const AscendC::DataCopyExtParams*>(params);
     const auto& padding = *static_cast<const AscendC::DataCopyPadParams*>(pad);  // every variant begins alike
-    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, twin::kIn);
-    c.padded = 1;
+    npukb::CopyInstruction c = twin::CopyBetween("DataCopyPad", dst, src, element_bytes, twin::kIn);
     c.pad_value_set = padding.isPad;
-    c.pad_left = padding.isPad ? padding.leftPadding : 0;
-    c.pad_right = padding.isPad ? padding.rightPadding : 0;
+    c.pad_left = padding.leftPadding;
+    c.pad_right = padding.rightPadding;
     memcpy(&c.pad_value, pad_value, element_bytes);
-    c.blocks = p.blockCount;
-    c.block_bytes = c.requested_bytes = p.blockLen;
-    uint32_t placed = p.blockLen + (c.pad_left + c.pad_right) * element_bytes;
-    c.src_stride = static_cast<int64_t>(p.blockLen) + p.srcStride;
-    c.dst_stride = static_cast<int64_t>((placed + 31u) & ~31u) + static_cast<int64_t>(p.dstStride) * 32;
-    twin::Run(c, NPUKB_PC);
+    twin::InBytes(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
+    twin::RunCopy(c, NPUKB_PC);
 }
 
 void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params) {
     const auto& p = *static_cast<const AscendC::DataCopyExtParams*>(params);
-    npukb::CopyInstruction c = twin::Between(dst, src, element_bytes, twin::kOut);
-    c.padded = 1;
-    c.blocks = p.blockCount;
-    c.block_bytes = c.requested_bytes = p.blockLen;
-    c.src_stride = static_cast<int64_t>((p.blockLen + 31u) & ~31u) + static_cast<int64_t>(p.srcStride) * 32;
-    c.dst_stride = static_cast<int64_t>(p.blockLen) + p.dstStride;
-    twin::Run(c, NPUKB_PC);
+    npukb::CopyInstruction c = twin::CopyBetween("DataCopyPad", dst, src, element_bytes, twin::kOut);
+    twin::InBytes(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
+    twin::RunCopy(c, NPUKB_PC);
 }
+
+void npukb_copy_raw(uint32_t direction, void* dst, const void* src, uint32_t count, uint32_t length, uint32_t src_gap,
+                    uint32_t dst_gap) {
+    static const char* const kNames[] = {"copy_gm_to_ubuf", "copy_ubuf_to_gm", "copy_ubuf_to_ubuf"};
+    npukb::BufferView to = twin::Raw(dst), from = twin::Raw(src);
+    npukb::CopyInstruction c = twin::CopyBetween(kNames[direction], &to, &from, 1, direction);
+    twin::InBlocks(c, count, length, src_gap, dst_gap);
+    twin::RunCopy(c, NPUKB_PC);
+}
+
+void npukb_copy_raw_align(uint32_t element_bytes, uint32_t direction, void* dst, const void* src, uint32_t count, uint32_t length,
+                          uint32_t left, uint32_t right, uint32_t src_gap, uint32_t dst_gap) {
+    npukb::BufferView to = twin::Raw(dst), from = twin::Raw(src);
+    const char* name = direction == twin::kIn ? "copy_gm_to_ubuf_align" : "copy_ubuf_to_gm_align";
+    npukb::CopyInstruction c = twin::CopyBetween(name, &to, &from, element_bytes, direction);
+    c.pad_left = static_cast<uint8_t>(left);
+    c.pad_right = static_cast<uint8_t>(right);
+    twin::InBytes(c, count, length, src_gap, dst_gap);
+    twin::RunCopy(c, NPUKB_PC);
+}
+
+void npukb_copy_init(uint32_t element_bytes, const void* gm, uint64_t count, uint64_t value) {
+    using namespace twin;
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    const Machine& m = core.launch->machine;
+    auto* to = *static_cast<uint8_t* const*>(gm);
+    uint64_t bytes = count * element_bytes;
+    if (bytes == 0) return;
+    CheckGlobal(core, {"InitOutput", to, bytes, element_bytes, true}, pc);
+    for (uint64_t i = 0; i < bytes; i += element_bytes) memcpy(to + i, &value, element_bytes);
+    core.time.Issue(m, Pipe::MTE3, m.copy_out_latency_s * m.clock_hz + static_cast<double>(bytes) * core.launch->copy_out_cycles_per_byte);
+    core.bytes_out += bytes;
+}
+
+void npukb_cache_hint(uint32_t cycles) { twin::ThisCore().time.Scalar(cycles); }
 
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global) {
     using namespace twin;

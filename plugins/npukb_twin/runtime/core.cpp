@@ -1,6 +1,7 @@
 #include "core.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fiber.h"
@@ -14,8 +15,8 @@ const char* PipeName(npukb::Pipe pipe) {
 
 const char* PositionName(int position) {
     static const char* const names[] = {"GM", "A1", "A2", "B1", "B2", "C1", "C2", "CO1",
-                                        "CO2", "VECIN", "VECOUT", "VECCALC", "LCM", "SPM", "C2PIPE2GM", "MAX"};
-    return position >= 0 && position < 16 ? names[position] : "?";
+                                        "CO2", "VECIN", "VECOUT", "VECCALC", "SPM", "TSCM", "C2PIPE2GM", "C2PIPE2LOCAL", "MAX"};
+    return position >= 0 && position < 17 ? names[position] : "?";
 }
 
 namespace {
@@ -37,13 +38,16 @@ void Core::Start(Launch* shared, int64_t index, uint8_t* arena) {
     block = index;
     ub = arena;
     mask[0] = mask[1] = ~0ull;
+    pools[0] = Pool{0, shared->machine.ub_bytes, 0, 0, true};
     FillUndefined(ub, shared->machine.ub_bytes, shared->seed, index);
 }
 
 void Core::Finish() {
+    free(notes);
+    notes = nullptr;
     for (uint32_t i = 1; i <= buffer_count; ++i) {
         const Buffer& b = buffers[i];
-        if (b.queue == 0 || b.state == BufferState::Idle) continue;
+        if (!b.live || b.queue == 0 || b.state == BufferState::Idle) continue;
         const Queue& q = queues[b.queue];
         const char* what = b.state == BufferState::Queued ? "enqueued but never dequeued" : "never freed";
         Warn("queue_leak", b.allocated_by, "Pair every AllocTensor with EnQue, DeQue and FreeTensor.",
@@ -57,6 +61,7 @@ void Core::Finish() {
                  PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
         }
     }
+    FinishCrossCore(*this);
 }
 
 uint64_t Core::PcOf(const void* return_address) const {
@@ -82,6 +87,10 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     diagnostics.Add(Severity::Warning, rule, PcOf(pc), block, message, remedy);
+}
+
+void Core::Note(const char* rule, const void* pc, const char* text) {
+    diagnostics.Add(Severity::Note, rule, PcOf(pc), block, text, "");
 }
 
 }  // namespace twin

@@ -5,16 +5,21 @@
 
 namespace twin {
 
+bool Diagnostics::Same(const Diagnostic& one, const Diagnostic& other) const {
+    if (one.pc != other.pc || strcmp(one.rule, other.rule) != 0) return false;
+    return one.severity != Severity::Note || strcmp(one.message, other.message) == 0;
+}
+
+bool Diagnostics::Full(Severity severity) const {
+    if (severity != Severity::Note) return size_ == kMaxDiagnostics;
+    int notes = 0;
+    for (int i = 0; i < size_; ++i) notes += items_[i].severity == Severity::Note ? 1 : 0;
+    return notes >= kMaxNotes || size_ == kMaxDiagnostics;
+}
+
 void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message,
                       const char* remedy) {
-    for (int i = 0; i < size_; ++i) {
-        if (items_[i].pc == pc && strcmp(items_[i].rule, rule) == 0) {
-            ++items_[i].count;
-            return;
-        }
-    }
-    if (size_ == kMaxDiagnostics) return;
-    Diagnostic& d = items_[size_++];
+    Diagnostic d;
     d.severity = severity;
     d.rule = rule;
     d.pc = pc;
@@ -22,6 +27,12 @@ void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t 
     d.count = 1;
     snprintf(d.message, sizeof d.message, "%s", message);
     snprintf(d.remedy, sizeof d.remedy, "%s", remedy);
+    for (int i = 0; i < size_; ++i) {
+        if (!Same(items_[i], d)) continue;
+        ++items_[i].count;
+        return;
+    }
+    if (!Full(severity)) items_[size_++] = d;
 }
 
 bool Diagnostics::HasError() const {
@@ -36,12 +47,11 @@ void Diagnostics::Merge(const Diagnostics& other) {
         const Diagnostic& d = other.items_[i];
         bool known = false;
         for (int k = 0; k < size_ && !known; ++k) {
-            if (items_[k].pc == d.pc && strcmp(items_[k].rule, d.rule) == 0) {
-                items_[k].count += d.count;
-                known = true;
-            }
+            if (!Same(items_[k], d)) continue;
+            items_[k].count += d.count;
+            known = true;
         }
-        if (!known && size_ < kMaxDiagnostics) items_[size_++] = d;
+        if (!known && !Full(d.severity)) items_[size_++] = d;
     }
 }
 

@@ -4,7 +4,7 @@
 
 namespace twin {
 
-enum class Severity : uint8_t { Error, Warning };
+enum class Severity : uint8_t { Error, Warning, Note };
 
 struct Diagnostic {
     Severity severity;
@@ -17,8 +17,9 @@ struct Diagnostic {
 };
 
 inline constexpr int kMaxDiagnostics = 64;
+inline constexpr int kMaxNotes = 24;  // what kernels print leaves room for what the checker has to say
 
-// Diagnostics of one block, one entry per rule and place.
+// Diagnostics of one block, one entry per rule and place; of notes, one per text.
 class Diagnostics {
   public:
     void Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message, const char* remedy);
@@ -28,6 +29,8 @@ class Diagnostics {
     void Merge(const Diagnostics& other);
 
   private:
+    bool Same(const Diagnostic& one, const Diagnostic& other) const;
+    bool Full(Severity severity) const;
     Diagnostic items_[kMaxDiagnostics];
     int size_ = 0;
 };

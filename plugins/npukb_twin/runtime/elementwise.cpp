@@ -16,40 +16,67 @@ inline float Wide(T value) {
 template <typename T>
 inline constexpr bool kReal = npukb::kSame<T, half> || npukb::kSame<T, float>;
 
+inline uint32_t Word(float a) { return Bits<uint32_t>(a); }
+
+// Larger and Smaller as IEEE's maximum and minimum: NaN wins, and +0 is larger than -0.
 template <typename T>
 inline T Larger(T a, T b) {
-    return a > b || a != a ? a : b;
+    if constexpr (kReal<T>) {
+        float x = Wide(a), y = Wide(b);
+        float equal = Bits<float>(Word(x) & Word(y));
+        return static_cast<T>(x > y ? x : (x < y ? y : (x == y ? equal : x + y)));
+    } else {
+        return a > b ? a : b;
+    }
 }
 template <typename T>
 inline T Smaller(T a, T b) {
-    return a < b || a != a ? a : b;
+    if constexpr (kReal<T>) {
+        float x = Wide(a), y = Wide(b);
+        float equal = Bits<float>(Word(x) | Word(y));
+        return static_cast<T>(x < y ? x : (x > y ? y : (x == y ? equal : x + y)));
+    } else {
+        return a < b ? a : b;
+    }
 }
+// The larger of a value and +0.
 template <typename T>
 inline T Rectified(T a) {
-    return a > T(0) || a != a ? a : T(0);
+    if constexpr (kReal<T>) {
+        float x = Wide(a);
+        return static_cast<T>(x > 0.0f ? x : (x == x ? 0.0f : x));
+    } else {
+        return a > 0 ? a : T(0);
+    }
+}
+template <typename T>
+inline bool Positive(T a) {
+    return (Bits<uint32_t>(Wide(a)) >> 31) == 0;
+}
+
+template <typename T>
+inline T FromDouble(double x) {
+    if constexpr (npukb::kSame<T, half>) return HalfFromDouble(x);
+    else return static_cast<T>(x);
 }
 
 template <typename T>
 void Unary(const VectorInstruction& v, const Lanes& lanes) {
     auto each = [&](auto f) { ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T&) { d = f(a); }); };
-    switch (v.op) {
-        case Op::Relu: return each([](T a) { return Rectified(a); });
-        case Op::Not:
-            if constexpr (!kReal<T>) each([](T a) { return static_cast<T>(~a); });
-            return;
-        default: break;
-    }
     if constexpr (kReal<T>) {
         switch (v.op) {
             case Op::Abs: return each([](T a) { return static_cast<T>(__builtin_fabsf(Wide(a))); });
-            case Op::Exp: return each([](T a) { return static_cast<T>(ExpFloat(Wide(a))); });
-            case Op::Ln: return each([](T a) { return static_cast<T>(LnFloat(Wide(a))); });
+            case Op::Exp: return each([](T a) { return FromDouble<T>(ExpDouble(static_cast<double>(Wide(a)))); });
+            case Op::Ln: return each([](T a) { return FromDouble<T>(LnDouble(static_cast<double>(Wide(a)))); });
             case Op::Reciprocal: return each([](T a) { return static_cast<T>(1.0f / Wide(a)); });
-            case Op::Rsqrt: return each([](T a) { return static_cast<T>(static_cast<float>(1.0 / __builtin_sqrt(Wide(a)))); });
+            case Op::Rsqrt: return each([](T a) { return FromDouble<T>(RsqrtDouble(static_cast<double>(Wide(a)))); });
             case Op::Sqrt: return each([](T a) { return static_cast<T>(__builtin_sqrtf(Wide(a))); });
-            default: return;
+            default: break;
         }
+    } else if (v.op == Op::Not) {
+        return each([](T a) { return static_cast<T>(~a); });
     }
+    if (v.op == Op::Relu) each([](T a) { return Rectified(a); });
 }
 
 template <typename T>
@@ -73,16 +100,21 @@ void Binary(const VectorInstruction& v, const Lanes& lanes) {
     }
 }
 
-template <typename T>
+// The product is rounded to the type of the result before the sum is: the documented intermediate stage.
+template <typename D, typename S>
 void Accumulate(const VectorInstruction& v, const Lanes& lanes) {
-    auto each = [&](auto f) { ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T& b) { d = static_cast<T>(f(Wide(d), Wide(a), Wide(b))); }); };
-    if constexpr (kReal<T>) {
-        switch (v.op) {
-            case Op::MulAddDst: return each([](float d, float a, float b) { return a * b + d; });
-            case Op::FusedMulAdd: return each([](float d, float a, float b) { return a * d + b; });
-            case Op::MulAddRelu: return each([](float d, float a, float b) { return Rectified(a * d + b); });
-            default: return;
+    auto each = [&](auto f) { ForEachLane<D, S, S>(v, lanes, [f](D& d, const S& a, const S& b) { d = f(d, static_cast<D>(a), static_cast<D>(b)); }); };
+    switch (v.op) {
+        case Op::Axpy: {
+            S s;
+            __builtin_memcpy(&s, &v.scalar, sizeof s);
+            auto factor = static_cast<D>(s);
+            return each([factor](D d, D a, D) { return static_cast<D>(static_cast<D>(a * factor) + d); });
         }
+        case Op::MulAddDst: return each([](D d, D a, D b) { return static_cast<D>(static_cast<D>(a * b) + d); });
+        case Op::FusedMulAdd: return each([](D d, D a, D b) { return static_cast<D>(static_cast<D>(a * d) + b); });
+        case Op::MulAddRelu: return each([](D d, D a, D b) { return Rectified(static_cast<D>(static_cast<D>(a * d) + b)); });
+        default: return;
     }
 }
 
@@ -99,14 +131,48 @@ void WithScalar(const VectorInstruction& v, const Lanes& lanes) {
         default: break;
     }
     if constexpr (kReal<T>) {
-        if (v.op == Op::LeakyRelu) each([](T a, T b) { return a > T(0) ? a : static_cast<T>(a * b); });
-        if (v.op == Op::Axpy) {
-            ForEachLane<T, T, T>(v, lanes, [s](T& d, const T& a, const T&) { d = static_cast<T>(Wide(a) * Wide(s) + Wide(d)); });
-        }
-    } else {
-        constexpr int kBits = 8 * sizeof(T);
-        if (v.op == Op::ShiftLeft) each([](T a, T b) { return b >= kBits ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << b); });
-        if (v.op == Op::ShiftRight) each([](T a, T b) { return static_cast<T>(a >> (b >= kBits ? kBits - 1 : b)); });
+        if (v.op == Op::LeakyRelu) each([](T a, T b) { return Positive(a) ? a : static_cast<T>(a * b); });
+    }
+}
+
+template <typename T>
+void Shift(const VectorInstruction& v, const Lanes& lanes) {
+    constexpr int kBits = 8 * sizeof(T);
+    constexpr bool kSigned = static_cast<T>(-1) < T(0);
+    auto s = static_cast<uint32_t>(static_cast<T>(v.scalar));
+    int by = s > kBits ? kBits : static_cast<int>(s);
+    auto each = [&](auto f) { ForEachLane<T, T, T>(v, lanes, [f, by](T& d, const T& a, const T&) { d = f(static_cast<int64_t>(a), by); }); };
+    if (v.op == Op::ShiftLeft) return each([](int64_t a, int n) { return static_cast<T>(static_cast<uint64_t>(a) << n); });
+    if (kSigned && v.flags != 0 && by > 0) {
+        return each([](int64_t a, int n) { return static_cast<T>((a >> n) + ((a >> (n - 1)) & 1)); });
+    }
+    each([](int64_t a, int n) { return static_cast<T>(a >> n); });
+}
+
+// Integer sums, differences and products that stop at the limits of their type.
+template <typename T>
+bool Saturating(const VectorInstruction& v, const Lanes& lanes) {
+    constexpr int64_t kHigh = sizeof(T) == 2 ? INT16_MAX : INT32_MAX;
+    T s;
+    __builtin_memcpy(&s, &v.scalar, sizeof s);
+    int64_t scalar = s;
+    auto each = [&](auto f) {
+        ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T& b) {
+            int64_t x = f(static_cast<int64_t>(a), static_cast<int64_t>(b));
+            d = static_cast<T>(x > kHigh ? kHigh : (x < -kHigh - 1 ? -kHigh - 1 : x));
+        });
+        return true;
+    };
+    auto relu = [](int64_t x) { return x > 0 ? x : 0; };
+    switch (v.op) {
+        case Op::Add: return each([](int64_t a, int64_t b) { return a + b; });
+        case Op::Sub: return each([](int64_t a, int64_t b) { return a - b; });
+        case Op::Mul: return each([](int64_t a, int64_t b) { return a * b; });
+        case Op::AddRelu: return each([relu](int64_t a, int64_t b) { return relu(a + b); });
+        case Op::SubRelu: return each([relu](int64_t a, int64_t b) { return relu(a - b); });
+        case Op::Adds: return each([scalar](int64_t a, int64_t) { return a + scalar; });
+        case Op::Muls: return each([scalar](int64_t a, int64_t) { return a * scalar; });
+        default: return false;
     }
 }
 
@@ -121,7 +187,15 @@ void Family(const VectorInstruction& v, const Lanes& lanes) {
         return Binary<T>(v, lanes);
 #define NPUKB_ACCUMULATE(name, t, c16, c32) case Op::name:
 #include "../include/twin/instructions.def"
-        return Accumulate<T>(v, lanes);
+        if constexpr (kReal<T>) {
+            if (v.src0.dtype == v.dst.dtype) return Accumulate<T, T>(v, lanes);
+            if constexpr (npukb::kSame<T, float>) Accumulate<float, half>(v, lanes);
+        }
+        return;
+#define NPUKB_SHIFT(name, t, c16, c32) case Op::name:
+#include "../include/twin/instructions.def"
+        if constexpr (!kReal<T>) Shift<T>(v, lanes);
+        return;
 #define NPUKB_SCALAR(name, t, c16, c32) case Op::name:
 #include "../include/twin/instructions.def"
         return WithScalar<T>(v, lanes);
@@ -134,7 +208,17 @@ void Index(const VectorInstruction& v, const Lanes& lanes) {
     T first;
     __builtin_memcpy(&first, &v.scalar, sizeof first);
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    for (int64_t i = 0; i < lanes.total; ++i) d[i] = static_cast<T>(first + static_cast<T>(i));
+    if (lanes.contiguous) {
+        for (int64_t i = 0; i < lanes.total; ++i) d[i] = static_cast<T>(first + static_cast<T>(i));
+        return;
+    }
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+        for (uint32_t lane = 0; lane < lanes.per_repeat; ++lane) {
+            if (!lanes.On(r, lane)) continue;
+            auto* element = reinterpret_cast<uint8_t*>(d) + ElementOffset(v.dst, r, lane, sizeof(T));
+            *reinterpret_cast<T*>(element) = static_cast<T>(first + static_cast<T>(r * lanes.per_repeat + lane));
+        }
+    }
 }
 
 template <typename T>
@@ -163,7 +247,9 @@ void Fill(const VectorInstruction& v, const Lanes& lanes) {
 
 }  // namespace
 
-void ExecuteElementwise(const VectorInstruction& v, const Lanes& lanes) {
+void ExecuteElementwise(const Core& core, const VectorInstruction& v, const Lanes& lanes) {
+    if (core.vector.saturate && v.dst.dtype == DType::I16 && Saturating<int16_t>(v, lanes)) return;
+    if (core.vector.saturate && v.dst.dtype == DType::I32 && Saturating<int32_t>(v, lanes)) return;
     switch (v.dst.dtype) {
         case DType::F16: return Family<half>(v, lanes);
         case DType::F32: return Family<float>(v, lanes);
@@ -173,6 +259,19 @@ void ExecuteElementwise(const VectorInstruction& v, const Lanes& lanes) {
         case DType::U32: return Family<uint32_t>(v, lanes);
         default: return;
     }
+}
+
+void SaturateResults(const VectorInstruction& v, const Lanes& lanes) {
+    VectorInstruction results = v;
+    results.src0 = results.src1 = v.dst;
+    bool brain = v.dst.dtype == DType::BF16;
+    if (!brain && v.dst.dtype != DType::F16) return;
+    uint16_t infinity = brain ? 0x7f80 : 0x7c00;
+    ForEachLane<uint16_t, uint16_t, uint16_t>(results, lanes, [infinity](uint16_t& d, const uint16_t& a, const uint16_t&) {
+        int magnitude = a & 0x7fff;
+        auto largest = static_cast<uint16_t>((a & 0x8000) | (infinity - 1));
+        d = magnitude > infinity ? uint16_t(0) : (magnitude == infinity ? largest : a);
+    });
 }
 
 void ExecuteFill(const VectorInstruction& v, const Lanes& lanes) {

@@ -33,10 +33,21 @@ struct Lanes {
         }
         return 0;
     }
-    bool Full() const {
-        if (counted) return total == static_cast<int64_t>(repeats) * per_repeat;
-        return per_repeat <= 64 ? (mask[0] == (per_repeat == 64 ? ~0ull : (1ull << per_repeat) - 1) || mask[0] == ~0ull)
-                                : (mask[0] == ~0ull && mask[1] == ~0ull);
+    // Lanes that are on when they are the first ones of the repeat; otherwise more than there are.
+    uint32_t Leading(uint32_t repeat) const {
+        if (counted) {
+            int64_t rest = total - static_cast<int64_t>(repeat) * per_repeat;
+            return rest >= per_repeat ? per_repeat : (rest < 0 ? 0 : static_cast<uint32_t>(rest));
+        }
+        uint32_t n = 0;
+        while (n < per_repeat && ((mask[n >> 6] >> (n & 63)) & 1)) ++n;
+        return n == Top() ? n : ~0u;
+    }
+    // The whole instruction is elements one after the other, operands permitting; how many.
+    bool Unbroken(int64_t* n) const {
+        if (contiguous || counted) return *n = total, true;
+        *n = static_cast<int64_t>(repeats) * per_repeat;
+        return repeats == 0 || Leading(0) == per_repeat;
     }
 };
 
@@ -54,47 +65,51 @@ inline bool UnitStride(const Operand& o, uint32_t per_repeat, uint32_t bytes) {
     return o.address == nullptr || (o.block_stride == 1 && o.repeat_stride * 32u == per_repeat * bytes);
 }
 
-// Calls f(dst, src0, src1) for every lane that is on. Elements of contiguous runs go through one vectorisable loop.
-// D, A and B are the storage types; absent operands are passed as references to a dummy.
+// Sizes of the elements of an instruction's operands.
+struct Widths {
+    uint32_t dst;
+    uint32_t src0;
+    uint32_t src1;
+};
+
+// Works on `n` elements that lie one after the other in each operand.
+using SpanFunction = void (*)(const void* function, void* dst, const void* src0, const void* src1, int64_t n);
+
+// Cuts an instruction into spans of consecutive elements, in the order of the hardware, and calls `span` for each. Absent
+// operands are passed as copies of the one before. Where operands overlap so that the order matters, a repeat reads all its
+// sources before it writes.
+void RunSpans(const VectorInstruction& v, const Lanes& lanes, Widths widths, SpanFunction span, const void* function);
+
+// Calls f(dst, src0, src1) for every lane that is on. D, A and B are the storage types.
 template <typename D, typename A, typename B, typename F>
 void ForEachLane(const VectorInstruction& v, const Lanes& lanes, F f) {
-    auto* d = static_cast<D*>(const_cast<void*>(v.dst.address));
-    auto* a = static_cast<const A*>(v.src0.address != nullptr ? v.src0.address : v.dst.address);
-    auto* b = static_cast<const B*>(v.src1.address != nullptr ? v.src1.address : static_cast<const void*>(a));
-    bool run = lanes.contiguous;
-    if (!run && lanes.Full()) {
-        run = UnitStride(v.dst, lanes.per_repeat, sizeof(D)) && UnitStride(v.src0, lanes.per_repeat, sizeof(A)) &&
-              UnitStride(v.src1, lanes.per_repeat, sizeof(B));
-    }
-    if (run) {
-        int64_t n = lanes.contiguous ? lanes.total : static_cast<int64_t>(lanes.repeats) * lanes.per_repeat;
+    struct Loop {
+        static void Span(const void* function, void* dst, const void* src0, const void* src1, int64_t n) {
+            F each = *static_cast<const F*>(function);
+            auto* d = static_cast<D*>(dst);
+            auto* a = static_cast<const A*>(src0);
+            auto* b = static_cast<const B*>(src1);
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else
 #pragma GCC ivdep
 #endif
-        for (int64_t i = 0; i < n; ++i) f(d[i], a[i], b[i]);
-        return;
-    }
-    auto* db = reinterpret_cast<uint8_t*>(d);
-    auto* ab = reinterpret_cast<const uint8_t*>(a);
-    auto* bb = reinterpret_cast<const uint8_t*>(b);
-    for (uint32_t r = 0; r < lanes.repeats; ++r) {
-        for (uint32_t lane = 0; lane < lanes.per_repeat; ++lane) {
-            if (!lanes.On(r, lane)) continue;
-            f(*reinterpret_cast<D*>(db + ElementOffset(v.dst, r, lane, sizeof(D))),
-              *reinterpret_cast<const A*>(ab + ElementOffset(v.src0, r, lane, sizeof(A))),
-              *reinterpret_cast<const B*>(bb + ElementOffset(v.src1, r, lane, sizeof(B))));
+            for (int64_t i = 0; i < n; ++i) each(d[i], a[i], b[i]);
         }
-    }
+    };
+    RunSpans(v, lanes, {sizeof(D), sizeof(A), sizeof(B)}, Loop::Span, &f);
 }
 
 // The executing half of each instruction family. Operands have been checked.
-void ExecuteElementwise(const VectorInstruction& v, const Lanes& lanes);
+void ExecuteElementwise(const Core& core, const VectorInstruction& v, const Lanes& lanes);
 void ExecuteCast(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc);
-void ExecuteCompare(const VectorInstruction& v, const Lanes& lanes);
-void ExecuteSelect(const VectorInstruction& v, const Lanes& lanes);
-void ExecuteReduce(const VectorInstruction& v, const Lanes& lanes);
+void ExecuteCompare(Core& core, const VectorInstruction& v, const Lanes& lanes);
+void ExecuteSelect(const Core& core, const VectorInstruction& v, const Lanes& lanes);
+void ExecuteReduce(Core& core, const VectorInstruction& v, const Lanes& lanes);
 void ExecuteFill(const VectorInstruction& v, const Lanes& lanes);
+// Instructions that compute and convert in one: AddReluCast and kin.
+void ExecuteFused(const Core& core, const VectorInstruction& v, const Lanes& lanes);
+// What saturating mode makes of the results: no infinities, no NaN.
+void SaturateResults(const VectorInstruction& v, const Lanes& lanes);
 
 }  // namespace twin

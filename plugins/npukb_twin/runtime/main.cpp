@@ -3,9 +3,10 @@
 //   npukb-twin-host LAUNCH_FILE
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · threads N · seed N
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · cores N · threads N · seed N
+//   tiling_key N · system_workspace BYTES · checker off|fast|full · auto_sync on|off
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
-//   item NAME r|w BYTES PATH
+//   item SHAPE NAME r|w BYTES PATH                                                   (SHAPE as 2x3, or - for a scalar)
 //   kernel PATH                                                                      (last: loads and runs)
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@ namespace twin {
 namespace {
 
 constexpr int kMaxArguments = 64;
+constexpr uint32_t kMaxDimensions = 16;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = 1u << 16;
 
@@ -46,12 +48,7 @@ void Fail(const char* status, const char* format, ...) {
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
-    uint64_t pc = 0;
-#if defined(__x86_64__)
-    pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    pc = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
-#endif
+    uint64_t pc = ProgramCounter(context);
     static volatile char taken = 0;
     if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST)) {
         for (;;) pause();  // another thread's block is being reported
@@ -80,7 +77,7 @@ uint8_t* Map(const char* path, uint64_t bytes, bool writable) {
     int file = open(path, writable ? O_RDWR : O_RDONLY);
     if (file < 0) Fail("infra_error", "cannot open buffer %s", path);
     void* mapped = mmap(reserved + kGuard, length, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_FIXED | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
+                        MAP_FIXED | MAP_POPULATE | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
     close(file);
     if (mapped == MAP_FAILED) Fail("infra_error", "cannot map buffer %s", path);
     return static_cast<uint8_t*>(mapped);
@@ -104,21 +101,36 @@ bool NextLine(char* line, size_t size, FILE* file) {
     return true;
 }
 
-// A list argument points to a table: a byte offset, then that far away the addresses of the list's tensors.
+// A list argument points to a table: the byte offset of the addresses; for every tensor a word with its number of dimensions
+// and its index, and a word per dimension; the addresses. ListTensorDesc reads it, and kernels do themselves.
 uint8_t* AddTable(const char* text, FILE* file) {
     char name[64];
     unsigned count;
     if (sscanf(text, "%63s %u", name, &count) != 2) Fail("infra_error", "bad list line: %s", text);
-    uint64_t bytes = 8 + 8ull * count;
-    auto* table = static_cast<uint64_t*>(mmap(nullptr, (bytes + kPage - 1) / kPage * kPage, PROT_READ | PROT_WRITE,
+    uint64_t words = 1 + (2ull + kMaxDimensions) * count;
+    auto* table = static_cast<uint64_t*>(mmap(nullptr, (8 * words + kPage - 1) / kPage * kPage, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (table == MAP_FAILED) Fail("infra_error", "cannot map a table of %u tensors", count);
-    table[0] = 8;
+    auto* addresses = static_cast<uint64_t*>(malloc(8 * (count + 1ull)));
+    if (table == MAP_FAILED || addresses == nullptr) Fail("infra_error", "cannot map a table of %u tensors", count);
     char line[4096];
+    uint64_t at = 1;
     for (unsigned i = 0; i < count; ++i) {
         if (!NextLine(line, sizeof line, file) || strncmp(line, "item ", 5) != 0) Fail("infra_error", "list %s is cut short", name);
-        table[1 + i] = reinterpret_cast<uint64_t>(AddBuffer(line + 5));
+        uint64_t& head = table[at++];
+        uint32_t dimensions = 0;
+        char* text_at = line + 5;
+        while (*text_at >= '0' && *text_at <= '9' && dimensions < kMaxDimensions) {
+            table[at++] = strtoull(text_at, &text_at, 10);
+            ++dimensions;
+            if (*text_at == 'x') ++text_at;
+        }
+        head = static_cast<uint64_t>(i) << 32 | dimensions;
+        addresses[i] = reinterpret_cast<uint64_t>(AddBuffer(text_at + (*text_at == '-')));
     }
+    table[0] = 8 * at;
+    memcpy(table + at, addresses, 8ull * count);
+    free(addresses);
+    uint64_t bytes = 8 * (at + count);
     auto* address = reinterpret_cast<uint8_t*>(table);
     g_launch.memory.Add(name, address, bytes, (bytes + 31) & ~31ull, false);
     return address;
@@ -177,6 +189,13 @@ void Limit(const char* what, unsigned long long value) {
     Fail("infra_error", "there is no limit named %s", what);
 }
 
+Checker CheckerOf(const char* name) {
+    if (strcmp(name, "off") == 0) return Checker::Off;
+    if (strcmp(name, "fast") == 0) return Checker::Fast;
+    if (strcmp(name, "full") == 0) return Checker::Full;
+    Fail("infra_error", "there is no checker named %s", name);
+}
+
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_launch.image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -198,15 +217,19 @@ Entry Load(const char* path) {
     return reinterpret_cast<Entry>(entry);
 }
 
-void Collect(Core* core, void*) { g_totals.Add(*core); }
+void Collect(Core* core, void*) { g_totals.Add(*core, core->block / g_launch.cores); }
 
 void Run(const char* kernel, void** arguments, int threads) {
     Launch& l = g_launch;
-    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks);
+    if (l.cores < 1) l.cores = l.blocks;
+    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks < l.cores ? l.blocks : l.cores);
     double in = l.machine.copy_in_bytes_per_s < share ? l.machine.copy_in_bytes_per_s : share;
     double out = l.machine.copy_out_bytes_per_s < share ? l.machine.copy_out_bytes_per_s : share;
     l.copy_in_cycles_per_byte = l.machine.clock_hz / in;
     l.copy_out_cycles_per_byte = l.machine.clock_hz / out;
+    l.cross = static_cast<CrossCore*>(calloc(1, sizeof(CrossCore)));
+    if (l.cross == nullptr) Fail("infra_error", "no memory for synchronisation between cores");
+    l.cross->Start(l.blocks);
     RunBlocks(&l, Load(kernel), arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
 }
@@ -230,11 +253,20 @@ int Main(const char* path) {
         else if (sscanf(line, "limit %63s %llu", key, &value) == 2) Limit(key, value);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2) SetMachine(key, number);
         else if (sscanf(line, "blocks %llu", &value) == 1) g_launch.blocks = static_cast<int64_t>(value);
+        else if (sscanf(line, "cores %llu", &value) == 1) g_launch.cores = static_cast<int64_t>(value);
+        else if (sscanf(line, "tiling_key %llu", &value) == 1) g_launch.tiling_key = value;
+        else if (sscanf(line, "system_workspace %llu", &value) == 1) g_launch.system_workspace_bytes = value;
         else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
         else if (sscanf(line, "seed %llu", &value) == 1) g_launch.seed = value;
+        else if (sscanf(line, "checker %63s", key) == 1) g_launch.checker = CheckerOf(key);
+        else if (sscanf(line, "auto_sync %63s", key) == 1) g_launch.auto_sync = strcmp(key, "off") != 0;
         else if (strcmp(line, "argument null") == 0) arguments[count++] = nullptr;
         else if (sscanf(line, "argument same %llu", &value) == 1) arguments[count] = arguments[value % kMaxArguments], ++count;
-        else if (strncmp(line, "argument buffer ", 16) == 0) arguments[count++] = AddBuffer(line + 16);
+        else if (strncmp(line, "argument buffer ", 16) == 0) {
+            arguments[count] = AddBuffer(line + 16);
+            if (strncmp(line + 16, "workspace ", 10) == 0) g_launch.system_workspace = arguments[count];
+            ++count;
+        }
         else if (strncmp(line, "argument list ", 14) == 0) arguments[count++] = AddTable(line + 14, file);
         else if (strncmp(line, "kernel ", 7) == 0) {
             fclose(file);

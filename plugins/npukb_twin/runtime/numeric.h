@@ -19,8 +19,7 @@ inline To Bits(From value) {
 
 inline double RoundMagic(double x) { return x + 6755399441055744.0; }  // 1.5 · 2^52: the sum's low bits hold round(x)
 
-inline float ExpFloat(float value) {
-    double x = value;
+inline double ExpDouble(double x) {
     x = x > 200.0 ? 200.0 : x;
     x = x < -200.0 ? -200.0 : x;
     double shifted = RoundMagic(x * 1.4426950408889634);
@@ -39,11 +38,11 @@ inline float ExpFloat(float value) {
     p = p * r + 1.0;
     p = p * r + 1.0;
     double scale = Bits<double>((Bits<uint64_t>(shifted) + 1023u) << 52);
-    return static_cast<float>(p * scale);
+    return p * scale;
 }
+inline float ExpFloat(float value) { return static_cast<float>(ExpDouble(value)); }
 
-inline float LnFloat(float value) {
-    double x = value;
+inline double LnDouble(double x) {
     uint64_t bits = Bits<uint64_t>(x);
     double exponent = Bits<double>(((bits >> 52) & 0x7ffu) | 0x4330000000000000ull) - 4503599627370496.0 - 1023.0;
     double m = Bits<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull);
@@ -62,13 +61,26 @@ inline float LnFloat(float value) {
     p = p * z + 1.0 / 3.0;
     p = p * z + 1.0;
     double result = exponent * 0.6931471805599453 + 2.0 * s * p;
-    float out = static_cast<float>(result);
-    const float infinity = Bits<float>(0x7f800000u);
-    const float nan = Bits<float>(0x7fc00000u);
-    out = value == infinity ? infinity : out;
-    out = value == 0.0f ? -infinity : out;
-    out = value < 0.0f ? nan : out;
-    return value != value ? value : out;
+    const double infinity = __builtin_inf();
+    result = x == infinity ? infinity : result;
+    result = x == 0.0 ? -infinity : result;
+    result = x < 0.0 ? __builtin_nan("") : result;
+    return x != x ? x : result;
+}
+inline float LnFloat(float value) { return static_cast<float>(LnDouble(value)); }
+
+inline double RsqrtDouble(double x) { return 1.0 / __builtin_sqrt(x); }
+
+// A double as a half, rounded once: the float in between keeps in its last bit that something was cut off.
+inline half HalfFromDouble(double x) {
+    auto near = static_cast<float>(x);
+    auto back = static_cast<double>(near);
+    uint32_t bits = Bits<uint32_t>(near);
+    bool even = (bits & 1) == 0;
+    bool larger = __builtin_fabs(back) > __builtin_fabs(x);
+    bool smaller = __builtin_fabs(back) < __builtin_fabs(x);
+    bits = even && larger ? bits - 1 : (even && smaller ? bits + 1 : bits);
+    return static_cast<half>(Bits<float>(bits));
 }
 
 // A real number on its way into a narrower type, rounded as RoundMode says.

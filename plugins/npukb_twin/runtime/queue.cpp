@@ -4,36 +4,94 @@
 namespace twin {
 namespace {
 
-constexpr int kVecOut = 10;  // TPosition::VECOUT; every other position is filled by MTE2 and read by V
+// TPosition, as far as the pipes at both ends of a queue depend on it.
+enum Position { kGm, kA1, kA2, kB1, kB2, kC1, kC2, kCo1, kCo2, kVecIn, kVecOut, kVecCalc };
 
-Pipe Producer(int position) { return position == kVecOut ? Pipe::V : Pipe::MTE2; }
-Pipe Consumer(int position) { return position == kVecOut ? Pipe::MTE3 : Pipe::V; }
+// Who writes a tensor that goes from `src` to `dst`, and who reads it.
+Pipe ProducerOf(int src, int dst) {
+    switch (src) {
+        case kGm: return Pipe::MTE2;
+        case kVecIn: return dst == kVecOut ? Pipe::MTE2 : Pipe::V;
+        case kA1:
+        case kB1:
+        case kC1: return Pipe::MTE1;
+        case kCo1:
+        case kCo2: return Pipe::M;
+        default: return Pipe::V;
+    }
+}
+
+Pipe ConsumerOf(int src, int dst) {
+    switch (dst) {
+        case kGm: return src == kCo1 || src == kCo2 ? Pipe::FIX : Pipe::MTE3;
+        case kVecOut: return Pipe::MTE3;
+        case kA1:
+        case kB1:
+        case kC1: return Pipe::MTE1;
+        case kA2:
+        case kB2:
+        case kC2: return Pipe::M;
+        case kCo2: return Pipe::FIX;
+        default: return Pipe::V;
+    }
+}
 
 npukb::BufferView View(const Core& core, uint32_t handle) {
     const Buffer& b = core.buffers[handle];
     return {core.ub + b.offset, b.bytes, handle};
 }
 
-uint32_t Reserve(Core& core, int position, int64_t bytes, const void* pc) {
-    if (core.buffer_count == kMaxBuffers) {
-        core.Violate("limit_exceeded", pc, "Share buffers between stages.",
-                     "InitBuffer: a kernel may have at most %d buffers", kMaxBuffers);
+Pool& PoolOf(Core& core, uint32_t pool, const char* operation, const void* pc) {
+    if (pool > static_cast<uint32_t>(kMaxPools) || !core.pools[pool].live) {
+        core.Violate("queue_misuse", pc, "Call InitBufPool for the pool first.", "%s on a pool that has no memory", operation);
     }
-    uint64_t rounded = (static_cast<uint64_t>(bytes) + 31) & ~31ull;
-    uint32_t capacity = core.launch->machine.ub_bytes;
-    if (bytes < 0 || core.ub_used + rounded > capacity) {
+    return core.pools[pool];
+}
+
+// Takes `bytes` from a pool. Returns where they begin.
+uint32_t Take(Core& core, uint32_t pool, int position, int64_t bytes, uint32_t rounded, const char* operation, const void* pc) {
+    Pool& p = PoolOf(core, pool, operation, pc);
+    if (bytes < 0 || static_cast<uint64_t>(p.used) + rounded > p.bytes) {
         core.Violate("ub_overflow", pc, "Use smaller tiles or fewer buffers.",
-                     "InitBuffer: %lld bytes for a %s buffer do not fit: %u of the unified buffer's %u bytes are taken",
-                     static_cast<long long>(bytes), PositionName(position), core.ub_used, capacity);
+                     "%s: %lld bytes for a %s buffer do not fit: %u of the %s's %u bytes are taken", operation,
+                     static_cast<long long>(bytes), PositionName(position), p.used, pool == 0 ? "unified buffer" : "pool", p.bytes);
     }
-    Buffer& b = core.buffers[++core.buffer_count];
-    b = Buffer{core.ub_used, static_cast<uint32_t>(rounded), 0, BufferState::Idle, false, 0, 0, nullptr};
-    core.ub_used += static_cast<uint32_t>(rounded);
-    return core.buffer_count;
+    uint32_t offset = p.offset + p.used;
+    p.used += rounded;
+    return offset;
+}
+
+uint32_t Round(int64_t bytes) { return static_cast<uint32_t>((static_cast<uint64_t>(bytes) + 31) & ~31ull & 0xffffffffu); }
+
+// The first of `count` free buffer numbers in a row.
+uint32_t FreeBuffers(Core& core, uint32_t count, const void* pc) {
+    for (uint32_t first = 1, run = 0; first + run <= static_cast<uint32_t>(kMaxBuffers);) {
+        if (core.buffers[first + run].live) {
+            first += run + 1;
+            run = 0;
+        } else if (++run == count) {
+            return first;
+        }
+    }
+    core.Violate("limit_exceeded", pc, "Share buffers between stages.",
+                 "InitBuffer: a kernel may have at most %d buffers", kMaxBuffers);
+}
+
+void Reserve(Core& core, uint32_t handle, uint32_t pool, int position, int64_t bytes, const void* pc) {
+    uint32_t rounded = Round(bytes);
+    if (bytes > UINT32_MAX) bytes = -1;
+    Buffer b{};
+    b.offset = Take(core, pool, position, bytes, rounded, "InitBuffer", pc);
+    b.bytes = rounded;
+    b.live = true;
+    b.position = position;
+    b.pool = pool;
+    core.buffers[handle] = b;
+    if (handle > core.buffer_count) core.buffer_count = handle;
 }
 
 Queue& QueueOf(Core& core, uint32_t queue, const char* operation, const void* pc) {
-    if (queue == 0 || queue > core.queue_count) {
+    if (queue == 0 || queue > core.queue_count || !core.queues[queue].live) {
         core.Violate("queue_misuse", pc, "Call pipe.InitBuffer for the queue first.",
                      "%s on a queue that has no buffers", operation);
     }
@@ -41,7 +99,8 @@ Queue& QueueOf(Core& core, uint32_t queue, const char* operation, const void* pc
 }
 
 Buffer& OwnBuffer(Core& core, uint32_t queue, uint32_t handle, const char* operation, const void* pc) {
-    if (handle == 0 || handle > core.buffer_count || core.buffers[handle].queue != queue) {
+    handle &= 0xffffu;
+    if (handle == 0 || handle > core.buffer_count || !core.buffers[handle].live || core.buffers[handle].queue != queue) {
         core.Violate("queue_misuse", pc, "Give a tensor back to the queue it was allocated from.",
                      "%s: the tensor does not belong to this %s queue", operation, PositionName(core.queues[queue].position));
     }
@@ -52,12 +111,70 @@ uint32_t AliveAtPosition(const Core& core, int position) {
     uint32_t alive = 0;
     for (uint32_t i = 1; i <= core.buffer_count; ++i) {
         const Buffer& b = core.buffers[i];
-        if (b.queue != 0 && b.state != BufferState::Idle && core.queues[b.queue].position == position) ++alive;
+        if (b.live && b.queue != 0 && b.state != BufferState::Idle && core.queues[b.queue].position == position) ++alive;
     }
     return alive;
 }
 
+int Enque(uint32_t queue, const npukb::BufferView* tensor, const Pipe* producer, const void* pc) {
+    Core& core = ThisCore();
+    Queue& q = QueueOf(core, queue, "EnQue", pc);
+    Buffer& b = OwnBuffer(core, queue, tensor->handle, "EnQue", pc);
+    bool again = b.state == BufferState::Dequeued;  // a tensor that several pipes work on goes through its queue several times
+    if (b.state != BufferState::Allocated && !again) {
+        core.Violate("queue_misuse", pc, "Enqueue every allocated tensor once.",
+                     "EnQue: the tensor of the %s queue was not allocated, or was enqueued before", PositionName(q.position));
+    }
+    uint32_t room = q.depth > 0 ? static_cast<uint32_t>(q.depth) : 1;
+    if (q.waiting == room) {
+        core.Warn("queue_full", pc, "Dequeue first, or declare the queue with a greater depth.",
+                  "EnQue: the %s queue has depth %d and holds as many tensors; this one is not taken", PositionName(q.position),
+                  q.depth);
+        return 0;
+    }
+    b.state = BufferState::Queued;
+    b.notes = tensor->handle >> 16;
+    b.enqueued_at = core.time.At(producer != nullptr ? *producer : q.producer);
+    q.fifo[q.waiting++] = tensor->handle & 0xffffu;
+    return 1;
+}
+
+void Deque(uint32_t queue, npukb::BufferView* tensor, const Pipe* consumer, const void* pc) {
+    Core& core = ThisCore();
+    Queue& q = QueueOf(core, queue, "DeQue", pc);
+    if (q.waiting == 0) {
+        core.Violate("queue_misuse", pc, "Call EnQue before DeQue.",
+                     "DeQue on an empty %s queue; the device waits for ever", PositionName(q.position));
+    }
+    uint32_t handle = q.fifo[0];
+    --q.waiting;
+    for (uint32_t i = 0; i < q.waiting; ++i) q.fifo[i] = q.fifo[i + 1];
+    Buffer& b = core.buffers[handle];
+    b.state = BufferState::Dequeued;
+    core.time.HoldUntil(consumer != nullptr ? *consumer : q.consumer, b.enqueued_at + core.launch->machine.flag_cycles);
+    *tensor = View(core, handle);
+    tensor->handle |= b.notes << 16;
+}
+
 }  // namespace
+
+void Core::TakeBack(uint32_t pool) {
+    for (uint32_t i = 1; i <= buffer_count; ++i) {
+        Buffer& b = buffers[i];
+        if (!b.live || b.pool != pool) continue;
+        b.live = false;
+        if (b.queue != 0) queues[b.queue].live = false;
+    }
+    while (buffer_count > 0 && !buffers[buffer_count].live) --buffer_count;
+    while (queue_count > 0 && !queues[queue_count].live) --queue_count;
+    for (int i = 1; i <= kMaxPools; ++i) {
+        if (!pools[i].live || pools[i].parent != pool) continue;
+        pools[i].live = false;
+        TakeBack(static_cast<uint32_t>(i));
+    }
+    pools[pool].used = 0;
+}
+
 }  // namespace twin
 
 extern "C" {
@@ -69,7 +186,7 @@ void npukb_pipe_create(void* self) {
         core.Violate("two_pipes", NPUKB_PC, "Keep one TPipe per kernel.",
                      "a second TPipe is created while the first is alive; the device hangs");
     }
-    if (!core.pipe_alive) core.buffer_count = core.queue_count = core.ub_used = 0;
+    if (!core.pipe_alive) core.TakeBack(0);
     core.pipe_alive = true;
     core.pipe = self;
 }
@@ -80,7 +197,7 @@ void npukb_pipe_destroy(void* self, int reset) {
     if (core.pipe != self) return;
     core.time.HoldAllUntil(core.time.End());
     if (reset) {
-        core.buffer_count = core.queue_count = core.ub_used = 0;
+        core.TakeBack(0);
     } else {
         core.pipe_alive = false;
     }
@@ -88,7 +205,7 @@ void npukb_pipe_destroy(void* self, int reset) {
 
 void* npukb_pipe_current(void) { return twin::ThisCore().pipe; }
 
-uint32_t npukb_queue_init(int position, int32_t depth, int32_t count, int64_t bytes) {
+uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t count, int64_t bytes) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
@@ -96,28 +213,66 @@ uint32_t npukb_queue_init(int position, int32_t depth, int32_t count, int64_t by
         core.Violate("limit_exceeded", pc, "Ask for one buffer, or two for double buffering.",
                      "InitBuffer: a queue needs at least one buffer, not %d", count);
     }
-    if (core.queue_count == kMaxQueues) {
-        core.Violate("limit_exceeded", pc, "Share queues between stages.", "InitBuffer: more than %d queues", kMaxQueues);
-    }
-    uint32_t index = core.queue_count + 1;
-    Queue& q = core.queues[index];
-    q = Queue{};
-    q.position = position;
+    uint32_t index = 1;
+    while (index <= static_cast<uint32_t>(kMaxQueues) && core.queues[index].live) ++index;
+    uint32_t first = FreeBuffers(core, static_cast<uint32_t>(count), pc);
+    int src = positions >> 8, dst = positions & 0xff;
+    Queue q{};
+    q.position = src == kGm ? dst : src;
+    q.producer = ProducerOf(src, dst);
+    q.consumer = ConsumerOf(src, dst);
+    q.live = true;
     q.depth = depth;
+    q.first = first;
     q.count = static_cast<uint32_t>(count);
-    for (int32_t i = 0; i < count; ++i) {
-        uint32_t handle = Reserve(core, position, bytes, pc);
-        if (i == 0) q.first = handle;
+    for (uint32_t handle = first; handle < first + q.count; ++handle) {
+        Reserve(core, handle, pool, q.position, bytes, pc);
         core.buffers[handle].queue = index;
     }
-    core.queue_count = index;
+    core.queues[index] = q;
+    if (index > core.queue_count) core.queue_count = index;
     return index;
 }
 
-npukb::BufferView npukb_buffer_init(int position, int64_t bytes) {
+npukb::BufferView npukb_buffer_init(uint32_t pool, int position, int64_t bytes) {
+    using namespace twin;
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    uint32_t handle = FreeBuffers(core, 1, pc);
+    Reserve(core, handle, pool, position, bytes, pc);
+    return View(core, handle);
+}
+
+uint32_t npukb_pool_init(uint32_t parent, int position, int64_t bytes, uint32_t shared) {
+    using namespace twin;
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    uint32_t index = 1;
+    while (index <= static_cast<uint32_t>(kMaxPools) && core.pools[index].live) ++index;
+    if (index > static_cast<uint32_t>(kMaxPools)) {
+        core.Violate("limit_exceeded", pc, "Reset pools that are done with.", "InitBufPool: more than %d pools", kMaxPools);
+    }
+    uint32_t rounded = Round(bytes);
+    if (shared == 0) {
+        uint32_t offset = Take(core, parent, position, bytes, rounded, "InitBufPool", pc);
+        core.pools[index] = Pool{offset, rounded, 0, parent, true};
+        return index;
+    }
+    const Pool& other = PoolOf(core, shared, "InitBufPool", pc);
+    if (rounded > other.bytes) {
+        core.Violate("ub_overflow", pc, "Give the shared pool the length of the longest user.",
+                     "InitBufPool: %lld bytes do not fit into the shared pool of %u bytes", static_cast<long long>(bytes), other.bytes);
+    }
+    core.pools[index] = Pool{other.offset, other.bytes, 0, other.parent, true};
+    return index;
+}
+
+void npukb_pool_reset(uint32_t pool) {
     using namespace twin;
     Core& core = ThisCore();
-    return View(core, Reserve(core, position, bytes, NPUKB_PC));
+    PoolOf(core, pool, "TBufPool::Reset", NPUKB_PC);
+    core.time.HoldAllUntil(core.time.End());
+    core.TakeBack(pool);
 }
 
 void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
@@ -137,7 +292,7 @@ void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
         q.next = (q.next + i + 1) % q.count;
         b.state = BufferState::Allocated;
         b.allocated_by = pc;
-        if (b.used) core.time.HoldUntil(Producer(q.position), b.freed_at + core.launch->machine.flag_cycles);
+        if (b.used) core.time.HoldUntil(q.producer, b.freed_at + core.launch->machine.flag_cycles);
         *tensor = View(core, handle);
         return;
     }
@@ -147,38 +302,19 @@ void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
 }
 
 int npukb_queue_enque(uint32_t queue, const npukb::BufferView* tensor) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    Queue& q = QueueOf(core, queue, "EnQue", pc);
-    uint32_t handle = tensor->handle;
-    Buffer& b = OwnBuffer(core, queue, handle, "EnQue", pc);
-    if (b.state != BufferState::Allocated) {
-        core.Violate("queue_misuse", pc, "Enqueue every allocated tensor once.",
-                     "EnQue: the tensor of the %s queue was not allocated, or was enqueued before", PositionName(q.position));
-    }
-    b.state = BufferState::Queued;
-    b.enqueued_at = core.time.At(Producer(q.position));
-    q.fifo[q.waiting++] = handle;
-    return 1;
+    return twin::Enque(queue, tensor, nullptr, NPUKB_PC);
 }
 
-void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    Queue& q = QueueOf(core, queue, "DeQue", pc);
-    if (q.waiting == 0) {
-        core.Violate("queue_misuse", pc, "Call EnQue before DeQue.",
-                     "DeQue on an empty %s queue; the device waits for ever", PositionName(q.position));
-    }
-    uint32_t handle = q.fifo[0];
-    --q.waiting;
-    for (uint32_t i = 0; i < q.waiting; ++i) q.fifo[i] = q.fifo[i + 1];
-    Buffer& b = core.buffers[handle];
-    b.state = BufferState::Dequeued;
-    core.time.HoldUntil(Consumer(q.position), b.enqueued_at + core.launch->machine.flag_cycles);
-    *tensor = View(core, handle);
+int npukb_queue_enque_at(uint32_t queue, const npukb::BufferView* tensor, int positions) {
+    twin::Pipe producer = twin::ProducerOf(positions >> 8, positions & 0xff);
+    return twin::Enque(queue, tensor, &producer, NPUKB_PC);
+}
+
+void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor) { twin::Deque(queue, tensor, nullptr, NPUKB_PC); }
+
+void npukb_queue_deque_at(uint32_t queue, npukb::BufferView* tensor, int positions) {
+    twin::Pipe consumer = twin::ConsumerOf(positions >> 8, positions & 0xff);
+    twin::Deque(queue, tensor, &consumer, NPUKB_PC);
 }
 
 void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor) {
@@ -194,7 +330,7 @@ void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor) {
     }
     b.state = BufferState::Idle;
     b.used = true;
-    b.freed_at = core.time.At(Consumer(q.position));
+    b.freed_at = core.time.At(q.consumer);
 }
 
 int32_t npukb_queue_state(uint32_t queue, int question) {

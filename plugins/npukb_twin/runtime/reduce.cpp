@@ -1,5 +1,7 @@
-// Reductions in the hardware's order: a binary tree inside a block or repeat, then repeats one after the other.
-#include "lanes.h"
+// Reductions in the hardware's order: a binary tree over neighbours inside a block or repeat. ReduceSum by count adds the sums of
+// its repeats one after the other; in mask form it adds them as a tree, too.
+#include "reduce.h"
+
 #include "numeric.h"
 
 namespace twin {
@@ -11,162 +13,381 @@ using npukb::Op;
 enum class Order : uint8_t { ValueIndex, IndexValue, OnlyValue, OnlyIndex };
 
 template <typename T>
-T Tree(T* values, uint32_t n) {
-    for (uint32_t width = n; width > 1; width /= 2) {
-        for (uint32_t i = 0; i < width / 2; ++i) values[i] = static_cast<T>(values[2 * i] + values[2 * i + 1]);
+struct Storage;
+template <> struct Storage<half> {
+    using Word = uint16_t;
+    using Key = int16_t;
+};
+template <> struct Storage<float> {
+    using Word = uint32_t;
+    using Key = int32_t;
+};
+
+template <typename T>
+inline constexpr uint32_t kLanesOf = 256 / sizeof(T);
+
+// Adds nothing, not even a sign of zero.
+template <typename T>
+T Neutral() {
+    return static_cast<T>(-0.0f);
+}
+
+half Limited(half x) {
+    uint16_t bits = Bits<uint16_t>(x);
+    if ((bits & 0x7fff) > 0x7c00) return Bits<half>(uint16_t(0));
+    return (bits & 0x7fff) == 0x7c00 ? Bits<half>(static_cast<uint16_t>(bits - 1)) : x;
+}
+float Limited(float x) { return x; }
+
+// The sum of `n` values, a power of two, which are overwritten.
+template <typename T>
+T Tree(T* values, uint32_t n, bool saturate) {
+    for (uint32_t width = n / 2; width > 0; width /= 2) {
+        for (uint32_t i = 0; i < width; ++i) values[i] = static_cast<T>(values[2 * i] + values[2 * i + 1]);
+        if (saturate) {
+            for (uint32_t i = 0; i < width; ++i) values[i] = Limited(values[i]);
+        }
     }
     return values[0];
 }
 
 template <typename T>
-const T& Element(const VectorInstruction& v, const Lanes& lanes, uint32_t repeat, uint32_t lane) {
-    auto* base = static_cast<const uint8_t*>(v.src0.address);
-    uint64_t offset = lanes.contiguous ? (static_cast<uint64_t>(repeat) * (256 / sizeof(T)) + lane) * sizeof(T)
-                                       : ElementOffset(v.src0, repeat, lane, sizeof(T));
-    return *reinterpret_cast<const T*>(base + offset);
-}
+struct Reader {
+    const VectorInstruction& v;
+    const Lanes& lanes;
+    bool saturate;
 
-template <typename T>
-bool On(const Lanes& lanes, uint32_t repeat, uint32_t lane) {
-    if (lanes.contiguous) return static_cast<int64_t>(repeat * (256 / sizeof(T)) + lane) < lanes.total;
-    return lanes.On(repeat, lane);
-}
-
-template <typename T>
-T SumOfRepeat(const VectorInstruction& v, const Lanes& lanes, uint32_t repeat, uint32_t first, uint32_t n) {
-    T values[256 / sizeof(T)];
-    for (uint32_t i = 0; i < n; ++i) {
-        values[i] = On<T>(lanes, repeat, first + i) ? Element<T>(v, lanes, repeat, first + i) : T(0);
+    const T* At(uint32_t repeat, uint32_t lane) const {
+        auto* base = static_cast<const uint8_t*>(v.src0.address);
+        uint64_t offset = lanes.contiguous ? (static_cast<uint64_t>(repeat) * kLanesOf<T> + lane) * sizeof(T)
+                                           : ElementOffset(v.src0, repeat, lane, sizeof(T));
+        return reinterpret_cast<const T*>(base + offset);
     }
-    return Tree(values, n);
+    bool On(uint32_t repeat, uint32_t lane) const {
+        if (lanes.contiguous) return static_cast<int64_t>(repeat) * kLanesOf<T> + lane < lanes.total;
+        return lanes.On(repeat, lane);
+    }
+    // All lanes of a repeat are on and lie one after the other.
+    bool Whole(uint32_t repeat) const {
+        if (lanes.contiguous) return (static_cast<int64_t>(repeat) + 1) * kLanesOf<T> <= lanes.total;
+        return v.src0.block_stride == 1 && lanes.Leading(repeat) == kLanesOf<T>;
+    }
+    uint32_t Repeats() const {
+        return lanes.contiguous ? static_cast<uint32_t>((lanes.total + kLanesOf<T> - 1) / kLanesOf<T>) : lanes.repeats;
+    }
+    // Lanes first … first + n - 1 of a repeat; returns how many are on, `values` of those that are not are neutral.
+    uint32_t Load(uint32_t repeat, uint32_t first, uint32_t n, T* values) const {
+        if (Whole(repeat)) {
+            __builtin_memcpy(values, At(repeat, first), n * sizeof(T));
+            return n;
+        }
+        uint32_t on = 0;
+        for (uint32_t i = 0; i < n; ++i) {
+            bool taken = On(repeat, first + i);
+            values[i] = taken ? *At(repeat, first + i) : Neutral<T>();
+            on += taken ? 1 : 0;
+        }
+        return on;
+    }
+    T Sum(uint32_t repeat, uint32_t first, uint32_t n) const {
+        T values[kLanesOf<T>];
+        Load(repeat, first, n, values);
+        return Tree(values, n, saturate);
+    }
+};
+
+// Integers in the order of the floats they stand for; NaN is beyond all others on the side that wins.
+template <typename T, bool largest>
+inline typename Storage<T>::Key KeyOf(T value) {
+    using Word = typename Storage<T>::Word;
+    using Key = typename Storage<T>::Key;
+    constexpr Key kMost = sizeof(T) == 2 ? static_cast<Key>(0x7fff) : static_cast<Key>(0x7fffffff);
+    constexpr Key kInfinity = sizeof(T) == 2 ? static_cast<Key>(0x7c00) : static_cast<Key>(0x7f800000);
+    auto bits = static_cast<Key>(Bits<Word>(value));
+    auto magnitude = static_cast<Key>(bits & kMost);
+    auto key = static_cast<Key>(bits < 0 ? bits ^ kMost : bits);
+    return magnitude > kInfinity ? static_cast<Key>(largest ? kMost : -kMost - 1) : key;
 }
 
+template <typename T>
 struct Extreme {
-    double value;
+    T value;
     uint32_t index;
+    typename Storage<T>::Key key;
     bool any;
 };
 
-// Largest or smallest element; the lowest index wins a tie.
-template <typename T>
-Extreme ExtremeOf(const VectorInstruction& v, const Lanes& lanes, uint32_t repeat, uint32_t first, uint32_t n, bool largest) {
-    Extreme e{0, 0, false};
-    for (uint32_t i = first; i < first + n; ++i) {
-        if (!On<T>(lanes, repeat, i)) continue;
-        auto x = static_cast<double>(Element<T>(v, lanes, repeat, i));
-        if (!e.any || (largest ? x > e.value : x < e.value)) e = {x, i, true};
+template <typename T, bool largest>
+Extreme<T> ExtremeOfRun(const T* values, uint32_t n) {
+    using Key = typename Storage<T>::Key;
+    Key best = KeyOf<T, largest>(values[0]);
+    for (uint32_t i = 0; i < n; ++i) {
+        Key key = KeyOf<T, largest>(values[i]);
+        best = largest ? (key > best ? key : best) : (key < best ? key : best);
     }
-    return e;
+    uint32_t index = 0;
+    while (KeyOf<T, largest>(values[index]) != best) ++index;
+    return {values[index], index, best, true};
 }
 
-template <typename T>
-T IndexBits(uint32_t index) {
-    if (sizeof(T) == 2) {
-        auto narrow = static_cast<uint16_t>(index);
-        T bits;
-        __builtin_memcpy(&bits, &narrow, sizeof bits);
-        return bits;
+// Largest or smallest element; the lowest index wins a tie, NaN wins over all others.
+template <typename T, bool largest>
+Extreme<T> ExtremeOfLanes(const Reader<T>& reader, uint32_t repeat, uint32_t first, uint32_t n) {
+    if (reader.Whole(repeat)) {
+        Extreme<T> e = ExtremeOfRun<T, largest>(reader.At(repeat, first), n);
+        e.index += first;
+        return e;
     }
-    T bits{};
-    __builtin_memcpy(&bits, &index, sizeof bits);
-    return bits;
+    T values[kLanesOf<T>];
+    uint32_t index[kLanesOf<T>];
+    uint32_t on = 0;
+    for (uint32_t i = first; i < first + n; ++i) {
+        if (!reader.On(repeat, i)) continue;
+        values[on] = *reader.At(repeat, i);
+        index[on++] = i;
+    }
+    if (on == 0) return {T(0), 0, 0, false};
+    Extreme<T> e = ExtremeOfRun<T, largest>(values, on);
+    e.index = index[e.index];
+    return e;
 }
 
 bool Largest(Op op) { return op == Op::BlockReduceMax || op == Op::WholeReduceMax || op == Op::ReduceMax; }
 
 template <typename T>
-void Blocks(const VectorInstruction& v, const Lanes& lanes) {
+Extreme<T> ExtremeOf(const Reader<T>& reader, uint32_t repeat, uint32_t first, uint32_t n) {
+    return Largest(reader.v.op) ? ExtremeOfLanes<T, true>(reader, repeat, first, n) : ExtremeOfLanes<T, false>(reader, repeat, first, n);
+}
+
+template <typename T>
+void Improve(Op op, Extreme<T>& best, const Extreme<T>& e) {
+    if (e.any && (!best.any || (Largest(op) ? e.key > best.key : e.key < best.key))) best = e;
+}
+
+template <typename T>
+T IndexBits(uint32_t index) {
+    return Bits<T>(static_cast<typename Storage<T>::Word>(index));
+}
+
+template <typename T>
+uint64_t Raw(T value) {
+    return Bits<typename Storage<T>::Word>(value);
+}
+
+template <typename T>
+void Blocks(const Reader<T>& reader) {
+    const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
     constexpr uint32_t kPerBlock = 32 / sizeof(T);
-    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t r = 0; r < reader.lanes.repeats; ++r) {
+        T results[8] = {};
+        bool written[8];
         for (uint32_t b = 0; b < 8; ++b) {
-            bool any = false;
-            for (uint32_t i = 0; i < kPerBlock; ++i) any = any || lanes.On(r, b * kPerBlock + i);
-            if (!any) continue;  // a fully masked block leaves its result as it was
-            T& out = d[static_cast<uint64_t>(r) * v.dst.repeat_stride * 8 + b];
-            if (v.op == Op::BlockReduceSum) {
-                out = SumOfRepeat<T>(v, lanes, r, b * kPerBlock, kPerBlock);
-            } else {
-                out = static_cast<T>(ExtremeOf<T>(v, lanes, r, b * kPerBlock, kPerBlock, Largest(v.op)).value);
-            }
+            T values[kPerBlock];
+            written[b] = reader.Load(r, b * kPerBlock, kPerBlock, values) > 0;
+            if (!written[b]) continue;  // a fully masked block leaves its result as it was
+            if (v.op == Op::BlockReduceSum) results[b] = Tree(values, kPerBlock, reader.saturate);
+            else results[b] = ExtremeOf(reader, r, b * kPerBlock, kPerBlock).value;
+        }
+        for (uint32_t b = 0; b < 8; ++b) {
+            if (written[b]) d[static_cast<uint64_t>(r) * v.dst.repeat_stride * 8 + b] = results[b];
         }
     }
 }
 
 template <typename T>
-void Pairs(const VectorInstruction& v, const Lanes& lanes) {
+void Pairs(const Reader<T>& reader) {
+    const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    constexpr uint32_t kPairs = 128 / sizeof(T);
-    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    constexpr uint32_t kPairs = kLanesOf<T> / 2;
+    for (uint32_t r = 0; r < reader.lanes.repeats; ++r) {
+        T values[kLanesOf<T>];
+        reader.Load(r, 0, kLanesOf<T>, values);
         for (uint32_t p = 0; p < kPairs; ++p) {
-            if (!lanes.On(r, 2 * p) && !lanes.On(r, 2 * p + 1)) continue;
-            d[static_cast<uint64_t>(r) * v.dst.repeat_stride * kPairs + p] = SumOfRepeat<T>(v, lanes, r, 2 * p, 2);
+            if (!reader.On(r, 2 * p) && !reader.On(r, 2 * p + 1)) continue;
+            d[static_cast<uint64_t>(r) * v.dst.repeat_stride * kPairs + p] = Tree(values + 2 * p, 2, reader.saturate);
         }
     }
 }
 
 template <typename T>
-void Wholes(const VectorInstruction& v, const Lanes& lanes) {
+void Wholes(Core& core, const Reader<T>& reader) {
+    const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    constexpr uint32_t kLanes = 256 / sizeof(T);
-    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    Extreme<T> best{T(0), 0, 0, false};
+    for (uint32_t r = 0; r < reader.lanes.repeats; ++r) {
         uint64_t at = static_cast<uint64_t>(r) * v.dst.repeat_stride;
         if (v.op == Op::WholeReduceSum) {
-            d[at] = SumOfRepeat<T>(v, lanes, r, 0, kLanes);
+            if (reader.lanes.Top() > 0) d[at] = reader.Sum(r, 0, kLanesOf<T>);
             continue;
         }
-        Extreme e = ExtremeOf<T>(v, lanes, r, 0, kLanes, Largest(v.op));
-        T value = static_cast<T>(e.value);
+        Extreme<T> e = ExtremeOf(reader, r, 0, kLanesOf<T>);
+        if (!e.any) continue;
         T index = IndexBits<T>(e.index);
-        switch (static_cast<Order>(v.mode)) {
-            case Order::ValueIndex: d[2 * at] = value; d[2 * at + 1] = index; break;
-            case Order::IndexValue: d[2 * at] = index; d[2 * at + 1] = value; break;
-            case Order::OnlyValue: d[at] = value; break;
-            case Order::OnlyIndex: d[at] = index; break;
+        switch (static_cast<Order>(v.mode & 3)) {
+            case Order::ValueIndex: d[2 * at] = e.value; d[2 * at + 1] = index; break;
+            case Order::IndexValue: d[2 * at] = index; d[2 * at + 1] = e.value; break;
+            case Order::OnlyValue: d[at] = e.value; break;
+            case Order::OnlyIndex: __builtin_memcpy(reinterpret_cast<uint32_t*>(d) + at, &e.index, 4); break;
         }
+        e.index += r * kLanesOf<T>;
+        Improve(v.op, best, e);
+    }
+    if (best.any) {
+        core.vector.extreme = Raw(best.value);
+        core.vector.extreme_index = best.index;
     }
 }
 
+// The sum over repeats that vcadd leaves in the accumulator.
 template <typename T>
-void Tensor(const VectorInstruction& v, const Lanes& lanes) {
+void Accumulated(Core& core, const Reader<T>& reader) {
+    T sum = reader.Sum(0, 0, kLanesOf<T>);
+    for (uint32_t r = 1; r < reader.Repeats(); ++r) {
+        sum = static_cast<T>(sum + reader.Sum(r, 0, kLanesOf<T>));
+        if (reader.saturate) sum = Limited(sum);
+    }
+    core.vector.sum = Raw(sum);
+    if (reader.v.op == Op::ReduceSum) *static_cast<T*>(const_cast<void*>(reader.v.dst.address)) = sum;
+}
+
+// The sums of the repeats go to the scratch buffer, their sums to its start, until one is left.
+template <typename T>
+void Levels(const Reader<T>& reader) {
+    auto* d = static_cast<T*>(const_cast<void*>(reader.v.dst.address));
+    auto* work = static_cast<T*>(const_cast<void*>(reader.v.src1.address));
+    uint32_t n = reader.Repeats();
+    for (uint32_t r = 0; r < n; ++r) {
+        T sum = reader.Sum(r, 0, kLanesOf<T>);
+        (n == 1 ? d : work)[r] = sum;
+    }
+    while (n > 1) {
+        uint32_t groups = (n + kLanesOf<T> - 1) / kLanesOf<T>;
+        for (uint32_t g = 0; g < groups; ++g) {
+            T values[kLanesOf<T>];
+            for (uint32_t i = 0; i < kLanesOf<T>; ++i) values[i] = g * kLanesOf<T> + i < n ? work[g * kLanesOf<T> + i] : Neutral<T>();
+            T sum = Tree(values, kLanesOf<T>, reader.saturate);
+            (groups == 1 ? d : work)[g] = sum;
+        }
+        n = groups;
+    }
+}
+
+// Pairs of value and index per repeat go to the scratch buffer before the result is found among them.
+template <typename T>
+void TensorExtreme(Core& core, const Reader<T>& reader) {
+    const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    constexpr uint32_t kLanes = 256 / sizeof(T);
-    uint32_t repeats = lanes.contiguous ? static_cast<uint32_t>((lanes.total + kLanes - 1) / kLanes) : lanes.repeats;
-    if (v.op == Op::ReduceSum) {
-        T sum = T(0);
-        for (uint32_t r = 0; r < repeats; ++r) sum = static_cast<T>(sum + SumOfRepeat<T>(v, lanes, r, 0, kLanes));
-        d[0] = sum;
-        return;
+    auto* work = static_cast<T*>(const_cast<void*>(v.src1.address));
+    Extreme<T> best{T(0), 0, 0, false};
+    uint32_t n = reader.Repeats();
+    for (uint32_t r = 0; r < n; ++r) {
+        Extreme<T> e = ExtremeOf(reader, r, 0, kLanesOf<T>);
+        if (!e.any) continue;
+        if (n > 1) {
+            work[2 * r] = e.value;
+            work[2 * r + 1] = IndexBits<T>(e.index);
+        }
+        e.index += r * kLanesOf<T>;
+        Improve(v.op, best, e);
     }
-    Extreme best{0, 0, false};
-    for (uint32_t r = 0; r < repeats; ++r) {
-        Extreme e = ExtremeOf<T>(v, lanes, r, 0, kLanes, Largest(v.op));
-        bool better = Largest(v.op) ? e.value > best.value : e.value < best.value;
-        if (e.any && (!best.any || better)) best = {e.value, r * kLanes + e.index, true};
-    }
-    d[0] = static_cast<T>(best.value);
-    if (v.mode != 0) d[1] = IndexBits<T>(best.index);
+    if (!best.any) return;
+    core.vector.extreme = Raw(best.value);
+    core.vector.extreme_index = n > 1 ? 2 * (best.index / kLanesOf<T>) % kLanesOf<T> : best.index;  // as the last round saw it
+    d[0] = best.value;
+    if (v.mode & 1) d[1] = IndexBits<T>(best.index);
 }
 
 template <typename T>
-void Typed(const VectorInstruction& v, const Lanes& lanes) {
+void Typed(Core& core, const VectorInstruction& v, const Lanes& lanes) {
+    Reader<T> reader{v, lanes, core.vector.saturate && sizeof(T) == 2};
     switch (v.op) {
         case Op::BlockReduceSum:
         case Op::BlockReduceMax:
-        case Op::BlockReduceMin: return Blocks<T>(v, lanes);
-        case Op::PairReduceSum: return Pairs<T>(v, lanes);
+        case Op::BlockReduceMin: return Blocks(reader);
+        case Op::PairReduceSum: return Pairs(reader);
         case Op::WholeReduceSum:
+            if (v.flags != 0) return Accumulated(core, reader);
+            return Wholes(core, reader);
         case Op::WholeReduceMax:
-        case Op::WholeReduceMin: return Wholes<T>(v, lanes);
-        default: return Tensor<T>(v, lanes);
+        case Op::WholeReduceMin: return Wholes(core, reader);
+        case Op::ReduceSum: return lanes.contiguous || lanes.counted ? Accumulated(core, reader) : Levels(reader);
+        default: return TensorExtreme(core, reader);
     }
 }
 
 }  // namespace
 
-void ExecuteReduce(const VectorInstruction& v, const Lanes& lanes) {
-    if (v.src0.dtype == DType::F16) return Typed<half>(v, lanes);
-    Typed<float>(v, lanes);
+bool IsReduce(Op op) {
+    switch (op) {
+        case Op::BlockReduceSum:
+        case Op::BlockReduceMax:
+        case Op::BlockReduceMin:
+        case Op::PairReduceSum:
+        case Op::WholeReduceSum:
+        case Op::WholeReduceMax:
+        case Op::WholeReduceMin: return true;
+        default: return ReducesTensor(op);
+    }
+}
+
+bool ReducesTensor(Op op) { return op == Op::ReduceSum || op == Op::ReduceMax || op == Op::ReduceMin; }
+
+uint64_t ReducedBytes(const VectorInstruction& v, const Lanes& lanes) {
+    uint32_t bytes = Bytes(v.dst.dtype);
+    uint64_t last = lanes.repeats > 0 ? (lanes.repeats - 1) * static_cast<uint64_t>(v.dst.repeat_stride) : 0;
+    if (lanes.repeats == 0 || (!lanes.contiguous && lanes.Top() == 0) || (lanes.contiguous && lanes.total == 0)) return 0;
+    switch (v.op) {
+        case Op::BlockReduceSum:
+        case Op::BlockReduceMax:
+        case Op::BlockReduceMin: {
+            uint32_t blocks = (lanes.Top() + 32 / bytes - 1) / (32 / bytes);
+            return (last * 8 + blocks) * bytes;
+        }
+        case Op::PairReduceSum: return last * 128 + (lanes.Top() + 1) / 2 * bytes;
+        case Op::WholeReduceSum: return v.flags != 0 ? 0 : (last + 1) * bytes;
+        case Op::WholeReduceMax:
+        case Op::WholeReduceMin:
+            if ((v.mode & 3) < 2) return (last + 1) * 2 * bytes;
+            return (last + 1) * ((v.mode & 3) == 3 ? 4 : bytes);
+        default: return (v.op != Op::ReduceSum && (v.mode & 1) ? 2 : 1) * bytes;
+    }
+}
+
+uint32_t ReducedAlignment(const VectorInstruction& v) {
+    uint32_t bytes = Bytes(v.dst.dtype);
+    switch (v.op) {
+        case Op::BlockReduceSum:
+        case Op::BlockReduceMax:
+        case Op::BlockReduceMin: return 8 * bytes;
+        case Op::PairReduceSum: return 32;
+        case Op::WholeReduceMax:
+        case Op::WholeReduceMin: return (v.mode & 3) < 2 ? 2 * bytes : ((v.mode & 3) == 3 ? 4 : bytes);
+        case Op::ReduceMax:
+        case Op::ReduceMin: return v.mode & 1 ? 2 * bytes : bytes;
+        default: return bytes;
+    }
+}
+
+uint64_t ReduceScratchBytes(const VectorInstruction& v, const Lanes& lanes) {
+    uint32_t bytes = Bytes(v.dst.dtype);
+    uint64_t per_repeat = 256 / bytes;
+    uint64_t n = lanes.contiguous ? (static_cast<uint64_t>(lanes.total) + per_repeat - 1) / per_repeat : lanes.repeats;
+    if (n <= 1) return 0;
+    if (v.op == Op::ReduceSum) return lanes.contiguous ? 0 : (n * bytes + 31) / 32 * 32;
+    uint64_t total = 0;
+    for (uint64_t pairs = n; pairs > 1 || total == 0;) {
+        total += (2 * pairs * bytes + 31) / 32 * 32;
+        if ((v.mode & 1) == 0) break;  // rounds reuse the space when nobody asks for the index
+        pairs = (2 * pairs + per_repeat - 1) / per_repeat;
+    }
+    return total;
+}
+
+void ExecuteReduce(Core& core, const VectorInstruction& v, const Lanes& lanes) {
+    if ((lanes.contiguous && lanes.total == 0) || (!lanes.contiguous && (lanes.repeats == 0 || lanes.Top() == 0))) return;
+    if (v.src0.dtype == DType::F16) return Typed<half>(core, v, lanes);
+    Typed<float>(core, v, lanes);
 }
 
 }  // namespace twin

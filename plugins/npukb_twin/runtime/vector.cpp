@@ -1,12 +1,15 @@
 // A vector instruction: its lanes are resolved, its operands checked, it is executed, and it is given its time.
 #include <stdio.h>
 
+#include "../include/twin/types.h"
 #include "lanes.h"
+#include "reduce.h"
 #include "region.h"
 
 namespace twin {
 namespace {
 
+using npukb::DType;
 using npukb::Form;
 using npukb::Op;
 
@@ -23,44 +26,37 @@ const Facts kFacts[] = {
 #define NPUKB_BINARY(name, t, c16, c32) {#name, 'e', 2, c16, c32},
 #define NPUKB_SCALAR(name, t, c16, c32) {#name, 'e', 1, c16, c32},
 #define NPUKB_ACCUMULATE(name, t, c16, c32) {#name, 'e', 2, c16, c32},
+#define NPUKB_SHIFT(name, t, c16, c32) {#name, 'e', 1, c16, c32},
 #define NPUKB_SPECIAL(name, t, c16, c32) {#name, 's', 1, c16, c32},
 #include "../include/twin/instructions.def"
 };
 
 const Facts& FactsOf(Op op) { return kFacts[static_cast<int>(op)]; }
 
+// Lanes of a repeat are counted by the widest operand. int4b_t counts as half, its partner in Cast.
 uint32_t Widest(const VectorInstruction& v) {
     uint32_t widest = v.src0.address != nullptr ? Bytes(v.src0.dtype) : Bytes(v.dst.dtype);
-    if (v.op == Op::Cast && Bytes(v.dst.dtype) > widest) widest = Bytes(v.dst.dtype);
-    return widest;
+    bool converts = v.dst.dtype != v.src0.dtype && v.op != Op::Compare && v.op != Op::Compares;
+    return converts && v.dst.address != nullptr && Bytes(v.dst.dtype) > widest ? Bytes(v.dst.dtype) : widest;
 }
 
-bool IsReduce(Op op) {
-    switch (op) {
-        case Op::BlockReduceSum:
-        case Op::BlockReduceMax:
-        case Op::BlockReduceMin:
-        case Op::PairReduceSum:
-        case Op::WholeReduceSum:
-        case Op::WholeReduceMax:
-        case Op::WholeReduceMin:
-        case Op::ReduceSum:
-        case Op::ReduceMax:
-        case Op::ReduceMin: return true;
-        default: return false;
-    }
+bool IsFused(Op op) {
+    return op == Op::AddReluCast || op == Op::SubReluCast || op == Op::MulCast || op == Op::AddDeqRelu || op == Op::CastDequant;
 }
 
-// Reductions of a whole tensor are sequences of instructions; their repeat count is not the hardware's.
-bool WholeTensor(Op op) { return op == Op::ReduceSum || op == Op::ReduceMax || op == Op::ReduceMin; }
+bool IsComparison(Op op) { return op == Op::Compare || op == Op::Compares; }
 
 // Tensors an instruction reads, Select's mask apart. One that has no address was never given a buffer.
 int SourcesOf(const VectorInstruction& v) {
     switch (v.op) {
         case Op::Duplicate:
         case Op::CreateVecIndex: return 0;
+        case Op::Axpy: return 1;
         case Op::Compare:
-        case Op::ReduceSum:
+        case Op::AddDeqRelu:
+        case Op::AddReluCast:
+        case Op::SubReluCast:
+        case Op::MulCast: return 2;
         case Op::ReduceMax:
         case Op::ReduceMin: return 2;
         default: return FactsOf(v.op).sources;
@@ -70,21 +66,24 @@ int SourcesOf(const VectorInstruction& v) {
 // Bytes an operand spans, from its first to one past its last touched byte.
 uint64_t Span(const VectorInstruction& v, const Lanes& lanes, const Operand& o, bool is_dst) {
     uint32_t bytes = Bytes(o.dtype);
-    if (is_dst && IsReduce(v.op)) {
-        uint64_t last = lanes.repeats > 0 ? lanes.repeats - 1 : 0;
-        switch (v.op) {
-            case Op::BlockReduceSum:
-            case Op::BlockReduceMax:
-            case Op::BlockReduceMin: return (last * o.repeat_stride * 8 + 8) * bytes;
-            case Op::PairReduceSum: return last * o.repeat_stride * 128 + 128;
-            case Op::WholeReduceSum: return (last * o.repeat_stride + 1) * bytes;
-            case Op::WholeReduceMax:
-            case Op::WholeReduceMin: return (v.mode < 2 ? 2 * last * o.repeat_stride + 2 : last * o.repeat_stride + 1) * bytes;
-            default: return (v.mode != 0 && v.op != Op::ReduceSum ? 2 : 1) * bytes;
-        }
+    if (is_dst && IsReduce(v.op)) return ReducedBytes(v, lanes);
+    if (IsComparison(v.op)) {
+        uint64_t repeats = lanes.contiguous ? static_cast<uint64_t>(lanes.total / lanes.per_repeat) : v.repeat;
+        if (is_dst) return v.flags != 0 ? 0 : repeats * lanes.per_repeat / 8;
+        if (!lanes.contiguous) return repeats == 0 ? 0 : ((repeats - 1) * o.repeat_stride + 7u * o.block_stride + 1) * 32;
     }
-    if (is_dst && (v.op == Op::Compare || v.op == Op::Compares)) {
-        return lanes.contiguous ? static_cast<uint64_t>(lanes.total) / 8 : static_cast<uint64_t>(lanes.repeats) * lanes.per_repeat / 8;
+    if (v.op == Op::CastDequant && is_dst && bytes == 1) {
+        uint64_t half_block = v.flags & 2 ? 16 : 0;
+        uint32_t top = lanes.contiguous ? static_cast<uint32_t>(lanes.total) : lanes.Top();
+        uint64_t last = lanes.contiguous || lanes.repeats == 0 ? 0 : (lanes.repeats - 1) * static_cast<uint64_t>(o.repeat_stride);
+        if (top == 0 || (!lanes.contiguous && lanes.repeats == 0)) return 0;
+        return (last + (top - 1) / 16 * o.block_stride) * 32 + half_block + (top - 1) % 16 + 1;
+    }
+    if (o.dtype == DType::I4) {
+        if (lanes.contiguous) return static_cast<uint64_t>(lanes.total + 1) / 2;
+        uint32_t top = lanes.Top();
+        if (lanes.repeats == 0 || top == 0) return 0;
+        return ((lanes.repeats - 1) * static_cast<uint64_t>(o.repeat_stride) + (top - 1) / 64 * o.block_stride) * 32 + (top - 1) % 64 / 2 + 1;
     }
     if (v.op == Op::Brcb) {
         if (!is_dst) return static_cast<uint64_t>(v.repeat) * 8 * bytes;
@@ -114,8 +113,8 @@ void CheckOverlap(Core& core, const VectorInstruction& v, const Operand& src, ui
 
 void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
     uint64_t dst_span = Span(v, lanes, v.dst, true);
-    CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? Bytes(v.dst.dtype) : 32, "dst", true, pc);
-    bool scratch = WholeTensor(v.op);
+    CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? ReducedAlignment(v) : 32, "dst", true, pc);
+    bool scratch = ReducesTensor(v.op);
     int sources = SourcesOf(v);
     if ((sources > 0 && v.src0.address == nullptr) || (sources > 1 && v.src1.address == nullptr)) {
         core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
@@ -124,17 +123,25 @@ void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, c
     if (v.src0.address != nullptr) {
         uint64_t span = Span(v, lanes, v.src0, false);
         CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", false, pc);
-        if (v.form == Form::Count && !IsReduce(v.op) && v.op != Op::Cast) {
+        bool widens = Bytes(v.dst.dtype) > Bytes(v.src0.dtype) && v.dst.address == v.src0.address;
+        bool converts = v.op == Op::Cast || IsFused(v.op);
+        if (converts && widens && dst_span > 0 && span > 0) {
+            core.Warn("overlap", pc, "Give the wider result a buffer of its own.",
+                      "%s: dst is wider than src and starts where it does; the device overwrites elements before it reads them",
+                      FactsOf(v.op).name);
+        }
+        if (v.form == Form::Count && !IsReduce(v.op) && !converts) {
             CheckOverlap(core, v, v.src0, dst_span, span, "src0", pc);
         }
     }
     if (v.src1.address != nullptr) {
-        uint64_t span = scratch ? 32 : Span(v, lanes, v.src1, false);
+        uint64_t span = scratch ? ReduceScratchBytes(v, lanes) : Span(v, lanes, v.src1, false);
         CheckOperand(core, v, v.src1, span, 32, scratch ? "sharedTmpBuffer" : "src1", scratch, pc);
         if (v.form == Form::Count && !scratch) CheckOverlap(core, v, v.src1, dst_span, span, "src1", pc);
     }
-    if (v.op == Op::Select && lanes.total > 0) {
-        uint64_t bits = v.mode == 0 ? lanes.per_repeat : static_cast<uint64_t>(lanes.total);
+    if (v.op == Op::Select && v.mask[0] != 0 && dst_span > 0) {
+        uint64_t all = lanes.contiguous ? static_cast<uint64_t>(lanes.total) : static_cast<uint64_t>(lanes.repeats) * lanes.per_repeat;
+        uint64_t bits = v.mode == 0 && all > lanes.per_repeat ? lanes.per_repeat : all;
         Operand mask{reinterpret_cast<const void*>(v.mask[0]), static_cast<uint32_t>(v.mask[1]), 1, 8, npukb::DType::U8};
         CheckOperand(core, v, mask, (bits + 7) / 8, 32, "selMask", false, pc);
     }
@@ -147,7 +154,7 @@ int64_t EffectiveCount(Core& core, const VectorInstruction& v, uint32_t widest, 
         core.Violate("bad_count", pc, "Compute the count so that it cannot be negative.", "%s: count is %lld", name,
                      static_cast<long long>(v.count));
     }
-    if (v.op != Op::Compare && v.op != Op::Compares) return v.count;
+    if (!IsComparison(v.op)) return v.count;
     int64_t lanes = 256 / widest;
     if (v.count % lanes != 0) {
         core.Warn("compare_tail", pc, "Round the count up to a multiple of 256 bytes and give the tensors room for it.",
@@ -174,7 +181,7 @@ void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t
     if (two_sources && SameBankGroup(core, v)) per_repeat += 1;
     double head = core.time.Idle(Pipe::V) ? m.vector_idle_head_cycles : m.vector_head_cycles;
     double cycles = head + repeats * per_repeat;
-    if (WholeTensor(v.op)) {
+    if (ReducesTensor(v.op)) {
         // A software sequence: repeats into scratch, then the scratch again until one value is left.
         for (double left = repeats; left > 1; left = left / lanes.per_repeat) {
             cycles += m.barrier_cycles + m.vector_head_cycles + per_repeat * (left / lanes.per_repeat);
@@ -183,9 +190,42 @@ void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t
     core.time.Issue(m, Pipe::V, cycles);
 }
 
+// What the form of an instruction that sets the mask leaves behind: by count, everything on; by lanes, those lanes.
+void LeaveMask(Core& core, const VectorInstruction& v) {
+    bool keeps = v.use_register || IsComparison(v.op) || v.op == Op::CreateVecIndex || v.op == Op::Brcb || v.op == Op::Select;
+    if (keeps && !(v.op == Op::Select && v.form == Form::Count)) return;
+    if (v.form == Form::Count || ReducesTensor(v.op)) {
+        core.counter_mode = false;
+        core.mask[0] = core.mask[1] = ~0ull;
+    } else {
+        core.mask[0] = core.counter_mode ? static_cast<uint64_t>(v.count) : v.mask[0];
+        core.mask[1] = core.counter_mode ? 0 : v.mask[1];
+    }
+}
+
+// Bits for the first `n` lanes of a repeat; more than there are means all.
+void FirstLanes(uint64_t n, uint32_t per_repeat, uint64_t mask[2]) {
+    if (n > per_repeat) n = per_repeat;
+    mask[0] = n >= 64 ? ~0ull : (1ull << n) - 1;
+    mask[1] = n <= 64 ? 0 : (n >= 128 ? ~0ull : (1ull << (n - 64)) - 1);
+}
+
+void TakeLanes(VectorInstruction& v, npukb::LaneSource source, uint64_t lanes) {
+    v.form = Form::Mask;
+    v.use_register = source == npukb::LaneSource::Register;
+    if (source == npukb::LaneSource::Count) {
+        v.count = static_cast<int64_t>(lanes);
+        FirstLanes(lanes, 256 / Widest(v), v.mask);
+    } else if (source == npukb::LaneSource::Bits) {
+        __builtin_memcpy(v.mask, reinterpret_cast<const void*>(lanes), sizeof v.mask);
+        v.count = static_cast<int64_t>(v.mask[0]);  // in counter mode the low word is a number of elements
+    }
+}
+
 }  // namespace
 
 Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest_bytes) {
+    constexpr int64_t kMost = 1 << 28;  // elements; more cannot be in UB
     Lanes lanes{};
     lanes.per_repeat = 256 / widest_bytes;
     if (v.form == Form::Count) {
@@ -197,6 +237,7 @@ Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest
     if (core.counter_mode) {
         lanes.counted = true;
         lanes.total = v.use_register ? static_cast<int64_t>(core.mask[0]) : v.count;
+        if (lanes.total < 0 || lanes.total > kMost) lanes.total = kMost;
         lanes.repeats = static_cast<uint32_t>((lanes.total + lanes.per_repeat - 1) / lanes.per_repeat);
         return lanes;
     }
@@ -211,33 +252,115 @@ Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest
 namespace twin {
 namespace {
 
-void Run(VectorInstruction& v, const void* pc) {
-    Core& core = ThisCore();
-    uint32_t widest = Widest(v);
-    if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
-    if (v.form == Form::Mask && v.repeat > 255 && !WholeTensor(v.op)) {
-        core.Violate("limit_exceeded", pc, "Split the instruction.", "%s: repeat is %u, the limit is 255",
-                     FactsOf(v.op).name, v.repeat);
-    }
-    Lanes lanes = ResolveLanes(core, v, widest);
-    CheckOperands(core, v, lanes, pc);
+void Execute(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
+    bool saturate = core.vector.saturate && (FactsOf(v.op).family == 'e' || v.op == Op::Cast || IsFused(v.op));
     switch (v.op) {
         case Op::Cast: ExecuteCast(core, v, lanes, pc); break;
         case Op::Compare:
-        case Op::Compares: ExecuteCompare(v, lanes); break;
-        case Op::Select: ExecuteSelect(v, lanes); break;
+        case Op::Compares: ExecuteCompare(core, v, lanes); break;
+        case Op::Select: ExecuteSelect(core, v, lanes); break;
         case Op::Duplicate:
         case Op::Copy:
         case Op::Brcb:
         case Op::CreateVecIndex: ExecuteFill(v, lanes); break;
-        default: IsReduce(v.op) ? ExecuteReduce(v, lanes) : ExecuteElementwise(v, lanes); break;
+        default:
+            if (IsReduce(v.op)) ExecuteReduce(core, v, lanes);
+            else if (IsFused(v.op)) ExecuteFused(core, v, lanes);
+            else ExecuteElementwise(core, v, lanes);
     }
+    if (saturate) SaturateResults(v, lanes);
+}
+
+void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
+    const char* name = FactsOf(v.op).name;
+    if (v.form == Form::Mask && v.repeat > 255 && !ReducesTensor(v.op)) {
+        core.Violate("limit_exceeded", pc, "Split the instruction.", "%s: repeat is %u, the limit is 255", name, v.repeat);
+    }
+    bool shifts = v.op == Op::ShiftLeft || v.op == Op::ShiftRight;
+    uint64_t width = 8 * Bytes(v.dst.dtype);
+    if (shifts && v.scalar > width) {
+        core.Warn("limit_exceeded", pc, "Shift by at most the width of the element.",
+                  "%s: the shift is %lld, the documented range ends at %llu", name,
+                  static_cast<long long>(static_cast<int64_t>(v.scalar << (64 - width)) >> (64 - width)),
+                  static_cast<unsigned long long>(width));
+    }
+    if (IsComparison(v.op) && v.src0.dtype == DType::I32 && v.mode != static_cast<uint8_t>(AscendC::CMPMODE::EQ)) {
+        core.Warn("compare_mode", pc, "Compare int32_t for equality only, or cast to float.",
+                  "%s of int32_t is documented for CMPMODE::EQ only", name);
+    }
+}
+
+void Run(VectorInstruction& v, const void* pc) {
+    Core& core = ThisCore();
+    uint32_t widest = Widest(v);
+    if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
+    CheckShape(core, v, pc);
+    Lanes lanes = ResolveLanes(core, v, widest);
+    CheckOperands(core, v, lanes, pc);
+    Execute(core, v, lanes, pc);
+    LeaveMask(core, v);
     Charge(core, v, lanes, widest);
 }
 
-Operand OperandOf(const npukb::BufferView* view, npukb::DType dtype) {
-    if (view == nullptr) return Operand{nullptr, 0, 1, 8, dtype};
-    return Operand{view->address, view->bytes, 1, 8, dtype};
+VectorInstruction Unpacked(uint32_t code) {
+    VectorInstruction v{};
+    v.op = static_cast<Op>(code & 0xff);
+    v.mode = static_cast<uint8_t>(code >> npukb::kModeShift & 0xff);
+    v.repeat = 1;
+    return v;
+}
+
+Operand OperandOf(const npukb::BufferView* view, DType dtype, uint16_t block_stride = 1, uint16_t repeat_stride = 8) {
+    if (view == nullptr) return Operand{nullptr, 0, block_stride, repeat_stride, dtype};
+    return Operand{view->address, view->bytes, block_stride, repeat_stride, dtype};
+}
+
+DType DstOf(uint32_t code) { return static_cast<DType>(code >> 16 & 0xff); }
+DType SrcOf(uint32_t code) { return static_cast<DType>(code >> 24); }
+
+void TakeOperands(VectorInstruction& v, uint32_t code, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                  const npukb::BufferView* src1) {
+    v.dst = OperandOf(dst, DstOf(code));
+    v.src0 = OperandOf(src0, SrcOf(code));
+    v.src1 = OperandOf(src1, SrcOf(code));
+}
+
+void TakeStrides(VectorInstruction& v, npukb::Strides strides, const void* params) {
+    auto set = [](Operand& o, uint16_t block, uint16_t repeat) {
+        o.block_stride = block;
+        o.repeat_stride = repeat;
+    };
+    if (strides == npukb::Strides::Unary) {
+        const auto& p = *static_cast<const AscendC::UnaryRepeatParams*>(params);
+        set(v.dst, p.dstBlkStride, p.dstRepStride);
+        set(v.src0, p.srcBlkStride, p.srcRepStride);
+        return;
+    }
+    const auto& p = *static_cast<const AscendC::BinaryRepeatParams*>(params);
+    set(v.dst, p.dstBlkStride, p.dstRepStride);
+    set(v.src0, p.src0BlkStride, p.src0RepStride);
+    set(v.src1, p.src1BlkStride, p.src1RepStride);
+}
+
+void TakeShape(VectorInstruction& v, uint32_t shape, uint64_t lanes, const void* params) {
+    v.repeat = shape & 0xffff;
+    v.flags = static_cast<uint8_t>(shape >> npukb::kFlagShift);
+    TakeLanes(v, static_cast<npukb::LaneSource>(shape >> 16 & 3), lanes);
+    TakeStrides(v, static_cast<npukb::Strides>(shape >> 18 & 1), params);
+}
+
+// Where the bits of Select are: in the tensor, or in the register, which in tensor mode holds the address of a tensor.
+void TakeChoice(const Core& core, VectorInstruction& v, const npukb::BufferView* bits) {
+    v.mask[0] = v.mask[1] = 0;
+    if (bits != nullptr) {
+        v.mask[0] = reinterpret_cast<uint64_t>(bits->address);
+        v.mask[1] = bits->bytes;
+    } else if (v.mode == static_cast<uint8_t>(AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE)) {
+        // Kernels may keep 32 bits of the address only: the offset in UB is what counts.
+        auto offset = static_cast<uint32_t>(core.vector.compare_mask[0] - reinterpret_cast<uint64_t>(core.ub));
+        v.mask[0] = reinterpret_cast<uint64_t>(core.ub) + offset;
+        v.mask[1] = offset < core.launch->machine.ub_bytes ? core.launch->machine.ub_bytes - offset : 0;
+    }
 }
 
 }  // namespace
@@ -252,27 +375,89 @@ void npukb_vector(const npukb::VectorInstruction* instruction) {
 
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
                         const npukb::BufferView* src1, uint64_t scalar) {
-    using namespace twin;
-    VectorInstruction v{};
-    v.op = static_cast<Op>(code & 0xff);
-    v.form = Form::Count;
-    v.mode = static_cast<uint8_t>(code >> npukb::kModeShift & 0xff);
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.form = npukb::Form::Count;
     v.count = count;
-    v.repeat = 1;
     v.scalar = scalar;
-    auto source = static_cast<npukb::DType>(code >> 24);
-    v.dst = OperandOf(dst, static_cast<npukb::DType>(code >> 16 & 0xff));
-    v.src0 = OperandOf(src0, source);
-    v.src1 = OperandOf(src1, source);
+    v.flags = static_cast<uint8_t>(v.op == npukb::Op::CastDequant ? v.mode : 0);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                       const npukb::BufferView* src1, const void* params, uint64_t scalar) {
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.scalar = scalar;
+    twin::TakeShape(v, shape, lanes, params);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst, const npukb::BufferView* bits,
+                  const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params, uint64_t scalar) {
+    twin::Core& core = twin::ThisCore();
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.scalar = src1 == nullptr && bits != nullptr && (shape >> npukb::kFlagShift) != 0 ? core.vector.compare_mask[0] : scalar;
+    twin::TakeShape(v, shape, lanes, params);
+    uint64_t mask[2] = {v.mask[0], v.mask[1]};
+    if (!v.use_register && !core.counter_mode) {
+        core.mask[0] = mask[0];
+        core.mask[1] = mask[1];
+    }
+    if (!v.use_register && core.counter_mode) core.mask[0] = static_cast<uint64_t>(v.count);
+    v.use_register = 1;  // the instruction's own words say where the choices are
+    twin::TakeChoice(core, v, bits);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_select_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* bits,
+                        const npukb::BufferView* src0, const npukb::BufferView* src1, uint64_t scalar) {
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.form = npukb::Form::Count;
+    v.count = count;
+    v.scalar = scalar;
+    twin::TakeChoice(twin::ThisCore(), v, bits);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst, const npukb::BufferView* src,
+                  int32_t dst_stride, int32_t block_stride, int32_t repeat_stride) {
+    using namespace twin;
+    VectorInstruction v = Unpacked(code);
+    auto source = static_cast<npukb::LaneSource>(v.mode >> 4 & 3);
+    v.flags = v.mode >> 6 & 1;
+    v.mode &= 3;
+    TakeOperands(v, code, dst, src, nullptr);
+    const int32_t wanted[] = {dst_stride, block_stride, repeat_stride};
+    for (int32_t stride : wanted) {
+        if (stride >= 0 && stride <= 65535) continue;
+        ThisCore().Violate("limit_exceeded", NPUKB_PC, "Keep strides between 0 and 65535.",
+                           "%s: a stride is %d, the documented range ends at 65535", FactsOf(v.op).name, stride);
+    }
+    v.dst.repeat_stride = static_cast<uint16_t>(dst_stride);
+    v.src0.block_stride = static_cast<uint16_t>(block_stride);
+    v.src0.repeat_stride = static_cast<uint16_t>(repeat_stride);
+    v.repeat = static_cast<uint32_t>(repeat);
+    TakeLanes(v, source, lanes);
     Run(v, NPUKB_PC);
 }
 
-void npukb_mask_mode(int counter) { twin::ThisCore().counter_mode = counter != 0; }
-
-void npukb_mask_set(uint64_t high, uint64_t low) {
-    twin::Core& core = twin::ThisCore();
-    core.mask[0] = low;
-    core.mask[1] = high;
-    core.time.Scalar(1);
+void npukb_reduce_tensor(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst, const npukb::BufferView* src,
+                         const npukb::BufferView* tmp, int32_t repeat_stride) {
+    using namespace twin;
+    VectorInstruction v = Unpacked(code);
+    auto source = static_cast<npukb::LaneSource>(v.mode >> 4 & 3);
+    v.mode &= 3;
+    TakeOperands(v, code, dst, src, tmp);
+    v.src0.repeat_stride = static_cast<uint16_t>(repeat_stride);
+    if (repeat < 0 || repeat_stride < 0 || repeat_stride > 65535) {
+        ThisCore().Violate("limit_exceeded", NPUKB_PC, "Keep strides between 0 and 65535 and repeats positive.",
+                           "%s: repeat is %d and srcRepStride %d", FactsOf(v.op).name, repeat, repeat_stride);
+    }
+    v.repeat = static_cast<uint32_t>(repeat);
+    TakeLanes(v, source, lanes);
+    Run(v, NPUKB_PC);
 }
 }

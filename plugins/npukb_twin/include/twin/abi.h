@@ -7,15 +7,17 @@
 
 namespace npukb {
 
-enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U64 };
+enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U64, I4 };
 
-inline constexpr uint32_t kDTypeBytes[] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8};
+// I4 counts bytes of two elements.
+inline constexpr uint32_t kDTypeBytes[] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 
 enum class Op : uint8_t {
 #define NPUKB_UNARY(name, types, c16, c32) name,
 #define NPUKB_BINARY(name, types, c16, c32) name,
 #define NPUKB_SCALAR(name, types, c16, c32) name,
 #define NPUKB_ACCUMULATE(name, types, c16, c32) name,
+#define NPUKB_SHIFT(name, types, c16, c32) name,
 #define NPUKB_SPECIAL(name, types, c16, c32) name,
 #include "instructions.def"
 };
@@ -39,6 +41,7 @@ struct VectorInstruction {
     Form form;
     uint8_t mode;      // CMPMODE, RoundMode, SELMODE or ReduceOrder
     uint8_t use_register;  // mask form: lanes come from the mask register instead of `mask`
+    uint8_t flags;         // of single instructions: rounding of ShiftRight, half blocks of CastDequant, results of Compare
     uint32_t repeat;
     int64_t count;
     uint64_t mask[2];
@@ -46,24 +49,6 @@ struct VectorInstruction {
     Operand src0;
     Operand src1;
     uint64_t scalar;  // raw bits of the scalar operand, in the type of src0
-};
-
-// One data move between global memory and UB, or inside UB: `blocks` pieces of `block_bytes`, with gaps between pieces.
-struct CopyInstruction {
-    const void* dst;
-    const void* src;
-    uint32_t blocks;
-    uint32_t block_bytes;
-    int64_t dst_stride;  // bytes from the start of one piece to the start of the next
-    int64_t src_stride;
-    uint32_t element_bytes;
-    uint32_t requested_bytes;  // per piece, before DataCopy rounds down to 32; equal to block_bytes otherwise
-    uint8_t direction;         // 0 GM to UB, 1 UB to GM, 2 UB to UB
-    uint8_t padded;            // DataCopyPad: bytes, not blocks
-    uint8_t pad_left;          // elements
-    uint8_t pad_right;
-    uint8_t pad_value_set;
-    uint64_t pad_value;  // raw bits
 };
 
 struct BufferView {
@@ -82,6 +67,16 @@ inline constexpr uint32_t kCodeOf = kCode<op, type, type>;
 
 constexpr uint32_t kModeShift = 8;
 
+// The mask form of an instruction, packed: repeat count, where its lanes come from, which structure holds its strides, flags.
+enum class LaneSource : uint32_t { Count, Bits, Register };
+enum class Strides : uint32_t { Unary, Binary };
+template <LaneSource lanes, Strides strides, uint32_t flags = 0>
+inline constexpr uint32_t kShape = static_cast<uint32_t>(lanes) << 16 | static_cast<uint32_t>(strides) << 18 | flags << 24;
+constexpr uint32_t kFlagShift = 24;
+
+// Parts of reductions that travel in the mode byte of a code: ReduceOrder or calIndex, and where lanes come from.
+constexpr uint32_t kReduceLanesShift = kModeShift + 4;
+
 // Says that a tensor is about to be filled in.
 struct Unfilled {};
 
@@ -92,15 +87,32 @@ extern "C" {
 void npukb_vector(const npukb::VectorInstruction* instruction);
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
                         const npukb::BufferView* src1, uint64_t scalar);
-// Copies take pointers to tensors, which begin with their address, and to the API's parameter structures: filling in a
-// CopyInstruction is the runtime's work, so that a call compiles to next to nothing.
-void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count);
-void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* params);
-void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
-                       const void* pad_value);
-void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params);
+// The mask form: `lanes` is a number of lanes or the address of two words of lane bits, `params` a structure of strides.
+void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+                       const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params, uint64_t scalar);
+void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst, const npukb::BufferView* bits,
+                  const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params, uint64_t scalar);
+void npukb_select_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* bits,
+                        const npukb::BufferView* src0, const npukb::BufferView* src1, uint64_t scalar);
+void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst, const npukb::BufferView* src,
+                  int32_t dst_stride, int32_t block_stride, int32_t repeat_stride);
+void npukb_reduce_tensor(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst,
+                         const npukb::BufferView* src, const npukb::BufferView* tmp, int32_t repeat_stride);
+void npukb_bilinear(uint32_t shape, uint64_t lanes, const npukb::BufferView* const* tensors, uint32_t repeats, uint32_t strides);
 void npukb_mask_mode(int counter);
 void npukb_mask_set(uint64_t high, uint64_t low);
+void npukb_compare_mask(uint32_t type_bytes, const npukb::BufferView* tensor, int write);
+void npukb_deq_scale(uint64_t word);
+void npukb_deq_scale_vector(const npukb::BufferView* tensor, const void* info);
+int npukb_saturation(int set, int value);
+uint64_t npukb_vector_register(int which);
+uint32_t npukb_scalar_cast(float value, int mode, int to_half);
+int64_t npukb_system_cycle(void);
+int64_t npukb_program_counter(void);
+void npukb_print(const char* format, uint32_t count, const uint64_t* values, const uint8_t* kinds);
+void npukb_dump(npukb::DType dtype, const void* address, int global, uint32_t desc, uint64_t count);
+[[noreturn]] void npukb_assert(const char* condition);
+[[noreturn]] void npukb_trap(void);
 
 void npukb_flag_set(npukb::Pipe from, npukb::Pipe to, int32_t id);
 void npukb_flag_wait(npukb::Pipe from, npukb::Pipe to, int32_t id);
@@ -108,20 +120,18 @@ int32_t npukb_event_id(npukb::Pipe from, npukb::Pipe to, int hold);
 void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id);
 void npukb_barrier(npukb::Pipe pipe);
 void npukb_sync_all(void);
-
-void npukb_pipe_create(void* self);
-void npukb_pipe_destroy(void* self, int reset);
-void* npukb_pipe_current(void);
-uint32_t npukb_queue_init(int position, int32_t depth, int32_t count, int64_t bytes);
-npukb::BufferView npukb_buffer_init(int position, int64_t bytes);
-void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor);
-int npukb_queue_enque(uint32_t queue, const npukb::BufferView* tensor);
-void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor);
-void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor);
-int32_t npukb_queue_state(uint32_t queue, int question);
+void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t used);
+void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id);
+void npukb_core_flag_wait(uint32_t id);
+void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait);
+void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step);
 
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
+uint64_t npukb_tiling_key(void);
+void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes);
+void* npukb_user_workspace(void* workspace);
+void* npukb_system_workspace(void* workspace);  // remembers it, unless null; the one remembered
 }
 #pragma GCC visibility pop

@@ -2,39 +2,66 @@
 #pragma once
 #include "tensor.h"
 
-namespace npukb {
-
-// Which way a copy goes.
-enum Direction : uint8_t { kIn, kOut, kInside };
-
-}  // namespace npukb
-
 namespace AscendC {
 
 // DataCopy by element count: the runtime rounds the length down to 32-byte blocks, as the hardware does.
+#define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                              \
+    template <typename T>                                                                                               \
+    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const uint32_t count) {                 \
+        npukb_copy_count(sizeof(T), direction, &dst, &src, npukb::kHalfByte<T> ? count / 2 : count);                    \
+    }                                                                                                                   \
+    template <typename T>                                                                                               \
+    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& params) {         \
+        npukb_copy_blocks(sizeof(T), direction, &dst, &src, &params);                                                   \
+    }
+NPUKB_DATA_COPY(LocalTensor, GlobalTensor, npukb::kIn)
+NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
+NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
+#undef NPUKB_DATA_COPY
+
+// Part of a dimension: bursts of burstLen blocks, `stride` elements between one and the next. Dimension 0 is the innermost.
+struct SliceInfo {
+    constexpr SliceInfo() = default;
+    constexpr SliceInfo(uint32_t startIndexIn, uint32_t endIndexIn, uint32_t strideIn, uint32_t burstLenIn, uint32_t shapeValueIn = 0)
+        : startIndex(startIndexIn), endIndex(endIndexIn), stride(strideIn), burstLen(burstLenIn), shapeValue(shapeValueIn) {}
+    uint32_t startIndex = 0;
+    uint32_t endIndex = ONE_BLK_SIZE - 1;
+    uint32_t stride = 0;
+    uint32_t burstLen = ONE_BLK_SIZE;
+    uint32_t shapeValue = 0;
+};
+
 template <typename T>
-NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint32_t count) {
-    npukb_copy_count(sizeof(T), npukb::kIn, &dst, &src, count);
+NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const SliceInfo dstSliceInfo[],
+                        const SliceInfo srcSliceInfo[], const uint32_t dimValue = 1) {
+    npukb_copy_slices(sizeof(T), npukb::kIn, &dst, &src, dstSliceInfo, srcSliceInfo, dimValue);
 }
 template <typename T>
-NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count) {
-    npukb_copy_count(sizeof(T), npukb::kOut, &dst, &src, count);
+NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const SliceInfo dstSliceInfo[],
+                        const SliceInfo srcSliceInfo[], const uint32_t dimValue = 1) {
+    npukb_copy_slices(sizeof(T), npukb::kOut, &dst, &src, dstSliceInfo, srcSliceInfo, dimValue);
 }
+
+// Row-major matrices into columns of 32 bytes, the last one filled up with zeros.
+struct Nd2NzParams {
+    constexpr Nd2NzParams() = default;
+    constexpr Nd2NzParams(uint16_t ndNumIn, uint16_t nValueIn, uint16_t dValueIn, uint16_t srcNdMatrixStrideIn,
+                          uint16_t srcDValueIn, uint16_t dstNzC0StrideIn, uint16_t dstNzNStrideIn, uint16_t dstNzMatrixStrideIn)
+        : ndNum(ndNumIn), nValue(nValueIn), dValue(dValueIn), srcNdMatrixStride(srcNdMatrixStrideIn), srcDValue(srcDValueIn),
+          dstNzC0Stride(dstNzC0StrideIn), dstNzNStride(dstNzNStrideIn), dstNzMatrixStride(dstNzMatrixStrideIn) {}
+    uint16_t ndNum = 0;
+    uint16_t nValue = 0;
+    uint16_t dValue = 0;
+    uint16_t srcNdMatrixStride = 0;
+    uint16_t srcDValue = 0;
+    uint16_t dstNzC0Stride = 0;
+    uint16_t dstNzNStride = 0;
+    uint16_t dstNzMatrixStride = 0;
+};
+
 template <typename T>
-NPUKB_API void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count) {
-    npukb_copy_count(sizeof(T), npukb::kInside, &dst, &src, count);
-}
-template <typename T>
-NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params) {
-    npukb_copy_blocks(sizeof(T), npukb::kIn, &dst, &src, &params);
-}
-template <typename T>
-NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params) {
-    npukb_copy_blocks(sizeof(T), npukb::kOut, &dst, &src, &params);
-}
-template <typename T>
-NPUKB_API void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params) {
-    npukb_copy_blocks(sizeof(T), npukb::kInside, &dst, &src, &params);
+NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& params) {
+    npukb_copy_nd2nz(sizeof(T), &dst, &src, &params);
 }
 
 // DataCopyPad: gaps are bytes on the GM side and 32-byte blocks on the UB side, where each piece starts on a block.
@@ -58,5 +85,77 @@ NPUKB_API void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src
     DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
     npukb_copy_pad_out(sizeof(T), &dst, &src, &wide);
 }
+template <typename T>
+NPUKB_API void DataCopyUB2GMImpl(__gm__ T* dst, __ubuf__ T* src, const DataCopyParams& params) {
+    npukb_copy_raw(npukb::kOut, dst, src, params.blockCount, params.blockLen, params.srcStride, params.dstStride);
+}
+
+// Fills global memory with one value. The value may have any type that converts, as the literal 0 does for bfloat16_t.
+template <typename T, typename V = T>
+NPUKB_API void InitOutput(GlobalTensor<T> gmWorkspaceAddr, uint32_t size, V value = V(0)) {
+    npukb_copy_init(sizeof(T), &gmWorkspaceAddr, size, npukb::RawBits(static_cast<T>(value)));
+}
+template <typename T, typename V>
+NPUKB_API void Fill(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const V value) {
+    npukb_copy_init(sizeof(T), &gmWorkspaceAddr, size, npukb::RawBits(static_cast<T>(value)));
+}
+
+// Moves from UB to global memory that come later add to what is there, or keep the larger or smaller value.
+#define NPUKB_ATOMIC(name, mode)                                                                                     \
+    template <typename T>                                                                                            \
+    NPUKB_API void name() {                                                                                          \
+        using namespace npukb::types;                                                                                \
+        static_assert((npukb::kSetOf<T> & (I8 | I16 | F16 | BF16 | I32 | F32)) != 0,                                 \
+                      #name " takes int8_t, int16_t, half, bfloat16_t, int32_t or float");                           \
+        npukb_atomic(npukb::AtomicMode::mode, npukb::DTypeOf<T>::value);                                             \
+    }
+NPUKB_ATOMIC(SetAtomicAdd, Add)
+NPUKB_ATOMIC(SetAtomicMax, Max)
+NPUKB_ATOMIC(SetAtomicMin, Min)
+#undef NPUKB_ATOMIC
+template <typename T>
+NPUKB_API void SetAtomicType() {
+    npukb_atomic_type(npukb::DTypeOf<T>::value);
+}
+NPUKB_API void SetAtomicNone() { npukb_atomic(npukb::AtomicMode::None, npukb::DType::F32); }
+NPUKB_API void DisableDmaAtomic() { SetAtomicNone(); }
+
+enum class AtomicDtype { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
+enum class AtomicOp { ATOMIC_SUM };
+
+template <AtomicDtype type, AtomicOp op>
+NPUKB_API void SetStoreAtomicConfig() {
+    constexpr npukb::DType types[] = {npukb::DType::F32, npukb::DType::F32, npukb::DType::F16, npukb::DType::I16,
+                                      npukb::DType::I32, npukb::DType::I8,  npukb::DType::BF16};
+    npukb_atomic(type == AtomicDtype::ATOMIC_NONE ? npukb::AtomicMode::None : npukb::AtomicMode::Add,
+                 types[static_cast<int>(type)]);
+}
+NPUKB_API void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {
+    constexpr uint16_t types[] = {2, 6, 1, 5, 5, 3, 3, 4, 4, 0, 0, 0};
+    atomicType = npukb_atomic_state(0) == 0 ? 0 : types[npukb_atomic_state(1)];
+    atomicOp = 0;
+}
+
+enum class CacheLine : uint64_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum class DcciDst : uint64_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+
+// Caches of the twin are coherent: what is written is seen. These calls take time and change nothing.
+template <typename T, CacheLine entireType, DcciDst dcciDst>
+NPUKB_API void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+    npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
+}
+template <typename T, CacheLine entireType, DcciDst dcciDst>
+NPUKB_API void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
+    npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
+}
+template <typename T, CacheLine entireType>
+NPUKB_API void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+    npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
+}
+template <typename T>
+NPUKB_API void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {
+    npukb_cache_hint(1);
+}
+NPUKB_API void ICachePreLoad(const int64_t) { npukb_cache_hint(1); }
 
 }  // namespace AscendC

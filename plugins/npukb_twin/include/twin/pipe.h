@@ -1,13 +1,57 @@
-// TPipe, TQue, TQueBind and TBuf: buffers in the unified buffer and the queues that carry them between pipes.
+// TPipe, TQue, TQueBind, TBuf and TBufPool: buffers in the unified buffer and the queues that carry them between pipes.
 #pragma once
 #include "tensor.h"
 
 namespace AscendC {
 
+// A buffer without a type, as the forms of queue operations have it that name no element type.
+typedef uint8_t* TBufHandle;
+
+// What a queue's third template parameter may point to. None of it changes what a queue does on the vector core.
+struct TQueConfig {
+    bool nd2nz = false;
+    bool nz2nd = false;
+    bool scmBlockGroup = false;
+    uint32_t bufferLen = 0;
+    uint32_t bufferNumber = 0;
+    uint32_t consumerSize = 0;
+    TPosition consumer[8] = {};
+    bool enableStaticEvtId = false;
+    bool enableLoopQueue = false;
+};
+
+namespace detail {
+
+NPUKB_API constexpr int Positions(TPosition src, TPosition dst) { return static_cast<int>(src) << 8 | static_cast<int>(dst); }
+
+// A TQue is named by the position its tensors lie at; the other end of its path follows.
+NPUKB_API constexpr TPosition SourceOf(TPosition position) {
+    switch (position) {
+        case TPosition::A2: return TPosition::A1;
+        case TPosition::B2: return TPosition::B1;
+        case TPosition::C2: return TPosition::C1;
+        case TPosition::VECOUT:
+        case TPosition::VECCALC:
+        case TPosition::CO1:
+        case TPosition::CO2: return position;
+        default: return TPosition::GM;
+    }
+}
+NPUKB_API constexpr TPosition TargetOf(TPosition position) {
+    switch (position) {
+        case TPosition::VECOUT:
+        case TPosition::CO2: return TPosition::GM;
+        case TPosition::CO1: return TPosition::CO2;
+        default: return position;
+    }
+}
+
+}  // namespace detail
+
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
 class TQueBind {
   public:
-    static constexpr TPosition kPosition = src == TPosition::GM ? dst : src;
+    static constexpr int kPositions = detail::Positions(src, dst);
     NPUKB_API TQueBind() : queue_(0) {}
     template <typename T>
     NPUKB_API LocalTensor<T> AllocTensor() {
@@ -16,8 +60,16 @@ class TQueBind {
         return tensor;
     }
     template <typename T>
+    NPUKB_API void AllocTensor(LocalTensor<T>& tensor) {
+        npukb_queue_alloc(queue_, &tensor.npukb_view);
+    }
+    template <typename T>
     NPUKB_API bool EnQue(const LocalTensor<T>& tensor) {
         return npukb_queue_enque(queue_, &tensor.npukb_view) != 0;
+    }
+    template <TPosition srcUserPos, TPosition dstUserPos, typename T>
+    NPUKB_API bool EnQue(const LocalTensor<T>& tensor) {
+        return npukb_queue_enque_at(queue_, &tensor.npukb_view, detail::Positions(srcUserPos, dstUserPos)) != 0;
     }
     template <typename T>
     NPUKB_API LocalTensor<T> DeQue() {
@@ -26,24 +78,65 @@ class TQueBind {
         return tensor;
     }
     template <typename T>
+    NPUKB_API void DeQue(LocalTensor<T>& tensor) {
+        npukb_queue_deque(queue_, &tensor.npukb_view);
+    }
+    template <TPosition srcUserPos, TPosition dstUserPos, typename T>
+    NPUKB_API LocalTensor<T> DeQue() {
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_queue_deque_at(queue_, &tensor.npukb_view, detail::Positions(srcUserPos, dstUserPos));
+        return tensor;
+    }
+    template <typename T>
     NPUKB_API void FreeTensor(LocalTensor<T>& tensor) {
         npukb_queue_free(queue_, &tensor.npukb_view);
+    }
+    NPUKB_API TBufHandle AllocBuffer() {
+        npukb::BufferView view;
+        npukb_queue_alloc(queue_, &view);
+        return Untyped(view);
+    }
+    NPUKB_API bool EnQue(TBufHandle buffer) {
+        npukb::BufferView view = npukb_buffer_view(Number(buffer));
+        return npukb_queue_enque(queue_, &view) != 0;
+    }
+    NPUKB_API TBufHandle DeQue() {
+        npukb::BufferView view;
+        npukb_queue_deque(queue_, &view);
+        return Untyped(view);
+    }
+    NPUKB_API void FreeBuffer(TBufHandle buffer) {
+        npukb::BufferView view = npukb_buffer_view(Number(buffer));
+        npukb_queue_free(queue_, &view);
     }
     NPUKB_API bool VacantInQue() const { return npukb_queue_state(queue_, 0) != 0; }
     NPUKB_API bool HasTensorInQue() const { return npukb_queue_state(queue_, 1) != 0; }
     NPUKB_API int32_t GetTensorCountInQue() const { return npukb_queue_state(queue_, 1); }
     NPUKB_API bool HasIdleBuffer() const { return npukb_queue_state(queue_, 2) != 0; }
+    // Waits for the flags that earlier queue operations left behind: queues of the twin keep none.
+    NPUKB_API void FreeAllEvent() { npukb_queue_state(queue_, 3); }
 
   private:
     friend class TPipe;
+    template <TPosition, uint32_t>
+    friend class TBufPool;
+    NPUKB_API static TBufHandle Untyped(const npukb::BufferView& view) {
+        return reinterpret_cast<TBufHandle>(static_cast<uintptr_t>(view.handle));
+    }
+    NPUKB_API static uint32_t Number(TBufHandle buffer) {
+        return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(buffer));
+    }
     uint32_t queue_;
 };
 
 template <TPosition position, int32_t depth, auto mask = 0>
-class TQue : public TQueBind<position, position, depth, mask> {
+class TQue : public TQueBind<detail::SourceOf(position), detail::TargetOf(position), depth, mask> {
   public:
     NPUKB_API TQue() {}
 };
+
+template <TPosition position, int32_t depth = 1, auto mask = 0>
+using TSCM = TQueBind<position, TPosition::TSCM, depth, mask>;
 
 template <TPosition position = TPosition::LCM>
 class TBuf {
@@ -60,18 +153,59 @@ class TBuf {
         return tensor;
     }
     template <typename T>
-    NPUKB_API LocalTensor<T> GetWithOffset(uint32_t size, uint32_t offset_bytes) {
-        npukb::BufferView view = view_;
-        view.address = static_cast<uint8_t*>(view.address) + offset_bytes;
-        view.bytes = size * sizeof(T);
-        return LocalTensor<T>(view);
+    NPUKB_API LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) {
+        return LocalTensor<T>(npukb_buffer_part(&view_, npukb::BytesOf<T>(size), bufOffset));
+    }
+    // A TBuf has one tensor and no flags: taking and giving it back are names for using it.
+    template <typename T>
+    NPUKB_API LocalTensor<T> AllocTensor() {
+        return LocalTensor<T>(view_);
     }
     template <typename T>
     NPUKB_API void FreeTensor(LocalTensor<T>&) {}
+    NPUKB_API uint32_t GetBufLen() const { return view_.bytes; }
 
   private:
     friend class TPipe;
+    template <TPosition, uint32_t>
+    friend class TBufPool;
     npukb::BufferView view_;
+};
+
+// A part of the unified buffer that is divided again; pools may share their memory.
+template <TPosition position, uint32_t bufIDSize = 4>
+class TBufPool {
+  public:
+    NPUKB_API TBufPool() : pool_(0) {}
+    template <TPosition src, TPosition dst, int32_t depth, auto mask>
+    NPUKB_API bool InitBuffer(TQueBind<src, dst, depth, mask>& que, uint8_t num, uint32_t len) {
+        que.queue_ = npukb_queue_init(Pool(), TQueBind<src, dst, depth, mask>::kPositions, depth, num, len);
+        return true;
+    }
+    template <TPosition at>
+    NPUKB_API bool InitBuffer(TBuf<at>& buf, uint32_t len) {
+        buf.view_ = npukb_buffer_init(Pool(), static_cast<int>(at), len);
+        return true;
+    }
+    template <TPosition at, uint32_t ids>
+    NPUKB_API bool InitBufPool(TBufPool<at, ids>& bufPool, uint32_t len) {
+        bufPool.pool_ = npukb_pool_init(Pool(), static_cast<int>(at), len, 0);
+        return true;
+    }
+    template <TPosition at, uint32_t ids, TPosition sharedAt, uint32_t sharedIds>
+    NPUKB_API bool InitBufPool(TBufPool<at, ids>& bufPool, uint32_t len, TBufPool<sharedAt, sharedIds>& shareBuf) {
+        bufPool.pool_ = npukb_pool_init(Pool(), static_cast<int>(at), len, shareBuf.pool_);
+        return true;
+    }
+    NPUKB_API void Reset() { npukb_pool_reset(Pool()); }
+
+  private:
+    friend class TPipe;
+    template <TPosition, uint32_t>
+    friend class TBufPool;
+    // The runtime counts pools from 1 and takes 0 for the pipe; a pool that was never initialised is neither.
+    NPUKB_API uint32_t Pool() const { return pool_ != 0 ? pool_ : ~0u; }
+    uint32_t pool_;
 };
 
 template <HardEvent event>
@@ -85,15 +219,27 @@ class TPipe {
     NPUKB_API void Destroy() { npukb_pipe_destroy(this, 0); }
     NPUKB_API void Reset() { npukb_pipe_destroy(this, 1); }
     template <TPosition src, TPosition dst, int32_t depth, auto mask>
-    NPUKB_API bool InitBuffer(TQueBind<src, dst, depth, mask>& queue, uint8_t count, uint32_t bytes) {
-        queue.queue_ = npukb_queue_init(static_cast<int>(TQueBind<src, dst, depth, mask>::kPosition), depth, count, bytes);
+    NPUKB_API bool InitBuffer(TQueBind<src, dst, depth, mask>& que, uint8_t num, uint32_t len) {
+        que.queue_ = npukb_queue_init(0, TQueBind<src, dst, depth, mask>::kPositions, depth, num, len);
         return true;
     }
     template <TPosition position>
-    NPUKB_API bool InitBuffer(TBuf<position>& buffer, uint32_t bytes) {
-        buffer.view_ = npukb_buffer_init(static_cast<int>(position), bytes);
+    NPUKB_API bool InitBuffer(TBuf<position>& buf, uint32_t len) {
+        buf.view_ = npukb_buffer_init(0, static_cast<int>(position), len);
         return true;
     }
+    template <TPosition position, uint32_t ids>
+    NPUKB_API bool InitBufPool(TBufPool<position, ids>& bufPool, uint32_t len) {
+        bufPool.pool_ = npukb_pool_init(0, static_cast<int>(position), len, 0);
+        return true;
+    }
+    template <TPosition position, uint32_t ids, TPosition sharedAt, uint32_t sharedIds>
+    NPUKB_API bool InitBufPool(TBufPool<position, ids>& bufPool, uint32_t len, TBufPool<sharedAt, sharedIds>& shareBuf) {
+        bufPool.pool_ = npukb_pool_init(0, static_cast<int>(position), len, shareBuf.pool_);
+        return true;
+    }
+    // Where a position's memory begins: on the vector core that is always the unified buffer.
+    NPUKB_API uint64_t GetBaseAddr(int8_t) { return npukb_ub_base(); }
     template <HardEvent event>
     NPUKB_API TEventID AllocEventID() {
         return static_cast<TEventID>(npukb_event_id(EventPipes<event>::from, EventPipes<event>::to, 1));
@@ -110,6 +256,45 @@ class TPipe {
 };
 
 NPUKB_API TPipe* GetTPipePtr() { return static_cast<TPipe*>(npukb_pipe_current()); }
+
+// What is left of the unified buffer behind everything that InitBuffer gave away.
+template <typename T, TPosition position>
+NPUKB_API bool PopStackBuffer(LocalTensor<T>& popLocal) {
+    popLocal = LocalTensor<T>(npukb_stack_rest(static_cast<int>(position)));
+    return popLocal.npukb_view.bytes != 0;
+}
+
+enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };
+
+// Hands out tensors one behind the other, for programs that have no TPipe.
+template <Hardware hardware = Hardware::UB>
+class LocalMemAllocator {
+  public:
+    static_assert(hardware == Hardware::UB, "LocalMemAllocator: the vector core has the unified buffer only");
+    NPUKB_API LocalMemAllocator() : next_(0) {}
+    NPUKB_API uint32_t GetCurAddr() const { return next_; }
+    template <TPosition position, typename T, uint32_t tileSize>
+    NPUKB_API LocalTensor<T> Alloc() {
+        return Alloc<T>(tileSize);
+    }
+    template <TPosition position, typename T>
+    NPUKB_API LocalTensor<T> Alloc(uint32_t tileSize) {
+        return Alloc<T>(tileSize);
+    }
+    template <typename T, uint32_t tileSize>
+    NPUKB_API LocalTensor<T> Alloc() {
+        return Alloc<T>(tileSize);
+    }
+    template <typename T>
+    NPUKB_API LocalTensor<T> Alloc(uint32_t tileSize) {
+        LocalTensor<T> tensor(npukb_ub_at(next_, npukb::BytesOf<T>(tileSize)));
+        next_ += (tensor.npukb_view.bytes + 31u) & ~31u;
+        return tensor;
+    }
+
+  private:
+    uint32_t next_;
+};
 
 }  // namespace AscendC
 

@@ -1,15 +1,77 @@
 // Tensors: handles on global memory and on the unified buffer.
 #pragma once
+#include "move_abi.h"
 #include "types.h"
 
+namespace npukb {
+
+template <typename T>
+inline constexpr bool kHalfByte = kSame<T, AscendC::int4b_t>;
+
+// Elements in so many bytes, and bytes of so many elements: two int4b_t share one.
+template <typename T>
+NPUKB_API constexpr uint64_t BytesOf(uint64_t elements) {
+    if constexpr (kHalfByte<T>) return elements / 2;
+    return elements * sizeof(T);
+}
+template <typename T>
+NPUKB_API constexpr uint64_t ElementsIn(uint64_t bytes) {
+    if constexpr (kHalfByte<T>) return bytes * 2;
+    return bytes / sizeof(T);
+}
+
+// `dst = a + b` on tensors: the operation waits for the tensor it is assigned to.
+template <Op op, uint8_t mode, typename T>
+struct Expression {
+    const BufferView* a;
+    const BufferView* b;
+};
+
+}  // namespace npukb
+
 namespace AscendC {
+
+enum class DataFormat : uint8_t { ND, NZ, NCHW, NC1HWC0, NHWC, NCDHW, NDC1HWC0, FRACTAL_Z_3D };
+
+inline constexpr uint32_t K_MAX_SHAPE_DIM = 8;
+
+struct ShapeInfo {
+    constexpr ShapeInfo() = default;
+    NPUKB_API ShapeInfo(uint8_t inputShapeDim, const uint32_t inputShape[], uint8_t inputOriginalShapeDim,
+                        const uint32_t inputOriginalShape[], DataFormat inputFormat)
+        : shapeDim(inputShapeDim), originalShapeDim(inputOriginalShapeDim), dataFormat(inputFormat) {
+        for (uint32_t i = 0; i < shapeDim && i < K_MAX_SHAPE_DIM; ++i) shape[i] = inputShape[i];
+        for (uint32_t i = 0; i < originalShapeDim && i < K_MAX_SHAPE_DIM; ++i) originalShape[i] = inputOriginalShape[i];
+    }
+    NPUKB_API ShapeInfo(uint8_t inputShapeDim, const uint32_t inputShape[], DataFormat inputFormat)
+        : ShapeInfo(inputShapeDim, inputShape, inputShapeDim, inputShape, inputFormat) {}
+    NPUKB_API ShapeInfo(uint8_t inputShapeDim, const uint32_t inputShape[])
+        : ShapeInfo(inputShapeDim, inputShape, inputShapeDim, inputShape, DataFormat::ND) {}
+    uint8_t shapeDim = 0;
+    uint8_t originalShapeDim = 0;
+    uint32_t shape[K_MAX_SHAPE_DIM] = {};
+    uint32_t originalShape[K_MAX_SHAPE_DIM] = {};
+    DataFormat dataFormat = DataFormat::ND;
+};
+
+NPUKB_API uint64_t GetShapeSize(const ShapeInfo& shapeInfo) {
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < shapeInfo.shapeDim; ++i) size *= shapeInfo.shape[i];
+    return size;
+}
+
+enum class CacheMode { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL, CACHE_MODE_LAST, CACHE_MODE_PERSISTENT };
+enum class CacheRwMode { READ = 1, WRITE = 2, RW = 3 };
+
+typedef int32_t TTagType;
 
 template <typename T>
 class GlobalTensor {
   public:
     using PrimType = T;
-    NPUKB_API GlobalTensor() : address_(nullptr), size_(0) {}
-    NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size) : address_(address), size_(size) {}
+    NPUKB_API GlobalTensor() : address_(nullptr), size_(0), notes_(0) {}
+    NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size, uint32_t notes = 0)
+        : address_(address), size_(size), notes_(notes) {}
     NPUKB_API void SetGlobalBuffer(__gm__ T* address) {
         address_ = address;
         size_ = 0;
@@ -19,23 +81,38 @@ class GlobalTensor {
         size_ = size;
     }
     NPUKB_API __gm__ T* GetPhyAddr() const { return address_; }
-    NPUKB_API __gm__ T* GetPhyAddr(uint64_t offset) const { return address_ + offset; }
+    NPUKB_API __gm__ T* GetPhyAddr(uint64_t offset) const {
+        return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(address_) + npukb::BytesOf<T>(offset));
+    }
     NPUKB_API uint64_t GetSize() const { return size_; }
+    // A tensor whose size was not told stays without one.
     NPUKB_API GlobalTensor operator[](uint64_t offset) const {
-        return GlobalTensor(address_ + offset, size_ - offset);
+        return GlobalTensor(GetPhyAddr(offset), size_ > offset ? size_ - offset : 0, notes_);
+    }
+    NPUKB_API __gm__ T& operator()(uint64_t offset) const {
+        npukb_scalar_access(address_ + offset, sizeof(T), 0, 1);
+        return address_[offset];
     }
     NPUKB_API T GetValue(uint64_t offset) const {
+        static_assert(!npukb::kHalfByte<T>, "GetValue: int4b_t elements cannot be addressed one by one");
         npukb_scalar_access(address_ + offset, sizeof(T), 0, 1);
         return address_[offset];
     }
     NPUKB_API void SetValue(uint64_t offset, T value) const {
+        static_assert(!npukb::kHalfByte<T>, "SetValue: int4b_t elements cannot be addressed one by one");
         npukb_scalar_access(address_ + offset, sizeof(T), 1, 1);
         address_[offset] = value;
     }
+    NPUKB_API void SetShapeInfo(const ShapeInfo& shapeInfo) { notes_ = npukb_notes_set(notes_, &shapeInfo, 0, 0); }
+    NPUKB_API ShapeInfo GetShapeInfo() const { return *static_cast<const ShapeInfo*>(npukb_notes_shape(notes_)); }
+    // How a tensor uses the L2 cache decides the speed of its transfers, never their result; the twin's times do not know L2.
+    template <CacheRwMode rwMode = CacheRwMode::RW>
+    NPUKB_API void SetL2CacheHint(CacheMode) {}
 
   private:
     __gm__ T* address_;
     uint64_t size_;
+    uint32_t notes_;
 };
 
 template <typename T>
@@ -44,38 +121,68 @@ class LocalTensor {
     using PrimType = T;
     NPUKB_API LocalTensor() : npukb_view{nullptr, 0, 0} {}
     NPUKB_API explicit LocalTensor(const npukb::BufferView& view) : npukb_view(view) {}
+    // A tensor at a place of its author's choice, in programs that have no TPipe.
+    NPUKB_API LocalTensor(TPosition, uint32_t addr, uint32_t tileSize)
+        : npukb_view(npukb_ub_at(addr, npukb::BytesOf<T>(tileSize))) {}
+    NPUKB_API explicit LocalTensor(uint32_t addr) : npukb_view(npukb_ub_at(addr, ~0ull)) {}
     // Left empty on purpose: the runtime fills it in.
     NPUKB_API explicit LocalTensor(npukb::Unfilled) {}
 
-    NPUKB_API uint32_t GetSize() const { return npukb_view.bytes / sizeof(T); }
-    NPUKB_API void SetSize(uint32_t size) { npukb_view.bytes = size * sizeof(T); }
-    NPUKB_API __ubuf__ T* GetPhyAddr() const { return static_cast<T*>(npukb_view.address); }
-    NPUKB_API __ubuf__ T* GetPhyAddr(uint32_t offset) const { return GetPhyAddr() + offset; }
+    // Writes the result of a whole-tensor operation into this tensor; `a = b` of two tensors copies the handle.
+    template <npukb::Op op, uint8_t mode, typename S>
+    NPUKB_API void operator=(const npukb::Expression<op, mode, S>& expression) const {
+        Evaluate(*this, expression);
+    }
+
+    NPUKB_API uint32_t GetSize() const { return static_cast<uint32_t>(npukb::ElementsIn<T>(npukb_view.bytes)); }
+    NPUKB_API void SetSize(uint32_t size) { npukb_view.bytes = static_cast<uint32_t>(npukb::BytesOf<T>(size)); }
+    NPUKB_API uint32_t GetLength() const { return npukb_view.bytes; }
+    NPUKB_API void SetBufferLen(uint32_t dataLen) { npukb_view.bytes = dataLen; }
+    NPUKB_API uint64_t GetPhyAddr() const { return reinterpret_cast<uint64_t>(npukb_view.address); }
+    NPUKB_API uint64_t GetPhyAddr(uint32_t offset) const {
+        return reinterpret_cast<uint64_t>(npukb_view.address) + npukb::BytesOf<T>(offset);
+    }
     NPUKB_API LocalTensor operator[](uint32_t offset) const {
         LocalTensor slice = *this;
-        slice.npukb_view.address = static_cast<T*>(npukb_view.address) + offset;
-        slice.npukb_view.bytes = npukb_view.bytes - offset * sizeof(T);
+        slice.npukb_view.address = static_cast<uint8_t*>(npukb_view.address) + npukb::BytesOf<T>(offset);
+        slice.npukb_view.bytes = npukb_view.bytes - static_cast<uint32_t>(npukb::BytesOf<T>(offset));
         return slice;
+    }
+    template <typename U>
+    NPUKB_API void SetAddrWithOffset(LocalTensor<U>& src, uint32_t offset) {
+        npukb_view = src[offset].npukb_view;
     }
     template <typename U>
     NPUKB_API LocalTensor<U> ReinterpretCast() const {
         return LocalTensor<U>(npukb_view);
     }
-    NPUKB_API T GetValue(uint32_t index) const {
-        npukb_scalar_access(GetPhyAddr() + index, sizeof(T), 0, 0);
-        return GetPhyAddr()[index];
-    }
+    NPUKB_API T GetValue(uint32_t index) const { return *Element(index, 0); }
     template <typename U>
     NPUKB_API void SetValue(uint32_t index, U value) const {
-        npukb_scalar_access(GetPhyAddr() + index, sizeof(T), 1, 0);
-        GetPhyAddr()[index] = static_cast<T>(value);
+        *Element(index, 1) = static_cast<T>(value);
     }
-    NPUKB_API T& operator()(uint32_t index) const {
-        npukb_scalar_access(GetPhyAddr() + index, sizeof(T), 1, 0);
-        return GetPhyAddr()[index];
+    NPUKB_API __ubuf__ T& operator()(uint32_t index) const { return *Element(index, 1); }
+    NPUKB_API int32_t GetPosition() const { return npukb_tensor_position(npukb_view.handle); }
+    NPUKB_API void SetShapeInfo(const ShapeInfo& shapeInfo) { Note(&shapeInfo, 0, 0); }
+    NPUKB_API ShapeInfo GetShapeInfo() const {
+        return *static_cast<const ShapeInfo*>(npukb_notes_shape(npukb_view.handle >> 16));
     }
+    NPUKB_API void SetUserTag(TTagType tag) { Note(nullptr, tag, 1); }
+    NPUKB_API TTagType GetUserTag() const { return npukb_notes_tag(npukb_view.handle >> 16); }
     // What the runtime knows of this tensor. Not part of Ascend C; read directly because every call would be compiled.
     npukb::BufferView npukb_view;
+
+  private:
+    NPUKB_API T* Element(uint32_t index, int write) const {
+        static_assert(!npukb::kHalfByte<T>, "int4b_t elements cannot be addressed one by one");
+        T* element = static_cast<T*>(npukb_view.address) + index;
+        npukb_scalar_access(element, sizeof(T), write, 0);
+        return element;
+    }
+    NPUKB_API void Note(const ShapeInfo* shape, int32_t tag, int what) {
+        uint32_t notes = npukb_notes_set(npukb_view.handle >> 16, shape, tag, what);
+        npukb_view.handle = (npukb_view.handle & 0xffffu) | notes << 16;
+    }
 };
 
 }  // namespace AscendC
@@ -84,13 +191,12 @@ namespace npukb {
 
 template <typename T>
 NPUKB_API Operand Whole(const AscendC::LocalTensor<T>& tensor) {
-    return {tensor.GetPhyAddr(), static_cast<uint32_t>(tensor.GetSize() * sizeof(T)), 1, 8, DTypeOf<T>::value};
+    return {tensor.npukb_view.address, tensor.npukb_view.bytes, 1, 8, DTypeOf<T>::value};
 }
 
 template <typename T>
 NPUKB_API Operand Strided(const AscendC::LocalTensor<T>& tensor, uint16_t block_stride, uint16_t repeat_stride) {
-    return {tensor.GetPhyAddr(), static_cast<uint32_t>(tensor.GetSize() * sizeof(T)), block_stride, repeat_stride,
-            DTypeOf<T>::value};
+    return {tensor.npukb_view.address, tensor.npukb_view.bytes, block_stride, repeat_stride, DTypeOf<T>::value};
 }
 
 }  // namespace npukb

@@ -44,7 +44,7 @@ struct bfloat16_t {
     bfloat16_t() = default;
     NPUKB_API explicit bfloat16_t(float value) : bits(Nearest(value)) {}
     NPUKB_API explicit bfloat16_t(double value) : bfloat16_t(static_cast<float>(value)) {}
-    NPUKB_API explicit bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
+    NPUKB_API bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit bfloat16_t(half value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit operator float() const {
         uint32_t wide = static_cast<uint32_t>(bits) << 16;
@@ -65,6 +65,15 @@ struct bfloat16_t {
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
 typedef int8_t TEventID;
+
+namespace AscendC {
+
+// Four-bit integers: tensors hold two of them a byte, the first in the low half. Only whole bytes can be addressed.
+struct int4b_t {
+    uint8_t bits;
+};
+
+}  // namespace AscendC
 
 namespace npukb {
 
@@ -92,6 +101,7 @@ NPUKB_DTYPE(int32_t, I32);
 NPUKB_DTYPE(uint32_t, U32);
 NPUKB_DTYPE(int64_t, I64);
 NPUKB_DTYPE(uint64_t, U64);
+NPUKB_DTYPE(AscendC::int4b_t, I4);
 #undef NPUKB_DTYPE
 
 // Sets of element types, as written in instructions.def.
@@ -117,7 +127,7 @@ namespace AscendC {
 using ::TEventID;
 
 enum class TPosition : uint8_t {
-    GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, C2PIPE2GM, MAX
+    GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, C2PIPE2LOCAL, MAX
 };
 using QuePosition = TPosition;
 
@@ -180,8 +190,14 @@ struct DataCopyParams {
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap) {}
     uint16_t blockCount = 1;
     uint16_t blockLen = 0;
-    uint16_t srcStride = 0;
-    uint16_t dstStride = 0;
+    union {
+        uint16_t srcStride = 0;
+        uint16_t srcGap;
+    };
+    union {
+        uint16_t dstStride = 0;
+        uint16_t dstGap;
+    };
 };
 
 struct DataCopyExtParams {
@@ -208,8 +224,9 @@ struct DataCopyPadParams {
 template <typename T>
 struct DataCopyPadExtParams {
     constexpr DataCopyPadExtParams() = default;
-    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, T value)
-        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+    template <typename V>
+    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
+        : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
     bool isPad = false;
     uint8_t leftPadding = 0;
     uint8_t rightPadding = 0;
@@ -217,13 +234,15 @@ struct DataCopyPadExtParams {
 };
 
 inline constexpr uint32_t ONE_BLK_SIZE = 32;
+inline constexpr uint32_t ONE_BLK_HALF_NUM = 16;
+inline constexpr uint32_t ONE_BLK_FLOAT_NUM = 8;
 inline constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256;
+inline constexpr int32_t DEFAULT_BLK_NUM = 8;
 inline constexpr uint8_t DEFAULT_BLK_STRIDE = 1;
 inline constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
+inline constexpr int32_t MAX_REPEAT_TIMES = 255;
+inline constexpr uint32_t BRCB_BROADCAST_NUMBER = 8;
 inline constexpr uint64_t MASK_PLACEHOLDER = 0;
-
-NPUKB_API float ToFloat(const bfloat16_t& value) { return static_cast<float>(value); }
-NPUKB_API bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
 
 NPUKB_API int64_t GetBlockIdx() { return npukb_block_idx(); }
 NPUKB_API int64_t GetBlockNum() { return npukb_block_num(); }

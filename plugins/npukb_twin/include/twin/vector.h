@@ -1,4 +1,4 @@
-// Vector instructions: element-wise arithmetic, Cast, Compare, Select, Duplicate and kin. Generated from instructions.def.
+// Vector instructions of one element type: arithmetic, generated from instructions.def, and what fills or moves elements.
 #pragma once
 #include "tensor.h"
 
@@ -22,6 +22,7 @@ NPUKB_API VectorInstruction Masked(Op op, const uint64_t mask[2], uint32_t repea
     if (set_mask) {
         v.mask[0] = mask[0];
         v.mask[1] = mask[1];
+        v.count = static_cast<int64_t>(mask[0]);  // in counter mode the low word is a number of elements
     }
     return v;
 }
@@ -53,29 +54,45 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
 
 }  // namespace npukb
 
-// The three documented forms of an instruction: by count, by lane bits, by lane count.
-#define NPUKB_FORMS(name, check, template_parameters, operand_parameters, lane_type, params_type, prepare, views, strided) \
-    template <template_parameters, bool isSetMask = true>                                                                  \
-    NPUKB_API void name(operand_parameters, const int32_t& count) {                                                       \
-        check;                                                                                                             \
-        npukb_vector_count(npukb::kCodeOf<npukb::Op::name, npukb::DTypeOf<lane_type>::value>, count, views);               \
-    }                                                                                                                      \
-    template <template_parameters, bool isSetMask = true>                                                                  \
-    NPUKB_API void name(operand_parameters, uint64_t mask[], const uint8_t repeatTime, const params_type& p) {             \
-        check;                                                                                                             \
-        npukb::VectorInstruction v = npukb::Masked(npukb::Op::name, mask, repeatTime, isSetMask);                          \
-        prepare;                                                                                                           \
-        npukb::Issue(v, strided);                                                                                          \
-    }                                                                                                                      \
-    template <template_parameters, bool isSetMask = true>                                                                  \
-    NPUKB_API void name(operand_parameters, uint64_t mask, const uint8_t repeatTime, const params_type& p) {               \
-        check;                                                                                                             \
-        npukb::VectorInstruction v = npukb::MaskedCount<lane_type>(npukb::Op::name, mask, repeatTime, isSetMask);          \
-        prepare;                                                                                                           \
-        npukb::Issue(v, strided);                                                                                          \
+// The three documented forms of an instruction: by count, by lane bits, by lane count. `D` and `S` are the element types of dst and
+// of the sources.
+#define NPUKB_LANES(source, strides) \
+    (npukb::kShape<isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register, npukb::Strides::strides> | repeatTime)
+
+#define NPUKB_COUNT_FORM(name, op, check, D, S, template_parameters, operand_parameters, count_type, views, scalar) \
+    template <template_parameters>                                                                               \
+    NPUKB_API void name(operand_parameters, count_type count) {                                                  \
+        check;                                                                                                   \
+        npukb_vector_count(npukb::kCodeFor<npukb::Op::op, D, S>, static_cast<int64_t>(count), views, scalar);    \
+    }
+
+#define NPUKB_MASK_FORMS(name, op, check, D, S, template_parameters, operand_parameters, strides, views, scalar)                \
+    template <template_parameters, bool isSetMask = true>                                                                    \
+    NPUKB_API void name(operand_parameters, const uint64_t mask[], const uint8_t repeatTime,                                 \
+                        const strides##RepeatParams& repeatParams) {                                                         \
+        check;                                                                                                               \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Bits, strides), reinterpret_cast<uint64_t>(mask), \
+                          views, &repeatParams, scalar);                                                                     \
+    }                                                                                                                        \
+    template <template_parameters, bool isSetMask = true>                                                                    \
+    NPUKB_API void name(operand_parameters, const uint64_t mask, const uint8_t repeatTime,                                   \
+                        const strides##RepeatParams& repeatParams) {                                                         \
+        check;                                                                                                               \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Count, strides), mask, views, &repeatParams,      \
+                          scalar);                                                                                           \
     }
 
 #define NPUKB_LIST(...) __VA_ARGS__
+
+namespace npukb {
+
+// The packed code of an instruction on these C++ types.
+template <Op op, typename D, typename S>
+inline constexpr uint32_t kCodeFor = kCode<op, DTypeOf<D>::value, DTypeOf<S>::value>;
+
+inline constexpr AscendC::UnaryRepeatParams kContiguous{};
+
+}  // namespace npukb
 
 namespace AscendC {
 
@@ -83,151 +100,59 @@ namespace AscendC {
     using namespace npukb::types;                                    \
     static_assert((npukb::kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set)
 
-#define NPUKB_UNARY(name, set, c16, c32)                                                                             \
-    NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
-                NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src), T, UnaryRepeatParams, (void)0,     \
-                NPUKB_LIST(&dst.npukb_view, &src.npukb_view, nullptr, 0),                                          \
-                NPUKB_LIST(npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),                                      \
-                           npukb::Strided(src, p.srcBlkStride, p.srcRepStride)))
+#define NPUKB_ONE NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src)
+#define NPUKB_ONE_VIEWS NPUKB_LIST(&dst.npukb_view, &src.npukb_view, nullptr)
+#define NPUKB_TWO NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1)
+#define NPUKB_TWO_VIEWS NPUKB_LIST(&dst.npukb_view, &src0.npukb_view, &src1.npukb_view)
 
-#define NPUKB_BINARY(name, set, c16, c32)                                                                            \
-    NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
-                NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1), T,    \
-                BinaryRepeatParams, (void)0,                                                                         \
-                NPUKB_LIST(&dst.npukb_view, &src0.npukb_view, &src1.npukb_view, 0),                               \
-                NPUKB_LIST(npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),                                      \
-                           npukb::Strided(src0, p.src0BlkStride, p.src0RepStride),                                   \
-                           npukb::Strided(src1, p.src1BlkStride, p.src1RepStride)))
+#define NPUKB_UNARY(name, set, c16, c32)                                                                                  \
+    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_ONE, const int32_t&, NPUKB_ONE_VIEWS, 0) \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_ONE, Unary, NPUKB_ONE_VIEWS, 0)
 
-#define NPUKB_ACCUMULATE(name, set, c16, c32) NPUKB_BINARY(name, set, c16, c32)
+#define NPUKB_BINARY(name, set, c16, c32)                                                                                 \
+    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, const int32_t&, NPUKB_TWO_VIEWS, 0) \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, Binary, NPUKB_TWO_VIEWS, 0)
 
-#define NPUKB_SCALAR(name, set, c16, c32)                                                                            \
-    NPUKB_FORMS(name, NPUKB_SUPPORTS(name, set), typename T,                                                         \
-                NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue), T,           \
-                UnaryRepeatParams, v.scalar = npukb::RawBits(scalarValue),                                           \
-                NPUKB_LIST(&dst.npukb_view, &src.npukb_view, nullptr, npukb::RawBits(scalarValue)),                \
-                NPUKB_LIST(npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),                                      \
-                           npukb::Strided(src, p.srcBlkStride, p.srcRepStride)))
+// Axpy and MulAddDst also take half sources for a float destination: fused.h has them.
+#define NPUKB_ACCUMULATE(name, set, c16, c32)
+
+#define NPUKB_SCALAR(name, set, c16, c32)                                                                                      \
+    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, NPUKB_LIST(typename T, bool isSetMask = true),                  \
+                     NPUKB_LIST(NPUKB_ONE, const T& scalarValue), const int32_t&, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue)) \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, \
+                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
+
+// Shifts. By count, and with isSetMask = false, the mask register says which elements.
+#define NPUKB_SHIFT(name, set, c16, c32)                                                                                       \
+    template <typename T, bool isSetMask = true>                                                                               \
+    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                               \
+        NPUKB_SUPPORTS(name, set);                                                                                             \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                                      \
+        if constexpr (isSetMask) {                                                                                             \
+            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                                     \
+        } else {                                                                                                               \
+            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;                      \
+            npukb_vector_mask(code, shape | 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue));          \
+        }                                                                                                                      \
+    }                                                                                                                          \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, \
+                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 #include "instructions.def"
 
-// Cast. Lanes are counted by the wider of the two types.
-template <typename T, typename U>
-NPUKB_API constexpr bool CastSupported() {
-    using npukb::DType;
-    constexpr DType d = npukb::DTypeOf<T>::value, s = npukb::DTypeOf<U>::value;
-    switch (s) {
-        case DType::I8:
-        case DType::U8: return d == DType::F16;
-        case DType::F16:
-            return d == DType::F32 || d == DType::I8 || d == DType::U8 || d == DType::I16 || d == DType::I32;
-        case DType::I16: return d == DType::F16 || d == DType::F32;
-        case DType::BF16: return d == DType::I32 || d == DType::F32;
-        case DType::I32: return d == DType::I16 || d == DType::F32 || d == DType::I64;
-        case DType::F32:
-            return d == DType::F16 || d == DType::BF16 || d == DType::I16 || d == DType::I32 || d == DType::I64 ||
-                   d == DType::F32;
-        case DType::I64: return d == DType::I32 || d == DType::F32;
-        default: return false;
-    }
+// ShiftRight that adds the last bit shifted out, of signed elements.
+template <typename T, bool isSetMask = true>
+NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[], const uint8_t repeatTime,
+                          const UnaryRepeatParams& repeatParams, bool roundEn) {
+    NPUKB_SUPPORTS(ShiftRight, I16 | U16 | I32 | U32);
+    npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>, NPUKB_LANES(Bits, Unary) | roundEn << npukb::kFlagShift,
+                      reinterpret_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
 }
-
-namespace detail {
-template <bool first, typename A, typename B>
-struct Choose { using type = A; };
-template <typename A, typename B>
-struct Choose<false, A, B> { using type = B; };
-template <typename A, typename B>
-using Wider = typename Choose<(sizeof(A) > sizeof(B)), A, B>::type;
-}  // namespace detail
-
-#define NPUKB_CAST_CHECK static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
-template <typename T, typename U>
-NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
-                    const uint32_t count) {
-    NPUKB_CAST_CHECK;
-    constexpr uint32_t code = npukb::kCode<npukb::Op::Cast, npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>;
-    npukb_vector_count(code | static_cast<uint32_t>(roundMode) << npukb::kModeShift, static_cast<int32_t>(count), &dst.npukb_view, &src.npukb_view, nullptr, 0);
-}
-template <typename T, typename U, bool isSetMask = true>
-NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode, uint64_t mask[],
-                    const uint8_t repeatTime, const UnaryRepeatParams& p) {
-    NPUKB_CAST_CHECK;
-    npukb::VectorInstruction v = npukb::Masked(npukb::Op::Cast, mask, repeatTime, isSetMask);
-    v.mode = static_cast<uint8_t>(roundMode);
-    npukb::Issue(v, npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),
-                 npukb::Strided(src, p.srcBlkStride, p.srcRepStride));
-}
-template <typename T, typename U, bool isSetMask = true>
-NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode, uint64_t mask,
-                    const uint8_t repeatTime, const UnaryRepeatParams& p) {
-    NPUKB_CAST_CHECK;
-    npukb::VectorInstruction v =
-        npukb::MaskedCount<detail::Wider<T, U>>(npukb::Op::Cast, mask, repeatTime, isSetMask);
-    v.mode = static_cast<uint8_t>(roundMode);
-    npukb::Issue(v, npukb::Strided(dst, p.dstBlkStride, p.dstRepStride),
-                 npukb::Strided(src, p.srcBlkStride, p.srcRepStride));
-}
-#undef NPUKB_CAST_CHECK
-
-// Compare: one result bit per element, least significant bit first. Counts must fill whole repeats of 256 bytes.
-template <typename T, typename U>
-NPUKB_API constexpr void CheckCompare() {
-    using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (F16 | F32 | I32)) != 0, "Compare takes half, float or int32_t sources");
-    static_assert((npukb::kSetOf<U> & (U8 | I8)) != 0, "Compare writes bits into a uint8_t or int8_t tensor");
-}
-template <typename T, typename U>
-NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                       CMPMODE cmpMode, uint32_t count) {
-    CheckCompare<T, U>();
-    constexpr uint32_t code = npukb::kCode<npukb::Op::Compare, npukb::DType::U8, npukb::DTypeOf<T>::value>;
-    npukb_vector_count(code | static_cast<uint32_t>(cmpMode) << npukb::kModeShift, static_cast<int32_t>(count), &dst.npukb_view, &src0.npukb_view, &src1.npukb_view, 0);
-}
-template <typename T, typename U>
-NPUKB_API void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,
-                        uint32_t count) {
-    CheckCompare<T, U>();
-    constexpr uint32_t code = npukb::kCode<npukb::Op::Compares, npukb::DType::U8, npukb::DTypeOf<T>::value>;
-    npukb_vector_count(code | static_cast<uint32_t>(cmpMode) << npukb::kModeShift, static_cast<int32_t>(count), &dst.npukb_view, &src0.npukb_view, nullptr, npukb::RawBits(src1Scalar));
-}
-template <typename T, typename U>
-NPUKB_API void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar,
-                             CMPMODE cmpMode, uint32_t count) {
-    Compares(dst, src0, src1Scalar, cmpMode, count);
-}
-template <typename T, typename U, bool isSetMask = true>
-NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                       CMPMODE cmpMode, uint64_t mask, uint8_t repeatTime, const BinaryRepeatParams& p) {
-    CheckCompare<T, U>();
-    npukb::VectorInstruction v = npukb::MaskedCount<T>(npukb::Op::Compare, mask, repeatTime, isSetMask);
-    v.mode = static_cast<uint8_t>(cmpMode);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Strided(src0, p.src0BlkStride, p.src0RepStride),
-                 npukb::Strided(src1, p.src1BlkStride, p.src1RepStride));
-}
-
-// Select: bits choose between src0 (1) and src1 or a scalar (0). The mask travels in `mask` as an operand of its own.
-template <typename T, typename U>
-NPUKB_API npukb::VectorInstruction Selecting(const LocalTensor<U>& selMask, SELMODE mode, int64_t count) {
-    using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "Select takes half or float");
-    npukb::VectorInstruction v = npukb::Counted(npukb::Op::Select, count);
-    v.mode = static_cast<uint8_t>(mode);
-    v.mask[0] = reinterpret_cast<uint64_t>(selMask.GetPhyAddr());
-    v.mask[1] = selMask.GetSize() * sizeof(U);
-    return v;
-}
-template <typename T, typename U>
-NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
-                      const LocalTensor<T>& src1, SELMODE selMode, uint32_t count) {
-    npukb::VectorInstruction v = Selecting<T>(selMask, selMode, static_cast<int32_t>(count));
-    npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src0), npukb::Whole(src1));
-}
-template <typename T, typename U>
-NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T src1,
-                      SELMODE selMode, uint32_t count) {
-    npukb::VectorInstruction v = Selecting<T>(selMask, selMode, static_cast<int32_t>(count));
-    v.scalar = npukb::RawBits(src1);
-    npukb::Issue(v, npukb::Whole(dst), npukb::Whole(src0));
+template <typename T, bool isSetMask = true>
+NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask, const uint8_t repeatTime,
+                          const UnaryRepeatParams& repeatParams, bool roundEn) {
+    NPUKB_SUPPORTS(ShiftRight, I16 | U16 | I32 | U32);
+    npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>, NPUKB_LANES(Count, Unary) | roundEn << npukb::kFlagShift, mask,
+                      NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
 }
 
 // Duplicate: one scalar into every lane.
@@ -279,26 +204,5 @@ NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const 
     npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize), npukb::Strided(src, p.srcStride, p.srcRepeatSize));
 }
 
-// The mask register, for calls with isSetMask = false.
-NPUKB_API void SetMaskCount() { npukb_mask_mode(1); }
-NPUKB_API void SetMaskNorm() { npukb_mask_mode(0); }
-template <typename T, MaskMode mode = MaskMode::NORMAL>
-NPUKB_API void SetVectorMask(const uint64_t maskHigh, const uint64_t maskLow) {
-    npukb_mask_set(maskHigh, maskLow);
-}
-template <typename T, MaskMode mode = MaskMode::NORMAL>
-NPUKB_API void SetVectorMask(int32_t length) {
-    if constexpr (mode == MaskMode::COUNTER) {
-        npukb_mask_set(0, static_cast<uint64_t>(length));
-    } else {
-        constexpr int32_t lanes = 256 / sizeof(T);
-        int32_t n = length < lanes ? length : lanes;
-        npukb_mask_set(n <= 64 ? 0 : (n >= 128 ? ~0ull : (1ull << (n - 64)) - 1), n >= 64 ? ~0ull : (1ull << n) - 1);
-    }
-}
-NPUKB_API void ResetMask() { npukb_mask_set(~0ull, ~0ull); }
-
 }  // namespace AscendC
 
-#undef NPUKB_FORMS
-#undef NPUKB_LIST
