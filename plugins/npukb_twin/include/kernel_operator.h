@@ -28,6 +28,7 @@
 #include "twin/normalization.h"
 #include "twin/operators.h"
 #include "twin/pipe.h"
+#include "twin/quantization.h"
 #include "twin/reduce.h"
 #include "twin/scalar.h"
 #include "twin/shape.h"

@@ -85,6 +85,12 @@ void Library::Scratch(const npukb::BufferView* view, uint64_t bytes) const {
     }
 }
 
+void Library::Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const {
+    if (source->address == dst->address) return;
+    CheckLocal(core_, {name_, "src", source->address, bytes, source->bytes, 1, true}, pc_);
+    __builtin_memset(source->address, 0xff, bytes);
+}
+
 void Library::Charge(npukb::DType dtype, int64_t elements, double passes) const {
     const Machine& m = core_.launch->machine;
     uint32_t bytes = npukb::kDTypeBytes[static_cast<int>(dtype)];

@@ -38,6 +38,8 @@ class Library {
     void ScratchFor(const npukb::BufferView* view, uint64_t data_bytes) const;
     // The same for a function that knows its need.
     void Scratch(const npukb::BufferView* view, uint64_t bytes) const;
+    // What a function that may reuse its source leaves behind there: NaN. Not where a result has been put in the same place.
+    void Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const;
     // Time on the vector pipe: `passes` vector instructions over `elements` of type `dtype`.
     void Charge(npukb::DType dtype, int64_t elements, double passes) const;
 
