@@ -9,7 +9,7 @@ import pytest
 
 from npukernelbench.generate.extract import extract_with
 from npukernelbench.generate.parsers import auto
-from npukernelbench.nouns import Candidate, Completion, CompileRequest, DType, Outcome, RunRequest, Task, Track
+from npukernelbench.nouns import Candidate, CompileRequest, Completion, DType, Outcome, RunRequest, Task, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts.style import DEFAULT
 from npukernelbench.tasks import load_registry
