@@ -48,7 +48,7 @@ extern "C" void npukb_drop_out(uint32_t element_bytes, uint32_t mode, const npuk
                             "DropOut: %u rows of %u elements with %u bytes of mask", info->firstAxis, info->srcLastAxis,
                             info->maskLastAxis);
     }
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     if (element_bytes == 2) Run<half>(call, bits, dst, src, mask, keep, *info);
     else Run<float>(call, bits, dst, src, mask, keep, *info);
     call.Charge(element_bytes == 2 ? npukb::DType::F16 : npukb::DType::F32,

@@ -143,7 +143,7 @@ void npukb_quant(uint32_t element_bytes, const npukb::BufferView* dst, const npu
         call.core().Warn("bad_shape", call.pc(), "Quantise a multiple of 32 elements.",
                          "AscendQuant: %lld results are not a whole number of 32-byte blocks", static_cast<long long>(count));
     }
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     if (element_bytes == 2) RunQuant<half>(call, dst, src, scales, offsets, scale, offset, channels, count);
     else RunQuant<float>(call, dst, src, scales, offsets, scale, offset, channels, count);
     call.Charge(DType::F16, count, element_bytes == 2 ? 4 : 5);
@@ -164,7 +164,7 @@ void npukb_dequant(uint32_t types, uint32_t single_row, const npukb::BufferView*
     if (single_row && p->m == 1 && p->calCount % per_block == 0 && p->n % p->calCount == 0) {
         s = {p->n / p->calCount, p->calCount, p->calCount};
     }
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     if (type == DType::F16) RunDequant<half>(call, s, dst, src, scales, scale, scale_type);
     else if (type == DType::BF16) RunDequant<bfloat16_t>(call, s, dst, src, scales, scale, scale_type);
     else RunDequant<float>(call, s, dst, src, scales, scale, scale_type);
@@ -175,7 +175,7 @@ void npukb_anti_quant(uint32_t flags, const npukb::BufferView* dst, const npukb:
                       const npukb::BufferView* offsets, const npukb::BufferView* scales, const void* offset, const void* scale,
                       const npukb::BufferView* tmp, uint32_t k, const AscendC::AntiQuantShapeInfo* shape) {
     Library call("AscendAntiQuant", NPUKB_PC);
-    call.Scratch(tmp);
+    call.ScratchFor(tmp, 0);
     if (flags & 2) RunAntiQuant<bfloat16_t>(call, flags, dst, src, offsets, scales, offset, scale, k, *shape);
     else RunAntiQuant<half>(call, flags, dst, src, offsets, scales, offset, scale, k, *shape);
     call.Charge((flags & 2) ? DType::F32 : DType::F16, static_cast<int64_t>(src->bytes) * (flags & 1 ? 2 : 1), flags & 2 ? 5 : 3);
