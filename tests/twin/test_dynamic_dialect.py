@@ -178,7 +178,10 @@ def test_entry_named_like_a_library_function(twin: Twin) -> None:
 
 
 def test_a_type_called_as_a_library_function_gets_another_name() -> None:
-    text = "// RmsNorm\nclass RmsNorm {\n  public:\n    RmsNorm() { AscendC::RmsNorm(a, b); op.RmsNorm(); }\n};\nRmsNorm one;\n"
+    text = (
+        "// RmsNorm\nclass RmsNorm {\n  public:\n    RmsNorm() { AscendC::RmsNorm(a, b); op.RmsNorm(); }\n};\n"
+        "RmsNorm one;\n"
+    )
     made = translate_files({"k.cpp": text}, "k")
     [(other, name)] = made.types.items()
     assert name == "RmsNorm"
