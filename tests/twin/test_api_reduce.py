@@ -17,7 +17,7 @@ TYPES = [DType.FLOAT16, DType.FLOAT32]
 def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str]) -> np.ndarray:
     """Each call writes l_y, which is stored as a row of its own."""
     t = dtype.ascend_c
-    rows = "".join(f"Duplicate(l_y, ({t})-1, {N});\n{call}\n{store(t, N, at)}" for at, call in enumerate(calls))
+    rows = "".join(f"Duplicate(l_y, ({t})-1, {N});\n{{\n{call}\n}}\n{store(t, N, at)}" for at, call in enumerate(calls))
     body = f"""TPipe pipe;
     {load(t, "a", N)}
     TBuf<TPosition::VECCALC> b_y, b_w;
@@ -105,3 +105,124 @@ def test_reductions_of_a_tensor(twin: Twin, dtype: DType, count: int) -> None:
     assert rows[2][0] == a[:count].min()
     index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
     assert rows[2].view(index)[1] == a[:count].argmin()
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
+def test_new_names_and_lane_bits(twin: Twin, dtype: DType) -> None:
+    a = values_of(dtype)
+    t, lanes, block = dtype.ascend_c, 256 // dtype.itemsize, 32 // dtype.itemsize
+    repeats = N // lanes
+    some = "uint64_t some[2] = {0xf0f, 0};"
+    rows = run(twin, dtype, a, [
+        f"ReduceDataBlock<ReduceType::MAX>(l_y, l_a, {lanes}, {repeats}, 1, 1, 8);",
+        f"ReduceRepeat<ReduceType::SUM>(l_y, l_a, {lanes}, {repeats}, 1, 1, 8);",
+        f"ReduceRepeat<ReduceType::MIN>(l_y, l_a, {lanes}, {repeats}, 2, 1, 8, ReduceOrder::ORDER_ONLY_VALUE);",
+        f"ReducePairElem<ReduceType::SUM>(l_y, l_a, {lanes}, {repeats}, 1, 1, 8);",
+        f"{some} WholeReduceSum(l_y, l_a, some, {repeats}, 1, 1, 8);",
+        f"{some} WholeReduceMax(l_y, l_a, some, 1, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE);",
+        f"{some} ReduceRepeat<ReduceType::MAX>(l_y, l_a, some, 1, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE);",
+        f"{some} BlockReduceMin(l_y, l_a, {repeats}, some, 1, 1, 8);",
+        f"{some} PairReduceSum(l_y, l_a, 1, some, 1, 1, 8);",
+        f"SetVectorMask<{t}>(0, 0x3); "
+        f"WholeReduceSum<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, {repeats}, 1, 1, 8); ResetMask();",
+        f"RepeatReduceSum(l_y, l_a, {repeats}, {lanes}, 0, 1, 3, 8);",
+        f"WholeReduceSum(l_y, l_a, {block * 2}, 1, 1, 2, 8);",
+    ])  # fmt: skip
+    grid, blocks = a.reshape(repeats, lanes), a.reshape(-1, block)
+    taken = np.full((repeats, lanes), -0.0, a.dtype)
+    taken[:, :4], taken[:, 8:12] = grid[:, :4], grid[:, 8:12]
+    chosen = np.concatenate([grid[0][:4], grid[0][8:12]])
+    sums = models.tree(grid)
+    assert models.same(rows[0][: len(blocks)], blocks.max(axis=1))
+    assert models.same(rows[1][:repeats], sums)
+    assert models.same(rows[2][0 : 2 * repeats : 2], grid.min(axis=1))
+    assert models.same(rows[3][: N // 2], (a[0::2] + a[1::2]).astype(a.dtype))
+    assert models.same(rows[4][:repeats], models.tree(taken))
+    assert rows[5][0] == rows[6][0] == chosen.max()
+    assert rows[7][0] == (grid[0][:block][np.isin(np.arange(block), [0, 1, 2, 3, 8, 9, 10, 11])]).min()
+    assert models.same(rows[8][:2], (grid[0][0:4:2] + grid[0][1:4:2]).astype(a.dtype))
+    assert (rows[8][2:4] == -1).all(), "a masked pair leaves its result as it was"
+    assert models.same(rows[9][:repeats], (grid[:, 0] + grid[:, 1]).astype(a.dtype))
+    assert models.same(rows[10][0 : 3 * repeats : 3], sums)
+    spread = np.full(lanes, -0.0, a.dtype)
+    spread[: 2 * block] = np.concatenate([a[:block], a[2 * block : 3 * block]])
+    assert rows[11][0] == models.tree(spread)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
+def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
+    """ReduceSum in mask form is a tree over the sums of its repeats; scratch and result may be the source itself."""
+    a = values_of(dtype)
+    lanes = 256 // dtype.itemsize
+    repeats = N // lanes
+    some = "uint64_t some[2] = {0xff0, 0};"
+    rows = run(twin, dtype, a, [
+        f"ReduceSum(l_y, l_a, l_w, {lanes}, {repeats}, 8);",
+        f"{some} ReduceSum(l_y, l_a, l_w, some, {repeats}, 8);",
+        f"{some} ReduceMax(l_y, l_a, l_w, some, {repeats}, 8, true);",
+        f"{some} ReduceMin(l_y, l_a, l_w, some, {repeats}, 8);",
+        f"ReduceMin(l_y, l_a, l_w, {lanes - 1}, {repeats}, 8, true);",
+        f"Adds(l_y, l_a, ({dtype.ascend_c})0, {N}); ReduceSum(l_y, l_y, l_y, {N});",
+        f"Adds(l_y, l_a, ({dtype.ascend_c})0, {N}); ReduceMax(l_y, l_y, l_y, {N}, true);",
+        f"Adds(l_y, l_a, ({dtype.ascend_c})0, {N}); ReduceSum(l_y, l_y, l_y, {lanes}, {repeats}, 8);",
+    ])  # fmt: skip
+    grid = a.reshape(repeats, lanes)
+    index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
+
+    def levels(sums: np.ndarray) -> np.generic:
+        padded = np.full(lanes, -0.0, a.dtype)
+        padded[: len(sums)] = sums
+        return models.tree(padded)
+
+    taken = np.full((repeats, lanes), -0.0, a.dtype)
+    taken[:, 4:12] = grid[:, 4:12]
+    inside = np.where(np.isin(np.arange(N) % lanes, range(4, 12)), a.astype(np.float64), np.nan)
+    assert rows[0][0] == levels(models.tree(grid))
+    assert rows[1][0] == levels(models.tree(taken))
+    assert (rows[2][0], rows[2].view(index)[1]) == (np.nanmax(inside), np.nanargmax(inside))
+    assert rows[3][0] == np.nanmin(inside)
+    short = np.where(np.arange(N) % lanes < lanes - 1, a.astype(np.float64), np.nan)
+    assert (rows[4][0], rows[4].view(index)[1]) == (np.nanmin(short), np.nanargmin(short))
+    total = a.dtype.type(0)
+    for part in models.tree(grid):
+        total = a.dtype.type(total + part)
+    assert rows[5][0] == total
+    assert (rows[6][0], rows[6].view(index)[1]) == (a.max(), a.argmax())
+    assert rows[7][0] == rows[0][0]
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
+def test_special_values(twin: Twin, dtype: DType) -> None:
+    """NaN wins every maximum and minimum, signs of zero survive sums, infinities follow IEEE."""
+    a = values_of(dtype)
+    lanes, block = 256 // dtype.itemsize, 32 // dtype.itemsize
+    a[:] = 1
+    a[3], a[block + 1], a[2 * block], a[2 * block + 1] = np.nan, np.inf, np.inf, -np.inf
+    a[lanes : 2 * lanes] = -0.0
+    rows = run(twin, dtype, a, [
+        "BlockReduceMax(l_y, l_a, 1, 64, 1, 1, 8);",
+        "BlockReduceMin(l_y, l_a, 1, 64, 1, 1, 8);",
+        "BlockReduceSum(l_y, l_a, 1, 64, 1, 1, 8);",
+        f"WholeReduceMax(l_y, l_a, {lanes}, 1, 1, 1, 8); WholeReduceSum(l_y[4], l_a[{lanes}], {lanes}, 1, 1, 1, 8);",
+        f"Max(l_y, l_a, l_a[{lanes}], {lanes});",
+        f"Min(l_y, l_a, l_a[{lanes}], {lanes});",
+        f"Relu(l_y, l_a[{lanes}], {lanes}); Rsqrt(l_w, l_a[{lanes}], {lanes}); "
+        f"Adds(l_y[{lanes}], l_w, ({dtype.ascend_c})0, {lanes});",
+    ])  # fmt: skip
+    assert np.isnan(rows[0][0])
+    assert (rows[0][1], rows[0][2]) == (np.inf, np.inf)
+    assert np.isnan(rows[1][0])
+    assert (rows[1][1], rows[1][2]) == (1, -np.inf)
+    assert np.isnan(rows[2][0])
+    assert rows[2][1] == np.inf
+    assert np.isnan(rows[2][2])
+    index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
+    assert np.isnan(rows[3][0])
+    assert rows[3].view(index)[1] == 3
+    assert rows[3][4] == 0
+    assert np.signbit(rows[3][4])
+    assert np.isnan(rows[4][3])
+    assert np.isnan(rows[5][3])
+    assert (rows[5][2 * block + 1], rows[4][2 * block + 1]) == (-np.inf, 0)
+    assert not np.signbit(rows[6][0])
+    assert rows[6][lanes] == -np.inf

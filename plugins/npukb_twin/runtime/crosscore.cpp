@@ -181,7 +181,7 @@ void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id) {
                      kCoreFlagLimit + 1, kCoreFlagLimit);
     }
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
-    Arrive(&core.launch->cross->flags[id], nth, core.time.At(pipe));
+    Arrive(&core.launch->cross->flags[id], nth, core.time.At(pipe).time);
 }
 
 void npukb_core_flag_wait(uint32_t id) {

@@ -24,6 +24,7 @@
 #include "fiber.h"
 #include "report.h"
 #include "sandbox.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -217,7 +218,10 @@ Entry Load(const char* path) {
     return reinterpret_cast<Entry>(entry);
 }
 
-void Collect(Core* core, void*) { g_totals.Add(*core, core->block / g_launch.cores); }
+void Collect(Core* core, void*) {
+    StopTracker(*core);
+    g_totals.Add(*core, core->block / g_launch.cores);
+}
 
 void Run(const char* kernel, void** arguments, int threads) {
     Launch& l = g_launch;
@@ -230,6 +234,9 @@ void Run(const char* kernel, void** arguments, int threads) {
     l.cross = static_cast<CrossCore*>(calloc(1, sizeof(CrossCore)));
     if (l.cross == nullptr) Fail("infra_error", "no memory for synchronisation between cores");
     l.cross->Start(l.blocks);
+    for (int i = 0; l.checker == Checker::Full && i < l.memory.size(); ++i) {
+        if (strcmp(l.memory[i].name, "workspace") == 0) l.memory.MarkFresh(&l.memory[i]);
+    }
     RunBlocks(&l, Load(kernel), arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
 }

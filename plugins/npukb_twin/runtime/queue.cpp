@@ -1,4 +1,6 @@
 // TPipe, queues and buffers. Queue operations carry the synchronisation between the pipes that produce and consume a tensor.
+#include <string.h>
+
 #include "core.h"
 
 namespace twin {
@@ -87,6 +89,7 @@ void Reserve(Core& core, uint32_t handle, uint32_t pool, int position, int64_t b
     b.position = position;
     b.pool = pool;
     core.buffers[handle] = b;
+    core.Own(handle);
     if (handle > core.buffer_count) core.buffer_count = handle;
 }
 
@@ -173,6 +176,7 @@ void Core::TakeBack(uint32_t pool) {
         TakeBack(static_cast<uint32_t>(i));
     }
     pools[pool].used = 0;
+    if (pool == 0) memset(owner, 0, sizeof owner);
 }
 
 }  // namespace twin

@@ -124,9 +124,9 @@ void ReportFinished(const Launch& launch, const Totals& totals) {
     json.Put("},\"diagnostics\":[");
     for (int i = 0; i < totals.diagnostics.size(); ++i) {
         const Diagnostic& d = totals.diagnostics[i];
-        json.Put("%s{\"severity\":\"%s\",\"rule\":\"%s\",\"pc\":%llu,\"block\":%lld,\"count\":%llu,\"message\":",
+        json.Put("%s{\"severity\":\"%s\",\"rule\":\"%s\",\"pc\":%llu,\"related\":%llu,\"block\":%lld,\"count\":%llu,\"message\":",
                  i == 0 ? "" : ",", d.severity == Severity::Error ? "error" : (d.severity == Severity::Warning ? "warning" : "note"), d.rule,
-                 static_cast<unsigned long long>(d.pc), static_cast<long long>(d.block),
+                 static_cast<unsigned long long>(d.pc), static_cast<unsigned long long>(d.related), static_cast<long long>(d.block),
                  static_cast<unsigned long long>(d.count));
         json.Text(d.message);
         json.Put(",\"remedy\":");
