@@ -213,7 +213,9 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
         room = largest_output_bytes(case, shapes[0].dtype.itemsize) if argument.depends_on_compute else 0
         fill = 0 if output.zeroed else argument.initial
         slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
-    if bound.shapes_come_late:
+    if bound.late is not None:
+        slots.append(Slot(SlotKind.OUTPUT, bound.late.name))
+    elif bound.shapes_come_late:
         slots.append(Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
 
