@@ -17,6 +17,8 @@ this->Input("axes").ParamType(REQUIRED).DataType({{ge::DT_INT64}}).Format({{ge::
 this->Output("y").{FLOAT};
 this->AICore().SetTiling(optiling::TilingFunc);"""
 
+LAUNCH = Outcome.LAUNCH_ERROR
+
 ATTRIBUTES = f"""this->Input("x").{FLOAT};
 this->Output("y").{FLOAT};
 this->Attr("number").AttrType(REQUIRED).Int();
@@ -224,11 +226,11 @@ def test_sizes_of_temporary_space(hosting: Hosting) -> None:
 @pytest.mark.parametrize(
     ("body", "outcome", "message"),
     [
-        ('std::printf("no mode\\n"); return ge::GRAPH_FAILED;', Outcome.LAUNCH_ERROR, "FAILED; it printed: no mode"),
-        ("std::vector<int>().at(3);", Outcome.LAUNCH_ERROR, "threw an exception: vector"),
-        ("return context->SetTilingKey(1);", Outcome.LAUNCH_ERROR, "set no block dim"),
-        ("memset(context->GetRawTilingData()->GetData(), 1, 65537);", Outcome.LAUNCH_ERROR, "past the end"),
-        ("context->GetRawTilingData()->SetDataSize(70000); return context->SetBlockDim(1);", Outcome.LAUNCH_ERROR, "70"),
+        ('std::printf("no mode\\n"); return ge::GRAPH_FAILED;', LAUNCH, "returned GRAPH_FAILED; it printed: no mode"),
+        ("std::vector<int>().at(3);", LAUNCH, "threw an exception: vector"),
+        ("return context->SetTilingKey(1);", LAUNCH, "set no block dim"),
+        ("memset(context->GetRawTilingData()->GetData(), 1, 65537);", LAUNCH, "past the end of the tiling buffer"),
+        ("context->GetRawTilingData()->SetDataSize(70000); return context->SetBlockDim(1);", LAUNCH, "has 70000 bytes"),
         ("exit(0);", Outcome.CRASH, "ended the process with code 0"),
         ("abort();", Outcome.CRASH, "SIGABRT"),
         ("while (true) {}", Outcome.TIMEOUT, "did not end within"),
