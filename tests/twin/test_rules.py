@@ -383,8 +383,7 @@ BREACHES = [
     Breach(
         "scratch_too_small",
         "LocalTensor<float> few = a[1016];\nSort<float, true>(b, a, a.ReinterpretCast<uint32_t>(), few, 2);  // here",
-        "32 bytes, and 512 are asked for",
-        warning=True,
+        "32 bytes and needs 512",
     ),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 4, {}, TopKInfo{1, 40, 40});  // here", "inner is 40"),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 33, {}, TopKInfo{1, 32, 32});  // here", "k is 33"),
@@ -577,7 +576,9 @@ BREACHES = [
         "byte 3 of UB",
     ),
     Breach(
-        "limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"
+        "limit_exceeded",
+        "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here",
+        "pattern 8",
     ),
     Breach(
         "repeat_stride",
