@@ -197,8 +197,3 @@ def largest_output_bytes(case: Case, itemsize: int) -> int:
         for item in value if isinstance(value, tuple) else (value,):
             sizes.append(item.tensor.size if isinstance(item, TensorCase) else 0)
     return max(sizes) * itemsize
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    """How the launch file writes the shape of a list's tensor."""
-    return "x".join(map(str, shape)) or "-"

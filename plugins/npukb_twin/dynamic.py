@@ -79,6 +79,7 @@ class Built:
     per_key: bool
     images: dict[Variant, driver.Compiled] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+    late: Lock = field(default_factory=Lock)  # held while a variant that nobody foresaw is compiled
 
 
 def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
@@ -182,7 +183,8 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
         remedy = "Call context->SetBlockDim with the number of cores to use."
         return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
     variant = variant_of(built.bound, request.case, row, answer.tiling_key if built.per_key else None)
-    compiled = compile_variant(built, variant, tools, request.timeout_s)
+    with built.late:
+        compiled = compile_variant(built, variant, tools, request.timeout_s)
     if compiled.image is None:
         return Failed(compiled.outcome, _about(compiled.diagnostics, variant, among=2))
     wanted = sum(answer.workspace_bytes)

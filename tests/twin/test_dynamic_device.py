@@ -171,6 +171,26 @@ def test_tiling_data_key_and_block_dim_reach_the_kernel(twin: Twin, host: FakeHo
     assert (finished.seen.profile.blocks, finished.seen.profile.tiling_key) == (3, 12)
 
 
+def test_tiling_data_is_copied_in_parts(twin: Twin, host: FakeHost) -> None:
+    inner = TilingStruct("Inner", 8, (TilingField("a", "int32_t", 0, "", 0), TilingField("b", "float", 0, "", 4)))
+    fields = (TilingField("n", "int64_t", 0, "", 0), TilingField("inner", "", 0, "Inner", 8), TILING.fields[2])
+    host.description = definition(tiling={"Probe": TilingStruct("Outer", 24, fields, {"Inner": inner})})
+    data = np.array([9], "<i8").tobytes() + np.array([4], "<i4").tobytes() + np.array([0.5], "<f4").tobytes()
+    host.answer = lambda request: tiled(data=data + np.array([7, 8, 9, 0], "<u2").tobytes())
+    body = (
+        SET_Y
+        + """
+        GET_TILING_DATA_PTR_WITH_STRUCT(Outer, all, tiling);
+        COPY_TILING_WITH_STRUCT(Inner, &all->inner, part);
+        COPY_TILING_WITH_ARRAY(uint16_t, 3, &all->starts, starts);
+        to.SetValue(0, part->a + part->b);
+        to.SetValue(1, (*starts)[2]);
+        to.SetValue(2, all->n);
+    """
+    )
+    assert go(twin, device(body), {"x": X}, Y).output()[:3].tolist() == [4.5, 9.0, 9.0]
+
+
 def test_element_types_are_macros(twin: Twin, host: FakeHost) -> None:
     body = (
         SET_Y
