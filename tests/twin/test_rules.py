@@ -14,12 +14,10 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch import Checker, Switch
 from npukernelbench.nouns import DType, Outcome, Severity
-from tests.twin.running import Twin
+from tests.twin.running import Inputs, Twin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.twin.running import Inputs
 
 #: What every body below may use: 512 floats in, 512 floats and 512 halfs out, buffers of 2 KiB.
 SETUP = """
@@ -122,6 +120,44 @@ BREACHES = [
         """,
         "writes to a tensor that lies in a VECOUT queue",
         warning=True,
+    ),
+    # order between cores
+    Breach(
+        "core_race",
+        "Duplicate(a, 1.0f * GetBlockIdx(), 8);\nPipeBarrier<PIPE_ALL>();\nDataCopy(to, a, 8);  // here",
+        "both write bytes 0 to 32 of 'y' and nothing orders them; they write different values",
+        blocks=None,
+        twin="full",
+    ),
+    Breach(
+        "core_race",
+        "DataCopy(to, a, 8);  // here",
+        "both write bytes 0 to 32 of 'y' and nothing orders them",
+        warning=True,
+        blocks=None,
+        twin="full",
+    ),
+    Breach(
+        "core_race",
+        """
+        if (GetBlockIdx() == 3) {
+            DataCopy(to, a, 8);  // here
+        } else if (GetBlockIdx() == 5) {
+            DataCopy(b, to, 16);
+        }
+        """,
+        "blocks 3 and 5 write and read bytes 0 to 32",
+        warning=True,
+        blocks=None,
+        twin="full",
+    ),
+    Breach(
+        "cache_line_shared",
+        "to.SetValue(GetBlockIdx(), 1.0f);  // here",
+        "cache line of 64 bytes of 'y'",
+        warning=True,
+        blocks=None,
+        twin="full",
     ),
     # undefined memory
     Breach("uninitialized_read", "DataCopy(to, blank, 8);  // here", "stay undefined", warning=True, twin="full"),
@@ -581,9 +617,7 @@ BREACHES = [
         "byte 3 of UB",
     ),
     Breach(
-        "limit_exceeded",
-        "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here",
-        "pattern 8",
+        "limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"
     ),
     Breach(
         "repeat_stride",
@@ -671,7 +705,7 @@ def rules_in_sources() -> set[str]:
         if not path.name.endswith(".cpp"):
             continue
         text = path.read_text(encoding="utf-8")
-        for argument in re.findall(r"[.>]\s*(?:Violate|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
+        for argument in re.findall(r"[.>]\s*(?:Violate|Fault|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
             word = "".join(argument).strip()
             if word.startswith('"'):
                 found.add(word.strip('"'))

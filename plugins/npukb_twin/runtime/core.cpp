@@ -92,7 +92,21 @@ void Core::Violate(const char* rule, const void* pc, const char* remedy, const c
     AbandonFiber();
 }
 
+void Core::Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+    char message[sizeof(Diagnostic::message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), block, message, remedy);
+    related = nullptr;
+}
+
 void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+    if (diagnostics.Again(rule, PcOf(pc))) {
+        related = nullptr;
+        return;
+    }
     char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);

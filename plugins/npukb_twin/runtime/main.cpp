@@ -32,6 +32,7 @@ namespace {
 constexpr int kMaxArguments = 64;
 constexpr uint32_t kMaxDimensions = 16;
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kOwnZeros = 16;  // bytes of zeros that every image has
 constexpr uint64_t kGuard = 1u << 16;
 
 Launch g_launch;
@@ -198,12 +199,24 @@ Checker CheckerOf(const char* name) {
     Fail("infra_error", "there is no checker named %s", name);
 }
 
+// Whether a segment is made read-only once it has been relocated: what is zero in it is padding.
+bool ReadOnlyLater(const dl_phdr_info* info, uint64_t address, uint64_t bytes) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type == PT_GNU_RELRO && segment.p_vaddr == address && segment.p_memsz >= bytes) return true;
+    }
+    return false;
+}
+
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_launch.image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
         uint64_t end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-        if (segment.p_type == PT_LOAD && end > g_launch.image_end) g_launch.image_end = end;
+        if (end > g_launch.image_end) g_launch.image_end = end;
+        bool zeros = segment.p_memsz > segment.p_filesz + kOwnZeros;
+        if (zeros && !ReadOnlyLater(info, segment.p_vaddr, segment.p_memsz)) g_launch.shares_variables = true;
     }
     return 1;
 }
