@@ -79,6 +79,7 @@ class Built:
     per_key: bool
     images: dict[Variant, driver.Compiled] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+    late: Lock = field(default_factory=Lock)  # held while a variant that nobody foresaw is compiled
 
 
 def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
@@ -182,7 +183,8 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
         remedy = "Call context->SetBlockDim with the number of cores to use."
         return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
     variant = variant_of(built.bound, request.case, row, answer.tiling_key if built.per_key else None)
-    compiled = compile_variant(built, variant, tools, request.timeout_s)
+    with built.late:
+        compiled = compile_variant(built, variant, tools, request.timeout_s)
     if compiled.image is None:
         return Failed(compiled.outcome, _about(compiled.diagnostics, variant, among=2))
     wanted = sum(answer.workspace_bytes)
@@ -211,7 +213,9 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
         room = largest_output_bytes(case, shapes[0].dtype.itemsize) if argument.depends_on_compute else 0
         fill = 0 if output.zeroed else argument.initial
         slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
-    if bound.shapes_come_late:
+    if bound.late is not None:
+        slots.append(Slot(SlotKind.OUTPUT, bound.late.name))
+    elif bound.shapes_come_late:
         slots.append(Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
 

@@ -123,7 +123,7 @@ def test_dequantisation_to_half(twin: Twin) -> None:
     rows = run(twin, F16, I32, values, [
         f"Cast(l_y, l_a, RoundMode::CAST_NONE, {N});",
         f"CastDequant(l_y, l_a, {N});",
-        f"CastDeq<half, int32_t, true, false, false>(l_y, l_a, 64, 4, UnaryRepeatParams(1, 1, 4, 8));",
+        "CastDeq<half, int32_t, true, false, false>(l_y, l_a, 64, 4, UnaryRepeatParams(1, 1, 4, 8));",
         f"AddDeqRelu(l_y, l_a, l_b, {N});",
         "AddDeqRelu(l_y, l_a, l_b, 64, 4, BinaryRepeatParams(1, 1, 1, 4, 8, 8));",
     ], before="SetDeqScale((half)0.5);")  # fmt: skip

@@ -347,6 +347,11 @@ BREACHES = [
     Breach(
         "bad_shape", "AscendQuant(b.ReinterpretCast<int8_t>(), a, 1.0f, 0.0f, 9);  // here", "9 results", warning=True
     ),
+    Breach(
+        "bad_shape",
+        "DropOutShapeInfo i;\ni.firstAxis = 1;\nDropOut(b, a, a.ReinterpretCast<uint8_t>(), 0.5f, i);  // here",
+        "1 rows of 0",
+    ),
     Breach("bad_shape", "AscendDequant(b, a.ReinterpretCast<int32_t>(), a, {1, 8, 9});  // here", "calCount is 9"),
     Breach(
         "compare_mode",
