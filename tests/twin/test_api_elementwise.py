@@ -161,3 +161,32 @@ def test_counter_mode_and_the_mask_register(twin: Twin) -> None:
         for lane in (0, 2):
             wanted[192 + lane] = values["a"][lane] - values["b"][lane]
     assert models.same(np.asarray(done.output()), wanted)
+
+
+def test_every_half_is_correctly_rounded(twin: Twin) -> None:
+    """Exp, Ln, Rsqrt, Sqrt and Reciprocal of all halves."""
+    names = ("Exp", "Ln", "Rsqrt", "Sqrt", "Reciprocal")
+    values = np.arange(65536, dtype=np.uint16).view(np.float16)
+    tile = 16384
+    calls = "".join(
+        f"{name}(ly, la, {tile});\nDataCopy(gy[{at * 65536} + i * {tile}], ly, {tile});\n"
+        for at, name in enumerate(names)
+    )
+    body = f"""TPipe pipe;
+    TBuf<TPosition::VECCALC> ba, by;
+    pipe.InitBuffer(ba, {tile * 2});
+    pipe.InitBuffer(by, {tile * 2});
+    LocalTensor<half> la = ba.Get<half>(), ly = by.Get<half>();
+    GlobalTensor<half> ga, gy;
+    ga.SetGlobalBuffer((__gm__ half*)a);
+    gy.SetGlobalBuffer((__gm__ half*)y);
+    for (int i = 0; i < {65536 // tile}; ++i) {{
+        DataCopy(la, ga[i * {tile}], {tile});
+        {calls}
+    }}"""
+    done = twin.run(body, {"a": values}, {"y": ((len(names), 65536), DType.FLOAT16)})
+    wide = values.astype(np.float64)
+    with np.errstate(all="ignore"):
+        exact = [np.exp(wide), np.log(wide), 1 / np.sqrt(wide), np.sqrt(wide), 1 / wide]
+        for row, name, wanted in zip(np.asarray(done.output()), names, exact, strict=True):
+            assert models.same(row, wanted.astype(np.float16)), name

@@ -14,7 +14,9 @@ N = 256
 F16, F32, I8, U8, I16, I32 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT16, DType.INT32
 
 
-def run(twin: Twin, dst: DType, src: DType, values: dict[str, np.ndarray], calls: list[str], before: str = "") -> np.ndarray:
+def run(
+    twin: Twin, dst: DType, src: DType, values: dict[str, np.ndarray], calls: list[str], before: str = ""
+) -> np.ndarray:
     """Each call writes l_y, which starts as 7s and is stored as a row of its own; sources are l_a and l_b."""
     t, u = dst.ascend_c, src.ascend_c
     fill = f"Duplicate(l_y.ReinterpretCast<int16_t>(), (int16_t)0x0707, {N * dst.itemsize // 2});"
@@ -121,7 +123,7 @@ def test_dequantisation_to_half(twin: Twin) -> None:
     rows = run(twin, F16, I32, values, [
         f"Cast(l_y, l_a, RoundMode::CAST_NONE, {N});",
         f"CastDequant(l_y, l_a, {N});",
-        f"CastDeq<half, int32_t, true, false, false>(l_y, l_a, 64, 4, UnaryRepeatParams(1, 1, 4, 8));",
+        "CastDeq<half, int32_t, true, false, false>(l_y, l_a, 64, 4, UnaryRepeatParams(1, 1, 4, 8));",
         f"AddDeqRelu(l_y, l_a, l_b, {N});",
         "AddDeqRelu(l_y, l_a, l_b, 64, 4, BinaryRepeatParams(1, 1, 1, 4, 8, 8));",
     ], before="SetDeqScale((half)0.5);")  # fmt: skip
@@ -241,6 +243,8 @@ def test_bilinear_interpolation(twin: Twin) -> None:
     assert not done.diagnostics, [str(one) for one in done.diagnostics]
     rows = np.asarray(done.output())
     grid = src.reshape(2, 2, 128)
-    for row, weight in zip(rows, (weights[:4].reshape(2, 2, 1), np.repeat(weights, 16).reshape(2, 2, 128)), strict=True):
+    for row, weight in zip(
+        rows, (weights[:4].reshape(2, 2, 1), np.repeat(weights, 16).reshape(2, 2, 128)), strict=True
+    ):
         products = (grid * weight).astype(np.float16)
         assert models.same(row.reshape(2, 128), (products[:, 0] + products[:, 1]).astype(np.float16))

@@ -123,7 +123,8 @@ def test_new_names_and_lane_bits(twin: Twin, dtype: DType) -> None:
         f"{some} ReduceRepeat<ReduceType::MAX>(l_y, l_a, some, 1, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE);",
         f"{some} BlockReduceMin(l_y, l_a, {repeats}, some, 1, 1, 8);",
         f"{some} PairReduceSum(l_y, l_a, 1, some, 1, 1, 8);",
-        f"SetVectorMask<{t}>(0, 0x3); WholeReduceSum<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, {repeats}, 1, 1, 8); ResetMask();",
+        f"SetVectorMask<{t}>(0, 0x3); "
+        f"WholeReduceSum<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, {repeats}, 1, 1, 8); ResetMask();",
         f"RepeatReduceSum(l_y, l_a, {repeats}, {lanes}, 0, 1, 3, 8);",
         f"WholeReduceSum(l_y, l_a, {block * 2}, 1, 1, 2, 8);",
     ])  # fmt: skip
@@ -205,7 +206,8 @@ def test_special_values(twin: Twin, dtype: DType) -> None:
         f"WholeReduceMax(l_y, l_a, {lanes}, 1, 1, 1, 8); WholeReduceSum(l_y[4], l_a[{lanes}], {lanes}, 1, 1, 1, 8);",
         f"Max(l_y, l_a, l_a[{lanes}], {lanes});",
         f"Min(l_y, l_a, l_a[{lanes}], {lanes});",
-        f"Relu(l_y, l_a[{lanes}], {lanes}); Rsqrt(l_w, l_a[{lanes}], {lanes}); Adds(l_y[{lanes}], l_w, ({dtype.ascend_c})0, {lanes});",
+        f"Relu(l_y, l_a[{lanes}], {lanes}); Rsqrt(l_w, l_a[{lanes}], {lanes}); "
+        f"Adds(l_y[{lanes}], l_w, ({dtype.ascend_c})0, {lanes});",
     ])  # fmt: skip
     assert np.isnan(rows[0][0])
     assert (rows[0][1], rows[0][2]) == (np.inf, np.inf)

@@ -60,7 +60,8 @@ def test_every_way_to_set_the_mask(twin: Twin) -> None:
         f"SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 70); {add} SetMaskNorm(); ResetMask();",
         f"set_mask_count(); set_vector_mask(0, 200); {add} set_mask_norm(); set_vector_mask(-1, -1);",
         f"{add}",
-        f"SetMaskCount(); uint64_t some[2] = {{100, 0}}; Add(l_y, l_a, l_b, some, 1, {PARAMS}); SetMaskNorm(); ResetMask();",
+        f"SetMaskCount(); uint64_t some[2] = {{100, 0}}; Add(l_y, l_a, l_b, some, 1, {PARAMS}); SetMaskNorm(); "
+        f"ResetMask();",
         f"SetMaskCount(); Add(l_y, l_a, l_b, 3); {add}",
         f"Add(l_w, l_a, l_b, 5, 1, {PARAMS}); {add} ResetMask();",
         f"SetVectorMask<float>(0); {add} ResetMask();",
@@ -84,7 +85,8 @@ def test_every_way_to_set_the_mask(twin: Twin) -> None:
 def test_shifts_and_sums_by_count_may_use_the_register(twin: Twin) -> None:
     values = {"a": models.samples(I16, N, 1), "b": models.samples(I16, N, 2)}
     rows = run(twin, I16, [
-        "SetMaskCount(); SetVectorMask<int16_t, MaskMode::COUNTER>(33); ShiftLeft<int16_t, false>(l_y, l_a, (int16_t)2, 1);\n"
+        "SetMaskCount(); SetVectorMask<int16_t, MaskMode::COUNTER>(33); "
+        "ShiftLeft<int16_t, false>(l_y, l_a, (int16_t)2, 1);\n"
         "SetMaskNorm(); ResetMask();",
         "ShiftRight(l_y, l_a, (int16_t)5, 128, 2, UnaryRepeatParams(1, 1, 8, 8), true);",
         "uint64_t bits[2] = {3, 0}; ShiftRight(l_y, l_a, (int16_t)5, bits, 1, UnaryRepeatParams(1, 1, 8, 8), false);",
@@ -111,15 +113,16 @@ def test_compare_into_the_register_and_select_from_it(twin: Twin, dtype: DType) 
         f"where.SetValue(0, (uint64_t)l_m.GetPhyAddr()); where.SetValue(1, 0ull); SetCmpMask(where);\n"
         f"Select<{t}, SELMODE::VSEL_TENSOR_TENSOR_MODE>(l_y, l_a, l_b, {N // lanes}, {PARAMS});",
         f"Select(l_y, l_m, l_a, l_b, SELMODE::VSEL_TENSOR_TENSOR_MODE, 5, {N // lanes}, {PARAMS});",
-        f"uint64_t few[2] = {{0x11, 0}}; Select(l_y, l_m, l_a, ({t})9, SELMODE::VSEL_TENSOR_SCALAR_MODE, few, 1, {PARAMS});",
+        f"uint64_t few[2] = {{0x11, 0}}; "
+        f"Select(l_y, l_m, l_a, ({t})9, SELMODE::VSEL_TENSOR_SCALAR_MODE, few, 1, {PARAMS});",
         f"ResetMask(); CompareScalar(l_m, l_a, ({t})0, CMPMODE::LE, {N});\n"
         f"Select(l_y, l_m, l_a, l_b, SELMODE::VSEL_CMPMASK_SPR, {lanes}, 2, {PARAMS});",
-        f"set_vector_mask(-1, -1); vcmp_lt(a_, b_, 1, 1, 1, 1, 8, 8, 8); vsel(y_, a_, b_, 2, 1, 1, 1, 8, 8, 8);",
-        f"vcmpv_gt((__ubuf__ uint8_t*)l_m.GetPhyAddr(), a_, b_, 1, 1, 1, 1, 8, 8, 8);\n"
-        f"set_cmpmask((__ubuf__ uint8_t*)l_m.GetPhyAddr()); vsel(y_, a_, b_, 1, 1, 1, 1, 8, 8, 8);",
+        "set_vector_mask(-1, -1); vcmp_lt(a_, b_, 1, 1, 1, 1, 8, 8, 8); vsel(y_, a_, b_, 2, 1, 1, 1, 8, 8, 8);",
+        "vcmpv_gt((__ubuf__ uint8_t*)l_m.GetPhyAddr(), a_, b_, 1, 1, 1, 1, 8, 8, 8);\n"
+        "set_cmpmask((__ubuf__ uint8_t*)l_m.GetPhyAddr()); vsel(y_, a_, b_, 1, 1, 1, 1, 8, 8, 8);",
         f"vcmpvs_ge((__ubuf__ uint8_t*)l_m.GetPhyAddr(), a_, ({t})1, 1, 1, 1, 8, 8);\n"
         f"set_cmpmask((__ubuf__ uint8_t*)l_m.GetPhyAddr()); vsel(y_, a_, b_, 1, 1, 1, 1, 8, 8, 8);",
-        f"GetCmpMask(l_m); SetCmpMask(l_m); vsel(y_, a_, b_, 1, 1, 1, 1, 8, 8, 8);",
+        "GetCmpMask(l_m); SetCmpMask(l_m); vsel(y_, a_, b_, 1, 1, 1, 1, 8, 8, 8);",
     ])  # fmt: skip
     values = sources(dtype)
     a, b = values["a"], values["b"]
@@ -150,7 +153,8 @@ def test_nan_differs_from_nothing(twin: Twin) -> None:
     values = sources(F32)
     values["a"][3] = np.nan
     rows = run(twin, F32, [
-        f"Compare(l_a, l_a, CMPMODE::NE, 64, {PARAMS}); Select<float, SELMODE::VSEL_CMPMASK_SPR>(l_y, l_a, l_b, 1, {PARAMS});",
+        f"Compare(l_a, l_a, CMPMODE::NE, 64, {PARAMS}); "
+        f"Select<float, SELMODE::VSEL_CMPMASK_SPR>(l_y, l_a, l_b, 1, {PARAMS});",
         f"Compare(l_m, l_a, l_b, CMPMODE::NE, {N}); Select(l_y, l_m, l_a, l_b, SELMODE::VSEL_TENSOR_TENSOR_MODE, {N});",
     ], values)  # fmt: skip
     assert models.same(rows[0][:64], values["b"][:64])
@@ -187,7 +191,9 @@ def test_vector_intrinsics(twin: Twin, dtype: DType) -> None:
         assert models.same(row, placed(model(name, minus, a, b, s), index < 150), 1), name
     for name, row in zip(scalar, rows[len(two) + len(one) :], strict=False):
         assert models.same(row, placed(model(name, minus, a, b, s), index < lanes)), name
-    assert models.same(rows[-1], placed(models.expected("Axpy", minus, a, b, 2 * np.ones(N, dtype.numpy())), index < lanes))
+    assert models.same(
+        rows[-1], placed(models.expected("Axpy", minus, a, b, 2 * np.ones(N, dtype.numpy())), index < lanes)
+    )
 
 
 def test_integer_and_converting_intrinsics(twin: Twin) -> None:
@@ -224,9 +230,12 @@ def test_reducing_intrinsics_and_what_they_leave_in_registers(twin: Twin, dtype:
         f"vcmax(y_, a_, {repeats}, 1, 1, 8, ONLY_VALUE); vcmin(y_ + {N // 2}, a_, {repeats}, 1, 1, 8, INDEX_VALUE);",
         f"WholeReduceMax(l_w, l_a, {lanes}, {repeats}, 1, 1, 8); {read}",
         f"ReduceMin(l_w, l_a, l_w, {N}); {t} v, i; GetReduceRepeatMaxMinSpr<{t}>(v, i); l_y.SetValue(0, v);",
-        f"ReduceSum(l_w, l_a, l_w, {N}); l_y.SetValue(0, GetReduceRepeatSumSpr<{t}>()); l_y.SetValue(1, l_w.GetValue(0));",
-        f"set_mask_count(); set_vector_mask(0, {lanes + 3}); vcadd(y_, a_, 1, 1, 1, 8); set_mask_norm(); set_vector_mask(-1, -1);",
-        f"SetMaskCount(); SetVectorMask<{t}, MaskMode::COUNTER>(0, {lanes + 3}); ReduceSum<{t}, false>(l_y, l_a, l_w, 1);\n"
+        f"ReduceSum(l_w, l_a, l_w, {N}); l_y.SetValue(0, GetReduceRepeatSumSpr<{t}>()); "
+        f"l_y.SetValue(1, l_w.GetValue(0));",
+        f"set_mask_count(); set_vector_mask(0, {lanes + 3}); vcadd(y_, a_, 1, 1, 1, 8); set_mask_norm(); "
+        f"set_vector_mask(-1, -1);",
+        f"SetMaskCount(); SetVectorMask<{t}, MaskMode::COUNTER>(0, {lanes + 3}); "
+        f"ReduceSum<{t}, false>(l_y, l_a, l_w, 1);\n"
         "SetMaskNorm(); ResetMask();",
     ])  # fmt: skip
     a = sources(dtype)["a"]

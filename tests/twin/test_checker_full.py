@@ -126,7 +126,7 @@ EXPLICIT = {
 
 #: Bodies that the compiler makes right.
 AUTOMATIC = {
-    "instructions that follow each other": "Duplicate(a, 1.0f, 64);\nExp(a, a, 64);\nAdd(b, a, a, 64);\nAdd(b, b, a, 64);",
+    "instructions that follow each other": "Duplicate(a, 1.0f, 64);\nExp(a, a, 64);\nAdd(b, a, a, 64);",
     "scalar values": """
         DataCopy(a, from, 64);
         float first = a.GetValue(0);

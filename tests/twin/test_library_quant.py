@@ -20,7 +20,7 @@ def quantised(x: np.ndarray, scale: np.ndarray, offset: np.ndarray) -> np.ndarra
     with np.errstate(all="ignore"):
         y = (x.astype(half) * scale.astype(half)).astype(half) + offset.astype(half)
         wide = np.nan_to_num(np.rint(y.astype(half).astype(np.float32)), nan=0)
-    return np.clip(wide, -128, 127).astype(np.int8)
+    return np.asarray(np.clip(wide, -128, 127)).astype(np.int8)
 
 
 @pytest.mark.parametrize("value", ["half", "float"])

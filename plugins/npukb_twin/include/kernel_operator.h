@@ -15,6 +15,7 @@
 #include "twin/compare.h"
 #include "twin/copy.h"
 #include "twin/debug.h"
+#include "twin/dropout.h"
 #include "twin/entry.h"
 #include "twin/fused.h"
 #include "twin/gather.h"

@@ -47,13 +47,15 @@ void Core::Start(Launch* shared, int64_t index, uint8_t* arena) {
 
 void Core::Own(uint32_t handle) {
     const Buffer& b = buffers[handle];
-    for (uint32_t i = b.offset / 32; i < (b.offset + b.bytes) / 32; ++i) {
+    uint32_t end = b.offset + b.bytes < launch->machine.ub_bytes ? b.offset + b.bytes : launch->machine.ub_bytes;
+    for (uint32_t i = b.offset / 32; i < end / 32; ++i) {
         bool taken = owner[i] == kSharedBlock || (owner[i] != 0 && owner[i] != handle && buffers[owner[i]].live);
         owner[i] = taken ? kSharedBlock : static_cast<uint8_t>(handle);
     }
 }
 
 void Core::Finish() {
+    if (tracker != nullptr) tracker->Release();
     free(notes);
     notes = nullptr;
     for (uint32_t i = 1; i <= buffer_count; ++i) {
@@ -91,7 +93,21 @@ void Core::Violate(const char* rule, const void* pc, const char* remedy, const c
     AbandonFiber();
 }
 
+void Core::Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+    char message[sizeof(Diagnostic::message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), block, message, remedy);
+    related = nullptr;
+}
+
 void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+    if (diagnostics.Again(rule, PcOf(pc))) {
+        related = nullptr;
+        return;
+    }
     char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);

@@ -76,6 +76,7 @@ struct Launch {
     Checker checker;
     bool auto_sync;  // the compiler inserts what is missing between pipes
     CrossCore* cross;
+    bool shares_variables;  // the kernel has variables that all blocks share, through which they may take turns unseen
     uint64_t tiling_key;
     uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
     void* system_workspace;
@@ -130,6 +131,9 @@ struct Core {
     uint64_t PcOf(const void* return_address) const;
     // Reports an error and leaves the block for good.
     [[noreturn]] void Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...)
+        __attribute__((format(printf, 5, 6)));
+    // Reports an error; the block goes on.
+    void Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
     void Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));

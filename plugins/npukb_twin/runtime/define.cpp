@@ -72,6 +72,7 @@ const char* NameOf(Op op) {
 #define NPUKB_BINARY(name, t, c16, c32) #name,
 #define NPUKB_SCALAR(name, t, c16, c32) #name,
 #define NPUKB_ACCUMULATE(name, t, c16, c32) #name,
+#define NPUKB_SHIFT(name, t, c16, c32) #name,
 #define NPUKB_SPECIAL(name, t, c16, c32) #name,
 #include "../include/twin/instructions.def"
     };
@@ -195,7 +196,8 @@ void TrackVector(Core& core, const VectorInstruction& v, const Lanes& lanes, con
         }
     }
     Flow flow = FlowOf(v.op);
-    if (flow == Flow::Other) return;
+    bool half_bytes = v.dst.dtype == DType::I4 || v.src0.dtype == DType::I4;
+    if (flow == Flow::Other || half_bytes) return;
     if (flow == Flow::Gather) {
         CheckReduced(core, v, lanes, pc);
         return;

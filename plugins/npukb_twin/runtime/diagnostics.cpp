@@ -36,6 +36,15 @@ void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, uint64_t
     if (!Full(severity)) items_[size_++] = d;
 }
 
+bool Diagnostics::Again(const char* rule, uint64_t pc) {
+    for (int i = 0; i < size_; ++i) {
+        if (items_[i].pc != pc || strcmp(items_[i].rule, rule) != 0) continue;
+        ++items_[i].count;
+        return true;
+    }
+    return false;
+}
+
 bool Diagnostics::HasError() const {
     for (int i = 0; i < size_; ++i) {
         if (items_[i].severity == Severity::Error) return true;

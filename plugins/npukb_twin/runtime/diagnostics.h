@@ -25,6 +25,8 @@ class Diagnostics {
   public:
     void Add(Severity severity, const char* rule, uint64_t pc, uint64_t related, int64_t block, const char* message,
              const char* remedy);
+    // Counts what has been said before at the same place; false when it has not.
+    bool Again(const char* rule, uint64_t pc);
     int size() const { return size_; }
     bool HasError() const;
     const Diagnostic& operator[](int i) const { return items_[i]; }

@@ -16,42 +16,48 @@ inline float Wide(T value) {
 template <typename T>
 inline constexpr bool kReal = npukb::kSame<T, half> || npukb::kSame<T, float>;
 
-inline uint32_t Word(float a) { return Bits<uint32_t>(a); }
-
 // Larger and Smaller as IEEE's maximum and minimum: NaN wins, and +0 is larger than -0.
-template <typename T>
-inline T Larger(T a, T b) {
+template <typename T, bool largest>
+inline T Winner(T a, T b) {
     if constexpr (kReal<T>) {
-        float x = Wide(a), y = Wide(b);
-        float equal = Bits<float>(Word(x) & Word(y));
-        return static_cast<T>(x > y ? x : (x < y ? y : (x == y ? equal : x + y)));
+        using Key = typename Ordered<T>::Key;
+        Key x = BitsOf(a), y = BitsOf(b);
+        bool first = largest ? OrderOf(a) >= OrderOf(b) : OrderOf(a) <= OrderOf(b);
+        Key won = first ? x : y;
+        won = IsNan(b) ? static_cast<Key>(y | Ordered<T>::kQuiet) : won;
+        won = IsNan(a) ? static_cast<Key>(x | Ordered<T>::kQuiet) : won;
+        return Bits<T>(won);
     } else {
-        return a > b ? a : b;
+        return (largest ? a > b : a < b) ? a : b;
     }
 }
 template <typename T>
+inline T Larger(T a, T b) {
+    return Winner<T, true>(a, b);
+}
+template <typename T>
 inline T Smaller(T a, T b) {
-    if constexpr (kReal<T>) {
-        float x = Wide(a), y = Wide(b);
-        float equal = Bits<float>(Word(x) | Word(y));
-        return static_cast<T>(x < y ? x : (x > y ? y : (x == y ? equal : x + y)));
-    } else {
-        return a < b ? a : b;
-    }
+    return Winner<T, false>(a, b);
 }
 // The larger of a value and +0.
 template <typename T>
 inline T Rectified(T a) {
     if constexpr (kReal<T>) {
-        float x = Wide(a);
-        return static_cast<T>(x > 0.0f ? x : (x == x ? 0.0f : x));
+        using Key = typename Ordered<T>::Key;
+        Key x = BitsOf(a);
+        return Bits<T>(x < 0 && !IsNan(a) ? Key(0) : x);
     } else {
         return a > 0 ? a : T(0);
     }
 }
 template <typename T>
+inline T Magnitude(T a) {
+    using Key = typename Ordered<T>::Key;
+    return Bits<T>(static_cast<Key>(BitsOf(a) & Ordered<T>::kMost));
+}
+template <typename T>
 inline bool Positive(T a) {
-    return (Bits<uint32_t>(Wide(a)) >> 31) == 0;
+    return BitsOf(a) >= 0;
 }
 
 template <typename T>
@@ -63,11 +69,12 @@ inline T FromDouble(double x) {
 template <typename T>
 void Unary(const VectorInstruction& v, const Lanes& lanes) {
     auto each = [&](auto f) { ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T&) { d = f(a); }); };
+    constexpr bool kHalf = npukb::kSame<T, half>;
     if constexpr (kReal<T>) {
         switch (v.op) {
-            case Op::Abs: return each([](T a) { return static_cast<T>(__builtin_fabsf(Wide(a))); });
-            case Op::Exp: return each([](T a) { return FromDouble<T>(ExpDouble(static_cast<double>(Wide(a)))); });
-            case Op::Ln: return each([](T a) { return FromDouble<T>(LnDouble(static_cast<double>(Wide(a)))); });
+            case Op::Abs: return each([](T a) { return Magnitude(a); });
+            case Op::Exp: return each([](T a) { return FromDouble<T>(ExpDouble<kHalf ? 8 : 11>(static_cast<double>(Wide(a)))); });
+            case Op::Ln: return each([](T a) { return FromDouble<T>(LnDouble<kHalf ? 6 : 8>(static_cast<double>(Wide(a)))); });
             case Op::Reciprocal: return each([](T a) { return static_cast<T>(1.0f / Wide(a)); });
             case Op::Rsqrt: return each([](T a) { return FromDouble<T>(RsqrtDouble(static_cast<double>(Wide(a)))); });
             case Op::Sqrt: return each([](T a) { return static_cast<T>(__builtin_sqrtf(Wide(a))); });

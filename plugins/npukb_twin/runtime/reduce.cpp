@@ -13,17 +13,6 @@ using npukb::Op;
 enum class Order : uint8_t { ValueIndex, IndexValue, OnlyValue, OnlyIndex };
 
 template <typename T>
-struct Storage;
-template <> struct Storage<half> {
-    using Word = uint16_t;
-    using Key = int16_t;
-};
-template <> struct Storage<float> {
-    using Word = uint32_t;
-    using Key = int32_t;
-};
-
-template <typename T>
 inline constexpr uint32_t kLanesOf = 256 / sizeof(T);
 
 // Adds nothing, not even a sign of zero.
@@ -49,6 +38,13 @@ T Tree(T* values, uint32_t n, bool saturate) {
         }
     }
     return values[0];
+}
+
+// Neighbours added up `levels` times, over many trees that lie one after the other.
+template <typename T, uint32_t n, uint32_t levels>
+void Halve(const T* from, T* to) {
+    for (uint32_t i = 0; i < n / 2; ++i) to[i] = static_cast<T>(from[2 * i] + from[2 * i + 1]);
+    if constexpr (levels > 1) Halve<T, n / 2, levels - 1>(to, to);
 }
 
 template <typename T>
@@ -89,45 +85,60 @@ struct Reader {
         }
         return on;
     }
-    T Sum(uint32_t repeat, uint32_t first, uint32_t n) const {
+    T Sum(uint32_t repeat) const {
         T values[kLanesOf<T>];
-        Load(repeat, first, n, values);
-        return Tree(values, n, saturate);
+        Load(repeat, 0, kLanesOf<T>, values);
+        return Tree(values, kLanesOf<T>, saturate);
+    }
+    // Calls f(repeat, sum) for every repeat in order. Whole repeats in a row are added up together.
+    template <typename F>
+    void Sums(F f) const {
+        constexpr uint32_t kTogether = 16;
+        constexpr uint32_t kLevels = sizeof(T) == 2 ? 7 : 6;
+        uint32_t repeats = Repeats();
+        bool row = lanes.contiguous || v.src0.repeat_stride == 8;
+        for (uint32_t r = 0; r < repeats;) {
+            if (row && !saturate && r + kTogether <= repeats && Whole(r) && Whole(r + kTogether - 1)) {
+                T values[kTogether * kLanesOf<T> / 2];
+                Halve<T, kTogether * kLanesOf<T>, kLevels>(At(r, 0), values);
+                for (uint32_t i = 0; i < kTogether; ++i) f(r + i, values[i]);
+                r += kTogether;
+                continue;
+            }
+            f(r, Sum(r));
+            ++r;
+        }
     }
 };
 
 // Integers in the order of the floats they stand for; NaN is beyond all others on the side that wins.
 template <typename T, bool largest>
-inline typename Storage<T>::Key KeyOf(T value) {
-    using Word = typename Storage<T>::Word;
-    using Key = typename Storage<T>::Key;
-    constexpr Key kMost = sizeof(T) == 2 ? static_cast<Key>(0x7fff) : static_cast<Key>(0x7fffffff);
-    constexpr Key kInfinity = sizeof(T) == 2 ? static_cast<Key>(0x7c00) : static_cast<Key>(0x7f800000);
-    auto bits = static_cast<Key>(Bits<Word>(value));
-    auto magnitude = static_cast<Key>(bits & kMost);
-    auto key = static_cast<Key>(bits < 0 ? bits ^ kMost : bits);
-    return magnitude > kInfinity ? static_cast<Key>(largest ? kMost : -kMost - 1) : key;
+inline typename Ordered<T>::Key KeyOf(T value) {
+    using Key = typename Ordered<T>::Key;
+    return IsNan(value) ? static_cast<Key>(largest ? Ordered<T>::kMost : -Ordered<T>::kMost - 1) : OrderOf(value);
 }
 
 template <typename T>
 struct Extreme {
     T value;
     uint32_t index;
-    typename Storage<T>::Key key;
+    typename Ordered<T>::Key key;
     bool any;
 };
 
 template <typename T, bool largest>
-Extreme<T> ExtremeOfRun(const T* values, uint32_t n) {
-    using Key = typename Storage<T>::Key;
+Extreme<T> ExtremeOfRun(const T* values, uint32_t n, bool with_index = true) {
+    using Key = typename Ordered<T>::Key;
     Key best = KeyOf<T, largest>(values[0]);
     for (uint32_t i = 0; i < n; ++i) {
         Key key = KeyOf<T, largest>(values[i]);
         best = largest ? (key > best ? key : best) : (key < best ? key : best);
     }
     uint32_t index = 0;
-    while (KeyOf<T, largest>(values[index]) != best) ++index;
-    return {values[index], index, best, true};
+    while (with_index && KeyOf<T, largest>(values[index]) != best) ++index;
+    bool is_nan = best == static_cast<Key>(largest ? Ordered<T>::kMost : -Ordered<T>::kMost - 1);
+    auto bits = static_cast<Key>(best < 0 ? best ^ Ordered<T>::kMost : best);
+    return {Bits<T>(is_nan ? static_cast<Key>(Ordered<T>::kInfinity | Ordered<T>::kQuiet) : bits), index, best, true};
 }
 
 // Largest or smallest element; the lowest index wins a tie, NaN wins over all others.
@@ -166,12 +177,12 @@ void Improve(Op op, Extreme<T>& best, const Extreme<T>& e) {
 
 template <typename T>
 T IndexBits(uint32_t index) {
-    return Bits<T>(static_cast<typename Storage<T>::Word>(index));
+    return Bits<T>(static_cast<typename Ordered<T>::Word>(index));
 }
 
 template <typename T>
 uint64_t Raw(T value) {
-    return Bits<typename Storage<T>::Word>(value);
+    return Bits<typename Ordered<T>::Word>(value);
 }
 
 template <typename T>
@@ -214,13 +225,12 @@ template <typename T>
 void Wholes(Core& core, const Reader<T>& reader) {
     const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
+    if (v.op == Op::WholeReduceSum) {
+        return reader.Sums([&](uint32_t r, T sum) { d[static_cast<uint64_t>(r) * v.dst.repeat_stride] = sum; });
+    }
     Extreme<T> best{T(0), 0, 0, false};
     for (uint32_t r = 0; r < reader.lanes.repeats; ++r) {
         uint64_t at = static_cast<uint64_t>(r) * v.dst.repeat_stride;
-        if (v.op == Op::WholeReduceSum) {
-            if (reader.lanes.Top() > 0) d[at] = reader.Sum(r, 0, kLanesOf<T>);
-            continue;
-        }
         Extreme<T> e = ExtremeOf(reader, r, 0, kLanesOf<T>);
         if (!e.any) continue;
         T index = IndexBits<T>(e.index);
@@ -242,11 +252,11 @@ void Wholes(Core& core, const Reader<T>& reader) {
 // The sum over repeats that vcadd leaves in the accumulator.
 template <typename T>
 void Accumulated(Core& core, const Reader<T>& reader) {
-    T sum = reader.Sum(0, 0, kLanesOf<T>);
-    for (uint32_t r = 1; r < reader.Repeats(); ++r) {
-        sum = static_cast<T>(sum + reader.Sum(r, 0, kLanesOf<T>));
+    T sum = Neutral<T>();
+    reader.Sums([&](uint32_t r, T part) {
+        sum = r == 0 ? part : static_cast<T>(sum + part);
         if (reader.saturate) sum = Limited(sum);
-    }
+    });
     core.vector.sum = Raw(sum);
     if (reader.v.op == Op::ReduceSum) *static_cast<T*>(const_cast<void*>(reader.v.dst.address)) = sum;
 }
@@ -257,10 +267,7 @@ void Levels(const Reader<T>& reader) {
     auto* d = static_cast<T*>(const_cast<void*>(reader.v.dst.address));
     auto* work = static_cast<T*>(const_cast<void*>(reader.v.src1.address));
     uint32_t n = reader.Repeats();
-    for (uint32_t r = 0; r < n; ++r) {
-        T sum = reader.Sum(r, 0, kLanesOf<T>);
-        (n == 1 ? d : work)[r] = sum;
-    }
+    reader.Sums([&](uint32_t r, T sum) { (n == 1 ? d : work)[r] = sum; });
     while (n > 1) {
         uint32_t groups = (n + kLanesOf<T> - 1) / kLanesOf<T>;
         for (uint32_t g = 0; g < groups; ++g) {
@@ -273,29 +280,32 @@ void Levels(const Reader<T>& reader) {
     }
 }
 
-// Pairs of value and index per repeat go to the scratch buffer before the result is found among them.
+// Repeat after repeat, then among their results. Elements in a row need not be cut into repeats to find the extreme.
 template <typename T>
 void TensorExtreme(Core& core, const Reader<T>& reader) {
     const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    auto* work = static_cast<T*>(const_cast<void*>(v.src1.address));
+    bool with_index = v.mode & 1;
     Extreme<T> best{T(0), 0, 0, false};
     uint32_t n = reader.Repeats();
-    for (uint32_t r = 0; r < n; ++r) {
+    if (reader.lanes.contiguous) {
+        auto count = static_cast<uint32_t>(reader.lanes.total);
+        best = Largest(v.op) ? ExtremeOfRun<T, true>(reader.At(0, 0), count, with_index || n == 1)
+                             : ExtremeOfRun<T, false>(reader.At(0, 0), count, with_index || n == 1);
+    }
+    for (uint32_t r = 0; r < n && !reader.lanes.contiguous; ++r) {
         Extreme<T> e = ExtremeOf(reader, r, 0, kLanesOf<T>);
-        if (!e.any) continue;
-        if (n > 1) {
-            work[2 * r] = e.value;
-            work[2 * r + 1] = IndexBits<T>(e.index);
-        }
         e.index += r * kLanesOf<T>;
         Improve(v.op, best, e);
     }
     if (!best.any) return;
+    // What rounds leave in the scratch buffer is nobody's business: NaN, and indices that lead nowhere.
+    uint64_t scratch = ReduceScratchBytes(v, reader.lanes);
+    if (scratch > 0) __builtin_memset(const_cast<void*>(v.src1.address), 0x7f, scratch);
     core.vector.extreme = Raw(best.value);
-    core.vector.extreme_index = n > 1 ? 2 * (best.index / kLanesOf<T>) % kLanesOf<T> : best.index;  // as the last round saw it
+    core.vector.extreme_index = n > 1 ? 0 : best.index;  // of a tensor's extreme the register knows the value only
     d[0] = best.value;
-    if (v.mode & 1) d[1] = IndexBits<T>(best.index);
+    if (with_index) d[1] = IndexBits<T>(best.index);
 }
 
 template <typename T>

@@ -51,6 +51,18 @@ void Tracker::Issued(Pipe pipe) {
     count_ = 0;
     told_ = false;
     order_.Check(pipe, pending_, count);
+    if (core_.launch->blocks == 1 || core_.launch->shares_variables) return;
+    for (int i = 0; i < count; ++i) {
+        if (pending_[i].global) NoteTraffic(pipe, pending_[i]);
+    }
+}
+
+// What was moved lies in global memory by now; what the scalar unit stores does not yet.
+void Tracker::NoteTraffic(Pipe pipe, const Access& access) {
+    bool scalar = pipe == Pipe::S;
+    bool hashed = access.write && !access.atomic && !scalar;
+    uint32_t content = hashed ? ContentHash(access.range) : 0;
+    traffic_.Note({access.range, access.pc, access.instruction, phase_, content, access.write, access.atomic, scalar, hashed});
 }
 
 void Tracker::NoteSpoiled(int buffer, uint64_t begin, uint64_t end, const char* instruction, const void* pc) {

@@ -6,6 +6,7 @@
 #include "../include/twin/move_abi.h"
 #include "order.h"
 #include "shadow.h"
+#include "traffic.h"
 
 namespace twin {
 
@@ -17,12 +18,27 @@ class Tracker final : public Observer {
     // Where the operand that begins at `address` has gaps.
     void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
     void Issued(Pipe pipe) override;
+    // The block has ended; what it did to global memory is still wanted.
+    void Release() {
+        order_.Release();
+        shadow_.Release();
+    }
+    // What was noted last is no instruction of the kernel.
+    void Forget() { count_ = 0; }
     // Undefined bytes of UB go to global memory, at [begin, end) of the buffer with this number.
     void NoteSpoiled(int buffer, uint64_t begin, uint64_t end, const char* instruction, const void* pc);
     // After the last block has ended: undefined bytes that nothing has replaced.
     void Finish();
     // Whoever knows better than the operands' extents which bytes an instruction defines says so here.
     Shadow& shadow() { return shadow_; }
+    Traffic& traffic() { return traffic_; }
+    // The core has met the others: what it did before comes before what they do next.
+    void Met() { ++phase_; }
+    // All cores have met, and their traffic has been compared.
+    void Restart() {
+        traffic_.Clear();
+        phase_ = 0;
+    }
     Shadow& Results() {
         told_ = true;
         return shadow_;
@@ -33,9 +49,12 @@ class Tracker final : public Observer {
     Core& core_;
     Order order_;
     Shadow shadow_;
+    Traffic traffic_;
+    uint32_t phase_ = 0;
     Access pending_[kMost];
     int count_ = 0;
     bool told_ = false;
+    void NoteTraffic(Pipe pipe, const Access& access);
     static constexpr int kMostSpoiled = 32;
     struct Spoiled {
         int buffer;
