@@ -32,7 +32,7 @@ def compile_seconds(command: Sequence[str], unit: str, kernel: str) -> float:
     """Median seconds to compile ``unit`` (which includes ``kernel``) with ``command``."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        (work / driver.UNIT_FILE).write_text(unit, encoding="utf-8")
+        (work / "kernel.unit.cc").write_text(unit, encoding="utf-8")
         (work / driver.KERNEL_FILE).write_text(kernel, encoding="utf-8")
         environment = toolchain.clean_environment(work)
 
@@ -45,8 +45,8 @@ def compile_seconds(command: Sequence[str], unit: str, kernel: str) -> float:
 def main() -> None:
     chosen = toolchain.find()
     runtime = build.ensure(chosen, default_cache_dir())
-    command = driver.compile_command(chosen, runtime)
-    bare_command = (*chosen.compile, *build.kernel_flags(chosen), "-c", driver.UNIT_FILE, "-o", "unit.o")
+    command = driver.compile_command(chosen, runtime, driver.Unit(driver.KERNEL_FILE, "kernel", ()))
+    bare_command = (*chosen.compile, *build.kernel_flags(chosen), "-c", "kernel.unit.cc", "-o", "kernel.o")
     bare = compile_seconds(bare_command, "", "")
     empty = compile_seconds(command, "", "")
     print(f"empty file, no API: {bare * 1e3:.1f} ms; empty file, same flags as a kernel: {empty * 1e3:.1f} ms")
@@ -56,7 +56,8 @@ def main() -> None:
         task, case = selected.task, selected.cases[0]
         if not any(g.track is Track.STATIC for g in task.goldens):
             continue
-        seconds.append(compile_seconds(command, driver.unit_text(task.kernel, task.arguments), golden(task, case)))
+        unit, _ = driver.unit_text(driver.Unit(driver.KERNEL_FILE, task.kernel, task.arguments), task.kernel)
+        seconds.append(compile_seconds(command, unit, golden(task, case)))
         print(f"  {task.name}: {seconds[-1] * 1e3:.1f} ms, {seconds[-1] / empty:.2f} x")
     report("golden kernel, median", statistics.median(seconds), "empty file, same flags", empty, target=2.5)
 

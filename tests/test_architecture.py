@@ -18,6 +18,7 @@ HEAVY = {"openai", "vllm", "torch", "torch_npu", "transformers", "ray", "trl"}
 LAYERS = (
     {"cli"},
     {"runner", "schedule", "asking", "report"},
+    {"conformance"},
     {"generate", "judge", "store", "stats"},
     {"prompts", "tasks", "reference"},
     {"nouns"},

@@ -1,9 +1,7 @@
-"""``npukb judge``: one source file, one verdict that its author can act on."""
+"""``npukb judge``: one candidate, one verdict that its author can act on."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +10,7 @@ from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
 from npukernelbench.cli.session import Session, find_case, only_task, open_session
-from npukernelbench.errors import ExecutorError, UsageError
+from npukernelbench.errors import ExecutorError
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Case, Verdict
@@ -20,25 +18,29 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-#: More than this is not read: every guard refuses far smaller sources.
-_MOST_BYTES = 64 << 20
 
-
-@click.command("judge", cls=Command, short_help="Judge one kernel source file.")
+@click.command("judge", cls=Command, short_help="Judge a kernel's source.")
 @click.argument("task")
-@click.argument("source", metavar="FILE")
-@click.option("--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case]")
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case; all on the dynamic track]"
+)
 @setting_options("track", "seed", "hidden_seed", "fail_under")
 @executor_options
 @json_option
 @shared_options
 @click.pass_obj
-def command(app: App, /, task: str, source: str, case_id: str | None, as_json: bool, **options: Any) -> int:
+def command(
+    app: App, /, task: str, sources: tuple[str, ...], case_id: str | None, as_json: bool, **options: Any
+) -> int:
     """Judge the kernel in FILE (- is standard input) as an answer to TASK.
+
+    On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel.
 
     The exit code is 0 whatever the verdict, unless --fail_under asks for more; 4 when the verdict could not be reached.
     """
-    from npukernelbench.generate.extract import DEVICE_SOURCE, candidate_of
+    from npukernelbench.generate.extract import candidate_of
+    from npukernelbench.generate.sources import read_sources
     from npukernelbench.nouns import Owner
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
@@ -49,9 +51,8 @@ def command(app: App, /, task: str, source: str, case_id: str | None, as_json: b
     hidden = session.hidden
     case = find_case(found, case_id, session.config.track, hidden)
     cases = (case,) if case else (*found.cases, *(hidden(found) if hidden else ()))
-    candidate = candidate_of({DEVICE_SOURCE: _read(source)})
-    path = "<stdin>" if source == "-" else source
-    subject = Subject(found.name, case.id if case else "", candidate, path, DEVICE_SOURCE)
+    read = read_sources(sources, session.config.track)
+    subject = Subject(found.name, case.id if case else "", candidate_of(read.files), read.paths)
     verdict = _judge(app, session, cases, found.name, subject)
     if as_json:
         app.console.json(verdict_json(subject, verdict))
@@ -86,20 +87,3 @@ def _judge(app: App, session: Session, cases: tuple[Case, ...], task: str, subje
         return judge.judge(session.tasks[task], cases, config.track, subject.candidate)
     finally:
         executor.close()
-
-
-def _read(source: str) -> str:
-    """The file's text; bytes that are no UTF-8 stay recognisable for the guard that refuses them."""
-    try:
-        if source == "-":
-            raw = sys.stdin.buffer.read(_MOST_BYTES)
-        else:
-            with Path(source).open("rb") as file:
-                raw = file.read(_MOST_BYTES)
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {source}: {error.strerror or error}",
-            field="FILE",
-            remedy="give the path of a source file, or -",
-        ) from None
-    return raw.decode("utf-8", "surrogateescape")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from npukernelbench.errors import PluginError
+from npukernelbench.generate.arrange import arranged
 from npukernelbench.generate.fences import HEADER_SUFFIXES, relative_name
 from npukernelbench.generate.parsers import DEVICE_SOURCE, has_unclosed_block
 from npukernelbench.nouns import Candidate, Completion, FinishReason, Outcome, Task, Track
@@ -62,6 +63,8 @@ def extract_with(parse: Parser, completion: Completion, task: Task, track: Track
         return Outcome.TRUNCATED
     if track is Track.STATIC and DEVICE_SOURCE not in files:
         files[DEVICE_SOURCE] = files.pop(_device_source(files, task))
+    if track is Track.DYNAMIC:
+        files = arranged(files)
     return candidate_of(files)
 
 

@@ -90,12 +90,16 @@ def scan(text: str) -> Scan:
     return Scan(tuple(blocks), opening is not None)
 
 
-def wrap(source: str, language: str = "cpp") -> str:
-    """One fenced block that gives ``source`` back (with a final newline); the fence is longer than any inside."""
+def wrap(source: str, language: str = "cpp", name: str = "") -> str:
+    """One fenced block that gives ``source`` back (with a final newline); the fence is longer than any inside.
+
+    A block with a ``name`` is that file.
+    """
     longest = max((len(run) for run in re.findall(r"`{3,}", source)), default=2)
     fence = "`" * (longest + 1)
     newline = "" if source.endswith("\n") or not source else "\n"
-    return f"{fence}{language}\n{source}{newline}{fence}\n"
+    info = f"{language} {name}" if name else language
+    return f"{fence}{info}\n{source}{newline}{fence}\n"
 
 
 def relative_name(name: str) -> str:

@@ -6,6 +6,7 @@ Guards read text only, in time linear in its length. They are a first line, not 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
@@ -88,12 +89,13 @@ def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 
 
 def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
-    """No ``#include`` of an absolute or parent-relative path, and none whose file only a macro knows."""
+    """No ``#include`` of an absolute path, of a parent-relative one that is no file of the candidate, and none whose
+    file only a macro knows."""
     found = []
     for name, text in candidate.files.items():
         spliced = _QUIET.sub(_without_comment, text.replace("\r\n", "\n").replace("\\\n", ""))
         for directive in _INCLUDE.finditer(spliced):
-            problem = _include_problem(directive["operand"])
+            problem = _include_problem(directive["operand"], name, candidate)
             if problem:
                 line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
@@ -111,12 +113,13 @@ def _without_comment(quiet: re.Match[str]) -> str:
     return text
 
 
-def _include_problem(operand: str) -> str:
+def _include_problem(operand: str, includer: str, candidate: Candidate) -> str:
     file = _FILE_NAME.match(operand)
     if not file:
         return f"#include of {operand.strip()[:80]!r}: the file must be named literally"
     path = file["quoted"] if file["quoted"] is not None else file["angled"]
-    if _leaves_folder(path):
+    own = file["quoted"] is not None and posixpath.normpath(posixpath.join(includer, "..", path)) in candidate.files
+    if _leaves_folder(path) and not own:
         return f"#include of {path[:200]!r}: absolute and parent-relative paths are refused"
     return ""
 

@@ -128,7 +128,9 @@ class Judge:
             raise ValueError(f"the static track judges one case at a time, not {len(cases)}")
         case = cases[0] if sitting.track is Track.STATIC else None
         sitting.on_stage(Stage.COMPILE)
-        request = CompileRequest(sitting.task, case, sitting.track, sitting.candidate, self._settings.compile_timeout_s)
+        request = CompileRequest(
+            sitting.task, case, sitting.track, sitting.candidate, self._settings.compile_timeout_s, tuple(cases)
+        )
         with sitting.timing("compile"):
             result = compile_candidate(self._executor, request, self._settings.infra_retries)
         sitting.diagnostics.extend(result.diagnostics)

@@ -66,13 +66,16 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """Compile ``candidate`` for ``task``. ``case`` is None on the dynamic track, which compiles once for all cases."""
+    """Compile ``candidate`` for ``task``. ``case`` is None on the dynamic track, which compiles once for all cases;
+    ``cases`` are those that will be run, so that whatever they need is compiled now.
+    """
 
     task: Task
     case: Case | None
     track: Track
     candidate: Candidate
     timeout_s: float
+    cases: tuple[Case, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class Profile:
     """Time of one launch. ``predicted`` says whether ``time_us`` comes out of a model or off a clock.
 
     ``counters`` use the column names of the vendor's profiler (``aiv_vec_ratio``, ``aiv_mte2_time`` in us, …).
+    ``tiling_key`` is what the tiling function chose, None on the static track.
     """
 
     time_us: float
@@ -124,6 +128,7 @@ class Profile:
     machine: str
     blocks: int
     counters: Mapping[str, float] = field(default_factory=dict)
+    tiling_key: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Source files taken from an answer, by relative name. The device source of the static track is ``kernel.cpp``."""
+    """Source files taken from an answer, by relative name.
+
+    The device source of the static track is ``kernel.cpp``; files of the dynamic track lie in ``op_host/`` and
+    ``op_kernel/``.
+    """
 
     files: Mapping[str, str]
     hash: str

@@ -82,6 +82,7 @@ class OutputSpec:
     """One output. ``dtype`` and ``shape`` are a fixed type, or the name of the input they follow.
 
     ``shape_like`` is None when every case states the shape. ``alias_of`` names the input that is updated in place.
+    ``zeroed``: the caller fills it with zeros before the launch; otherwise nothing is known of what it holds.
     """
 
     name: str
@@ -91,6 +92,7 @@ class OutputSpec:
     presence: Presence = Presence.REQUIRED
     alias_of: str | None = None
     description: str = ""
+    zeroed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,9 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """A reference kernel of ours. ``path`` is the source file; it is specialised per case for the static track."""
+    """A reference kernel of ours. ``path`` is the source file, which is specialised per case, on the static track; on
+    the dynamic track it is a folder with ``op_host`` and ``op_kernel``.
+    """
 
     track: Track
     path: Path

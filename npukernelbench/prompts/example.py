@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import Case, Golden, Task, Track
 from npukernelbench.prompts.specialise import specialise
+from npukernelbench.tasks.goldens import read_golden
 
 __all__ = ["Example", "category_example"]
 
 
 class Example(NamedTuple):
-    """A kernel that is right. ``case`` is what it was specialised for, None for an answer to all cases."""
+    """An answer that is right: files by name. ``case`` is what it was specialised for, None for one to all cases."""
 
     task: Task
     case: Case | None
-    source: str
+    files: Mapping[str, str]
 
 
 def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Example | None:
@@ -38,11 +38,11 @@ def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Exa
     other = min(candidates, key=lambda other: _distance(task, other))
     golden = _golden(other, track)
     assert golden is not None
-    text = _read(golden)
+    files = read_golden(golden)
     if golden.track is Track.DYNAMIC:
-        return Example(other, None, text)
+        return Example(other, None, files)
     case = next((case for case in other.cases if "smoke" in case.profiles), other.cases[0])
-    return Example(other, case, specialise(other, case, text))
+    return Example(other, case, {name: specialise(other, case, text) for name, text in files.items()})
 
 
 def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
@@ -50,9 +50,8 @@ def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
 
 
 def _golden(task: Task, track: Track) -> Golden | None:
-    """The golden kernel to show: that of the track, else the static one."""
-    by_track = {golden.track: golden for golden in task.goldens}
-    return by_track.get(track) or by_track.get(Track.STATIC)
+    """The golden kernel to show: that of the track, so that the answer looks like what is asked for."""
+    return next((golden for golden in task.goldens if golden.track is track), None)
 
 
 def _is_same_operator(task: Task, other: Task) -> bool:
@@ -64,15 +63,6 @@ def _is_same_operator(task: Task, other: Task) -> bool:
         or task.reference == other.reference
         or bool(task.formula and task.formula == other.formula)
     )
-
-
-def _read(golden: Golden) -> str:
-    try:
-        return golden.path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TaskError(
-            f"cannot read the golden kernel: {error.strerror}", location=SourceLocation(golden.path)
-        ) from error
 
 
 def _fold(name: str) -> str:

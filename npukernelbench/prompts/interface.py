@@ -20,8 +20,12 @@ def interface_skeleton(task: Task, case: Case | None, track: Track) -> str:
     for spec in task.inputs:
         lines.append(f"    // {spec.name}: input, {_input_text(task, case, spec.name)}")
     for output in task.outputs:
-        lines.append(f"    // {output.name}: output, {_output_text(task, case, output.name)}")
+        memory = f", in the memory of {output.alias_of}" if output.alias_of else ""
+        memory += ", filled with zeros before the launch" if output.zeroed else ""
+        lines.append(f"    // {output.name}: output, {_output_text(task, case, output.name)}{memory}")
     workspace = f"{task.workspace_bytes} bytes" if task.workspace_bytes else "none for this operator"
+    if track is Track.DYNAMIC:
+        workspace = "as much as your tiling function asks for"
     lines.append(f"    // workspace: scratch memory in GM, {workspace}")
     if track is Track.DYNAMIC:
         lines.append("    // tiling: what your tiling function stored")

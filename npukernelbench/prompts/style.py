@@ -109,6 +109,7 @@ def _values(task: Task, case: Case | None, track: Track, hardware: Hardware) -> 
         "skeleton": interface_skeleton(task, case, track).rstrip(),
         "limits": [item for item in _limits(task, case) if not DType(item[0]).is_exact],
         "quantised": [item for item in _limits(task, case) if DType(item[0]).is_exact],
+        "in_place": [item for item in task.outputs if item.alias_of],
         "has_lists": any(item.presence.value == "dynamic" for item in task.inputs),
         "describe_case": describe_case,
     }
@@ -162,14 +163,20 @@ def _environment() -> jinja2.Environment:
     )
 
 
+_EXAMPLES = (
+    "example.cpp",
+    "dynamic/op_host/maximum_tiling.h",
+    "dynamic/op_host/maximum.cpp",
+    "dynamic/op_kernel/maximum.cpp",
+)
 #: Everything a newcomer to the hardware needs, with a worked example.
-DEFAULT = TemplateStyle("default", 1, ("role.md.j2", "default.md.j2", "answer.md.j2", "example.cpp"))
+DEFAULT = TemplateStyle("default", 2, ("role.md.j2", "default.md.j2", "answer.md.j2", *_EXAMPLES))
 #: The same with a golden kernel of the same category as the example, where there is one of another operator.
 CATEGORY_SHOT = TemplateStyle(
     "category-shot",
-    1,
-    ("role.md.j2", "category_shot.md.j2", "default.md.j2", "answer.md.j2", "example.cpp"),
+    2,
+    ("role.md.j2", "category_shot.md.j2", "default.md.j2", "answer.md.j2", *_EXAMPLES),
     same_category=True,
 )
 #: Operator, interface and answer format only: for models that know Ascend C, and for short contexts.
-TERSE = TemplateStyle("terse", 1, ("role.md.j2", "terse.md.j2", "answer.md.j2"))
+TERSE = TemplateStyle("terse", 2, ("role.md.j2", "terse.md.j2", "answer.md.j2"))

@@ -7,7 +7,7 @@ excerpt per diagnostic, never as a whole, so a candidate of any size is safe to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from npukernelbench.console import Paint
 from npukernelbench.nouns import Candidate, CaseResult, Diagnostic, Outcome, Profile, Severity, Tier, Verdict
@@ -35,13 +35,12 @@ Painter = Callable[[str, Paint], str]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was judged. ``path`` is shown in place of ``file``, the name that the candidate's device source goes by."""
+    """What was judged. ``paths`` say where the candidate's files came from, and are shown in place of their names."""
 
     task: str
     case: str
     candidate: Candidate
-    path: str
-    file: str = "kernel.cpp"
+    paths: Mapping[str, str] = field(default_factory=dict)
 
 
 def verdict_json(subject: Subject, verdict: Verdict) -> dict[str, object]:
@@ -116,7 +115,7 @@ def _diagnostic(diagnostic: Diagnostic, case: str, subject: Subject, paint: Pain
 def _place(diagnostic: Diagnostic, subject: Subject) -> str:
     if not diagnostic.file:
         return ""
-    name = subject.path if diagnostic.file == subject.file else diagnostic.file
+    name = subject.paths.get(diagnostic.file, diagnostic.file)
     return ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
 
 
@@ -166,7 +165,8 @@ def _profile_lines(case: CaseResult, profile: Profile, tier: Tier, paint: Painte
     word = "predicted" if profile.predicted else "measured"
     time = paint(f"{profile.time_us:.2f} µs", Paint.BOLD)
     cores = f"{profile.blocks} core{'' if profile.blocks == 1 else 's'}"
-    yield f"  {word} {time} for case {case.case} on {profile.machine}, {cores} (tier {tier.value})"
+    key = "" if profile.tiling_key is None else f", tiling key {profile.tiling_key}"
+    yield f"  {word} {time} for case {case.case} on {profile.machine}, {cores}{key} (tier {tier.value})"
     ratios = {name: value for name, value in profile.counters.items() if name.endswith("_ratio")}
     if ratios:
         width = max(map(len, ratios))

@@ -42,9 +42,6 @@ from npukernelbench.nouns import (
 
 __all__ = ["TaskCache", "task_from_json", "task_to_json"]
 
-#: Element types by name: a lookup is cheaper than the enumeration's own.
-_DTYPES = {dtype.value: dtype for dtype in DType}
-
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
 
@@ -166,6 +163,7 @@ def task_to_json(task: Task) -> _Json:
                 o.presence.value,
                 o.alias_of,
                 o.description,
+                o.zeroed,
             ]
             for o in task.outputs
         ],
@@ -201,9 +199,9 @@ def task_from_json(data: _Json) -> Task:
         inputs=inputs,
         outputs=tuple(
             OutputSpec(
-                name, DType(dtype) if dtype else None, dtype_like, shape_like, Presence(presence), alias, description
+                name, DType(dtype) if dtype else None, dtype_like, shape_like, Presence(presence), alias, text, zeroed
             )
-            for name, dtype, dtype_like, shape_like, presence, alias, description in data["outputs"]
+            for name, dtype, dtype_like, shape_like, presence, alias, text, zeroed in data["outputs"]
         ),
         attributes=tuple(
             AttributeSpec(name, kind, _attribute_from(default), description)

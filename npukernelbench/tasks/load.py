@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from npukernelbench.errors import SourceLocation, TaskError
+from npukernelbench.errors import TaskError
 from npukernelbench.nouns import (
     AttributeSpec,
     AttributeValue,
@@ -33,6 +33,7 @@ from npukernelbench.nouns import (
     ValueSpec,
 )
 from npukernelbench.tasks.cache import task_to_json
+from npukernelbench.tasks.goldens import OPERATOR_FOLDERS, golden_paths, read_golden
 from npukernelbench.tasks.hidden_schema import hidden_forms
 from npukernelbench.tasks.schema import CaseModel, OutputModel, TaskModel, TensorModel, parse_model
 from npukernelbench.tasks.values import FRACTIONAL, parse_values
@@ -148,6 +149,7 @@ class _Loader:
                     presence=item.presence,
                     alias_of=item.alias_of,
                     description=item.description,
+                    zeroed=item.zeroed,
                 )
             )
         return tuple(specs)
@@ -188,20 +190,32 @@ class _Loader:
         raise self.fail(f"{value!r} is not of type {kind}", *keys)
 
     def _goldens(self) -> tuple[tuple[Golden, ...], tuple[Path, ...]]:
-        """Golden kernels: those named, or ``golden/<track>.cpp`` where such a file lies. Also every path looked at."""
+        """Golden kernels: those named, or ``golden/static.cpp`` and ``golden/dynamic`` where they lie. Also every path
+        looked at.
+        """
         folder = self._document.path.parent
         named = self._model.goldens
         if named is None:
-            paths = {track: folder / "golden" / f"{track.value}.cpp" for track in Track}
-            found = tuple(Golden(track, path) for track, path in paths.items() if path.is_file())
-            return found, tuple(paths.values())
+            usual = (
+                Golden(Track.STATIC, folder / "golden" / "static.cpp"),
+                Golden(Track.DYNAMIC, folder / "golden" / "dynamic"),
+            )
+            found = tuple(golden for golden in usual if golden.path.exists())
+            return found, tuple(path for golden in usual for path in golden_paths(golden))
         for track, name in named.items():
             if Path(name).is_absolute():
                 raise self.fail("name the file relative to the task's folder", "goldens", track.value)
-            if not (folder / name).is_file():
-                raise self.fail(f"there is no file {name}", "goldens", track.value)
+            self._check_golden(track, folder / name, name)
         goldens = tuple(Golden(track, folder / name) for track, name in named.items())
-        return goldens, tuple(golden.path for golden in goldens)
+        return goldens, tuple(path for golden in goldens for path in golden_paths(golden))
+
+    def _check_golden(self, track: Track, path: Path, name: str) -> None:
+        if track is Track.STATIC and not path.is_file():
+            raise self.fail(f"there is no file {name}", "goldens", track.value)
+        if track is Track.DYNAMIC:
+            for folder in OPERATOR_FOLDERS:
+                if not (path / folder).is_dir():
+                    raise self.fail(f"there is no folder {name}/{folder}", "goldens", track.value)
 
     def _cases(self, task: Task) -> tuple[Case, ...]:
         cases: dict[str, Case] = {}
@@ -329,16 +343,16 @@ def _content_hash(task: Task) -> str:
     definition = task_to_json(task)
     for place in ("path", "content_hash"):
         del definition[place]
-    definition["goldens"] = {golden.track.value: _file_hash(golden.path) for golden in task.goldens}
+    definition["goldens"] = {golden.track.value: _golden_hash(golden) for golden in task.goldens}
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _file_hash(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise TaskError(f"cannot read the golden kernel: {error.strerror}", location=SourceLocation(path)) from error
+def _golden_hash(golden: Golden) -> str:
+    files = read_golden(golden)
+    if not golden.path.is_dir():
+        return hashlib.sha256("".join(files.values()).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
 
 def _join(names: object) -> str:

@@ -55,7 +55,10 @@ class InputModel(_Model):
 
 
 class OutputModel(_Model):
-    """One output: ``dtype`` or ``dtype_like``, and ``shape_like`` unless every case states the shape."""
+    """One output: ``dtype`` or ``dtype_like``, and ``shape_like`` unless every case states the shape.
+
+    ``zeroed`` says that the operator's callers fill it with zeros first, as the source suite does.
+    """
 
     name: _Identifier
     dtype: _DType | None = None
@@ -64,6 +67,7 @@ class OutputModel(_Model):
     presence: Annotated[Presence, Field(strict=False)] = Presence.REQUIRED
     alias_of: str | None = None
     description: str = ""
+    zeroed: bool = False
 
 
 class AttributeModel(_Model):

@@ -1,4 +1,4 @@
-"""Answers with golden kernels: on the static track specialised for the case, inside one fenced block."""
+"""Answers with golden kernels in fenced blocks: on the static track specialised for the case, else one per file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from npukernelbench.errors import TaskError
 from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult, NoArgs, wrap
 from npukernelbench.nouns import Completion, Golden, Task, Track
 from npukernelbench.prompts import specialise
+from npukernelbench.tasks.goldens import read_golden
 
 __all__ = ["ReferenceBackend"]
 
@@ -49,9 +51,10 @@ def _answer(request: GenerationRequest) -> Completion | GenerationFault:
     if golden is None:
         return GenerationFault(f"task {task.name} has no golden kernel for the {track.value} track", retryable=False)
     try:
-        source = golden.path.read_text(encoding="utf-8")
-    except OSError as error:
-        return GenerationFault(f"golden kernel of {task.name}: {golden.path}: {error.strerror}", retryable=False)
-    if request.case is not None:
-        source = specialise(task, request.case, source)
-    return Completion(wrap(source), model="reference")
+        files = read_golden(golden)
+    except TaskError as error:
+        return GenerationFault(f"golden kernel of {task.name}: {error}", retryable=False)
+    if request.case is None:
+        return Completion("\n".join(wrap(text, name=name) for name, text in files.items()), model="reference")
+    [source] = files.values()
+    return Completion(wrap(specialise(task, request.case, source)), model="reference")

@@ -7,22 +7,14 @@ file.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import platform
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from npukb_twin.toolchain import Toolchain, clean_environment
-from npukernelbench.errors import ToolchainError
+from npukb_twin.builds import call, call_all, make
+from npukb_twin.toolchain import Toolchain
 
 __all__ = ["Runtime", "ensure", "locate", "source_root"]
 
@@ -134,86 +126,26 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
     found = locate(toolchain, cache)
     if found is not None:
         return found
-    folder = cache / "twin" / _key(toolchain)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ToolchainError(
-            f"cannot create {folder.parent}: {error.strerror}", remedy="set NPUKB_CACHE_DIR"
-        ) from error
-    with _turn(folder.with_suffix(".lock")):
-        found = locate(toolchain, cache)
-        if found is None:
-            _build(toolchain, folder)
-            found = locate(toolchain, cache)
+    make(cache / "twin" / _key(toolchain), lambda work: _build(toolchain, work))
+    found = locate(toolchain, cache)
     assert found is not None
     return found
 
 
-@contextmanager
-def _turn(lock: Path) -> Iterator[None]:
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def _build(toolchain: Toolchain, folder: Path) -> None:
-    """Build into a temporary folder beside ``folder`` and move it into place when everything is there."""
-    root = source_root()
-    include = f"-I{root / 'include'}"
-    with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-        work = Path(name)
-        jobs: list[list[str]] = []
-        for source in sorted((root / "runtime").glob("*.cpp")):
-            extra = ["-Wno-pass-failed"] if toolchain.is_clang else []
-            jobs.append(
-                [
-                    *toolchain.compile,
-                    *_RUNTIME_FLAGS,
-                    *extra,
-                    "-D_GNU_SOURCE",
-                    "-c",
-                    str(source),
-                    "-o",
-                    f"{source.stem}.o",
-                ]
-            )
-        if toolchain.is_clang:
-            header = str(root / "include" / "kernel_operator.h")
-            jobs.append(
-                [
-                    *toolchain.compile,
-                    *kernel_flags(toolchain),
-                    include,
-                    "-x",
-                    "c++-header",
-                    header,
-                    "-o",
-                    "kernel_operator.h.pch",
-                ]
-            )
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            list(pool.map(lambda job: _call(job, work), jobs))
-        objects = sorted(p.name for p in work.glob("*.o"))
-        _call([*toolchain.link_host, *objects, "-o", "npukb-twin-host", "-ldl", "-lpthread", "-lm"], work)
-        for leftover in (*work.glob("*.o"), work / "zig-cache"):
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-        (work / "complete").touch()
-        shutil.rmtree(folder, ignore_errors=True)
-        work.rename(folder)
-        work.mkdir()  # what TemporaryDirectory removes
-
-
-def _call(command: list[str], work: Path) -> None:
-    try:
-        done = subprocess.run(
-            command, cwd=work, env=clean_environment(work), capture_output=True, text=True, timeout=600, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ToolchainError(f"{Path(command[0]).name} cannot be run: {error}") from error
-    if done.returncode != 0:
-        tail = "\n".join(done.stderr.splitlines()[:20])
-        raise ToolchainError(
-            f"the twin's runtime does not build with {Path(command[0]).name}:\n{tail}",
-            remedy="npukb doctor shows which compilers are usable",
-        )
+def _build(toolchain: Toolchain, work: Path) -> None:
+    """Compile the runtime and the precompiled header into ``work``."""
+    root, what = source_root(), "the twin's runtime"
+    extra = ["-Wno-pass-failed"] if toolchain.is_clang else []
+    jobs = [
+        [*toolchain.compile, *_RUNTIME_FLAGS, *extra, "-D_GNU_SOURCE", "-c", str(source), "-o", f"{source.stem}.o"]
+        for source in sorted((root / "runtime").glob("*.cpp"))
+    ]
+    if toolchain.is_clang:
+        header = str(root / "include" / "kernel_operator.h")
+        own = (f"-I{root / 'include'}", "-x", "c++-header", header, "-o", "kernel_operator.h.pch")
+        jobs.append([*toolchain.compile, *kernel_flags(toolchain), *own])
+    call_all(jobs, work, what)
+    objects = sorted(p.name for p in work.glob("*.o"))
+    call([*toolchain.link_host, *objects, "-o", "npukb-twin-host", "-ldl", "-lpthread", "-lm"], work, what)
+    for leftover in work.glob("*.o"):
+        leftover.unlink()

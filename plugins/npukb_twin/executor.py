@@ -8,14 +8,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukb_twin import build, driver, launch, machine, toolchain
-from npukernelbench.errors import UsageError
+from npukb_twin import build, driver, dynamic, hostside, launch, machine, toolchain
+from npukb_twin.buffers import Plan, static_slots
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.nouns import (
     Artifact,
@@ -42,6 +43,10 @@ class TwinArgs(BaseModel):
     toolchain: str = Field("auto", description="auto, zig, or a system compiler by name or path")
     threads: int = Field(0, ge=0, description="host threads per kernel; 0 uses every CPU")
     memory_mb: int = Field(8192, ge=64, description="address space a kernel process may use")
+    checker: launch.Checker = Field(launch.Checker.FAST, description="off, fast, or full: how much is checked in a run")
+    auto_sync: launch.Switch = Field(
+        launch.Switch.ON, description="whether the compiler is taken to insert missing synchronisation inside a core"
+    )
     cache_dir: Path | None = Field(None, description="where the built runtime is kept")
 
 
@@ -51,7 +56,7 @@ class TwinExecutor:
     Args: ClassVar[type[BaseModel]] = TwinArgs
     name = "twin"
     tier = Tier.TWIN
-    tracks = frozenset({Track.STATIC})
+    tracks = frozenset({Track.STATIC, Track.DYNAMIC})
 
     def __init__(self, args: TwinArgs) -> None:
         self._args = args
@@ -61,7 +66,9 @@ class TwinExecutor:
         self._threads = args.threads or os.cpu_count() or 1
         self._lock = threading.Lock()
         self._runtime: build.Runtime | None = None
+        self._host: hostside.HostRuntime | None = None
         self._work: tempfile.TemporaryDirectory[str] | None = None
+        self._built: dict[Path, dynamic.Built] = {}
 
     def describe(self) -> Mapping[str, str]:
         """Toolchain and machine: what a verdict depends on besides the harness's own version."""
@@ -70,6 +77,8 @@ class TwinExecutor:
             "machine": self._machine.name,
             "machine_digest": self._machine.digest,
             "toolchain": self._toolchain.description,
+            "checker": self._args.checker.value,
+            "auto_sync": self._args.auto_sync.value,
         }
 
     def refuses(self, task: Task, track: Track) -> str | None:  # noqa: ARG002
@@ -83,15 +92,17 @@ class TwinExecutor:
         self._ready()
 
     def compile(self, request: CompileRequest) -> CompileResult:
-        """Compile the candidate's ``kernel.cpp`` for the task's interface."""
+        """Compile the candidate's ``kernel.cpp``, or its host and device files, for the task's interface."""
         started = time.monotonic()
+        result = self._compile_dynamic(request) if request.track is Track.DYNAMIC else self._compile_static(request)
+        return replace(result, seconds=time.monotonic() - started)
+
+    def _compile_static(self, request: CompileRequest) -> CompileResult:
         task = request.task
-        if request.track not in self.tracks:
-            raise UsageError(f"executor {self.name!r} judges track static only", field="track")
         if driver.KERNEL_FILE not in request.candidate.files:
-            return CompileResult(Outcome.NO_CODE, None, seconds=time.monotonic() - started)
+            return CompileResult(Outcome.NO_CODE, None)
         runtime = self._ready()
-        key = self._key(request, runtime)
+        key = self._key(request, runtime.key)
         work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
         compiled = driver.compile_kernel(
             request.candidate,
@@ -105,24 +116,58 @@ class TwinExecutor:
         if compiled.image is None:
             shutil.rmtree(work, ignore_errors=True)
         artifact = None if compiled.image is None else Artifact(key=key, path=compiled.image)
-        return CompileResult(compiled.outcome, artifact, compiled.diagnostics, time.monotonic() - started)
+        return CompileResult(compiled.outcome, artifact, compiled.diagnostics)
+
+    def _compile_dynamic(self, request: CompileRequest) -> CompileResult:
+        tools = self._tools()
+        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
+        built = dynamic.build(request, tools, work)
+        if isinstance(built, dynamic.Failed):
+            shutil.rmtree(work, ignore_errors=True)
+            return CompileResult(built.outcome, None, built.diagnostics)
+        key = self._key(request, f"{tools.runtime.key} {tools.host.key}")
+        with self._lock:
+            self._built[work] = built
+        warnings = tuple(one for compiled in built.images.values() for one in compiled.diagnostics)
+        return CompileResult(Outcome.OK, Artifact(key=key, path=work), tuple(dict.fromkeys(warnings)))
 
     def run(self, request: RunRequest) -> Observation:
         """Run one case in a child process."""
         runtime = self._ready()
+        plan = self._plan(request)
+        if isinstance(plan, dynamic.Failed):
+            return Observation(plan.outcome, {}, plan.diagnostics)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name:
             return launch.run_case(
                 request,
+                plan,
                 host=runtime.host,
                 machine=self._machine,
                 threads=self._threads,
                 memory_bytes=self._args.memory_mb << 20,
+                checker=self._args.checker,
+                auto_sync=self._args.auto_sync,
                 work=Path(name),
             )
+
+    def _plan(self, request: RunRequest) -> Plan | dynamic.Failed:
+        with self._lock:
+            built = self._built.get(request.artifact.path)
+        if built is not None:
+            return dynamic.plan(built, request, self._tools())
+        cores = self._machine.blocks(request.task.core)
+        return Plan(
+            image=request.artifact.path,
+            slots=static_slots(request.task),
+            blocks=cores,
+            cores=cores,
+            workspace_bytes=request.task.workspace_bytes,
+        )
 
     def close(self) -> None:
         """Remove every compiled kernel."""
         with self._lock:
+            self._built.clear()
             if self._work is not None:
                 self._work.cleanup()
                 self._work = None
@@ -147,14 +192,21 @@ class TwinExecutor:
                 self._runtime = build.ensure(self._toolchain, self._cache)
             return self._runtime
 
+    def _tools(self) -> dynamic.Tools:
+        runtime = self._ready()
+        with self._lock:
+            if self._host is None:
+                self._host = hostside.ensure_host(self._toolchain, self._cache)
+            return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
+
     def _folder(self) -> str:
         with self._lock:
             if self._work is None:
                 self._work = tempfile.TemporaryDirectory(prefix="npukb-twin-", dir=_fast_folder())
             return self._work.name
 
-    def _key(self, request: CompileRequest, runtime: build.Runtime) -> str:
-        parts = (runtime.key, request.task.kernel, *request.task.arguments, request.candidate.hash)
+    def _key(self, request: CompileRequest, runtime: str) -> str:
+        parts = (runtime, request.task.kernel, *request.task.arguments, request.candidate.hash)
         return sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -5,7 +5,9 @@ API wrappers are inlined without a location of their own, so the line table give
 
 from __future__ import annotations
 
+import posixpath
 from bisect import bisect_right
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ __all__ = ["LineTable", "Place"]
 
 
 class Place(NamedTuple):
-    """A line of a source file, by base name; line 0 when unknown."""
+    """A line of a source file, by its name in the candidate; line 0 when unknown."""
 
     file: str
     line: int
@@ -53,7 +55,10 @@ class LineTable:
                     continue
                 entries = program.header["file_entry"]
                 first = 0 if program.header["version"] >= 5 else 1
-                names = [Path(entry.name.decode("utf-8", "replace")).name for entry in entries]
+                folders = [_text(folder) for folder in program.header["include_directory"]]
+                # what the first folder of version 5 is, earlier versions leave unsaid: where the compiler was called
+                folders = folders if first == 0 else ["", *folders]
+                names = [_name(_text(entry.name), entry.dir_index, folders) for entry in entries]
                 for entry in program.get_entries():
                     state = entry.state
                     if state is None:
@@ -62,3 +67,17 @@ class LineTable:
                     name = names[at] if 0 <= at < len(names) else ""
                     rows.append((state.address, Place("", 0) if state.end_sequence else Place(name, state.line)))
         return rows
+
+
+def _name(name: str, folder: int, folders: Sequence[str]) -> str:
+    """A file's name relative to where the compiler was called; its base name when it lies elsewhere."""
+    root = folders[0] if folders else ""
+    parent = folders[folder] if folder < len(folders) else ""
+    path = posixpath.normpath(posixpath.join(root, parent, name))
+    if root and path.startswith(root.rstrip("/") + "/"):
+        return path[len(root.rstrip("/")) + 1 :]
+    return posixpath.basename(path) if posixpath.isabs(path) or path.startswith("..") else path
+
+
+def _text(raw: object) -> str:
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)

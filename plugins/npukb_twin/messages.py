@@ -6,17 +6,18 @@ documented for other chips, or invented. The first list is data; what the header
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
+from npukb_twin.dialect import find_entry
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
 
-__all__ = ["GAP", "explain", "foreign_names", "gap_names", "only_gaps", "supported_names"]
+__all__ = ["GAP", "Message", "explain", "foreign_names", "gap_names", "messages_of", "only_gaps", "supported_names"]
 
 #: The file every candidate's device code is in.
 KERNEL_FILE = "kernel.cpp"
@@ -38,7 +39,7 @@ _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
+class Message:
     """One message; ``file`` is empty where it is not in the candidate's own source."""
 
     kind: str
@@ -65,8 +66,8 @@ def explain(output: str, entry: str, candidate: Candidate, renamed: str) -> tupl
 
     A message inside the API's headers is moved to the candidate's line that led there.
     """
-    output = output.replace(renamed, entry)
-    messages = list(_messages(output, {Path(name).name for name in candidate.files}))
+    output = re.sub(rf"\b{re.escape(renamed)}\b", entry, output)
+    messages = list(messages_of(output, candidate.files.keys()))
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, COMPILE, output.strip()[:2000]),)
     gaps = _gaps(messages, candidate)
@@ -79,18 +80,18 @@ def only_gaps(diagnostics: Collection[Diagnostic]) -> bool:
     return bool(errors) and all(rule == GAP for rule in errors)
 
 
-def _messages(output: str, own: Collection[str]) -> Iterator[_Message]:
+def messages_of(output: str, own: Collection[str]) -> Iterator[Message]:
     """Errors and warnings at the candidate's lines where there is one.
 
     clang tells the line that led into a header in a note after the message, g++ in a line before it.
     """
-    last: _Message | None = None
+    last: Message | None = None
     origin: tuple[str, int, int] | None = None
     for line in output.splitlines():
         match = _LINE.match(line)
         if match is None:
             continue
-        file, at = Path(match["file"]).name, (int(match["line"]), int(match["column"]))
+        file, at = posixpath.normpath(match["file"]), (int(match["line"]), int(match["column"]))
         if match["origin"]:
             origin = (file, *at) if file in own else origin
         elif match["kind"] == "note":
@@ -100,17 +101,17 @@ def _messages(output: str, own: Collection[str]) -> Iterator[_Message]:
             if last is not None:
                 yield last
             place = (file, *at) if file in own else (origin or ("", 0, 0))
-            last, origin = _Message(match["kind"], match["text"], *place), None
+            last, origin = Message(match["kind"], match["text"], *place), None
     if last is not None:
         yield last
 
 
-def _gaps(messages: list[_Message], candidate: Candidate) -> set[int]:
+def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
     """Indices of the errors that names in :func:`gap_names` explain.
 
     Such a name is missing, or the same line lacks one, or such a line would have declared what is missing.
     """
-    lines = {Path(name).name: text.splitlines() for name, text in candidate.files.items()}
+    lines = {name: text.splitlines() for name, text in candidate.files.items()}
     known, found, places = gap_names(), set[int](), set[tuple[str, int]]()
     blamed = ""
     for index, message in enumerate(messages):
@@ -126,7 +127,7 @@ def _gaps(messages: list[_Message], candidate: Candidate) -> set[int]:
     return found
 
 
-def _diagnostic(message: _Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
+def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
     place = (message.file, message.line, message.column)
     if message.kind == "warning":
         return Diagnostic(Severity.WARNING, COMPILE, message.text, *place)
@@ -140,7 +141,7 @@ def _diagnostic(message: _Message, entry: str, candidate: Candidate, is_gap: boo
     return Diagnostic(Severity.ERROR, COMPILE, text, *place, remedy=remedy)
 
 
-def _reword(message: _Message, entry: str) -> tuple[str, str]:
+def _reword(message: Message, entry: str) -> tuple[str, str]:
     """A message and its remedy in the words of the interface."""
     name, text = message.missing, message.text
     if name == entry and not message.file:
@@ -156,12 +157,11 @@ def _reword(message: _Message, entry: str) -> tuple[str, str]:
 
 def _entry_place(candidate: Candidate, entry: str) -> tuple[str, int, int]:
     """Where the entry is defined."""
-    text = candidate.files.get(KERNEL_FILE, "")
-    found = re.search(rf"__global__[^;{{}}()]*\b({re.escape(entry)})\s*\(", text)
-    if found is None:
-        return ("", 0, 0)
-    start = found.start(1)
-    return (KERNEL_FILE, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+    for name, text in candidate.files.items():
+        found = find_entry(text, entry)
+        if found is not None:
+            return (name, text.count("\n", 0, found[0]) + 1, found[0] - text.rfind("\n", 0, found[0]))
+    return ("", 0, 0)
 
 
 @cache

@@ -51,6 +51,8 @@ class Toolchain:
     link_host: tuple[str, ...]
     is_clang: bool
     loss: str = ""
+    library_sources: Path | None = None
+    """Folder of the C++ standard library's sources where the toolchain brings no built one; host code needs it."""
 
     @property
     def description(self) -> str:
@@ -88,6 +90,7 @@ def _zig() -> Toolchain | None:
         link_kernel=(str(zig), "ld.lld", "-shared", "--build-id=none"),
         link_host=(str(zig), "cc", "-target", f"{arch}-linux-gnu.2.{_GLIBC_MINOR}", "-rdynamic"),
         is_clang=True,
+        library_sources=library,
     )
 
 

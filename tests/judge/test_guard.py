@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge import guard
 from npukernelbench.nouns import Severity
 from npukernelbench.testing import candidate, tiny_task
@@ -116,3 +117,21 @@ def test_guards_are_linear_in_hostile_text(piece):
 def test_white_space_is_no_source(text):
     assert not guard.has_source(candidate(text))
     assert guard.has_source(candidate(text + "x"))
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ('#include "../base.h"', False),
+        ('#include "../erf/../base.h"', False),
+        ("#include <../base.h>", True),
+        ('#include "../missing.h"', True),
+        ('#include "../../base.h"', True),
+        ('#include "../../../op_kernel/base.h"', True),
+        ('#include "..\\\\base.h"', True),
+        ('#include "/op_kernel/base.h"', True),
+    ],
+)
+def test_a_parent_relative_include_may_name_a_file_of_the_candidate(line, refused):
+    files = {"op_kernel/base.h": "int a;\n", "op_kernel/erf/deep.h": line + "\n"}
+    assert bool(guard.include_paths(candidate_of(files), TASK)) is refused

@@ -54,7 +54,7 @@ def test_equal_requests_give_equal_prompts_and_the_hash_covers_the_choice() -> N
     task = SUITE["Gelu"]
     prompt = STYLE.render(task, task.case("0"), Track.STATIC)
     assert STYLE.render(task, task.case("0"), Track.STATIC) == prompt
-    assert prompt.template == "category-shot@1"
+    assert prompt.template == "category-shot@2"
     alone = CATEGORY_SHOT.with_tasks(lambda: {"Gelu": task}).render(task, task.case("0"), Track.STATIC)
     assert alone.hash != prompt.hash
     assert alone.messages == DEFAULT.render(task, task.case("0"), Track.STATIC).messages

@@ -89,13 +89,13 @@ def test_equal_requests_give_equal_prompts_and_hashes(registry: TaskRegistry) ->
     case, other = task.case("0"), task.case("1")
     prompt = DEFAULT.render(task, case, Track.STATIC)
     assert DEFAULT.render(task, case, Track.STATIC) == prompt
-    assert prompt.template == "default@1"
+    assert prompt.template == "default@2"
     hashes = {
         prompt.hash,
         DEFAULT.render(task, other, Track.STATIC).hash,
         DEFAULT.render(task, None, Track.DYNAMIC).hash,
         TERSE.render(task, case, Track.STATIC).hash,
-        replace(DEFAULT, version=2).render(task, case, Track.STATIC).hash,
+        replace(DEFAULT, version=9).render(task, case, Track.STATIC).hash,
         replace(DEFAULT, hardware=Hardware(vector_cores=40)).render(task, case, Track.STATIC).hash,
     }
     assert len(hashes) == 6

@@ -28,7 +28,7 @@ def plain(text: str, paint: Paint) -> str:
 
 def subject(source: str) -> Subject:
     """A kernel that the user calls ``mine.cpp``."""
-    return Subject("Sqrt", "smoke", Candidate({"kernel.cpp": source}, "h"), "src/mine.cpp")
+    return Subject("Sqrt", "smoke", Candidate({"kernel.cpp": source}, "h"), {"kernel.cpp": "src/mine.cpp"})
 
 
 def verdict(*diagnostics: Diagnostic, cases: tuple[CaseResult, ...] = ()) -> Verdict:

@@ -118,6 +118,15 @@ def test_values_for_one_type_replace_the_inputs_values(write_task: Write) -> Non
     assert [item.values.kind for item in drawn if isinstance(item, TensorCase)] == ["constant", "normal"]
 
 
+def test_an_output_may_be_zeroed_by_the_caller(write_task: Write) -> None:
+    assert not load_task(write_task()).task.outputs[0].zeroed
+    task = load_task(write_task(("{name: y, ", "{name: y, zeroed: true, "))).task
+    assert task.outputs[0].zeroed
+    assert "// y: output, float32 [3, 5] (15 elements, 60 bytes), filled with zeros" in interface_skeleton(
+        task, task.cases[1], Track.STATIC
+    )
+
+
 def test_tensor_lists_and_optional_inputs_resolve(write_task: Write) -> None:
     path = write_task(
         DYNAMIC,

@@ -25,10 +25,23 @@ SETUP = """
     GlobalTensor<float> from, to;
     from.SetGlobalBuffer((__gm__ float*)x, 512);
     to.SetGlobalBuffer((__gm__ float*)y, 512);
+    TBuf<TPosition::VECCALC> flags;
+    GlobalTensor<int32_t> slots;
+    slots.SetGlobalBuffer((__gm__ int32_t*)workspace, 1024);
     pipe.InitBuffer(buffer, 4096);
+    pipe.InitBuffer(flags, 2048);
     LocalTensor<float> a = buffer.Get<float>(1024);
     LocalTensor<float> b = a[512];
+    LocalTensor<int32_t> ub = flags.Get<int32_t>();
     Duplicate(a, 1.0f, 512);
+"""
+MERGE = """
+    MrgSortSrcList<float> list(a, a[8], a[16], a[24]);
+    uint16_t n[4] = {4, 4, 4, 4};
+"""
+TOPK = """
+    LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
+    LocalTensor<bool> f;
 """
 INPUTS: Inputs = {"x": np.arange(512, dtype=np.float32), "table": [np.zeros((2, 3), np.float32), np.float32([1])]}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
@@ -164,7 +177,28 @@ BREACHES = [
     Breach("past_tensor", "buffer.GetWithOffset<float>(1024, 32);  // here", "of a buffer that has 4096", warning=True),
     # flags and barriers
     Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
-    Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "waits for ever", blocks=None),
+    Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "wait here for ever", blocks=None),
+    Breach("bad_sync_mode", "CrossCoreSetFlag<2, PIPE_MTE3>(3);  // here", "mode 2 needs"),
+    Breach("bad_event_id", "CrossCoreSetFlag<0, PIPE_MTE3>(16);  // here", "flag id 16"),
+    Breach(
+        "reserved_flag",
+        "CrossCoreSetFlag<0, PIPE_MTE3>(12);  // here\nCrossCoreWaitFlag(12);",
+        "flag id 12",
+        warning=True,
+        blocks=None,
+    ),
+    Breach(
+        "limit_exceeded",
+        "for (int i = 0; i < 16; ++i) {\n    CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\n}",
+        "16 times without a wait",
+    ),
+    Breach("unpaired_flag", "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "cross-core flag 3", warning=True),
+    Breach("bad_core_index", "SyncAll(slots, ub, 49);  // here", "usedCores is 49"),
+    Breach("bad_core_index", "IBWait(slots, ub, 0, 0);  // here", "this is block 0"),
+    Breach("bad_core_index", "IBSet(slots, ub, 48, 0);  // here", "block 48"),
+    Breach("sync_not_zeroed", "SyncAll(slots, ub);  // here", "where the flag of block 0 lies"),
+    Breach("sync_not_zeroed", "IBSet(slots, ub, 0, 1);  // here", "IBSet: gmWorkspace"),
+    Breach("sync_not_zeroed", "WaitPreBlock(slots, ub);  // here", "not initialised by this block"),
     Breach("flag_set_twice", "SetFlag<HardEvent::V_S>(1);\nSetFlag<HardEvent::V_S>(1);  // here", "set already"),
     Breach("unpaired_flag", "SetFlag<HardEvent::V_S>(1);  // here", "never waited for", warning=True),
     Breach("bad_event_id", "SetFlag<HardEvent::V_S>(8);  // here", "event id 8"),
@@ -204,6 +238,78 @@ BREACHES = [
         "the last 36 are not compared",
         warning=True,
     ),
+    # sorting
+    Breach("limit_exceeded", "Sort32(b, a, a.ReinterpretCast<uint32_t>(), 256);  // here", "repeatTime is 256"),
+    Breach("limit_exceeded", MERGE + "MrgSort(b, list, MrgSort4Info(n, false, 5, 1));  // here", "validBit is 5"),
+    Breach("limit_exceeded", MERGE + "MrgSort(b, list, MrgSort4Info(n, false, 15, 0));  // here", "repeatTimes is 0"),
+    Breach(
+        "limit_exceeded",
+        MERGE + "n[1] = 4096;\nMrgSort(b, list, MrgSort4Info(n, false, 3, 1));  // here",
+        "4096 elements",
+    ),
+    Breach(
+        "merge_repeat", MERGE + "MrgSort(b, list, MrgSort4Info(n, false, 7, 2));  // here", "one merge", warning=True
+    ),
+    Breach("other_chip", "RpSort16(b, a, 1);  // here", "older chips", warning=True),
+    Breach(
+        "scratch_too_small",
+        "LocalTensor<float> few = a[1016];\nSort<float, true>(b, a, a.ReinterpretCast<uint32_t>(), few, 2);  // here",
+        "32 bytes, and 512 are asked for",
+        warning=True,
+    ),
+    Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 4, {}, TopKInfo{1, 40, 40});  // here", "inner is 40"),
+    Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 33, {}, TopKInfo{1, 32, 32});  // here", "k is 33"),
+    # library functions
+    Breach(
+        "scratch_too_small",
+        "Tanh(b, a, a.ReinterpretCast<uint8_t>()[4080], 8);  // here",
+        "16 bytes, not even one block",
+    ),
+    Breach(
+        "scratch_too_small",
+        "Tanh(b, a, a.ReinterpretCast<uint8_t>()[3840], 8);  // here",
+        "256 bytes, and 512 are asked for",
+        warning=True,
+    ),
+    Breach("overlap", "Tanh(a, a, 8);  // here", "dst and src share memory", warning=True),
+    Breach("overlap", "Power(b, a, b[8], 64);  // here", "dst and src1 share memory", warning=True),
+    Breach(
+        "past_tensor",
+        "TBuf<TPosition::VECCALC> room;\npipe.InitBuffer(room, 4096);\nTanh(room.Get<float>()[256], b, 520);  // here",
+        "src reaches 32 bytes past the end",
+        warning=True,
+    ),
+    Breach("misaligned", "Tanh(a[4], b, 8);  // here", "dst starts at UB offset 16"),
+    Breach(
+        "overlap",
+        "Tanh(b, a, a.ReinterpretCast<uint8_t>(), 8);  // here",
+        "sharedTmpBuffer and src share memory",
+        warning=True,
+    ),
+    Breach(
+        "out_of_domain",
+        "Acos(b, a, 8);\nDuplicate(a, 1.5f, 64);\nAcos(b, a, 64);  // here",
+        "src[0] is 1.5",
+        warning=True,
+    ),
+    Breach("out_of_domain", "Duplicate(a, 0.0005f, 64);\nAtanh(b, a, 64);  // here", "outside of (-0.99", warning=True),
+    Breach(
+        "out_of_domain",
+        """
+        Duplicate(a, 2.0f, 64);
+        uint32_t shape[2] = {2, 8};
+        ReduceAll<float, Pattern::Reduce::RA>(b, a, shape, true);  // here
+        """,
+        "src[0][0] is 2",
+        warning=True,
+    ),
+    Breach("bad_shape", "Sum(b, a, SumParams{1, 8, 9});  // here", "n is 9"),
+    Breach("bad_shape", "Mean(b, a, MeanParams{1, 12, 9});  // here", "12 elements of 4 bytes", warning=True),
+    Breach(
+        "bad_shape",
+        "uint32_t shape[2] = {2, 8};\nReduceMax<float, Pattern::Reduce::RA>(b, a, shape, false);  // here",
+        "only true",
+    ),
     Breach(
         "compare_mode",
         "LocalTensor<int32_t> n = a.ReinterpretCast<int32_t>();\n"
@@ -227,14 +333,6 @@ BREACHES = [
         "Cast(a, a.ReinterpretCast<half>(), RoundMode::CAST_NONE, 64);  // here",
         "dst is wider than src",
         warning=True,
-    ),
-    Breach(
-        "scratch_too_small",
-        "LocalTensor<half> h = a.ReinterpretCast<half>();\n"
-        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\n"
-        "LocalTensor<uint8_t> tmp = b.ReinterpretCast<uint8_t>();\n"
-        "BilinearInterpolation(h, h[256], at, h[512], 128, 1, false, 1, 128, 1, tmp);  // here",
-        "sharedTmpBuffer has",
     ),
     # what a kernel says itself
     Breach("assertion", "assert(a.GetSize() == 3);  // here", "assertion failed: a.GetSize() == 3"),
@@ -364,8 +462,12 @@ def test_setup_breaks_no_rule(twin: Twin) -> None:
     assert (finished.outcome, finished.found) == (Outcome.OK, [])
 
 
+#: Rules of library functions, each of which is broken in the tests of the functions that have it.
+OF_LIBRARY = {"scratch_too_small"}
+
+
 def test_every_rule_of_the_runtime_is_tested() -> None:
-    assert rules_in_sources() == {breach.rule for breach in BREACHES}
+    assert rules_in_sources() - OF_LIBRARY == {breach.rule for breach in BREACHES} - OF_LIBRARY
 
 
 def test_every_rule_is_documented() -> None:

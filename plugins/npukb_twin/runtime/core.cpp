@@ -61,6 +61,7 @@ void Core::Finish() {
                  PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
         }
     }
+    FinishCrossCore(*this);
 }
 
 uint64_t Core::PcOf(const void* return_address) const {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "../include/twin/move_abi.h"
+#include "crosscore.h"
 #include "diagnostics.h"
 #include "machine.h"
 #include "memory.h"
@@ -58,12 +59,23 @@ struct Queue {
     const char* name;
 };
 
+// How much is checked. Off: what a crash would come from. Fast: whatever costs the same for every operand, however large.
+// Full: every byte of every operand as well.
+enum class Checker : uint8_t { Off, Fast, Full };
+
 // Everything the launch shares between cores.
 struct Launch {
     Machine machine;
     GlobalMemory memory;
     int64_t blocks;
+    int64_t cores;  // that run blocks at the same time; more blocks than that run in waves
     uint64_t seed;
+    Checker checker;
+    bool auto_sync;  // the compiler inserts what is missing between pipes
+    CrossCore* cross;
+    uint64_t tiling_key;
+    uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
+    void* system_workspace;
     uint64_t image_base;  // of the kernel, so that return addresses become offsets
     uint64_t image_end;
     double copy_in_cycles_per_byte;
@@ -78,6 +90,7 @@ struct Core {
     void* pipe;
     bool counter_mode;
     uint64_t mask[2];
+    uint16_t merged[4];  // elements that the last MrgSort took from each queue
     VectorState vector;
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
@@ -95,6 +108,9 @@ struct Core {
     double flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
     const void* flag_set_by[npukb::kPipes][npukb::kPipes];
     uint8_t held_ids[npukb::kPipes][npukb::kPipes];
+    CrossCoreState cross;
+    const void* polled;  // global memory that was read last
+    uint32_t polls;      // how often in a row
     uint64_t bytes_in;
     uint64_t bytes_out;
     Timeline time;
@@ -109,10 +125,10 @@ struct Core {
         __attribute__((format(printf, 5, 6)));
     void Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
-    // What the kernel itself has to say.
-    void Note(const char* rule, const void* pc, const char* text);
     // Takes back what InitBuffer gave away from `pool`, and the pools inside it.
     void TakeBack(uint32_t pool);
+    // What the kernel itself has to say.
+    void Note(const char* rule, const void* pc, const char* text);
     bool InUb(const void* address) const {
         auto* p = static_cast<const uint8_t*>(address);
         return p >= ub && p < ub + launch->machine.ub_bytes;

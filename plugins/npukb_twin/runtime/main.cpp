@@ -3,7 +3,8 @@
 //   npukb-twin-host LAUNCH_FILE
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · threads N · seed N
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · machine KEY VALUE · blocks N · cores N · threads N · seed N
+//   tiling_key N · system_workspace BYTES · checker off|fast|full · auto_sync on|off
 //   argument null | argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item` lines)
 //   item SHAPE NAME r|w BYTES PATH                                                   (SHAPE as 2x3, or - for a scalar)
 //   kernel PATH                                                                      (last: loads and runs)
@@ -47,12 +48,7 @@ void Fail(const char* status, const char* format, ...) {
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
-    uint64_t pc = 0;
-#if defined(__x86_64__)
-    pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    pc = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
-#endif
+    uint64_t pc = ProgramCounter(context);
     static volatile char taken = 0;
     if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST)) {
         for (;;) pause();  // another thread's block is being reported
@@ -193,6 +189,13 @@ void Limit(const char* what, unsigned long long value) {
     Fail("infra_error", "there is no limit named %s", what);
 }
 
+Checker CheckerOf(const char* name) {
+    if (strcmp(name, "off") == 0) return Checker::Off;
+    if (strcmp(name, "fast") == 0) return Checker::Fast;
+    if (strcmp(name, "full") == 0) return Checker::Full;
+    Fail("infra_error", "there is no checker named %s", name);
+}
+
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_launch.image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -214,15 +217,19 @@ Entry Load(const char* path) {
     return reinterpret_cast<Entry>(entry);
 }
 
-void Collect(Core* core, void*) { g_totals.Add(*core); }
+void Collect(Core* core, void*) { g_totals.Add(*core, core->block / g_launch.cores); }
 
 void Run(const char* kernel, void** arguments, int threads) {
     Launch& l = g_launch;
-    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks);
+    if (l.cores < 1) l.cores = l.blocks;
+    double share = l.machine.hbm_bytes_per_s / static_cast<double>(l.blocks < l.cores ? l.blocks : l.cores);
     double in = l.machine.copy_in_bytes_per_s < share ? l.machine.copy_in_bytes_per_s : share;
     double out = l.machine.copy_out_bytes_per_s < share ? l.machine.copy_out_bytes_per_s : share;
     l.copy_in_cycles_per_byte = l.machine.clock_hz / in;
     l.copy_out_cycles_per_byte = l.machine.clock_hz / out;
+    l.cross = static_cast<CrossCore*>(calloc(1, sizeof(CrossCore)));
+    if (l.cross == nullptr) Fail("infra_error", "no memory for synchronisation between cores");
+    l.cross->Start(l.blocks);
     RunBlocks(&l, Load(kernel), arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
 }
@@ -246,11 +253,20 @@ int Main(const char* path) {
         else if (sscanf(line, "limit %63s %llu", key, &value) == 2) Limit(key, value);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2) SetMachine(key, number);
         else if (sscanf(line, "blocks %llu", &value) == 1) g_launch.blocks = static_cast<int64_t>(value);
+        else if (sscanf(line, "cores %llu", &value) == 1) g_launch.cores = static_cast<int64_t>(value);
+        else if (sscanf(line, "tiling_key %llu", &value) == 1) g_launch.tiling_key = value;
+        else if (sscanf(line, "system_workspace %llu", &value) == 1) g_launch.system_workspace_bytes = value;
         else if (sscanf(line, "threads %llu", &value) == 1) threads = static_cast<int>(value);
         else if (sscanf(line, "seed %llu", &value) == 1) g_launch.seed = value;
+        else if (sscanf(line, "checker %63s", key) == 1) g_launch.checker = CheckerOf(key);
+        else if (sscanf(line, "auto_sync %63s", key) == 1) g_launch.auto_sync = strcmp(key, "off") != 0;
         else if (strcmp(line, "argument null") == 0) arguments[count++] = nullptr;
         else if (sscanf(line, "argument same %llu", &value) == 1) arguments[count] = arguments[value % kMaxArguments], ++count;
-        else if (strncmp(line, "argument buffer ", 16) == 0) arguments[count++] = AddBuffer(line + 16);
+        else if (strncmp(line, "argument buffer ", 16) == 0) {
+            arguments[count] = AddBuffer(line + 16);
+            if (strncmp(line + 16, "workspace ", 10) == 0) g_launch.system_workspace = arguments[count];
+            ++count;
+        }
         else if (strncmp(line, "argument list ", 14) == 0) arguments[count++] = AddTable(line + 14, file);
         else if (strncmp(line, "kernel ", 7) == 0) {
             fclose(file);

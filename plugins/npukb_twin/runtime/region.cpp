@@ -1,8 +1,28 @@
 #include "region.h"
 
+#include "fiber.h"
+
 namespace twin {
+namespace {
+
+constexpr uint32_t kPolls = 64;
+
+// A block that reads the same place again and again waits for another block to write it, which must get its turn.
+void NotePoll(Core& core, const GlobalRegion& r, const void* pc) {
+    core.polls = core.polled == r.address ? core.polls + 1 : 0;
+    core.polled = r.address;
+    if (core.polls < kPolls) {
+        if (Overdue()) Yield();
+        return;
+    }
+    core.polls = 0;
+    Poll({r.instruction, pc});
+}
+
+}  // namespace
 
 void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
+    if (!r.write) core.polls = 0;  // something is done with what was read
     if (r.bytes == 0) return;
     if (!core.InUb(r.address)) {
         core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
@@ -29,6 +49,8 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
 }
 
 void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
+    if (r.write) core.polls = 0;
+    if (!r.write && core.launch->blocks > 1) NotePoll(core, r, pc);
     const char* rule = r.write ? "illegal_write" : "illegal_read";
     const char* verb = r.write ? "writes" : "reads";
     const GlobalBuffer* buffer = core.launch->memory.Nearest(r.address);

@@ -58,8 +58,13 @@ Json& Document() {
 
 }  // namespace
 
-void Totals::Add(const Core& core) {
+void Totals::Add(const Core& core, int64_t in_wave) {
     double end = core.time.End();
+    if (in_wave != wave) {
+        earlier_waves_cycles += longest_cycles;
+        longest_cycles = 0;
+        wave = in_wave;
+    }
     longest_cycles = end > longest_cycles ? end : longest_cycles;
     core_cycles += end;
     for (int p = 0; p < npukb::kPipes; ++p) {
@@ -99,10 +104,11 @@ void ReportSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow
 void ReportFinished(const Launch& launch, const Totals& totals) {
     Json& json = Document();
     double us = 1e6 / launch.machine.clock_hz;
-    double overhead_s = launch.machine.launch_s + launch.machine.launch_per_core_s * static_cast<double>(launch.blocks);
+    double started = static_cast<double>(launch.blocks < launch.cores ? launch.blocks : launch.cores);
+    double overhead_s = launch.machine.launch_s + launch.machine.launch_per_core_s * started;
     double blocks = static_cast<double>(launch.blocks);
     double moved_s = static_cast<double>(totals.bytes_in + totals.bytes_out) / launch.machine.hbm_bytes_per_s;
-    double cores_us = totals.longest_cycles * us;
+    double cores_us = (totals.earlier_waves_cycles + totals.longest_cycles) * us;
     if (cores_us < moved_s * 1e6) cores_us = moved_s * 1e6;  // memory serves all cores together, in and out
     json.Open();
     json.Put("\"status\":\"finished\",\"blocks\":%lld,", static_cast<long long>(launch.blocks));

@@ -9,7 +9,9 @@ namespace twin {
 
 // Times and bytes of all cores of a launch.
 struct Totals {
-    double longest_cycles = 0;
+    double longest_cycles = 0;  // of the blocks of the last wave
+    double earlier_waves_cycles = 0;
+    int64_t wave = 0;
     double busy_cycles[npukb::kPipes] = {};
     double waited_cycles[npukb::kPipes] = {};
     double core_cycles = 0;
@@ -18,7 +20,8 @@ struct Totals {
     uint64_t bytes_out = 0;
     Diagnostics diagnostics;
 
-    void Add(const Core& core);
+    // Blocks come in order.
+    void Add(const Core& core, int64_t in_wave);
 };
 
 // Where reports go, and what they begin with to be told from what a kernel may write there.

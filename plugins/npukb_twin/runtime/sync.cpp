@@ -1,6 +1,5 @@
-// Flags, barriers and the meeting of all blocks.
+// Flags and barriers inside one core.
 #include "core.h"
-#include "fiber.h"
 
 namespace twin {
 namespace {
@@ -83,16 +82,5 @@ void npukb_barrier(npukb::Pipe pipe) {
         return;
     }
     core.time.Issue(m, pipe, m.barrier_cycles);
-}
-
-void npukb_sync_all(void) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    core.time.HoldAllUntil(core.time.End());
-    if (!WaitForAllBlocks()) {
-        core.Violate("deadlock", pc, "Let every block reach the same number of SyncAll calls.",
-                     "SyncAll: other blocks ended without it; block %lld waits for ever", static_cast<long long>(core.block));
-    }
 }
 }

@@ -120,9 +120,18 @@ int32_t npukb_event_id(npukb::Pipe from, npukb::Pipe to, int hold);
 void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id);
 void npukb_barrier(npukb::Pipe pipe);
 void npukb_sync_all(void);
+void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t used);
+void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id);
+void npukb_core_flag_wait(uint32_t id);
+void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait);
+void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step);
 
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
+uint64_t npukb_tiling_key(void);
+void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes);
+void* npukb_user_workspace(void* workspace);
+void* npukb_system_workspace(void* workspace);  // remembers it, unless null; the one remembered
 }
 #pragma GCC visibility pop

@@ -1,0 +1,117 @@
+"""What the repository's own interface does between the caller and the kernel, as data with reasons (``dispatch.yaml``).
+
+The interface is not run here: it calls kernels of the toolkit that are in no repository. So a case is judged only when
+the interface would have sent it to the operator's kernel, and it is judged on the tensors the kernel would have got.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from npukernelbench.conformance.tensors import with_tensors
+from npukernelbench.errors import TaskError
+from npukernelbench.nouns import Case, DType, Task, TensorShape
+
+__all__ = ["Dispatch", "Rule", "Sent", "load_dispatch"]
+
+_FILE = "dispatch.yaml"
+
+
+class Rule(BaseModel):
+    """One operator's entry; see the head of ``dispatch.yaml``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    none: str = ""
+    only: tuple[str, ...] | None = None
+    reason: str = ""
+    without: Mapping[str, str] = {}
+    dtypes: Mapping[DType, DType] = {}
+    shapes: Mapping[str, Mapping[str, tuple[int, ...]]] = {}
+    along: tuple[str, ...] = ()
+
+
+class Sent(NamedTuple):
+    """The cases that reach the kernel, as they reach it, and why each of the others does not."""
+
+    cases: tuple[Case, ...]
+    kept_back: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Every rule, by operator name."""
+
+    rules: Mapping[str, Rule]
+
+    def rule(self, operator: str) -> Rule:
+        """The operator's rule; an empty one when nothing special is known."""
+        return self.rules.get(operator, Rule())
+
+    def send(self, task: Task, cases: Sequence[Case]) -> Sent:
+        """Sort ``cases`` of ``task`` into those that reach the kernel and those that do not."""
+        rule = self.rule(task.name)
+        sent: list[Case] = []
+        kept_back: dict[str, str] = {}
+        for case in cases:
+            reason = _kept_back(rule, case)
+            if reason:
+                kept_back[case.id] = reason
+            else:
+                sent.append(_arriving(case, rule))
+        return Sent(tuple(sent), kept_back)
+
+    def problems(self, tasks: Mapping[str, Task]) -> Iterator[str]:
+        """Names in the rules that no task knows."""
+        for name, rule in self.rules.items():
+            if name not in tasks or tasks[name].name != name:
+                yield f"{name}: there is no such task"
+                continue
+            task = tasks[name]
+            cases = {case.id for case in task.cases}
+            tensors = {*(one.name for one in task.inputs), *(one.name for one in task.outputs)}
+            yield from (
+                f"{name}: there is no case {i!r}" for i in {*(rule.only or ()), *rule.without, *rule.shapes} - cases
+            )
+            named = {*rule.along, *(tensor for shapes in rule.shapes.values() for tensor in shapes)}
+            yield from (f"{name}: there is no tensor {tensor!r}" for tensor in named - tensors)
+            if not (rule.none or rule.reason or rule.without):
+                yield f"{name}: no reason is given"
+
+
+def load_dispatch() -> Dispatch:
+    """The rules of our own file."""
+    import yaml
+
+    text = (files(__package__) / _FILE).read_text(encoding="utf-8")
+    document: Mapping[str, Any] = yaml.safe_load(text)
+    try:
+        return Dispatch({name: Rule.model_validate(entry) for name, entry in document.items()})
+    except ValidationError as error:
+        raise TaskError(f"{_FILE}: {error}") from error
+
+
+def _kept_back(rule: Rule, case: Case) -> str:
+    """Why the case does not reach the kernel; empty when it does."""
+    if rule.none:
+        return rule.none
+    if case.id in rule.without:
+        return rule.without[case.id]
+    return rule.reason if rule.only is not None and case.id not in rule.only else ""
+
+
+def _arriving(case: Case, rule: Rule) -> Case:
+    """The case with the tensors that the kernel gets."""
+    shapes = rule.shapes.get(case.id, {})
+    if not (shapes or rule.dtypes):
+        return case
+
+    def tensor(name: str, one: TensorShape) -> TensorShape:
+        return TensorShape(shapes.get(name, one.shape), rule.dtypes.get(one.dtype, one.dtype))
+
+    return with_tensors(case, tensor)

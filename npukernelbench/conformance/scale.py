@@ -1,0 +1,78 @@
+"""Cases that a CPU can afford: an outer axis cut down, everything inside it kept.
+
+Tiling is driven by shapes, so a smaller case may take another path through a kernel; what decides most (row lengths,
+ranks, element types, list lengths) stays as it was. Every scaled case is named in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import NamedTuple
+
+from npukernelbench.conformance.tensors import all_tensors, input_tensors, with_tensors
+from npukernelbench.nouns import Case, TensorShape
+
+__all__ = ["MOST_ELEMENTS", "Scaled", "elements", "scale"]
+
+#: A case whose inputs hold more elements than this together is scaled.
+MOST_ELEMENTS = 32 << 20
+#: A tensor with fewer elements than this share of the limit is never what makes a case large.
+_SMALL_SHARE = 32
+
+
+class Scaled(NamedTuple):
+    """A case, and the sizes of its largest tensor before and after; equal when nothing was cut."""
+
+    case: Case
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether anything was cut."""
+        return self.before != self.after
+
+
+def elements(case: Case) -> int:
+    """How many elements the inputs hold together."""
+    return sum(one.size for one in input_tensors(case))
+
+
+def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) -> Scaled:
+    """The case with at most ``limit`` input elements.
+
+    The outer axis of a tensor is the first one longer than 1. The outer axes of all large tensors are cut by one
+    factor; a tensor of the same rank that has the same extent there is cut with it, such as a mean per row, and so are
+    the tensors in ``along``, whatever their rank. ValueError when an outer axis is too short to get below the limit.
+    """
+    largest = max(input_tensors(case), key=lambda one: one.size, default=None)
+    if largest is None or elements(case) <= limit:
+        shape = largest.shape if largest else ()
+        return Scaled(case, shape, shape)
+    large = {one.shape for one in all_tensors(case) if one.size > limit // _SMALL_SHARE}
+    small = sum(one.size for one in input_tensors(case) if one.shape not in large)
+    budget, load = limit - small, elements(case) - small
+    cuts = {(len(shape), _outer(shape), shape[_outer(shape)]): shape[_outer(shape)] * budget // load for shape in large}
+    if any(extent < 1 for extent in cuts.values()):
+        raise ValueError(f"case {case.id!r} cannot be scaled below {limit} elements along its outer axis")
+    extents = {before: after for (_, _, before), after in cuts.items()}
+
+    def cut(name: str, one: TensorShape) -> TensorShape:
+        return replace(one, shape=_cut(one.shape, cuts, extents if name in along else {}))
+
+    scaled = with_tensors(case, cut)
+    return Scaled(scaled, largest.shape, _cut(largest.shape, cuts, {}))
+
+
+def _cut(shape: tuple[int, ...], cuts: dict[tuple[int, int, int], int], extents: dict[int, int]) -> tuple[int, ...]:
+    if not shape or not prod(shape):
+        return shape
+    axis = _outer(shape)
+    found = cuts.get((len(shape), axis, shape[axis]), extents.get(shape[axis], shape[axis]))
+    return (*shape[:axis], found, *shape[axis + 1 :])
+
+
+def _outer(shape: tuple[int, ...]) -> int:
+    return next((axis for axis, extent in enumerate(shape) if extent > 1), 0)

@@ -1,0 +1,210 @@
+"""Judging the operators of a checkout, one after the other or several at a time, each case on disk as soon as known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from npukernelbench.conformance.checkout import Checkout, Operator, Variant
+from npukernelbench.conformance.dispatch import Dispatch
+from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
+from npukernelbench.conformance.scale import Scaled, scale
+from npukernelbench.judge.executor import Executor
+from npukernelbench.judge.pipeline import Judge
+from npukernelbench.nouns import (
+    Candidate,
+    CompileRequest,
+    CompileResult,
+    Observation,
+    Outcome,
+    RunRequest,
+    Task,
+    Track,
+)
+from npukernelbench.selective import Selective
+
+if TYPE_CHECKING:
+    from npukernelbench.tasks import Selected, TaskRegistry
+
+__all__ = ["OperatorResult", "Planned", "Remembering", "plan", "sit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One operator to judge: its task with the cases that reach its kernel, already scaled, and why others do not.
+
+    ``candidate`` is None where the checkout has no such variant; ``refused`` says why an executor cannot take the task.
+    """
+
+    operator: Operator
+    task: Task
+    candidate: Candidate | None
+    cases: tuple[Scaled, ...] = ()
+    kept_back: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorResult:
+    """What came of one operator. ``compiled`` is None when it was not tried; ``cases`` are in the task's order."""
+
+    planned: Planned
+    compiled: CompileRecord | None
+    cases: tuple[CaseRecord, ...] = ()
+
+    @property
+    def compiles(self) -> bool:
+        """Whether an artifact came out."""
+        return self.compiled is not None and self.compiled.verdict.outcome is Outcome.OK
+
+    @property
+    def passed(self) -> int:
+        """How many cases are right."""
+        return sum(case.passed for case in self.cases)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it compiles and every case that reaches the kernel is right, of which there is at least one."""
+        return self.compiles and bool(self.cases) and self.passed == len(self.planned.cases)
+
+
+class Remembering:
+    """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.Args = executor.Args
+        self.name = executor.name
+        self.tier = executor.tier
+        self.tracks = executor.tracks
+        self._results: dict[tuple[str, str], CompileResult] = {}
+        self._lock = Lock()
+
+    def describe(self) -> Mapping[str, str]:
+        """Those of the executor."""
+        return self._executor.describe()
+
+    def compile(self, request: CompileRequest) -> CompileResult:
+        """The executor's result, or the remembered one. Faults of the executor are not remembered."""
+        place = (request.task.name, request.candidate.hash)
+        request = replace(request, cases=request.task.cases)
+        with self._lock:
+            known = self._results.get(place)
+        if known is not None:
+            return replace(known, seconds=0.0)
+        result = self._executor.compile(request)
+        if result.outcome is not Outcome.INFRA_ERROR:
+            with self._lock:
+                self._results[place] = result
+        return result
+
+    def run(self, request: RunRequest) -> Observation:
+        """The executor's."""
+        return self._executor.run(request)
+
+    def close(self) -> None:
+        """Nothing: the executor belongs to the caller."""
+
+    def key(self, task: Task, candidate: Candidate) -> str:
+        """The key of what was compiled, together with the task it is judged as; empty when nothing was."""
+        result = self._results.get((task.name, candidate.hash))
+        return f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
+
+
+def plan(
+    checkout: Checkout,
+    tasks: TaskRegistry,
+    selected: Sequence[Selected],
+    *,
+    dispatch: Dispatch,
+    variant: Variant,
+    most_cases: int | None = None,
+    executor: object = None,
+) -> tuple[Planned, ...]:
+    """What to judge: the operators of the checkout whose tasks are selected, in the checkout's order."""
+    chosen = {one.task.name: one for one in selected}
+    planned: list[Planned] = []
+    for operator in checkout.operators:
+        one = chosen.get(tasks[operator.name].name) if operator.name in tasks else None
+        if one is None:
+            continue
+        refused = executor.refuses(one.task, Track.DYNAMIC) if isinstance(executor, Selective) else None
+        candidate = checkout.gather(operator, variant)
+        sent = dispatch.send(one.task, one.cases)
+        along = dispatch.rule(one.task.name).along
+        cases = tuple(scale(case, along=along) for case in sent.cases[:most_cases])
+        task = replace(one.task, cases=tuple(scaled.case for scaled in cases))
+        planned.append(Planned(operator, task, candidate, cases, sent.kept_back, refused or ""))
+    return tuple(planned)
+
+
+def sit(
+    planned: Sequence[Planned],
+    *,
+    judge: Callable[[Executor], Judge],
+    executor: Executor,
+    records: Records,
+    variant: Variant,
+    compile_only: bool = False,
+    jobs: int = 1,
+    on_case: Callable[[CaseRecord], None] = lambda _: None,
+) -> Iterator[OperatorResult]:
+    """Judge what is planned, ``jobs`` operators at a time, and yield the results in the order of ``planned``.
+
+    Cases that ``records`` knows are not judged again; faults of ours are.
+    """
+    remembering = Remembering(executor)
+    bench = _Bench(judge(remembering), remembering, records, variant, compile_only, on_case)
+    with ThreadPoolExecutor(max(1, jobs)) as pool:
+        waiting = [pool.submit(bench.operator, one) for one in planned]
+        try:
+            for done in waiting:
+                yield done.result()
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What judging an operator needs."""
+
+    judge: Judge
+    executor: Remembering
+    records: Records
+    variant: Variant
+    compile_only: bool
+    on_case: Callable[[CaseRecord], None]
+
+    def operator(self, planned: Planned) -> OperatorResult:
+        """Compile, then case by case."""
+        candidate, task = planned.candidate, planned.task
+        if candidate is None or planned.refused:
+            return OperatorResult(planned, None)
+        verdict = self.judge.judge(task, (), Track.DYNAMIC, candidate)
+        key = self.executor.key(task, candidate)
+        compiled = CompileRecord(task.name, self.variant.value, key, verdict)
+        self.records.add(compiled)
+        if verdict.outcome is not Outcome.OK or self.compile_only:
+            return OperatorResult(planned, compiled)
+        cases = tuple(self._case(planned, candidate, key, scaled) for scaled in planned.cases)
+        return OperatorResult(planned, compiled, cases)
+
+    def _case(self, planned: Planned, candidate: Candidate, key: str, scaled: Scaled) -> CaseRecord:
+        """The record of one case, from the file if it is there."""
+        task, case = planned.task, scaled.case
+        cut = f"{_text(scaled.before)} to {_text(scaled.after)}" if scaled.is_smaller else ""
+        known = self.records.find(operator=task.name, variant=self.variant.value, key=key, case=case.id, scaled=cut)
+        if known is None or known.verdict.outcome is Outcome.INFRA_ERROR:
+            verdict = self.judge.judge(task, (case,), Track.DYNAMIC, candidate)
+            known = CaseRecord(task.name, self.variant.value, key, case.id, cut, verdict)
+            self.records.add(known)
+        self.on_case(known)
+        return known
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return "x".join(str(extent) for extent in shape)

@@ -1,0 +1,133 @@
+"""From the vendor compiler's dialect of C++ to what clang takes, without moving anything.
+
+The vendor's compiler knows a few forms that are not C++: attributes in single brackets (``[aicore]``, ``[host,
+aicore]``) and kernel launches from the host side (``entry<<<blocks, l2, stream>>>(…)``), which repositories leave in
+kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. A
+launch becomes a plain call inside a function that nobody calls. Comments, strings and character literals stay.
+
+The entry may be called as a function of the C library (``sqrt``): it gets another name of the same length, where it is
+declared and launched and nowhere else, so that the kernel may still call the library's.
+
+Everything else that distinguishes the dialect is done by headers: qualifiers and ``ASSERT`` are macros,
+``g_coreType`` is a constant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+__all__ = ["SOURCE_SUFFIXES", "Translated", "find_entry", "masked", "translate", "translate_files"]
+
+#: Files that are translated; anything else is passed through.
+SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inc", ".cce", ".asc")
+
+# Every alternative also ends at the end of the text: linear, whatever the text.
+_QUIET = re.compile(
+    r"""/\*.*?(?:\*/|\Z)                                  # comment
+    |  //(?:[^\n\\]|\\(?:\r?\n|.)|\\\Z)*                  # comment to the end of the line, with its continuations
+    |  \bR"(?P<mark>[^()\\\s"]{0,16})\(.*?(?:\)(?P=mark)"|\Z)   # raw string
+    |  "(?:[^"\\\n]|\\.)*"?                               # string
+    |  (?<![0-9a-zA-Z_])'(?:[^'\\\n]|\\.)*'?              # character, no digit separator
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+#: The bracket form of function attributes. An index into an array has its name or a bracket right before it.
+_ATTRIBUTE = re.compile(
+    r"(?P<before>[\w)\]]?)(?P<form>\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\])"
+)
+_WORD_BEFORE = re.compile(r"(?:inline|__\w+__|static|constexpr|explicit|virtual|friend|const|extern)\Z")
+_LAUNCH = re.compile(r"<<<")
+_LONGEST_LAUNCH = 2000
+#: What may stand between ``__global__`` and the entry's name: words, and attributes with arguments.
+_DECLARATOR = r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
+
+
+class Translated(NamedTuple):
+    """Translated files, and what the entry is called in them; its old name where no declaration shows it plainly."""
+
+    files: Mapping[str, str]
+    entry: str
+
+
+def translate_files(files: Mapping[str, str], entry: str) -> Translated:
+    """Every source file translated, and the entry renamed in all of them."""
+    sources = {name: translate(text) if name.endswith(SOURCE_SUFFIXES) else text for name, text in files.items()}
+    declared = any(name.endswith(SOURCE_SUFFIXES) and find_entry(text, entry) for name, text in sources.items())
+    if not declared:
+        return Translated(sources, entry)
+    other = _other_name(entry, sources.values())
+    # a launch is recognised before it becomes blanks: only in the original text
+    renamed = {name: _rename(text, files[name], entry, other) for name, text in sources.items()}
+    return Translated(renamed, other)
+
+
+def find_entry(text: str, entry: str) -> tuple[int, int] | None:
+    """Where the name of the kernel's ``entry`` stands in its first declaration; None when there is none."""
+    if entry not in text or "__global__" not in text:
+        return None
+    found = re.search(rf"{_DECLARATOR}({re.escape(entry)})\s*\(", masked(text))
+    return found.span(1) if found else None
+
+
+def _other_name(entry: str, texts: Iterable[str]) -> str:
+    """A name as long as ``entry`` that occurs nowhere."""
+    everything = "\n".join(texts)
+    letters = "_0123456789abcdefghijklmnopqrstuvwxyz"
+    if len(entry) > 1:
+        for first in letters:
+            for last in letters:
+                other = f"{entry[:-2]}{first}{last}"
+                if other not in everything and not other[0].isdigit():
+                    return other
+    return entry
+
+
+def _rename(text: str, original: str, entry: str, other: str) -> str:
+    if entry not in text:
+        return text
+    code = masked(original)
+    pattern = rf"{_DECLARATOR}(?P<declared>{re.escape(entry)})\s*\(|(?<![\w.:>])(?P<launched>{re.escape(entry)})\s*<<<"
+    for found in re.finditer(pattern, code):
+        start, end = found.span(found.lastgroup or 0)
+        text = text[:start] + other + text[end:]
+    return text
+
+
+def translate(text: str) -> str:
+    """The same text in C++; equal in length and line structure."""
+    if "aicore" not in text and "<<<" not in text:
+        return text
+    code = masked(text)
+    pieces = list(text)
+    for start, end in (*_attributes(code), *_launches(code)):
+        for at in range(start, end):
+            if pieces[at] not in "\r\n\\":
+                pieces[at] = " "
+    return "".join(pieces)
+
+
+def masked(text: str) -> str:
+    """``text`` with comments, strings and characters blanked out, line breaks kept."""
+    return _QUIET.sub(lambda quiet: re.sub(r"[^\r\n]", " ", quiet.group()), text)
+
+
+def _attributes(code: str) -> Iterator[tuple[int, int]]:
+    for found in _ATTRIBUTE.finditer(code):
+        if found["before"]:
+            line = code.rfind("\n", 0, found.start("form")) + 1
+            if found["before"] in ")]" or not _WORD_BEFORE.search(code[line : found.start("form")]):
+                continue  # an index
+        yield found.span("form")
+
+
+def _launches(code: str) -> Iterator[tuple[int, int]]:
+    """Spans from ``<<<`` to ``>>>`` where an argument list follows."""
+    for found in _LAUNCH.finditer(code):
+        end = code.find(">>>", found.end(), found.end() + _LONGEST_LAUNCH)
+        inside = code[found.end() : end]
+        if end < 0 or ";" in inside or inside.count("(") != inside.count(")"):
+            continue
+        if code[end + 3 :].lstrip()[:1] == "(":
+            yield found.start(), end + 3

@@ -1,0 +1,18 @@
+// Answers of the runner, as JSON on a private descriptor.
+#pragma once
+#include "call.h"
+
+namespace npukb_host {
+
+// Where answers go, and the token that every answer begins with to be told from what host code may write there.
+void SetAnswerDescriptor(int descriptor, const char* token);
+// {"token":…,"status":status,"message":message}
+void AnswerFailure(const char* status, const std::string& message);
+void AnswerDescription(const Operator& target, const Arguments& inputs, const Arguments& outputs);
+void AnswerTiling(const Call& call);
+// From a signal handler: allocates nothing.
+void AnswerSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow);
+
+const char* KindName(AttributeKind kind);
+
+}  // namespace npukb_host

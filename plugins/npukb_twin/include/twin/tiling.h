@@ -1,0 +1,46 @@
+// What a kernel reads of its tiling function's work: the data structure and the key.
+//
+// The driver puts the structures in front of the kernel, out of the operator's registration: the one that GET_TILING_DATA
+// gives is called NpukbTiling. A kernel that registers a plain structure itself (REGISTER_TILING_DEFAULT) hides that name
+// inside its entry. Where structures depend on the key, the driver compiles one variant per key and redefines TILING_KEY_VAR
+// and the REGISTER_ macros for it.
+#pragma once
+#include "types.h"
+
+namespace npukb {
+
+// Copies a tiling structure from global memory; checked like any other access.
+template <typename T>
+NPUKB_API T TilingCopy(const __gm__ uint8_t* tiling) {
+    T data;
+    npukb_tiling_copy(&data, tiling, sizeof(T));
+    return data;
+}
+
+}  // namespace npukb
+
+#define GET_TILING_DATA(name, tiling) \
+    const NpukbTiling name = npukb::TilingCopy<NpukbTiling>(reinterpret_cast<const uint8_t*>(tiling))
+#define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) \
+    const type name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling))
+#define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
+    const auto name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling)).member
+#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling)                                                     \
+    const type name##NpukbCopy = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling)); \
+    const type* name = &name##NpukbCopy
+// Part of a structure that lies in global memory, copied to the core.
+#define COPY_TILING_WITH_STRUCT(type, from, to) \
+    const type to##NpukbCopy = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(from)); \
+    const type* to = &to##NpukbCopy
+#define COPY_TILING_WITH_ARRAY(type, length, from, to)  \
+    type to##NpukbCopy[length];                         \
+    npukb_tiling_copy(to##NpukbCopy, from, sizeof(to##NpukbCopy)); \
+    const type(*to)[length] = &to##NpukbCopy
+
+#define TILING_KEY_VAR npukb_tiling_key()
+#define TILING_KEY_IS(key) (TILING_KEY_VAR == static_cast<uint64_t>(key))
+// Tells the vendor's build which keys there are; here a key is looked at when it comes.
+#define TILING_KEY_LIST(...)
+
+#define REGISTER_TILING_DEFAULT(type) using NpukbTiling = type
+#define REGISTER_NONE_TILING

@@ -1,0 +1,2 @@
+#pragma once
+#include "opdev/op_log.h"

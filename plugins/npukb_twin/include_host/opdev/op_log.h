@@ -1,0 +1,10 @@
+// Logging macros of the call interface, which some shape inference sources use.
+#pragma once
+#include "twin_host/log.h"
+
+#define OP_LOGD(...) NPUKB_LOG(DLOG_DEBUG, __VA_ARGS__)
+#define OP_LOGI(...) NPUKB_LOG(DLOG_INFO, __VA_ARGS__)
+#define OP_LOGW(...) NPUKB_LOG(DLOG_WARN, __VA_ARGS__)
+#define OP_LOGE(...) NPUKB_LOG(DLOG_ERROR, __VA_ARGS__)
+#define OP_LOGE_WITHOUT_REPORT(...) NPUKB_LOG(DLOG_ERROR, __VA_ARGS__)
+#define OP_EVENT(...) NPUKB_LOG(DLOG_EVENT, __VA_ARGS__)

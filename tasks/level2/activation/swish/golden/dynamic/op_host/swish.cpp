@@ -1,0 +1,64 @@
+// Swish on the host: tiling, shapes and types, definition.
+//
+// Shares are whole granules of 512 bytes, the unit in which global memory is served. A tensor with fewer granules than
+// there are cores is left to as many cores as it has granules.
+#include "swish_tiling.h"
+#include "register/op_def_registry.h"
+#include "tiling/platform/platform_ascendc.h"
+
+namespace optiling {
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    const uint64_t bytes = context->GetInputDesc(0)->GetDataType() == ge::DT_FLOAT ? 4 : 2;
+    const uint64_t granule = 512 / bytes;
+    const uint64_t total = context->GetInputShape(0)->GetStorageShape().GetShapeSize();
+    const uint64_t granules = (total + granule - 1) / granule;
+    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
+    const uint64_t perCore = granules == 0 ? 1 : (granules + cores - 1) / cores;
+    const uint64_t used = granules == 0 ? 1 : (granules + perCore - 1) / perCore;
+    const float* scale = context->GetAttrs()->GetFloat(0);
+
+    SwishTilingData tiling;
+    tiling.set_total(total);
+    tiling.set_share(perCore * granule);
+    tiling.set_tile(4096);
+    tiling.set_scale(scale == nullptr ? 1.0f : *scale);
+    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
+    context->SetBlockDim(used);
+    context->GetWorkspaceSizes(1)[0] = 0;
+    return ge::GRAPH_SUCCESS;
+}
+}  // namespace optiling
+
+namespace ge {
+static graphStatus InferShape(gert::InferShapeContext* context) {
+    *context->GetOutputShape(0) = *context->GetInputShape(0);
+    return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext* context) {
+    context->SetOutputDataType(0, context->GetInputDataType(0));
+    return GRAPH_SUCCESS;
+}
+}  // namespace ge
+
+namespace ops {
+class Swish : public OpDef {
+  public:
+    explicit Swish(const char* name) : OpDef(name) {
+        this->Input("x")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_BF16})
+            .Format({ge::FORMAT_ND, ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Output("y")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_BF16})
+            .Format({ge::FORMAT_ND, ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Attr("scale").AttrType(OPTIONAL).Float(1.0);
+        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Swish);
+}  // namespace ops

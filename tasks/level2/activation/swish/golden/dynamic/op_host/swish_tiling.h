@@ -1,0 +1,16 @@
+// What the tiling function of Swish tells the kernel.
+#ifndef SWISH_TILING_H
+#define SWISH_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(SwishTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, total);  // elements of x and y
+TILING_DATA_FIELD_DEF(uint64_t, share);  // elements for each core
+TILING_DATA_FIELD_DEF(uint32_t, tile);   // elements per tile
+TILING_DATA_FIELD_DEF(float, scale);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(Swish, SwishTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,91 @@
+"""Cases cut down to what a CPU can afford."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npukernelbench.conformance.scale import elements, scale
+from npukernelbench.conformance.tensors import all_tensors
+from npukernelbench.nouns import Case, DType, TensorCase, TensorShape, ValueSpec
+
+Shape = tuple[int, ...]
+
+
+def case(inputs: dict[str, Shape | list[Shape] | None], outputs: dict[str, Shape | list[Shape]]) -> Case:
+    def given_tensor(shape: Shape) -> TensorCase:
+        return TensorCase(TensorShape(shape, DType.FLOAT32), ValueSpec())
+
+    def argument(value: Shape | list[Shape] | None) -> TensorCase | tuple[TensorCase, ...] | None:
+        if value is None:
+            return None
+        return tuple(given_tensor(one) for one in value) if isinstance(value, list) else given_tensor(value)
+
+    def result(value: Shape | list[Shape]) -> TensorShape | tuple[TensorShape, ...]:
+        if isinstance(value, list):
+            return tuple(TensorShape(one, DType.FLOAT32) for one in value)
+        return TensorShape(value, DType.FLOAT32)
+
+    return Case("0", {n: argument(v) for n, v in inputs.items()}, {n: result(v) for n, v in outputs.items()}, {})
+
+
+def shapes(one: Case) -> list[Shape]:
+    return [tensor.shape for tensor in all_tensors(one)]
+
+
+def test_a_small_case_stays_as_it_is():
+    small = case({"x": (10, 10)}, {"y": (10, 10)})
+    found = scale(small, limit=100)
+    assert found.case is small
+    assert not found.is_smaller
+
+
+def test_the_outer_axis_is_cut_and_the_inner_ones_kept():
+    found = scale(case({"x": (100, 3, 7)}, {"y": (100, 3, 7)}), limit=210)
+    assert shapes(found.case) == [(10, 3, 7), (10, 3, 7)]
+    assert (found.before, found.after) == ((100, 3, 7), (10, 3, 7))
+
+
+def test_axes_of_extent_one_are_no_outer_axis():
+    assert shapes(scale(case({"x": (1, 50, 4)}, {"y": (1, 50, 4)}), limit=40).case) == [(1, 10, 4)] * 2
+
+
+def test_what_goes_with_the_rows_is_cut_with_them_and_what_goes_with_the_columns_is_not():
+    found = scale(case({"x": (64, 8, 50), "gamma": (50,)}, {"y": (64, 8, 50), "mean": (64, 8, 1)}), limit=3300)
+    assert shapes(found.case) == [(8, 8, 50), (50,), (8, 8, 50), (8, 8, 1)]
+
+
+def test_every_large_tensor_of_a_list_is_cut_and_small_ones_are_kept():
+    lists: list[Shape] = [(3,), (64, 10, 10), (2, 5), (32, 10, 10)]
+    found = scale(case({"x": lists, "absent": None}, {"y": lists}), limit=4813)
+    assert shapes(found.case) == [(3,), (32, 10, 10), (2, 5), (16, 10, 10)] * 2
+
+
+def test_named_tensors_go_along_whatever_their_rank():
+    large = case({"x": (48, 1000), "lengths": (48,), "other": (48,)}, {"y": (48, 1000)})
+    assert shapes(scale(large, limit=8096, along=("lengths",)).case) == [(8, 1000), (8,), (48,), (8, 1000)]
+
+
+def test_a_case_that_cannot_be_cut_that_far_is_an_error():
+    with pytest.raises(ValueError, match="cannot be scaled"):
+        scale(case({"x": (2, 1000)}, {"y": (2, 1000)}), limit=500)
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=6))
+def test_the_limit_holds_and_inner_sizes_never_change(lists):
+    before = case({"x": lists, "z": list(lists)}, {"y": lists})
+    limit = 400
+    try:
+        found = scale(before, limit=limit)
+    except ValueError:
+        return
+    assert elements(found.case) <= limit
+    for old, new in zip(shapes(before), shapes(found.case), strict=True):
+        changed = [axis for axis in range(3) if old[axis] != new[axis]]
+        assert len(changed) <= 1
+        assert all(prod(old[:axis]) == 1 and new[axis] < old[axis] for axis in changed)
+    thirds = len(lists)
+    assert shapes(found.case)[:thirds] == shapes(found.case)[thirds : 2 * thirds] == shapes(found.case)[2 * thirds :]

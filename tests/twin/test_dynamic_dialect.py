@@ -1,0 +1,142 @@
+"""Forms of the vendor compiler's dialect that repositories use: each compiles, and nothing moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from npukb_twin.dialect import masked, translate
+from npukernelbench.nouns import Outcome
+from tests.twin.running import HEAD, Twin
+
+ENTRY = """
+extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
+    if (GetBlockIdx() != 0) return;
+    GlobalTensor<float> to;
+    to.SetGlobalBuffer((__gm__ float*)y);
+    to.SetValue(0, %s);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("__forceinline__ [aicore] void f();", "__forceinline__          void f();"),
+        ("static [host, aicore] int g();", "static                int g();"),
+        ("inline[aicore] int g();", "inline         int g();"),
+        ("#define DEVICE __forceinline__ [aicore]\n", "#define DEVICE __forceinline__         \n"),
+        ("[aicore] A() {}", "         A() {}"),
+        ("k<<<blocks, l2, stream>>>(x, y);", "k                        (x, y);"),
+        ("k<T, 2><<<GetBlocks(1), nullptr, s>>>\n  (x);", "k<T, 2>                              \n  (x);"),
+        ("k<<<n,\n  0, s>>>(x);", "k     \n         (x);"),
+        ("A<B<C<int>>> v;", None),
+        ("operator<<<T>(a); B<C<D<int>>>();", None),
+        ("table[aicore] = 1;", None),
+        ("f()[aicore] = 1;", None),
+        ("// [aicore] and k<<<1, 0, s>>>(x)", None),
+        ('const char* s = "[aicore] <<<1>>>(x)";', None),
+        ("/* [host, aicore]\n */", None),
+        ("int a = 1'000; [aicore] void f(); int b = 2'0;", "int a = 1'000;          void f(); int b = 2'0;"),
+    ],
+)
+def test_rewriting(text: str, expected: str | None) -> None:
+    got = translate(text)
+    assert got == (text if expected is None else expected)
+    assert len(got) == len(text)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_stay(end: str) -> None:
+    text = end.join(["a [aicore] b", "k<<<1,", "2>>>(x)", "/* <<<", " */", "// c \\", " [aicore]"])
+    assert [len(line) for line in translate(text).splitlines()] == [len(line) for line in text.splitlines()]
+    assert translate(text).splitlines()[-1] == " [aicore]"
+
+
+@pytest.mark.parametrize("text", ["<<<" * 5000, "[aicore" * 5000, '"' * 9999, "/*" * 9999, 'R"(' * 3000, "'" * 9999])
+def test_any_text_is_fast_and_keeps_its_length(text: str) -> None:
+    assert len(translate(text)) == len(masked(text)) == len(text)
+
+
+HAZARDS = {
+    "attributes": """
+        struct Policy {
+            __forceinline__ [aicore] Policy() {}
+            [host, aicore] int Value() const { return 1; }
+        };
+        """,
+    "launch stub": """
+        void probe_do(uint32_t blocks, void* l2, void* stream, uint8_t* y, uint8_t* workspace) {
+            probe<<<blocks, l2, stream>>>(y, workspace);
+        }
+        """,
+    "assertions vanish": """
+        __aicore__ inline int Quotient(int a, int b) {
+            ASSERT(b != 0 && nowhere.declared) return a / b;
+        }
+        """,
+    "specialisation in class scope": """
+        struct Part {
+            template <int core> void Run();
+            template <> void Run<0>() {}
+        };
+        """,
+    "core type is a constant": """
+        template <int core = g_coreType> struct Side { static constexpr int value = core; };
+        static_assert(Side<>::value == AIV && AscendC::AIC != AscendC::AIV, "");
+        __aicore__ inline void Both() {
+            if ASCEND_IS_AIV { int a = 1; }
+            if ASCEND_IS_AIC { static_assert(sizeof(int) == 4, ""); }
+            if constexpr (g_coreType == AscendC::AIC) { int b = 2; }
+        }
+        """,
+    "template keyword without arguments": """
+        template <typename Q, typename T> __aicore__ inline void Give(Q& queue, T& tensor) {
+            queue.template FreeTensor(tensor);
+        }
+        """,
+    "architecture": """
+        #if __CCE_AICORE__ != 220 || defined(__CCE_KT_TEST__)
+        #error "not this chip"
+        #endif
+        """,
+    "names at global scope": """
+        #undef NPUKB_NOTHING
+        __aicore__ inline void Names() {
+            ::GetTPipePtr(); TEventID id = 0; ::event_t e = EVENT_ID0; ::pipe_t p = PIPE_V;
+            int64_t a = block_idx + get_block_idx() + get_block_num();
+        }
+        """,
+    "a local called like the block index": """
+        __aicore__ inline int64_t Mine() { int64_t block_idx = GetBlockIdx(); return block_idx; }
+        """,
+    "member pointers": """
+        struct Mover { void Go() {} };
+        template <void (Mover::*f)()> __aicore__ inline void Call(Mover* mover) { (mover->*f)(); }
+        """,
+    "own helpers with common names": """
+        template <typename TILING_KEY> struct Keyed {};
+        constexpr int BLOCK_SIZE = 32, BUFFER_NUM = 2;
+        template <typename T> __aicore__ inline T CeilDiv(T a, T b) { return (a + b - 1) / b; }
+        """,
+}
+
+
+def test_hazards_compile(twin: Twin) -> None:
+    """All of them in one kernel; the launch stub comes after the entry that it names."""
+    stub = HAZARDS["launch stub"]
+    before = "\n".join(text for name, text in HAZARDS.items() if name != "launch stub")
+    source = HEAD + before + ENTRY % "Policy().Value() + Quotient(4, 2)" + stub
+    finished = twin.run_source(source)
+    assert finished.outcome is Outcome.OK, [str(one) for one in finished.diagnostics]
+    assert finished.output()[0] == 3.0
+
+
+def test_columns_are_the_authors(twin: Twin) -> None:
+    source = HEAD + "__forceinline__ [aicore] int f() { return missing; }\n" + ENTRY % "1.0f"
+    error = twin.run_source(source).errors[0]
+    assert (error.line, error.column) == (3, source.splitlines()[2].index("missing") + 1)
+
+
+def test_entry_named_like_a_library_function(twin: Twin) -> None:
+    source = HEAD + ENTRY.replace("probe", "sqrt") % "static_cast<float>(std::sqrt(4.0f))"
+    assert twin.run_source(source, entry="sqrt").output()[0] == 2.0
