@@ -139,7 +139,7 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         plugins.notify("on_run_start", context=context)
         samples = problems_by_key(problems, plan.samples)
         if not plan.predict_only and samples.keys() - store.finished():
-            prepare(executor, observer.message)
+            prepare(executor, observer.message, plan.track)
         Schedule(plan, plugins, observer, context, store, executor, samples).work(backend)
         summary = _summarise(plan, store, samples)
         plugins.notify("on_run_end", context=context, summary=summary)

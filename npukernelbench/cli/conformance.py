@@ -131,7 +131,7 @@ def _executor(app: App, session: Session) -> Iterator[Executor]:
     executor = make_executor(session.plugins.executors.find(config.executor), config.executor_args)
     try:
         require_track(executor, config.track)
-        prepare(executor, app.console.err)
+        prepare(executor, app.console.err, config.track)
         yield executor
     finally:
         executor.close()

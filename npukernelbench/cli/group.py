@@ -27,7 +27,7 @@ class _Lazy(NamedTuple):
 COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
     {
         "run": _Lazy("run", "Ask a model for kernels and judge them."),
-        "judge": _Lazy("judge", "Judge one kernel source file."),
+        "judge": _Lazy("judge", "Judge a kernel's source."),
         "report": _Lazy("report", "Show the results of a finished run again."),
         "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
         "prompt": _Lazy("prompt", "Print what a model is asked."),

@@ -74,7 +74,7 @@ def _judge(app: App, session: Session, cases: tuple[Case, ...], task: str, subje
     try:
         require_track(executor, config.track)
         require_task(executor, session.tasks[task], config.track)
-        prepare(executor, app.console.err)
+        prepare(executor, app.console.err, config.track)
         judge = Judge(
             executor,
             checkers=plugins.checkers,

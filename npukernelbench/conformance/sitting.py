@@ -111,7 +111,9 @@ class Remembering:
     def key(self, task: Task, candidate: Candidate) -> str:
         """The key of what was compiled, together with the task it is judged as; empty when nothing was."""
         result = self._results.get((task.name, candidate.hash))
-        return f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
+        return (
+            f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
+        )
 
 
 def plan(

@@ -90,15 +90,17 @@ class Diagnosable(Protocol):
 class Preparable(Protocol):
     """An executor with something to do once before its first sample, such as building its runtime. Optional."""
 
-    def prepare(self, say: Callable[[str], None]) -> None:
-        """Do it now; ``say`` takes a line for the user when it takes longer than a moment. Faults are raised."""
+    def prepare(self, say: Callable[[str], None], track: Track) -> None:
+        """Do what ``track`` needs now; ``say`` takes a line for the user when it takes longer than a moment. Faults are
+        raised.
+        """
         ...
 
 
-def prepare(executor: Executor, say: Callable[[str], None]) -> None:
-    """Let the executor get ready, if it has anything to do."""
+def prepare(executor: Executor, say: Callable[[str], None], track: Track) -> None:
+    """Let the executor get ready for a track, if it has anything to do."""
     if isinstance(executor, Preparable):
-        executor.prepare(say)
+        executor.prepare(say, track)
 
 
 def make_executor(registration: Registration, executor_args: Mapping[str, object]) -> Executor:

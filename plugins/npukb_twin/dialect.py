@@ -5,8 +5,12 @@ aicore]``) and kernel launches from the host side (``entry<<<blocks, l2, stream>
 kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. A
 launch becomes a plain call inside a function that nobody calls. Comments, strings and character literals stay.
 
+A header of the vendor's toolkit other than ``kernel_operator.h`` (``lib/math/…``, ``kernel_tiling/…``, ``impl/…``)
+becomes that header, which has everything that the twin offers.
+
 The entry may be called as a function of the C library (``sqrt``): it gets another name of the same length, where it is
-declared and launched and nowhere else, so that the kernel may still call the library's.
+declared and launched and nowhere else, so that the kernel may still call the library's. A type that is called as a
+function of the vendor's high-level library gets another name everywhere.
 
 Everything else that distinguishes the dialect is done by headers: qualifiers and ``ASSERT`` are macros,
 ``g_coreType`` is a constant.
@@ -15,8 +19,10 @@ Everything else that distinguishes the dialect is done by headers: qualifiers an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from npukb_twin.library_names import own_types
 
 __all__ = ["SOURCE_SUFFIXES", "Translated", "find_entry", "masked", "translate", "translate_files"]
 
@@ -40,27 +46,41 @@ _ATTRIBUTE = re.compile(
 _WORD_BEFORE = re.compile(r"(?:inline|__\w+__|static|constexpr|explicit|virtual|friend|const|extern)\Z")
 _LAUNCH = re.compile(r"<<<")
 _LONGEST_LAUNCH = 2000
+#: Headers that the toolkit has beside its main one.
+_VENDOR_INCLUDE = re.compile(
+    r"""^(?P<directive>[ \t]*\#[ \t]*include[ \t]*)
+    [<"](?P<path>(?:(?:lib|impl|kernel_tiling|tikcfw|basic_api|adv_api|interface|utils)/[\w./-]+
+    |kernel_(?!operator\.h)(?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar)\w*)\.h)[>"]""",
+    re.MULTILINE | re.VERBOSE,
+)
 #: What may stand between ``__global__`` and the entry's name: words, and attributes with arguments.
 _DECLARATOR = r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
 
 
 class Translated(NamedTuple):
-    """Translated files, and what the entry is called in them; its old name where no declaration shows it plainly."""
+    """Translated files, and what the entry is called in them; its old name where no declaration shows it plainly.
+
+    ``types`` are the types that got another name, by that name.
+    """
 
     files: Mapping[str, str]
     entry: str
+    types: Mapping[str, str]
 
 
 def translate_files(files: Mapping[str, str], entry: str) -> Translated:
     """Every source file translated, and the entry renamed in all of them."""
-    sources = {name: translate(text) if name.endswith(SOURCE_SUFFIXES) else text for name, text in files.items()}
-    declared = any(name.endswith(SOURCE_SUFFIXES) and find_entry(text, entry) for name, text in sources.items())
-    if not declared:
-        return Translated(sources, entry)
-    other = _other_name(entry, sources.values())
-    # a launch is recognised before it becomes blanks: only in the original text
-    renamed = {name: _rename(text, files[name], entry, other) for name, text in sources.items()}
-    return Translated(renamed, other)
+    own = {name.rpartition("/")[2] for name in files}
+    sources = {name: text for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)}
+    other = entry
+    if any(find_entry(text, entry) for text in sources.values()):
+        other = _other_name(entry, sources.values())
+        sources = {name: _rename(text, entry, other) for name, text in sources.items()}
+    types: dict[str, str] = {}
+    for name in own_types(map(masked, sources.values())):
+        types[_other_name(name, sources.values())] = name
+        sources = {file: _rename_type(text, name, next(reversed(types))) for file, text in sources.items()}
+    return Translated({**files, **{name: translate(text, own) for name, text in sources.items()}}, other, types)
 
 
 def find_entry(text: str, entry: str) -> tuple[int, int] | None:
@@ -84,10 +104,11 @@ def _other_name(entry: str, texts: Iterable[str]) -> str:
     return entry
 
 
-def _rename(text: str, original: str, entry: str, other: str) -> str:
+def _rename(text: str, entry: str, other: str) -> str:
+    """``other`` where the entry is declared or launched, which is how it is told from a library function."""
     if entry not in text:
         return text
-    code = masked(original)
+    code = masked(text)
     pattern = rf"{_DECLARATOR}(?P<declared>{re.escape(entry)})\s*\(|(?<![\w.:>])(?P<launched>{re.escape(entry)})\s*<<<"
     for found in re.finditer(pattern, code):
         start, end = found.span(found.lastgroup or 0)
@@ -95,8 +116,21 @@ def _rename(text: str, original: str, entry: str, other: str) -> str:
     return text
 
 
-def translate(text: str) -> str:
-    """The same text in C++; equal in length and line structure."""
+def _rename_type(text: str, name: str, other: str) -> str:
+    """``other`` wherever the candidate's type ``name`` is meant, and not the library's function."""
+    if name not in text:
+        return text
+    for found in re.finditer(rf"(?<![\w.>])(?<!AscendC::){re.escape(name)}\b", masked(text)):
+        text = text[: found.start()] + other + text[found.end() :]
+    return text
+
+
+def translate(text: str, own: Collection[str] = ()) -> str:
+    """The same text in C++; equal in line structure and, outside of ``#include``, in columns.
+
+    ``own`` are the base names of the candidate's files.
+    """
+    text = _VENDOR_INCLUDE.sub(lambda found: _include(found, own), text)
     if "aicore" not in text and "<<<" not in text:
         return text
     code = masked(text)
@@ -106,6 +140,12 @@ def translate(text: str) -> str:
             if pieces[at] not in "\r\n\\":
                 pieces[at] = " "
     return "".join(pieces)
+
+
+def _include(found: re.Match[str], own: Collection[str]) -> str:
+    if found["path"].rpartition("/")[2] in own:
+        return found.group()
+    return f'{found["directive"]}"kernel_operator.h"'
 
 
 def masked(text: str) -> str:

@@ -41,6 +41,7 @@ HOST, DEVICE = "op_host/", "op_kernel/"
 #: The part of a workspace that belongs to the system: the documented reserve of this chip.
 SYSTEM_WORKSPACE_BYTES = 16 << 20
 _MOST_BLOCKS = 65535
+_TILING_S = 10.0  # what takes milliseconds
 _GE = {dtype.ge: dtype for dtype in DType}
 
 
@@ -78,6 +79,7 @@ class Built:
     per_key: bool
     images: dict[Variant, driver.Compiled] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+    late: Lock = field(default_factory=Lock)  # held while a variant that nobody foresaw is compiled
 
 
 def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
@@ -172,7 +174,7 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
     if isinstance(row, str):
         return Failed(Outcome.LAUNCH_ERROR, (_missing_row(built, row),))
     question = _question(built, request, row, tools.machine)
-    limits = hostside.HostLimits(wall_s=request.timeout_s)
+    limits = hostside.HostLimits(wall_s=min(request.timeout_s, _TILING_S))
     answer = hostside.tile(built.image, question, tools.host, limits=limits)
     if isinstance(answer, hostside.HostFailure):
         return Failed(answer.outcome, _placed(answer, built.host_files))
@@ -181,7 +183,8 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
         remedy = "Call context->SetBlockDim with the number of cores to use."
         return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
     variant = variant_of(built.bound, request.case, row, answer.tiling_key if built.per_key else None)
-    compiled = compile_variant(built, variant, tools, request.timeout_s)
+    with built.late:
+        compiled = compile_variant(built, variant, tools, request.timeout_s)
     if compiled.image is None:
         return Failed(compiled.outcome, _about(compiled.diagnostics, variant, among=2))
     wanted = sum(answer.workspace_bytes)
@@ -210,7 +213,9 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
         room = largest_output_bytes(case, shapes[0].dtype.itemsize) if argument.depends_on_compute else 0
         fill = 0 if output.zeroed else argument.initial
         slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
-    if bound.shapes_come_late:
+    if bound.late is not None:
+        slots.append(Slot(SlotKind.OUTPUT, bound.late.name))
+    elif bound.shapes_come_late:
         slots.append(Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
 

@@ -85,11 +85,16 @@ class TwinExecutor:
         """Kernels for other than vector cores."""
         return None if task.core is Core.VECTOR else "the twin has no cube core yet"
 
-    def prepare(self, say: Callable[[str], None]) -> None:
-        """Build the runtime when this machine has none yet."""
+    def prepare(self, say: Callable[[str], None], track: Track) -> None:
+        """Build what the track needs when this machine has none yet."""
+        compiler = self._toolchain.description
         if build.locate(self._toolchain, self._cache) is None:
-            say(f"building the twin's runtime with {self._toolchain.description}, once per machine (about 20 s)")
+            say(f"building the twin's runtime with {compiler}, once per machine (about 20 s)")
         self._ready()
+        if track is Track.DYNAMIC:
+            if hostside.locate_host(self._toolchain, self._cache) is None:
+                say(f"building the twin's host side with {compiler}, once per machine (about a minute)")
+            self._tools()
 
     def compile(self, request: CompileRequest) -> CompileResult:
         """Compile the candidate's ``kernel.cpp``, or its host and device files, for the task's interface."""
@@ -184,6 +189,9 @@ class TwinExecutor:
         found = build.locate(used, self._cache)
         state = f"ready: {found.host.parent}" if found else f"not built yet: the first run builds it in {self._cache}"
         findings.append(Finding("twin runtime", FindingStatus.OK, state))
+        host = hostside.locate_host(used, self._cache)
+        state = f"ready: {host.runner.parent}" if host else "not built yet: the first run of track dynamic builds it"
+        findings.append(Finding("twin host side", FindingStatus.OK, state))
         return findings
 
     def _ready(self) -> build.Runtime:

@@ -149,7 +149,7 @@ def compile_host(
     said = explain_host("".join(one.output for one in done), files)
     if bad := [one for one in done if one.returncode != 0]:
         return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
-    extra = ("--eh-frame-hdr", str(runtime.runner.parent / "dso.obj")) if toolchain.library_sources else ()
+    extra = _ld_flags(toolchain, runtime)
     objects = [f"host{index}.o" for index in range(len(units))]
     linked = run(
         (*toolchain.link_kernel, *extra, *objects, "-o", "host.so"), work=work, environment=environment, limits=limits
@@ -171,6 +171,17 @@ def _command(
     own = sorted({str(PurePosixPath(name).parent) for name in files})
     folders = (*own, *map(str, include), str(source_root() / "include_host"))
     return (*toolchain.compile, *host_flags(toolchain), *header, *(f"-I{folder}" for folder in folders))
+
+
+def _ld_flags(toolchain: Toolchain, runtime: HostRuntime) -> tuple[str, ...]:
+    """What the linker is told besides.
+
+    The vendor links definition, inference and tiling into libraries of their own, so that one function may be defined
+    in several of them: the first one counts here.
+    """
+    if toolchain.library_sources is None:
+        return ("-Wl,-z,muldefs",)
+    return ("--eh-frame-hdr", "-z", "muldefs", str(runtime.runner.parent / "dso.obj"))
 
 
 def _failed(outcome: Outcome, rule: str, message: str) -> HostResult:

@@ -35,7 +35,7 @@ from npukb_twin.hosttypes import (
     TilingResult,
     TilingStruct,
 )
-from npukb_twin.lines import LineTable
+from npukb_twin.lines import LineTable, Place
 from npukb_twin.process import Finished, Limits, run
 from npukb_twin.toolchain import clean_environment
 from npukernelbench.errors import ExecutorError
@@ -202,7 +202,7 @@ def _silent_end(done: Finished) -> str:
 
 def _crash(answer: Mapping[str, Any], image: Path, done: Finished) -> HostFailure:
     number = signal.Signals(int(answer["signal"]))
-    place = LineTable(image).place(int(answer["pc"]))
+    place = _own_place(image, [int(pc) for pc in answer["pcs"]])
     message = f"the host code was ended by {number.name}"
     if answer["stack_overflow"]:
         message += ": its stack is used up"
@@ -211,6 +211,14 @@ def _crash(answer: Mapping[str, Any], image: Path, done: Finished) -> HostFailur
     remedy = "Check pointers for nullptr: what an operator does not have (an absent input, a list's end) is null."
     diagnostic = Diagnostic(Severity.ERROR, "crash", message, file=place.file, line=place.line, remedy=remedy)
     return HostFailure(Outcome.CRASH, (diagnostic,), done.output)
+
+
+def _own_place(image: Path, pcs: Sequence[int]) -> Place:
+    """The innermost place in the candidate's own files, which lie beside the image; headers are not theirs."""
+    own = {path.relative_to(image.parent).as_posix() for path in image.parent.rglob("*") if path.is_file()}
+    table = LineTable(image)
+    places = (table.place(pc) for pc in pcs)
+    return next((place for place in places if place.line and place.file in own), Place("", 0))
 
 
 def _description(answer: Mapping[str, Any]) -> OperatorDescription:

@@ -152,10 +152,14 @@ def _signal_diagnostic(report: Mapping[str, Any], table: LineTable) -> Diagnosti
 def _diagnostic(entry: Mapping[str, Any], table: LineTable, plan: Plan) -> Diagnostic:
     launched = {"block_dim": plan.blocks, "tiling_key": plan.tiling_key} if plan.tiling else {}
     place = table.place(int(entry["pc"]))
+    message = str(entry["message"])
+    if entry["related"]:
+        other = table.place(int(entry["related"]))
+        message += f" (the other one is at {other.file}:{other.line})"
     return Diagnostic(
         severity=Severity(entry["severity"]),
         rule=str(entry["rule"]),
-        message=str(entry["message"]),
+        message=message,
         file=place.file,
         line=place.line,
         remedy=str(entry["remedy"]),

@@ -49,10 +49,16 @@ def test_the_golden_kernel_is_specialised_and_survives_every_parser(tmp_path: Pa
 
 
 def test_the_dynamic_golden_is_taken_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "golden.cpp").write_text(GOLDEN)
-    found = answer(replace(tiny_task(), goldens=(Golden(Track.DYNAMIC, tmp_path / "golden.cpp"),)), Track.DYNAMIC)
+    files = {"op_host/a_tiling.h": "// ```tiling```\n", "op_host/a.cpp": "// host\n", "op_kernel/a.cpp": GOLDEN}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    task = replace(tiny_task(), goldens=(Golden(Track.DYNAMIC, tmp_path),))
+    found = answer(task, Track.DYNAMIC)
     assert isinstance(found, Completion)
-    assert GOLDEN in found.text
+    parsers = Plugins.load(autoload=False, environ={}).parsers
+    for name in ("auto", "fenced"):
+        assert extract(parsers.find(name), found, task, Track.DYNAMIC) == candidate_of(files)
 
 
 @pytest.mark.parametrize("track", Track)

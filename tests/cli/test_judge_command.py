@@ -111,6 +111,56 @@ def test_the_dynamic_track_is_refused_cleanly(judge, kernel):
     assert "executor 'fake' judges track static only" in finished.err
 
 
+DYNAMIC = ("--track", "dynamic", "--executor_args", '{"tracks": ["dynamic"]}')
+
+
+@pytest.fixture
+def operator(tmp_path):
+    """``operator("crash")`` is a folder with host and device code that the fake executor gives that outcome."""
+
+    def write(word):
+        folder = tmp_path / "operator"
+        for name, text in {
+            "op_host/sqrt.cpp": "// host\n",
+            "op_host/sqrt_tiling.h": "// tiling\n",
+            "op_kernel/sqrt.cpp": f"__global__ // fake: {word}\n",
+            "README.md": "no source\n",
+        }.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        return folder
+
+    return write
+
+
+def test_a_folder_is_a_candidate_of_the_dynamic_track(judge, operator):
+    folder = operator("ok")
+    finished = judge(folder, *DYNAMIC)
+    assert finished.out.startswith("✓ ok  Sqrt · all cases · dynamic · tier twin\n")
+    listed = sorted(str(path) for path in folder.rglob("sqrt*"))
+    verdict = judge(*listed, *DYNAMIC, "--case", "smoke", "--json").json
+    assert (verdict["outcome"], verdict["case"], verdict["track"]) == ("ok", "smoke", "dynamic")
+
+
+def test_places_are_the_files_that_were_given(judge, operator):
+    folder = operator("compile_error")
+    assert "kernel.cpp:1:1: error:" in judge(folder, *DYNAMIC).out
+
+
+def test_one_file_on_the_static_track(judge, operator):
+    folder = operator("ok")
+    finished = judge(folder / "op_kernel" / "sqrt.cpp", folder / "op_host" / "sqrt.cpp")
+    assert finished.code == 2
+    assert "an answer of the static track is one source file" in finished.err
+    assert "--track dynamic" in finished.err
+
+
+def test_a_folder_without_sources_is_a_usage_error(judge, tmp_path):
+    finished = judge(tmp_path, *DYNAMIC)
+    assert finished.code == 2
+    assert "holds no source file in op_host/ or op_kernel/" in finished.err
+
+
 def test_standard_input(judge, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"// fake: crash\n")))
     assert "<stdin>:1:1: error:" in judge("-").out

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from npukernelbench.errors import PluginError
 from npukernelbench.generate import candidate_of, wrap
+from npukernelbench.generate.arrange import arranged, place_of_file
 from npukernelbench.generate.extract import extract, extract_with, without_thinking
 from npukernelbench.generate.parsers import auto, fenced
 from npukernelbench.nouns import Candidate, Completion, FinishReason, Outcome, Task, Track
@@ -137,3 +138,33 @@ def test_a_broken_parser_is_the_plugins_fault(target: object, message: str) -> N
     with pytest.raises(PluginError, match=message) as caught:
         extract(parser(target), Completion("text"), TASK, Track.STATIC)
     assert "'odd' of plugin 'stranger'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("op_host/a.cpp", "", "op_host/a.cpp"),
+        ("AddCustom/op_kernel/deep/a.h", "", "op_kernel/deep/a.h"),
+        ("op_kernel/op_host/a.h", "", "op_host/a.h"),
+        ("a.cpp", "__global__ void a()", "op_kernel/a.cpp"),
+        ("a.h", "__aicore__ inline int a();", "op_kernel/a.h"),
+        ("host/a.cpp", "gert::TilingContext* c;", "op_host/a.cpp"),
+        ("a_tiling.h", "BEGIN_TILING_DATA_DEF(A)", "op_host/a_tiling.h"),
+    ],
+)
+def test_files_of_an_operator_find_their_folder(name: str, text: str, place: str) -> None:
+    assert place_of_file(name, text) == place
+    assert arranged({name: text}) == {place: text}
+
+
+def test_two_files_never_become_one() -> None:
+    files = {"x/op_host/a.cpp": "1", "y/op_host/a.cpp": "2"}
+    assert sorted(arranged(files).values()) == ["1", "2"]
+
+
+def test_three_named_blocks_are_an_answer_of_the_dynamic_track() -> None:
+    files = {"op_host/a_tiling.h": "// t\n", "op_host/a.cpp": "// h\n", "op_kernel/a.cpp": KERNEL}
+    text = "\n".join(f"Now `{name}`:\n\n{wrap(source, name=name)}" for name, source in files.items())
+    assert take(text, track=Track.DYNAMIC) == candidate_of(files)
+    spelled = "\n".join(f"**{name}**\n{wrap(source)}" for name, source in files.items())
+    assert take(spelled, track=Track.DYNAMIC) == candidate_of(files)

@@ -14,6 +14,7 @@ from npukernelbench.prompts import load_style, specialise
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT
 from npukernelbench.tasks import load_registry
+from npukernelbench.tasks.goldens import read_golden
 
 SUITE = load_registry(Plugins.load(autoload=False))
 STYLE = CATEGORY_SHOT.with_tasks(lambda: SUITE)
@@ -33,7 +34,10 @@ def test_the_example_is_another_golden_of_the_category(name: str, track: Track) 
     same = [
         other
         for other in SUITE.values()
-        if other.category == task.category and other is not task and other.goldens and other.reference != task.reference
+        if other.category == task.category
+        and other is not task
+        and any(golden.track is track for golden in other.goldens)
+        and other.reference != task.reference
     ]
     found = category_example(task, SUITE, track)
     if not same:
@@ -42,11 +46,14 @@ def test_the_example_is_another_golden_of_the_category(name: str, track: Track) 
         return
     assert found is not None
     assert found.task in same
-    golden = found.task.goldens[0].path.read_text()
-    assert found.source == specialise(found.task, found.task.case("smoke"), golden)
-    assert found.source.rstrip() in text
+    [golden] = [golden for golden in found.task.goldens if golden.track is track]
+    expected = read_golden(golden)
+    if track is Track.STATIC:
+        expected = {"kernel.cpp": specialise(found.task, found.task.case("smoke"), expected["kernel.cpp"])}
+    assert found.files == expected
+    assert all(one.rstrip() in text for one in expected.values())
     assert found.task.summary in text
-    assert "The larger of two float16 vectors" not in text
+    assert "the larger of two" not in text.lower()
     assert text.count(f"void {task.kernel}(") >= 2
 
 
@@ -92,18 +99,23 @@ def test_the_same_operator_under_another_name_is_no_example() -> None:
 
 
 def test_a_dynamic_golden_is_shown_whole_on_its_track(tmp_path: Path) -> None:
-    path = tmp_path / "dynamic.cpp"
-    path.write_text("// host and device code of Swish\n")
-    swish = replace(SUITE["Swish"], goldens=(*SUITE["Swish"].goldens, Golden(Track.DYNAMIC, path)))
+    for name in ("op_host/swish.cpp", "op_kernel/swish.cpp"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(f"// {name} of Swish\n")
+    static, _ = SUITE["Swish"].goldens
+    swish = replace(SUITE["Swish"], goldens=(static, Golden(Track.DYNAMIC, tmp_path)))
     tasks = {"Swish": swish}
     found = category_example(SUITE["Gelu"], tasks, Track.DYNAMIC)
     assert found is not None
-    assert (found.case, found.source) == (None, "// host and device code of Swish\n")
+    assert found.case is None
+    assert list(found.files) == ["op_host/swish.cpp", "op_kernel/swish.cpp"]
     text = CATEGORY_SHOT.with_tasks(lambda: tasks).render(SUITE["Gelu"], None, Track.DYNAMIC).messages[1].content
     assert "A correct answer for all cases of that operator." in text
-    static = category_example(SUITE["Gelu"], tasks, Track.STATIC)
-    assert static is not None
-    assert static.case is not None
+    assert "```cpp op_host/swish.cpp\n// op_host/swish.cpp of Swish\n```" in text
+    assert category_example(SUITE["Gelu"], {"Swish": replace(swish, goldens=(static,))}, Track.DYNAMIC) is None
+    still = category_example(SUITE["Gelu"], tasks, Track.STATIC)
+    assert still is not None
+    assert still.case is not None
 
 
 def test_a_golden_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Core, DType, Presence, TensorCase, TensorShape, Track, ValueSpec
+from npukernelbench.prompts import interface_skeleton
 from npukernelbench.tasks.load import load_task, read_waivers
 from npukernelbench.tasks.schema import json_schema
 
@@ -165,9 +166,26 @@ def test_goldens_are_found_by_convention_or_by_name(write_task: Write) -> None:
     [found] = load_task(path).task.goldens
     assert (found.track, found.path) == (Track.STATIC, golden)
     (path.parent / "mine.cpp").write_text("// mine")
-    path.write_text(path.read_text() + "goldens: {dynamic: mine.cpp}\n")
+    path.write_text(path.read_text() + "goldens: {static: mine.cpp}\n")
     [named] = load_task(path).task.goldens
-    assert (named.track, named.path.name) == (Track.DYNAMIC, "mine.cpp")
+    assert (named.track, named.path.name) == (Track.STATIC, "mine.cpp")
+
+
+def test_a_dynamic_golden_is_a_folder(write_task: Write) -> None:
+    path = write_task()
+    folder = path.parent / "golden" / "dynamic"
+    assert folder in load_task(path).files
+    for name in ("op_host/flat.cpp", "op_kernel/deep/flat.cpp"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(f"// {name}")
+    task, files = load_task(path)
+    assert [(golden.track, golden.path) for golden in task.goldens] == [(Track.DYNAMIC, folder)]
+    assert {folder / "op_host" / "flat.cpp", folder / "op_kernel" / "deep", folder / "op_host"} <= set(files)
+    (folder / "op_host" / "more.h").write_text("")
+    assert load_task(path).task.content_hash != task.content_hash
+    path.write_text(path.read_text() + "goldens: {dynamic: golden}\n")
+    with pytest.raises(TaskError, match="there is no folder golden/op_host"):
+        load_task(path)
 
 
 def test_the_content_hash_covers_definition_and_goldens_but_not_the_place(write_task: Write, tmp_path: Path) -> None:

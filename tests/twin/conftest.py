@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.twin.hosting import Hosting
 from tests.twin.running import Twin
 
 
@@ -15,3 +16,9 @@ def twin() -> Iterator[Twin]:
     shared = Twin()
     yield shared
     shared.executor.close()
+
+
+@pytest.fixture(scope="session")
+def hosting(tmp_path_factory: pytest.TempPathFactory) -> Hosting:
+    """Host headers and runner, built once per machine."""
+    return Hosting.ready(tmp_path_factory.mktemp("host"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.dialect import masked, translate
+from npukb_twin.dialect import masked, translate, translate_files
 from npukernelbench.nouns import Outcome
 from tests.twin.running import HEAD, Twin
 
@@ -30,6 +30,13 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
         ("k<T, 2><<<GetBlocks(1), nullptr, s>>>\n  (x);", "k<T, 2>                              \n  (x);"),
         ("k<<<n,\n  0, s>>>(x);", "k     \n         (x);"),
         ("A<B<C<int>>> v;", None),
+        ('#include "lib/math/kernel_operator_sin_intf.h"  // x', '#include "kernel_operator.h"  // x'),
+        ("# include <kernel_tiling/kernel_tiling.h>", '# include "kernel_operator.h"'),
+        ('#include "kernel_utils.h"', '#include "kernel_operator.h"'),
+        ('#include "impl/dav_c220/kernel_operator_reg_others_impl.h"', '#include "kernel_operator.h"'),
+        ('#include "kernel_operator.h"', None),
+        ('#include "kernel_foreach_base.h"', None),
+        ('#include "library/mine.h"', None),
         ("operator<<<T>(a); B<C<D<int>>>();", None),
         ("table[aicore] = 1;", None),
         ("f()[aicore] = 1;", None),
@@ -42,7 +49,35 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
 def test_rewriting(text: str, expected: str | None) -> None:
     got = translate(text)
     assert got == (text if expected is None else expected)
-    assert len(got) == len(text)
+    assert "#" in text or len(got) == len(text)
+
+
+def test_a_header_of_the_candidate_is_not_the_toolkits() -> None:
+    files = {"op_kernel/kernel_utils.h": "", "op_kernel/a.cpp": '#include "kernel_utils.h"\n#include "lib/other.h"\n'}
+    assert (
+        translate_files(files, "a").files["op_kernel/a.cpp"]
+        == '#include "kernel_utils.h"\n#include "kernel_operator.h"\n'
+    )
+
+
+CALLS = "{ f(sqrt(1.0f), a.sqrt(), std::sqrt(2.0)); }"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"__global__ __aicore__ void sqrt(GM_ADDR x) {CALLS}", f"__global__ __aicore__ void sq__(GM_ADDR x) {CALLS}"),
+        ("__global__ __mix__(1, 2) void\nsqrt(GM_ADDR x);", "__global__ __mix__(1, 2) void\nsq__(GM_ADDR x);"),
+        (
+            "s() { sqrt<<<1, 0, s>>>(x); }\n__global__ void sqrt(int);",
+            "s() { sq__             (x); }\n__global__ void sq__(int);",
+        ),
+        ("ENTRY(sqrt) { __global__ }", "ENTRY(sqrt) { __global__ }"),
+        ("__global__ void other(int x) { sqrt(x); }", "__global__ void other(int x) { sqrt(x); }"),
+    ],
+)
+def test_only_the_entry_is_renamed(text: str, expected: str) -> None:
+    assert translate_files({"a.cpp": text}, "sqrt").files["a.cpp"] == expected
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -140,3 +175,24 @@ def test_columns_are_the_authors(twin: Twin) -> None:
 def test_entry_named_like_a_library_function(twin: Twin) -> None:
     source = HEAD + ENTRY.replace("probe", "sqrt") % "static_cast<float>(std::sqrt(4.0f))"
     assert twin.run_source(source, entry="sqrt").output()[0] == 2.0
+
+
+def test_a_type_called_as_a_library_function_gets_another_name() -> None:
+    text = (
+        "// RmsNorm\nclass RmsNorm {\n  public:\n    RmsNorm() { AscendC::RmsNorm(a, b); op.RmsNorm(); }\n};\n"
+        "RmsNorm one;\n"
+    )
+    made = translate_files({"k.cpp": text}, "k")
+    [(other, name)] = made.types.items()
+    assert name == "RmsNorm"
+    assert len(other) == len(name)
+    assert made.files["k.cpp"] == text.replace("class RmsNorm", f"class {other}").replace(
+        "    RmsNorm()", f"    {other}()"
+    ).replace("\nRmsNorm one", f"\n{other} one")
+
+
+def test_functions_and_other_types_keep_their_names() -> None:
+    text = "class MyNorm {};\nvoid RmsNorm(int a);\n"
+    made = translate_files({"k.cpp": text}, "k")
+    assert made.types == {}
+    assert made.files["k.cpp"] == text

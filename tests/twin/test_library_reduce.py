@@ -101,7 +101,9 @@ def test_reductions_by_pattern(twin: Twin, columns: int) -> None:
     for axis, pattern in enumerate(("AR", "RA")):
         calls = [f"Reduce{name}<float, Pattern::Reduce::{pattern}>(d, a, tmp, shape, true);" for name in wanted]
         calls += [
-            f"Reduce{name}<float, AscendC::Pattern::Reduce::{pattern}, true>(d, a, shape, true);" for name in wanted
+            f"DataCopy(a, gx, {x.size});\n"
+            f"Reduce{name}<float, AscendC::Pattern::Reduce::{pattern}, true>(d, a, shape, true);"
+            for name in wanted
         ]
         calls[0] = f"{shape}\n{calls[0]}"
         out = (rows, columns)[axis]
@@ -199,9 +201,9 @@ def test_select_by_bytes(twin: Twin, dtype: DType, mask: DType) -> None:
     info.srcLastAxis = {width};
     info.maskLastAxis = {mask_width};
     {t} scalar = ({t})-9.5;
-    SelectWithBytesMask(d, a, scalar, lm, tmp, info);
+    SelectWithBytesMask<{t}, {u}, false>(d, a, scalar, lm, tmp, info);
     DataCopy(gy, d, {x.size});
-    SelectWithBytesMask<{t}, {u}, false>(a, scalar, a, lm, tmp, info);
+    SelectWithBytesMask(a, scalar, a, lm, tmp, info);
     DataCopy(gy[{x.size}], a, {x.size});
     """
     )
@@ -212,3 +214,50 @@ def test_select_by_bytes(twin: Twin, dtype: DType, mask: DType) -> None:
     first, second = np.asarray(done.output())
     assert same(first, np.where(on, scalar, x))
     assert same(second, np.where(on, x, scalar))
+
+
+def test_sources_that_may_be_reused_are_spoilt(twin: Twin) -> None:
+    """What the template parameters allow a function to overwrite is of no use afterwards."""
+    x = np.ones((4, 32), np.float32)
+    calls = [
+        "DataCopy(a, gx, 128);\nuint32_t shape[2] = {4, 32};\n"
+        "ReduceSum<float, Pattern::Reduce::AR, true>(d, a, tmp, shape, true);\nDataCopy(d, a, 128);",
+        "DataCopy(a, gx, 128);\nReduceSum<float, Pattern::Reduce::AR>(d, a, tmp, shape, true);\nDataCopy(d, a, 128);",
+        "DataCopy(a, gx, 128);\nExp<float, 10, true>(d, a, tmp, 128);\nDataCopy(d, a, 128);",
+        "DataCopy(a, gx, 128);\nExp<float, 10>(d, a, tmp, 128);\nDataCopy(d, a, 128);",
+    ]
+    actual = run(twin, DType.FLOAT32, x, calls, 128)
+    assert [bool(np.isnan(row).all()) for row in actual] == [True, False, True, False]
+    assert (actual[1::2] == 1).all()
+
+
+def test_a_mask_of_longer_rows_is_gathered_in_place(twin: Twin) -> None:
+    """Unless isReuseMask is false, the mask is not what it was."""
+    m = np.random.default_rng(8).integers(0, 2, (2, 64)).astype(np.uint8)
+    body = """
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> bm, bx, bt;
+    pipe.InitBuffer(bm, 128);
+    pipe.InitBuffer(bx, 256);
+    pipe.InitBuffer(bt, 4096);
+    LocalTensor<uint8_t> mask = bm.Get<uint8_t>(), tmp = bt.Get<uint8_t>();
+    LocalTensor<float> a = bx.Get<float>();
+    GlobalTensor<uint8_t> gm, gy;
+    gm.SetGlobalBuffer((__gm__ uint8_t*)m);
+    gy.SetGlobalBuffer((__gm__ uint8_t*)y);
+    SelectWithBytesMaskShapeInfo info;
+    info.firstAxis = 2;
+    info.srcLastAxis = 32;
+    info.maskLastAxis = 64;
+    DataCopy(mask, gm, 128);
+    Duplicate(a, 1.0f, 64);
+    SelectWithBytesMask<float, uint8_t, false>(a, a, 0.0f, mask, tmp, info);
+    DataCopy(gy, mask, 128);
+    SelectWithBytesMask(a, a, 0.0f, mask, tmp, info);
+    DataCopy(gy[128], mask, 128);
+    """
+    done = twin.run(body, {"m": m}, {"y": ((2, 128), DType.UINT8)})
+    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    kept, gathered = np.asarray(done.output())
+    assert (kept == m.ravel()).all()
+    assert (gathered[:64] == m[:, :32].ravel()).all()

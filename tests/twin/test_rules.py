@@ -6,15 +6,19 @@ import re
 import textwrap
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.launch import Checker, Switch
 from npukernelbench.nouns import DType, Outcome, Severity
+from tests.twin.breaches import OF_MEMORY, OF_ORDER, Breach
+from tests.twin.running import Inputs, Twin
 
 if TYPE_CHECKING:
-    from tests.twin.running import Inputs, Twin
+    from collections.abc import Iterator
 
 #: What every body below may use: 512 floats in, 512 floats and 512 halfs out, buffers of 2 KiB.
 SETUP = """
@@ -25,15 +29,18 @@ SETUP = """
     GlobalTensor<float> from, to;
     from.SetGlobalBuffer((__gm__ float*)x, 512);
     to.SetGlobalBuffer((__gm__ float*)y, 512);
-    TBuf<TPosition::VECCALC> flags;
+    TBuf<TPosition::VECCALC> unused, flags;
     GlobalTensor<int32_t> slots;
     slots.SetGlobalBuffer((__gm__ int32_t*)workspace, 1024);
     pipe.InitBuffer(buffer, 4096);
+    pipe.InitBuffer(unused, 2048);
     pipe.InitBuffer(flags, 2048);
+    LocalTensor<float> blank = unused.Get<float>();
     LocalTensor<float> a = buffer.Get<float>(1024);
     LocalTensor<float> b = a[512];
     LocalTensor<int32_t> ub = flags.Get<int32_t>();
     Duplicate(a, 1.0f, 512);
+    PipeBarrier<PIPE_ALL>();
 """
 MERGE = """
     MrgSortSrcList<float> list(a, a[8], a[16], a[24]);
@@ -43,21 +50,23 @@ TOPK = """
     LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
     LocalTensor<bool> f;
 """
-INPUTS: Inputs = {"x": np.arange(512, dtype=np.float32), "table": [np.zeros((2, 3), np.float32), np.float32([1])]}
+INPUTS: Inputs = {
+    "x": np.arange(512, dtype=np.float32),
+    "table": [np.zeros((2, 3), np.float32), np.ones(1, np.float32)],
+}
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
 
-class Breach(NamedTuple):
-    """A way to break a rule. The line that ends in ``// here`` is the one to name; ``text`` is part of the message."""
-
-    rule: str
-    body: str
-    text: str
-    warning: bool = False
-    blocks: int | None = 0
-
+#: Arguments of the twins that breaches are tried on.
+TWINS = {
+    "fast": TwinArgs(),
+    "full": TwinArgs(checker=Checker.FULL),
+    "strict": TwinArgs(checker=Checker.FULL, auto_sync=Switch.OFF),
+}
 
 BREACHES = [
+    *OF_MEMORY,
+    *OF_ORDER,
     # buffers and queues
     Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit"),
     Breach("ub_overflow", "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 200000);  // here", "200000 bytes"),
@@ -254,8 +263,7 @@ BREACHES = [
     Breach(
         "scratch_too_small",
         "LocalTensor<float> few = a[1016];\nSort<float, true>(b, a, a.ReinterpretCast<uint32_t>(), few, 2);  // here",
-        "32 bytes, and 512 are asked for",
-        warning=True,
+        "32 bytes and needs 512",
     ),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 4, {}, TopKInfo{1, 40, 40});  // here", "inner is 40"),
     Breach("bad_shape", TOPK + "TopK<float>(b, i, a, i, f, 33, {}, TopKInfo{1, 32, 32});  // here", "k is 33"),
@@ -310,6 +318,41 @@ BREACHES = [
         "uint32_t shape[2] = {2, 8};\nReduceMax<float, Pattern::Reduce::RA>(b, a, shape, false);  // here",
         "only true",
     ),
+    Breach(
+        "bad_shape",
+        "SoftMax<float>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 9, 2, 9});  // here",
+        "9 elements of 4 bytes",
+    ),
+    Breach("bad_shape", "SoftMax<float>(b, a, SoftMaxTiling());  // here", "0 rows"),
+    Breach(
+        "bad_shape",
+        "SoftMax<float, false, true>(b, a, SoftMaxTiling(), SoftMaxShapeInfo{2, 8, 2, 8});  // here",
+        "no basic block",
+    ),
+    Breach("bad_shape", "LayerNormTiling t;\nLayerNorm(b, b, b, a, a, a, 1e-5f, t);  // here", "no shape"),
+    Breach("bad_shape", "GroupNormTiling t{1, 3, 8, 2, 1, 8};\nGroupNorm(b, b, b, a, a, a, 1.0f, t);  // here", "2 g"),
+    Breach(
+        "bad_shape",
+        "WelfordUpdate<float, float>(b, b, a, a, a, WelfordUpdateParam{1, 8, 9, 1});  // here",
+        "is 9",
+    ),
+    Breach(
+        "bad_shape", "WelfordFinalize(b, b, a, a, WelfordFinalizePara{1, 8, 1, 4, 1, 3, 1, 1});  // here", "the tail 3"
+    ),
+    Breach(
+        "bad_shape",
+        "AscendQuant(b.ReinterpretCast<int8_t>(), a, a, 0.0f, 8, 64);  // here",
+        "with 8 scales",
+    ),
+    Breach(
+        "bad_shape", "AscendQuant(b.ReinterpretCast<int8_t>(), a, 1.0f, 0.0f, 9);  // here", "9 results", warning=True
+    ),
+    Breach(
+        "bad_shape",
+        "DropOutShapeInfo i;\ni.firstAxis = 1;\nDropOut(b, a, a.ReinterpretCast<uint8_t>(), 0.5f, i);  // here",
+        "1 rows of 0",
+    ),
+    Breach("bad_shape", "AscendDequant(b, a.ReinterpretCast<int32_t>(), a, {1, 8, 9});  // here", "calCount is 9"),
     Breach(
         "compare_mode",
         "LocalTensor<int32_t> n = a.ReinterpretCast<int32_t>();\n"
@@ -405,10 +448,13 @@ BREACHES = [
     ),
     Breach(
         "misaligned",
-        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\nGather(a, a, at, 0, 8);  // here",
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\nDuplicate(at, 3u, 8);\n"
+        "Gather(a, a, at, 0, 8);  // here",
         "byte 3 of UB",
     ),
-    Breach("limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"),
+    Breach(
+        "limit_exceeded", "uint64_t n;\nGatherMask(b, a, uint8_t(8), false, 0, {1, 1, 8, 0}, n);  // here", "pattern 8"
+    ),
     Breach(
         "repeat_stride",
         """
@@ -445,9 +491,20 @@ BREACHES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def twins() -> Iterator[dict[str, Twin]]:
+    """A twin for each of TWINS."""
+    made = {name: Twin(TwinExecutor(args)) for name, args in TWINS.items()}
+    yield made
+    for one in made.values():
+        one.executor.close()
+
+
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda b: f"{b.rule}-{re.sub(r'[^a-z0-9]+', '_', b.text.lower())}")
-def test_breach_is_reported_at_its_line(twin: Twin, breach: Breach) -> None:
-    finished = twin.run(textwrap.dedent(SETUP) + textwrap.dedent(breach.body), INPUTS, OUTPUTS, block=breach.blocks)
+def test_breach_is_reported_at_its_line(twins: dict[str, Twin], breach: Breach) -> None:
+    finished = twins[breach.twin].run(
+        textwrap.dedent(SETUP) + textwrap.dedent(breach.body), INPUTS, OUTPUTS, block=breach.blocks
+    )
     assert finished.found == [(breach.rule, finished.marked)], [str(one) for one in finished.diagnostics]
     [said] = finished.diagnostics
     assert breach.text in said.message
@@ -457,8 +514,9 @@ def test_breach_is_reported_at_its_line(twin: Twin, breach: Breach) -> None:
     assert finished.outcome is (Outcome.OK if breach.warning else Outcome.RULE_VIOLATION)
 
 
-def test_setup_breaks_no_rule(twin: Twin) -> None:
-    finished = twin.run(SETUP, INPUTS, OUTPUTS)
+@pytest.mark.parametrize("name", TWINS)
+def test_setup_breaks_no_rule(twins: dict[str, Twin], name: str) -> None:
+    finished = twins[name].run(SETUP, INPUTS, OUTPUTS)
     assert (finished.outcome, finished.found) == (Outcome.OK, [])
 
 
@@ -472,8 +530,8 @@ def test_every_rule_of_the_runtime_is_tested() -> None:
 
 def test_every_rule_is_documented() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "twin.md").read_text(encoding="utf-8")
-    table = page.partition("| rule id |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", table)) == rules_in_sources()
+    rows = page.partition("| rule id |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert {rule for row in rows for rule in re.findall(r"`(\w+)`", row.split("|")[1])} == rules_in_sources()
 
 
 def rules_in_sources() -> set[str]:
@@ -483,7 +541,7 @@ def rules_in_sources() -> set[str]:
         if not path.name.endswith(".cpp"):
             continue
         text = path.read_text(encoding="utf-8")
-        for argument in re.findall(r"[.>]\s*(?:Violate|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
+        for argument in re.findall(r"[.>]\s*(?:Violate|Fault|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
             word = "".join(argument).strip()
             if word.startswith('"'):
                 found.add(word.strip('"'))

@@ -120,11 +120,15 @@ void AnswerFailure(const char* status, const std::string& message) {
     Send("\"status\":" + Quoted(status) + ",\"message\":" + Quoted(message));
 }
 
-void AnswerSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow) {
-    char line[256];
+void AnswerSignal(int signal, const uint64_t* pcs, int count, uint64_t address, bool stack_overflow) {
+    char line[256 + 24 * kTrail];
     int n = snprintf(line, sizeof line,
-                     "{\"token\":\"%s\",\"status\":\"signal\",\"signal\":%d,\"pc\":%llu,\"address\":%llu,\"stack_overflow\":%s}\n", g_token,
-                     signal, static_cast<unsigned long long>(pc), static_cast<unsigned long long>(address), Truth(stack_overflow));
+                     "{\"token\":\"%s\",\"status\":\"signal\",\"signal\":%d,\"address\":%llu,\"stack_overflow\":%s,\"pcs\":[", g_token, signal,
+                     static_cast<unsigned long long>(address), Truth(stack_overflow));
+    for (int i = 0; i < count; ++i) {
+        n += snprintf(line + n, sizeof line - static_cast<size_t>(n), "%s%llu", i == 0 ? "" : ",", static_cast<unsigned long long>(pcs[i]));
+    }
+    n += snprintf(line + n, sizeof line - static_cast<size_t>(n), "]}\n");
     if (write(g_descriptor, line, static_cast<size_t>(n)) != n) _exit(3);
 }
 

@@ -10,8 +10,9 @@ void SetAnswerDescriptor(int descriptor, const char* token);
 void AnswerFailure(const char* status, const std::string& message);
 void AnswerDescription(const Operator& target, const Arguments& inputs, const Arguments& outputs);
 void AnswerTiling(const Call& call);
-// From a signal handler: allocates nothing.
-void AnswerSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow);
+constexpr int kTrail = 32;
+// From a signal handler: allocates nothing. At most kTrail places.
+void AnswerSignal(int signal, const uint64_t* pcs, int count, uint64_t address, bool stack_overflow);
 
 const char* KindName(AttributeKind kind);
 

@@ -48,7 +48,7 @@ struct Request {
     bool deterministic = false;
 };
 
-uint64_t g_image_base, g_image_end;
+uint64_t g_image_base, g_image_end, g_stack_top;
 
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_image_base) return 0;
@@ -61,16 +61,22 @@ int FindImage(dl_phdr_info* info, size_t, void*) {
 
 bool Inside(uint64_t pc) { return pc >= g_image_base && pc < g_image_end; }
 
-// Where in the image a crash was, or the call that led out of it: the topmost word on the stack that points into it.
-uint64_t Culprit(uint64_t pc, uint64_t stack) {
-    if (Inside(pc)) return pc - g_image_base;
-    const auto* words = reinterpret_cast<const uint64_t*>(stack & ~7ull);
-    for (int i = 0; i < 4096; ++i) {
-        if ((reinterpret_cast<uint64_t>(words + i) & 4095) == 0 && i > 2048) break;
-        if (Inside(words[i])) return words[i] - 1 - g_image_base;
+// Where in the image a crash was and which calls led there, innermost first: the pc if it is in the image, then words on
+// the stack that point into it. Data may look like a return address; whoever reads the list takes the first that makes
+// sense.
+struct Trail {
+    uint64_t pcs[kTrail];
+    int count = 0;
+
+    void Add(uint64_t pc) {
+        if (count < kTrail && Inside(pc)) pcs[count++] = pc - g_image_base;
     }
-    return 0;
-}
+    void Walk(uint64_t stack) {
+        const auto* words = reinterpret_cast<const uint64_t*>(stack & ~7ull);
+        const auto* end = reinterpret_cast<const uint64_t*>(g_stack_top);
+        for (int i = 0; i < 4096 && words + i < end; ++i) Add(words[i] - 1);
+    }
+};
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
     const auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
@@ -82,8 +88,10 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
     static volatile sig_atomic_t nested = 0;
     auto address = reinterpret_cast<uint64_t>(info->si_addr);
     bool overflow = signal == SIGSEGV && address + 65536 > stack && address < stack + 65536;
-    uint64_t where = nested++ == 0 && !overflow ? Culprit(pc, stack) : Inside(pc) ? pc - g_image_base : 0;
-    AnswerSignal(signal, where, address, overflow);
+    Trail trail;
+    trail.Add(pc);
+    if (nested++ == 0 && !overflow) trail.Walk(stack);  // a stack that is used up cannot be read
+    AnswerSignal(signal, trail.pcs, trail.count, address, overflow);
     _exit(128 + signal);
 }
 
@@ -370,6 +378,7 @@ int main(int argc, char** argv) {
         fprintf(stderr, "usage: npukb-twin-tiling REQUEST_FILE\n");
         return 2;
     }
+    npukb_host::g_stack_top = reinterpret_cast<uint64_t>(&argc);
     try {
         npukb_host::Read(argv[1]);
     } catch (const npukb_host::BadRequest& bad) {

@@ -5,6 +5,7 @@
 #include "atomic.h"
 #include "copy.h"
 #include "region.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -138,7 +139,11 @@ void Charge(Core& core, const CopyInstruction& c) {
 }
 
 // A raw pointer into UB has no tensor around it.
-npukb::BufferView Raw(const void* address) { return {const_cast<void*>(address), ThisCore().launch->machine.ub_bytes, 0}; }
+struct RawView {
+    npukb::BufferView view;
+    const void* origin;
+};
+RawView Raw(const void* address) { return {{const_cast<void*>(address), ThisCore().launch->machine.ub_bytes, 0}, nullptr}; }
 
 }  // namespace
 
@@ -152,17 +157,18 @@ void RunCopy(const CopyInstruction& c, const void* pc) {
         uint64_t src_span = SpanOf(c.blocks, c.src_stride, c.block_bytes);
         uint32_t alignment = c.padded ? 1 : c.element_bytes;  // DataCopyPad moves bytes
         if (c.direction == kOut) {
-            CheckGlobal(core, {c.name, c.dst, dst_span, alignment, true}, pc);
+            CheckGlobal(core, {c.name, c.dst, dst_span, alignment, true, c.origin}, pc);
         } else {
             CheckUb(core, c, c.dst, dst_span, c.ub_bytes, "dst", true, pc);
         }
         if (c.direction == kIn) {
-            if (src_span > 0) CheckGlobal(core, {c.name, c.src, src_span, alignment, false}, pc);
+            if (src_span > 0) CheckGlobal(core, {c.name, c.src, src_span, alignment, false, c.origin}, pc);
         } else {
             CheckUb(core, c, c.src, src_span, c.direction == kOut ? c.ub_bytes : c.src_bytes, "src", false, pc);
         }
         if (c.direction == kInside) CheckOverlap(core, c, src_span, pc);
         Execute(core, c, pc);
+        TrackCopy(core, c, pc);
     }
     Charge(core, c);
 }
@@ -175,6 +181,7 @@ CopyInstruction CopyBetween(const char* name, const void* dst, const void* src, 
     if (direction != kOut) c.ub_bytes = static_cast<const npukb::BufferView*>(dst)->bytes;
     if (direction == kOut) c.ub_bytes = static_cast<const npukb::BufferView*>(src)->bytes;
     if (direction == kInside) c.src_bytes = static_cast<const npukb::BufferView*>(src)->bytes;
+    if (direction != kInside) c.origin = static_cast<const npukb::GlobalView*>(direction == kIn ? src : dst)->origin;
     c.element_bytes = element_bytes;
     c.direction = static_cast<uint8_t>(direction);
     return c;
@@ -244,7 +251,7 @@ void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src
 void npukb_copy_raw(uint32_t direction, void* dst, const void* src, uint32_t count, uint32_t length, uint32_t src_gap,
                     uint32_t dst_gap) {
     static const char* const kNames[] = {"copy_gm_to_ubuf", "copy_ubuf_to_gm", "copy_ubuf_to_ubuf"};
-    npukb::BufferView to = twin::Raw(dst), from = twin::Raw(src);
+    twin::RawView to = twin::Raw(dst), from = twin::Raw(src);
     npukb::CopyInstruction c = twin::CopyBetween(kNames[direction], &to, &from, 1, direction);
     twin::InBlocks(c, count, length, src_gap, dst_gap);
     twin::RunCopy(c, NPUKB_PC);
@@ -252,7 +259,7 @@ void npukb_copy_raw(uint32_t direction, void* dst, const void* src, uint32_t cou
 
 void npukb_copy_raw_align(uint32_t element_bytes, uint32_t direction, void* dst, const void* src, uint32_t count, uint32_t length,
                           uint32_t left, uint32_t right, uint32_t src_gap, uint32_t dst_gap) {
-    npukb::BufferView to = twin::Raw(dst), from = twin::Raw(src);
+    twin::RawView to = twin::Raw(dst), from = twin::Raw(src);
     const char* name = direction == twin::kIn ? "copy_gm_to_ubuf_align" : "copy_ubuf_to_gm_align";
     npukb::CopyInstruction c = twin::CopyBetween(name, &to, &from, element_bytes, direction);
     c.pad_left = static_cast<uint8_t>(left);
@@ -277,23 +284,34 @@ void npukb_copy_init(uint32_t element_bytes, const void* gm, uint64_t count, uin
 
 void npukb_cache_hint(uint32_t cycles) { twin::ThisCore().time.Scalar(cycles); }
 
-void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global) {
+void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes, int write) {
+    using namespace twin;
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    const auto& view = *static_cast<const npukb::GlobalView*>(tensor);
+    auto* address = static_cast<uint8_t*>(view.address) + offset_bytes;
+    const char* name = write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue";
+    CheckGlobal(core, {name, address, bytes, bytes, write != 0, view.origin}, pc);
+    TrackScalar(core, address, bytes, write != 0, true, pc);
+    core.time.Access(core.launch->machine.gm_scalar_cycles);
+    return address;
+}
+
+void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     const Machine& m = core.launch->machine;
-    if (global) {
-        CheckGlobal(core, {write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue", address, bytes, bytes, write != 0}, pc);
-        core.time.Scalar(m.gm_scalar_cycles);
-        return;
-    }
     if (!core.InUb(address) || core.UbOffset(address) + bytes > m.ub_bytes) {
         core.Violate("out_of_bounds", pc, "Keep the index inside the tensor.",
                      "LocalTensor element access at %p is outside of the unified buffer", address);
     }
     // The compiler's automatic synchronisation makes the scalar unit wait for whoever fills UB.
-    core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V));
-    core.time.HoldUntil(Pipe::S, core.time.At(Pipe::MTE2));
-    core.time.Scalar(m.scalar_access_cycles);
+    if (core.launch->auto_sync) {
+        core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V).time);
+        core.time.HoldUntil(Pipe::S, core.time.At(Pipe::MTE2).time);
+    }
+    TrackScalar(core, address, bytes, write != 0, false, pc);
+    core.time.Access(m.scalar_access_cycles);
 }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fiber.h"
+#include "tracker.h"
 
 namespace twin {
 
@@ -40,9 +41,21 @@ void Core::Start(Launch* shared, int64_t index, uint8_t* arena) {
     mask[0] = mask[1] = ~0ull;
     pools[0] = Pool{0, shared->machine.ub_bytes, 0, 0, true};
     FillUndefined(ub, shared->machine.ub_bytes, shared->seed, index);
+    time.Start(shared->auto_sync, nullptr);
+    if (shared->checker == Checker::Full) StartTracker(*this);
+}
+
+void Core::Own(uint32_t handle) {
+    const Buffer& b = buffers[handle];
+    uint32_t end = b.offset + b.bytes < launch->machine.ub_bytes ? b.offset + b.bytes : launch->machine.ub_bytes;
+    for (uint32_t i = b.offset / 32; i < end / 32; ++i) {
+        bool taken = owner[i] == kSharedBlock || (owner[i] != 0 && owner[i] != handle && buffers[owner[i]].live);
+        owner[i] = taken ? kSharedBlock : static_cast<uint8_t>(handle);
+    }
 }
 
 void Core::Finish() {
+    if (tracker != nullptr) tracker->Release();
     free(notes);
     notes = nullptr;
     for (uint32_t i = 1; i <= buffer_count; ++i) {
@@ -76,21 +89,36 @@ void Core::Violate(const char* rule, const void* pc, const char* remedy, const c
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Error, rule, PcOf(pc), block, message, remedy);
+    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), block, message, remedy);
     AbandonFiber();
 }
 
-void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+void Core::Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
     char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Warning, rule, PcOf(pc), block, message, remedy);
+    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), block, message, remedy);
+    related = nullptr;
+}
+
+void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+    if (diagnostics.Again(rule, PcOf(pc))) {
+        related = nullptr;
+        return;
+    }
+    char message[sizeof(Diagnostic::message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    diagnostics.Add(Severity::Warning, rule, PcOf(pc), PcOf(related), block, message, remedy);
+    related = nullptr;
 }
 
 void Core::Note(const char* rule, const void* pc, const char* text) {
-    diagnostics.Add(Severity::Note, rule, PcOf(pc), block, text, "");
+    diagnostics.Add(Severity::Note, rule, PcOf(pc), 0, block, text, "");
 }
 
 }  // namespace twin

@@ -19,6 +19,9 @@ inline constexpr int kMaxPools = 32;
 inline constexpr int kFlagIds = 8;
 inline constexpr int kPositionBuffers = 8;  // tensors alive at one queue position
 
+inline constexpr uint32_t kMaxUbBlocks = 8192;
+inline constexpr uint8_t kSharedBlock = 255;  // of pools that lie on top of each other
+
 enum class BufferState : uint8_t { Idle, Allocated, Queued, Dequeued };
 
 struct Buffer {
@@ -27,8 +30,8 @@ struct Buffer {
     uint32_t queue;  // owner, counted from 1
     BufferState state;
     bool used;
-    double enqueued_at;  // when the producer was done
-    double freed_at;     // when the consumer was done
+    Moment enqueued_at;  // when the producer was done
+    Moment freed_at;     // when the consumer was done
     const void* allocated_by;
     bool live;           // given away by InitBuffer and not taken back
     int position;
@@ -73,6 +76,7 @@ struct Launch {
     Checker checker;
     bool auto_sync;  // the compiler inserts what is missing between pipes
     CrossCore* cross;
+    bool shares_variables;  // the kernel has variables that all blocks share, through which they may take turns unseen
     uint64_t tiling_key;
     uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
     void* system_workspace;
@@ -81,6 +85,8 @@ struct Launch {
     double copy_in_cycles_per_byte;
     double copy_out_cycles_per_byte;
 };
+
+class Tracker;
 
 struct Core {
     Launch* launch;
@@ -105,7 +111,7 @@ struct Core {
     uint64_t atomic_turn;  // when it was last this core's turn; see WaitForTurn
     uint64_t address_registers[8][8];
     uint8_t flags[npukb::kPipes][npukb::kPipes];  // bit per event id
-    double flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
+    Moment flag_time[npukb::kPipes][npukb::kPipes][kFlagIds];
     const void* flag_set_by[npukb::kPipes][npukb::kPipes];
     uint8_t held_ids[npukb::kPipes][npukb::kPipes];
     CrossCoreState cross;
@@ -114,6 +120,9 @@ struct Core {
     uint64_t bytes_in;
     uint64_t bytes_out;
     Timeline time;
+    Tracker* tracker;     // of the full checker; null otherwise
+    const void* related;  // another place that the next diagnostic is about
+    uint8_t owner[kMaxUbBlocks];  // per 32-byte block of UB: the buffer that it belongs to, 0 for none, or kSharedBlock
     Diagnostics diagnostics;
 
     void Start(Launch* shared, int64_t index, uint8_t* arena);
@@ -123,9 +132,14 @@ struct Core {
     // Reports an error and leaves the block for good.
     [[noreturn]] void Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
+    // Reports an error; the block goes on.
+    void Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...)
+        __attribute__((format(printf, 5, 6)));
     void Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
     // Takes back what InitBuffer gave away from `pool`, and the pools inside it.
+    // Says whose the memory of a buffer is.
+    void Own(uint32_t handle);
     void TakeBack(uint32_t pool);
     // What the kernel itself has to say.
     void Note(const char* rule, const void* pc, const char* text);

@@ -7,6 +7,7 @@
 
 #include "core.h"
 #include "region.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -34,6 +35,7 @@ void CheckWorkspaces(Core& core, const char* name, const void* gm, uint64_t gm_b
     CheckWaves(core, name, pc);
     CheckGlobal(core, {name, gm, gm_bytes, 4, true}, pc);
     CheckLocal(core, {name, "ubWorkspace", ub->address, ub_bytes, ub->bytes, 32, true}, pc);
+    if (core.tracker != nullptr) core.tracker->Forget();
 }
 
 // A flag in global memory counts from zero; whatever was there before would be taken for a core that has arrived.
@@ -47,6 +49,7 @@ void CheckZero(Core& core, const char* name, const void* slot, const void* pc) {
 
 void LeaveTogether(Core& core, double time) {
     const Machine& m = core.launch->machine;
+    if (core.tracker != nullptr) core.tracker->Met();
     core.time.HoldAllUntil(time + m.sync_all_s * m.clock_hz);
 }
 
@@ -80,6 +83,7 @@ void CheckCoreFlag(Core& core, const char* name, uint32_t mode, uint32_t id, con
 
 void CrossCore::Start(int64_t blocks) {
     all.expected = blocks;
+    all.whole = true;
     for (Meeting& flag : flags) flag.expected = blocks;
     turns = static_cast<Signal*>(calloc(static_cast<size_t>(blocks), sizeof(Signal)));
     if (turns == nullptr) abort();
@@ -92,6 +96,7 @@ SoftMeeting* CrossCore::SoftAt(const void* workspace, int64_t expected) {
         if (one.workspace != nullptr && (one.workspace != workspace || one.meeting.expected != expected)) continue;
         one.workspace = workspace;
         one.meeting.expected = expected;
+        one.meeting.whole = expected == all.expected;
         found = &one;
         break;
     }
@@ -181,7 +186,7 @@ void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id) {
                      kCoreFlagLimit + 1, kCoreFlagLimit);
     }
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
-    Arrive(&core.launch->cross->flags[id], nth, core.time.At(pipe));
+    Arrive(&core.launch->cross->flags[id], nth, core.time.At(pipe).time);
 }
 
 void npukb_core_flag_wait(uint32_t id) {

@@ -17,12 +17,13 @@ bool Diagnostics::Full(Severity severity) const {
     return notes >= kMaxNotes || size_ == kMaxDiagnostics;
 }
 
-void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message,
-                      const char* remedy) {
+void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, uint64_t related, int64_t block,
+                      const char* message, const char* remedy) {
     Diagnostic d;
     d.severity = severity;
     d.rule = rule;
     d.pc = pc;
+    d.related = related;
     d.block = block;
     d.count = 1;
     snprintf(d.message, sizeof d.message, "%s", message);
@@ -33,6 +34,15 @@ void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, int64_t 
         return;
     }
     if (!Full(severity)) items_[size_++] = d;
+}
+
+bool Diagnostics::Again(const char* rule, uint64_t pc) {
+    for (int i = 0; i < size_; ++i) {
+        if (items_[i].pc != pc || strcmp(items_[i].rule, rule) != 0) continue;
+        ++items_[i].count;
+        return true;
+    }
+    return false;
 }
 
 bool Diagnostics::HasError() const {

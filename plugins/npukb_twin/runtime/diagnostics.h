@@ -9,7 +9,8 @@ enum class Severity : uint8_t { Error, Warning, Note };
 struct Diagnostic {
     Severity severity;
     const char* rule;
-    uint64_t pc;  // offset inside the kernel image; 0 when unknown
+    uint64_t pc;       // offset inside the kernel image; 0 when unknown
+    uint64_t related;  // another place that has to do with it; 0 when there is none
     int64_t block;
     uint64_t count;
     char message[384];
@@ -22,7 +23,10 @@ inline constexpr int kMaxNotes = 24;  // what kernels print leaves room for what
 // Diagnostics of one block, one entry per rule and place; of notes, one per text.
 class Diagnostics {
   public:
-    void Add(Severity severity, const char* rule, uint64_t pc, int64_t block, const char* message, const char* remedy);
+    void Add(Severity severity, const char* rule, uint64_t pc, uint64_t related, int64_t block, const char* message,
+             const char* remedy);
+    // Counts what has been said before at the same place; false when it has not.
+    bool Again(const char* rule, uint64_t pc);
     int size() const { return size_; }
     bool HasError() const;
     const Diagnostic& operator[](int i) const { return items_[i]; }

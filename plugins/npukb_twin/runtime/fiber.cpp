@@ -15,6 +15,7 @@
 
 #include "core.h"
 #include "report.h"
+#include "traffic.h"
 
 namespace twin {
 namespace {
@@ -429,6 +430,19 @@ void AbandonFiber() {
     abort();
 }
 
+namespace {
+
+void CompareTraffic(const Scheduler* s) {
+    if (s->launch->checker != Checker::Full) return;
+    auto** cores = static_cast<Core**>(malloc(static_cast<size_t>(s->launch->blocks) * sizeof(Core*)));
+    if (cores == nullptr) abort();
+    for (int64_t b = 0; b < s->launch->blocks; ++b) cores[b] = &s->fibers[b]->core;
+    CheckRaces(cores, s->launch->blocks);
+    free(cores);
+}
+
+}  // namespace
+
 void Raise(Signal* signal, double time) {
     Scheduler* s = t_worker->scheduler;
     pthread_mutex_lock(&s->lock);
@@ -450,6 +464,7 @@ void Arrive(Meeting* meeting, uint64_t nth, double time) {
         meeting->latest[slot] = 0;
     }
     pthread_mutex_unlock(&s->lock);
+    if (last && meeting->whole) CompareTraffic(s);
     if (last) Raise(&meeting->complete, latest);
 }
 
@@ -532,6 +547,7 @@ void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void 
     for (int i = 0; i < s.threads; ++i) pthread_join(s.workers[i].thread, nullptr);
     sem_post(&watch.over);
     pthread_join(watcher, nullptr);
+    CompareTraffic(&s);
     for (int64_t b = 0; b < launch->blocks; ++b) {
         finish(&s.fibers[b]->core, context);
         free(s.fibers[b]);

@@ -33,6 +33,7 @@ void Raise(Signal* signal, double time);
 struct Meeting {
     Signal complete;
     int64_t expected;
+    bool whole;  // of all blocks, none of which goes on before all have come: their traffic is compared then
     int64_t arrived[kSignalDepth];
     double latest[kSignalDepth];
 };

@@ -32,6 +32,8 @@ constexpr ScratchRow kScratch[] = {
 #undef NPUKB_SCRATCH_WHOLE
 };
 
+constexpr const char* kScratchRemedy = "Ask the matching Get…TmpSize function how large the buffer has to be.";
+
 uint64_t LeastScratch(const char* name, uint64_t data_bytes) {
     for (const ScratchRow& row : kScratch) {
         if (__builtin_strcmp(row.name, name) == 0) {
@@ -62,20 +64,25 @@ void Library::Apart(bool same) const {
 }
 
 void Library::ScratchFor(const npukb::BufferView* view, uint64_t data_bytes) const {
-    if (view != nullptr) Scratch(view, LeastScratch(name_, data_bytes));
+    if (view == nullptr) return;
+    uint64_t bytes = LeastScratch(name_, data_bytes);
+    if (view->bytes < 32) {
+        core_.Violate("scratch_too_small", pc_, kScratchRemedy, "%s: sharedTmpBuffer has %u bytes, not even one block", name_,
+                      view->bytes);
+    }
+    if (view->bytes < bytes) {
+        core_.Warn("scratch_too_small", pc_, kScratchRemedy, "%s: sharedTmpBuffer has %u bytes, and %llu are asked for", name_,
+                   view->bytes, static_cast<unsigned long long>(bytes));
+        bytes = view->bytes;
+    }
+    Scratch(view, bytes);
 }
 
 void Library::Scratch(const npukb::BufferView* view, uint64_t bytes) const {
     if (view == nullptr || bytes == 0) return;
-    constexpr const char* remedy = "Ask the matching Get…TmpSize function how large the buffer has to be.";
-    if (view->bytes < 32) {
-        core_.Violate("scratch_too_small", pc_, remedy, "%s: sharedTmpBuffer has %u bytes, not even one block", name_,
-                      view->bytes);
-    }
     if (view->bytes < bytes) {
-        core_.Warn("scratch_too_small", pc_, remedy, "%s: sharedTmpBuffer has %u bytes, and %llu are asked for", name_,
-                   view->bytes, static_cast<unsigned long long>(bytes));
-        bytes = view->bytes;
+        core_.Violate("scratch_too_small", pc_, kScratchRemedy, "%s: sharedTmpBuffer has %u bytes and needs %llu", name_,
+                      view->bytes, static_cast<unsigned long long>(bytes));
     }
     CheckLocal(core_, {name_, "sharedTmpBuffer", view->address, bytes, view->bytes, 32, true}, pc_);
     auto begin = reinterpret_cast<uint64_t>(view->address);
@@ -83,6 +90,12 @@ void Library::Scratch(const npukb::BufferView* view, uint64_t bytes) const {
     for (int i = 0; i < span_count_; ++i) {
         if (scratch.begin < spans_[i].end && spans_[i].begin < scratch.end) WarnShared(scratch, spans_[i]);
     }
+}
+
+void Library::Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const {
+    if (source->address == dst->address) return;
+    CheckLocal(core_, {name_, "src", source->address, bytes, source->bytes, 1, true}, pc_);
+    __builtin_memset(source->address, 0xff, bytes);
 }
 
 void Library::Charge(npukb::DType dtype, int64_t elements, double passes) const {

@@ -36,8 +36,10 @@ class Library {
     // The temporary buffer, null if the caller gave none: apart from all operands, and as large as scratch.def says for so many bytes
     // of data; a smaller one is a warning, but it has to hold a block at least. What is in it afterwards is undefined.
     void ScratchFor(const npukb::BufferView* view, uint64_t data_bytes) const;
-    // The same for a function that knows its need.
+    // The same for a function whose need is documented: less is an error.
     void Scratch(const npukb::BufferView* view, uint64_t bytes) const;
+    // What a function that may reuse its source leaves behind there: NaN. Not where a result has been put in the same place.
+    void Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const;
     // Time on the vector pipe: `passes` vector instructions over `elements` of type `dtype`.
     void Charge(npukb::DType dtype, int64_t elements, double passes) const;
 

@@ -18,12 +18,6 @@ void WidenAs(double* __restrict wide, const T* __restrict from, int64_t n) {
     for (int64_t i = 0; i < n; ++i) wide[i] = static_cast<double>(static_cast<float>(from[i]));
 }
 
-double Sign(double x) { return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : 0.0); }  // 0 for NaN, as documented
-double Round(double x) { return __builtin_rint(x); }
-double Floor(double x) { return __builtin_floor(x); }
-double Ceil(double x) { return __builtin_ceil(x); }
-double Trunc(double x) { return __builtin_trunc(x); }
-double Frac(double x) { return x - __builtin_trunc(x); }
 double Silu(double x) { return x / (1.0 + real::Exp(-x)); }
 // The tanh form of the Gaussian error linear unit: x · sigmoid(sqrt(8/pi) (x + 0.044715 x³)).
 double Gelu(double x) { return x / (1.0 + real::Exp(-1.5957691216057308 * (x + 0.044715 * (x * x * x)))); }
@@ -37,6 +31,38 @@ double FasterGeluV2(double x) {
 double ReGlu(double a, double b) { return a * (b > 0.0 || b != b ? b : 0.0); }
 double GeGLU(double a, double b) { return a * Gelu(b); }
 
+// Functions whose results are exact in the type of their arguments need no wider one.
+template <typename T, float (*f)(float)>
+void Exactly(void* d, const void* a, int64_t n) {
+    auto* to = static_cast<T*>(d);
+    auto* from = static_cast<const T*>(a);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(f(static_cast<float>(from[i])));
+}
+float Sign(float x) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : 0.0f); }  // 0 for NaN, as documented
+float Round(float x) { return __builtin_rintf(x); }
+float Floor(float x) { return __builtin_floorf(x); }
+float Ceil(float x) { return __builtin_ceilf(x); }
+float Trunc(float x) { return __builtin_truncf(x); }
+float Frac(float x) { return x - __builtin_truncf(x); }
+
+template <typename T>
+bool ExactOf(LibraryOp op, void* d, const void* a, int64_t n) {
+    switch (op) {
+        case LibraryOp::Ceil: return Exactly<T, Ceil>(d, a, n), true;
+        case LibraryOp::Floor: return Exactly<T, Floor>(d, a, n), true;
+        case LibraryOp::Frac: return Exactly<T, Frac>(d, a, n), true;
+        case LibraryOp::Round: return Exactly<T, Round>(d, a, n), true;
+        case LibraryOp::Sign: return Exactly<T, Sign>(d, a, n), true;
+        case LibraryOp::Trunc: return Exactly<T, Trunc>(d, a, n), true;
+        default: return false;
+    }
+}
+
 UnaryPiece UnaryOf(LibraryOp op) {
     switch (op) {
         case LibraryOp::Acos: return EachOf<real::Acos>;
@@ -45,8 +71,7 @@ UnaryPiece UnaryOf(LibraryOp op) {
         case LibraryOp::Asinh: return EachOf<real::Asinh>;
         case LibraryOp::Atan: return EachOf<real::Atan>;
         case LibraryOp::Atanh: return EachOf<real::Atanh>;
-        case LibraryOp::Ceil: return EachOf<Ceil>;
-        case LibraryOp::Cos: return EachOf<real::Cos>;
+        case LibraryOp::Cos: return EachAngle<real::CosNear, real::Cos>;
         case LibraryOp::Cosh: return EachOf<real::Cosh>;
         case LibraryOp::Digamma: return EachOf<real::Digamma>;
         case LibraryOp::Erf: return EachOf<real::Erf>;
@@ -54,22 +79,17 @@ UnaryPiece UnaryOf(LibraryOp op) {
         case LibraryOp::Exp: return EachOf<real::Exp>;
         case LibraryOp::FasterGelu: return EachOf<FasterGelu>;
         case LibraryOp::FasterGeluV2: return EachOf<FasterGeluV2>;
-        case LibraryOp::Floor: return EachOf<Floor>;
-        case LibraryOp::Frac: return EachOf<Frac>;
         case LibraryOp::Gelu: return EachOf<Gelu>;
         case LibraryOp::Lgamma: return EachOf<real::Lgamma>;
         case LibraryOp::Log: return EachOf<real::Log>;
         case LibraryOp::Log10: return EachOf<real::Log10>;
         case LibraryOp::Log2: return EachOf<real::Log2>;
-        case LibraryOp::Round: return EachOf<Round>;
         case LibraryOp::Sigmoid: return EachOf<real::Sigmoid>;
-        case LibraryOp::Sign: return EachOf<Sign>;
         case LibraryOp::Silu: return EachOf<Silu>;
-        case LibraryOp::Sin: return EachOf<real::Sin>;
+        case LibraryOp::Sin: return EachAngle<real::SinNear, real::Sin>;
         case LibraryOp::Sinh: return EachOf<real::Sinh>;
-        case LibraryOp::Tan: return EachOf<real::Tan>;
+        case LibraryOp::Tan: return EachAngle<real::TanNear, real::Tan>;
         case LibraryOp::Tanh: return EachOf<real::Tanh>;
-        case LibraryOp::Trunc: return EachOf<Trunc>;
         default: return nullptr;
     }
 }
@@ -277,6 +297,8 @@ void npukb_library_unary(uint32_t code, int64_t count, const npukb::BufferView* 
     void* d = Out(call, dst, count, type);
     call.Apart(facts.sharing == Sharing::Same);
     call.ScratchFor(tmp, static_cast<uint64_t>(count) * BytesOf(type));
+    call.Charge(type, count, facts.passes);
+    if (type == DType::F16 ? ExactOf<half>(op, d, a, count) : ExactOf<float>(op, d, a, count)) return;
     UnaryPiece piece = UnaryOf(op);
     const Domain domain = DomainOf(op);
     double wide[kPiece], result[kPiece];
@@ -287,7 +309,7 @@ void npukb_library_unary(uint32_t code, int64_t count, const npukb::BufferView* 
         piece(result, wide, n);
         Narrow(d, result, first, n, type);
     }
-    call.Charge(type, count, facts.passes);
+    if ((code & npukb::kReuse) != 0) call.Spoil(src, static_cast<uint64_t>(count) * BytesOf(type), dst);
 }
 
 void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
@@ -319,7 +341,7 @@ void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::Buffer
 void npukb_library_axpy(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src,
                         const npukb::BufferView* tmp, const void* scalar) {
     auto to = static_cast<DType>(code >> 16 & 0xff);
-    auto from = static_cast<DType>(code >> 24);
+    auto from = static_cast<DType>(code >> 24 & 0xff);
     const Facts& facts = FactsOf(LibraryOp::Axpy);
     Library call(facts.name, NPUKB_PC);
     const void* a = In(call, src, count, from, "src");

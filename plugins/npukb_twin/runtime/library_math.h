@@ -29,6 +29,19 @@ void EachOf(double* __restrict d, const double* __restrict a, int64_t n) {
     NPUKB_VECTORIZE
     for (int64_t i = 0; i < n; ++i) d[i] = f(a[i]);
 }
+// A function of an angle: `near` for small arguments, which nearly all are, `f` for the others.
+template <double (*near)(double), double (*f)(double)>
+void EachAngle(double* __restrict d, const double* __restrict a, int64_t n) {
+    bool small = true;
+    NPUKB_VECTORIZE
+    for (int64_t i = 0; i < n; ++i) {
+        small &= real::Abs(a[i]) <= real::kNear;
+        d[i] = near(a[i]);
+    }
+    for (int64_t i = 0; i < n && !small; ++i) {
+        if (!(real::Abs(a[i]) <= real::kNear)) d[i] = f(a[i]);
+    }
+}
 template <double (*f)(double, double)>
 void EachOfTwo(double* __restrict d, const double* __restrict a, const double* __restrict b, int64_t n) {
     NPUKB_VECTORIZE

@@ -173,7 +173,7 @@ void npukb_library_row_sum(uint32_t types, bool mean, const BufferView* dst, con
 }
 
 void npukb_library_reduce(DType type, Reduction reduction, bool last, const BufferView* dst, const BufferView* src,
-                          const BufferView* tmp, const uint32_t* shape, bool padded) {
+                          const BufferView* tmp, const uint32_t* shape, uint32_t flags) {
     static constexpr const char* kNames[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
                                              "ReduceProd", "ReduceAny", "ReduceAll"};
     Library call(kNames[static_cast<int>(reduction)], NPUKB_PC);
@@ -181,7 +181,7 @@ void npukb_library_reduce(DType type, Reduction reduction, bool last, const Buff
     Matrix m{shape[0], shape[1], shape[1]};
     if (m.rows == 0) BadShape(call, "srcShape[0]", m.rows, "and has to be at least 1");
     if (m.columns == 0) BadShape(call, "srcShape[1]", m.columns, "and has to be at least 1");
-    if (!padded) BadShape(call, "srcInnerPad", 0, "and this core takes only true: rows padded to 32 bytes");
+    if ((flags & 1) == 0) BadShape(call, "srcInnerPad", 0, "and this core takes only true: rows padded to 32 bytes");
     m.stride = (m.columns * bytes + 31) / 32 * 32 / bytes;
     uint64_t read = (static_cast<uint64_t>(m.rows - 1) * m.stride + m.columns) * bytes;
     uint64_t written = static_cast<uint64_t>(last ? m.rows : m.columns) * bytes;
@@ -198,6 +198,7 @@ void npukb_library_reduce(DType type, Reduction reduction, bool last, const Buff
         case DType::F32: reduce(static_cast<float*>(d), static_cast<const float*>(a)); break;
         default: reduce(static_cast<uint8_t*>(d), static_cast<const uint8_t*>(a)); break;
     }
+    if ((flags & npukb::kReuse) != 0) call.Spoil(src, read, dst);
     call.Charge(type, static_cast<int64_t>(m.rows) * m.stride, last ? 7 : 1);
 }
 
@@ -253,6 +254,14 @@ void npukb_library_select_bytes(uint32_t types, bool swapped, const BufferView* 
         uint32_t value;
         __builtin_memcpy(&value, scalar, sizeof value);
         SelectBytes(static_cast<uint32_t*>(d), static_cast<const uint32_t*>(a), value, m, mask_bytes, swapped, *info);
+    }
+    if ((types & npukb::kReuse) != 0 && info->maskLastAxis != info->srcLastAxis) {
+        // The function gathers the part of the mask that it needs, in place.
+        auto* gathered = call.Write<uint8_t>(mask, static_cast<int64_t>(elements * mask_bytes), "mask");
+        uint64_t row = static_cast<uint64_t>(info->srcLastAxis) * mask_bytes;
+        for (uint64_t r = 1; r < info->firstAxis; ++r) {
+            __builtin_memmove(gathered + r * row, m + r * info->maskLastAxis * mask_bytes, row);
+        }
     }
     call.Charge(type, static_cast<int64_t>(elements), 4);
 }

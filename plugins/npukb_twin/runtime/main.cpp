@@ -24,6 +24,7 @@
 #include "fiber.h"
 #include "report.h"
 #include "sandbox.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -31,6 +32,7 @@ namespace {
 constexpr int kMaxArguments = 64;
 constexpr uint32_t kMaxDimensions = 16;
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kOwnZeros = 16;  // bytes of zeros that every image has
 constexpr uint64_t kGuard = 1u << 16;
 
 Launch g_launch;
@@ -89,8 +91,9 @@ uint8_t* AddBuffer(const char* text) {
     unsigned long long bytes;
     int path = 0;
     if (sscanf(text, "%63s %c %llu %n", name, &mode, &bytes, &path) < 3 || path == 0) Fail("infra_error", "bad buffer line: %s", text);
-    uint64_t reachable = (bytes + 31) & ~31ull;
-    uint8_t* address = Map(text + path, (bytes + 511) & ~511ull, mode == 'w');
+    // What an allocation is documented to give: a multiple of 32 bytes, and 32 bytes more.
+    uint64_t reachable = ((bytes + 31) & ~31ull) + 32;
+    uint8_t* address = Map(text + path, (bytes + 32 + 511) & ~511ull, mode == 'w');
     if (!g_launch.memory.Add(name, address, bytes, reachable, mode == 'w')) Fail("infra_error", "too many buffers");
     return address;
 }
@@ -196,12 +199,24 @@ Checker CheckerOf(const char* name) {
     Fail("infra_error", "there is no checker named %s", name);
 }
 
+// Whether a segment is made read-only once it has been relocated: what is zero in it is padding.
+bool ReadOnlyLater(const dl_phdr_info* info, uint64_t address, uint64_t bytes) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type == PT_GNU_RELRO && segment.p_vaddr == address && segment.p_memsz >= bytes) return true;
+    }
+    return false;
+}
+
 int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_launch.image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
         uint64_t end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-        if (segment.p_type == PT_LOAD && end > g_launch.image_end) g_launch.image_end = end;
+        if (end > g_launch.image_end) g_launch.image_end = end;
+        bool zeros = segment.p_memsz > segment.p_filesz + kOwnZeros;
+        if (zeros && !ReadOnlyLater(info, segment.p_vaddr, segment.p_memsz)) g_launch.shares_variables = true;
     }
     return 1;
 }
@@ -217,7 +232,10 @@ Entry Load(const char* path) {
     return reinterpret_cast<Entry>(entry);
 }
 
-void Collect(Core* core, void*) { g_totals.Add(*core, core->block / g_launch.cores); }
+void Collect(Core* core, void*) {
+    StopTracker(*core);
+    g_totals.Add(*core, core->block / g_launch.cores);
+}
 
 void Run(const char* kernel, void** arguments, int threads) {
     Launch& l = g_launch;
@@ -230,6 +248,9 @@ void Run(const char* kernel, void** arguments, int threads) {
     l.cross = static_cast<CrossCore*>(calloc(1, sizeof(CrossCore)));
     if (l.cross == nullptr) Fail("infra_error", "no memory for synchronisation between cores");
     l.cross->Start(l.blocks);
+    for (int i = 0; l.checker == Checker::Full && i < l.memory.size(); ++i) {
+        if (strcmp(l.memory[i].name, "workspace") == 0) l.memory.MarkFresh(&l.memory[i]);
+    }
     RunBlocks(&l, Load(kernel), arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
 }

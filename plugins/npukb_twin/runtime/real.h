@@ -184,19 +184,29 @@ NPUKB_REAL Angle Reduce(double x) {
     return a;
 }
 NPUKB_REAL double Negated(double value, uint64_t when) { return Bits<double>(Bits<uint64_t>(value) ^ (when & 1) << 63); }
-NPUKB_REAL double Sin(double x) {
-    Angle a = Reduce(x);
-    return Negated((a.quarter & 1) != 0 ? a.cos : a.sin, a.quarter >> 1);
+// The same for arguments up to 65536, without the table: pi/2 in three pieces of 33, 33 and 53 bits.
+inline constexpr double kNear = 65536.0;
+NPUKB_REAL Angle ReduceNear(double x) {
+    double shifted = x * 0.6366197723675814 + kMagic;
+    double n = shifted - kMagic;
+    double t = ((x - n * 1.5707963267341256) - n * 6.077100506303966e-11) - n * 2.0222662487959506e-21;
+    Angle a;
+    SinCosOfRest(t, a.sin, a.cos);
+    a.quarter = Bits<uint64_t>(shifted);
+    return a;
 }
-NPUKB_REAL double Cos(double x) {
-    Angle a = Reduce(x);
-    return Negated((a.quarter & 1) != 0 ? a.sin : a.cos, (a.quarter + 1) >> 1);
-}
-NPUKB_REAL double Tan(double x) {
-    Angle a = Reduce(x);
+NPUKB_REAL double SinOf(const Angle& a) { return Negated((a.quarter & 1) != 0 ? a.cos : a.sin, a.quarter >> 1); }
+NPUKB_REAL double CosOf(const Angle& a) { return Negated((a.quarter & 1) != 0 ? a.sin : a.cos, (a.quarter + 1) >> 1); }
+NPUKB_REAL double TanOf(const Angle& a) {
     bool odd = (a.quarter & 1) != 0;
     return Negated((odd ? a.cos : a.sin) / (odd ? a.sin : a.cos), a.quarter);
 }
+NPUKB_REAL double Sin(double x) { return SinOf(Reduce(x)); }
+NPUKB_REAL double Cos(double x) { return CosOf(Reduce(x)); }
+NPUKB_REAL double Tan(double x) { return TanOf(Reduce(x)); }
+NPUKB_REAL double SinNear(double x) { return SinOf(ReduceNear(x)); }
+NPUKB_REAL double CosNear(double x) { return CosOf(ReduceNear(x)); }
+NPUKB_REAL double TanNear(double x) { return TanOf(ReduceNear(x)); }
 
 NPUKB_REAL double Asin(double x) {
     double a = Abs(x);

@@ -25,6 +25,7 @@ struct GlobalRegion {
     uint64_t bytes;
     uint32_t element_bytes;
     bool write;
+    const void* origin = nullptr;  // where the tensor begins that the address was computed from, when that is known
 };
 
 void CheckGlobal(Core& core, const GlobalRegion& region, const void* pc);

@@ -87,7 +87,7 @@ uint32_t npukb_scalar_cast(float value, int mode, int to_half) {
 int64_t npukb_system_cycle(void) {
     twin::Core& core = twin::ThisCore();
     core.time.Scalar(1);
-    return static_cast<int64_t>(core.time.At(npukb::Pipe::S) / core.launch->machine.clock_hz * twin::kSystemClockHz);
+    return static_cast<int64_t>(core.time.At(npukb::Pipe::S).time / core.launch->machine.clock_hz * twin::kSystemClockHz);
 }
 
 int64_t npukb_program_counter(void) { return static_cast<int64_t>(twin::ThisCore().PcOf(NPUKB_PC)); }

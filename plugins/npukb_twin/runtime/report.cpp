@@ -58,6 +58,15 @@ Json& Document() {
 
 }  // namespace
 
+namespace {
+
+const char* SeverityName(Severity severity) {
+    if (severity == Severity::Error) return "error";
+    return severity == Severity::Warning ? "warning" : "note";
+}
+
+}  // namespace
+
 void Totals::Add(const Core& core, int64_t in_wave) {
     double end = core.time.End();
     if (in_wave != wave) {
@@ -124,9 +133,9 @@ void ReportFinished(const Launch& launch, const Totals& totals) {
     json.Put("},\"diagnostics\":[");
     for (int i = 0; i < totals.diagnostics.size(); ++i) {
         const Diagnostic& d = totals.diagnostics[i];
-        json.Put("%s{\"severity\":\"%s\",\"rule\":\"%s\",\"pc\":%llu,\"block\":%lld,\"count\":%llu,\"message\":",
-                 i == 0 ? "" : ",", d.severity == Severity::Error ? "error" : (d.severity == Severity::Warning ? "warning" : "note"), d.rule,
-                 static_cast<unsigned long long>(d.pc), static_cast<long long>(d.block),
+        json.Put("%s{\"severity\":\"%s\",\"rule\":\"%s\",\"pc\":%llu,\"related\":%llu,\"block\":%lld,\"count\":%llu,\"message\":",
+                 i == 0 ? "" : ",", SeverityName(d.severity), d.rule,
+                 static_cast<unsigned long long>(d.pc), static_cast<unsigned long long>(d.related), static_cast<long long>(d.block),
                  static_cast<unsigned long long>(d.count));
         json.Text(d.message);
         json.Put(",\"remedy\":");

@@ -82,5 +82,6 @@ void npukb_barrier(npukb::Pipe pipe) {
         return;
     }
     core.time.Issue(m, pipe, m.barrier_cycles);
+    core.time.Barrier(pipe);
 }
 }

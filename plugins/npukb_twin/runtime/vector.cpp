@@ -5,6 +5,7 @@
 #include "lanes.h"
 #include "reduce.h"
 #include "region.h"
+#include "tracker.h"
 
 namespace twin {
 namespace {
@@ -299,6 +300,7 @@ void Run(VectorInstruction& v, const void* pc) {
     CheckOperands(core, v, lanes, pc);
     Execute(core, v, lanes, pc);
     LeaveMask(core, v);
+    TrackVector(core, v, lanes, pc);
     Charge(core, v, lanes, widest);
 }
 

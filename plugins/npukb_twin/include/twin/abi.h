@@ -51,6 +51,13 @@ struct VectorInstruction {
     uint64_t scalar;  // raw bits of the scalar operand, in the type of src0
 };
 
+// What every GlobalTensor begins with.
+struct GlobalView {
+    void* address;
+    uint64_t size;       // elements; 0 when it was not told
+    const void* origin;  // of the tensor that this one is a part of; null when it is not known
+};
+
 struct BufferView {
     void* address;
     uint32_t bytes;
@@ -126,7 +133,8 @@ void npukb_core_flag_wait(uint32_t id);
 void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait);
 void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step);
 
-void npukb_scalar_access(const void* address, uint32_t bytes, int write, int global);
+void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes, int write);  // the element's address
+void npukb_scalar_access(const void* address, uint32_t bytes, int write);  // in UB
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
 uint64_t npukb_tiling_key(void);

@@ -17,6 +17,9 @@ inline constexpr uint32_t kLibraryCode = static_cast<uint32_t>(op) | static_cast
 // Stands for a count: all elements of the source.
 inline constexpr int64_t kWhole = -1;
 
+// In codes and flags: the function may overwrite a source, as isReuseSource and isReuseMask allow it.
+inline constexpr uint32_t kReuse = 1u << 31;
+
 enum class Reduction : uint8_t { Sum, Mean, Max, Min, Prod, Any, All };
 
 }  // namespace npukb
@@ -69,13 +72,13 @@ void npukb_library_xor_sum(int64_t count, const npukb::BufferView* dst, const np
 // `types`: element type, then the type sums are made in, eight bits each.
 void npukb_library_row_sum(uint32_t types, bool mean, const npukb::BufferView* dst, const npukb::BufferView* src,
                            const npukb::BufferView* tmp, const void* params);
-// `types`: element type. `last`: the last axis is the one reduced (pattern AR).
+// `flags`: 1 for rows padded to blocks, kReuse. `last`: the last axis is the one reduced (pattern AR).
 void npukb_library_reduce(npukb::DType type, npukb::Reduction reduction, bool last, const npukb::BufferView* dst,
-                          const npukb::BufferView* src, const npukb::BufferView* tmp, const uint32_t* shape, bool padded);
+                          const npukb::BufferView* src, const npukb::BufferView* tmp, const uint32_t* shape, uint32_t flags);
 void npukb_library_cumsum(npukb::DType type, const AscendC::CumSumConfig* config, const npukb::BufferView* dst,
                           const npukb::BufferView* last_row, const npukb::BufferView* src, const npukb::BufferView* tmp,
                           const AscendC::CumSumInfo* info);
-// `types`: element type, then the type of the mask. `swapped`: the scalar comes first and is chosen where the mask is 0.
+// `types`: element type, then the type of the mask, eight bits each, and kReuse. `swapped`: the scalar comes first and is chosen where the mask is 0.
 void npukb_library_select_bytes(uint32_t types, bool swapped, const npukb::BufferView* dst, const npukb::BufferView* src,
                                 const void* scalar, const npukb::BufferView* mask, const npukb::BufferView* tmp,
                                 const AscendC::SelectWithBytesMaskShapeInfo* info);

@@ -82,15 +82,21 @@ NPUKB_LIBRARY_FORMS(Power, F16 | F32 | I32,
                     nullptr, &src1Tensor.npukb_view, &src0Scalar)
 
 // Exp with a Taylor series for the fraction. The twin's exponential is correctly rounded at every level.
+#define NPUKB_LIBRARY_EXP(scratch)                                                                                        \
+    NPUKB_LIBRARY_TAKES(Exp, F16 | F32, T);                                                                               \
+    constexpr uint32_t reuse = isReuseSource && npukb::kSame<T, float> ? npukb::kReuse : 0;                               \
+    npukb_library_unary(npukb::kLibraryCode<npukb::LibraryOp::Exp, npukb::DTypeOf<T>::value> | reuse, calCount,           \
+                        &dstTensor.npukb_view, &srcTensor.npukb_view, scratch)
 template <typename T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 NPUKB_API void Exp(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,
                    const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t calCount) {
-    NPUKB_LIBRARY_CALL_UNARY(Exp, F16 | F32, calCount, &sharedTmpBuffer.npukb_view);
+    NPUKB_LIBRARY_EXP(&sharedTmpBuffer.npukb_view);
 }
 template <typename T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 NPUKB_API void Exp(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor, const uint32_t calCount) {
-    NPUKB_LIBRARY_CALL_UNARY(Exp, F16 | F32, calCount, nullptr);
+    NPUKB_LIBRARY_EXP(nullptr);
 }
+#undef NPUKB_LIBRARY_EXP
 
 #define NPUKB_CLAMP(name)                                                                                                 \
     template <typename T, bool isReuseSource = false>                                                                     \
@@ -135,7 +141,7 @@ NPUKB_API void SelectWithBytesMask(const LocalTensor<T>& dst, const LocalTensor<
                                    const LocalTensor<uint8_t>& sharedTmpBuffer, const SelectWithBytesMaskShapeInfo& info) {
     NPUKB_SELECT_BYTES_CHECK;
     npukb_library_select_bytes(static_cast<uint32_t>(npukb::DTypeOf<T>::value) |
-                                   static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8,
+                                   static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8 | (isReuseMask ? npukb::kReuse : 0),
                                false, &dst.npukb_view, &src0.npukb_view, &src1, &mask.npukb_view,
                                &sharedTmpBuffer.npukb_view, &info);
 }
@@ -144,7 +150,7 @@ NPUKB_API void SelectWithBytesMask(const LocalTensor<T>& dst, T src0, const Loca
                                    const LocalTensor<uint8_t>& sharedTmpBuffer, const SelectWithBytesMaskShapeInfo& info) {
     NPUKB_SELECT_BYTES_CHECK;
     npukb_library_select_bytes(static_cast<uint32_t>(npukb::DTypeOf<T>::value) |
-                                   static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8,
+                                   static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8 | (isReuseMask ? npukb::kReuse : 0),
                                true, &dst.npukb_view, &src1.npukb_view, &src0, &mask.npukb_view,
                                &sharedTmpBuffer.npukb_view, &info);
 }

@@ -83,14 +83,16 @@ NPUKB_API void ReduceXorSum(const LocalTensor<T>& dstTensor, const LocalTensor<T
                         const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t srcShape[], bool srcInnerPad) {     \
         NPUKB_PATTERN_CHECK(name, set);                                                                                 \
         npukb_library_reduce(npukb::DTypeOf<T>::value, npukb::Reduction::kind, last, &dstTensor.npukb_view,             \
-                             &srcTensor.npukb_view, &sharedTmpBuffer.npukb_view, srcShape, srcInnerPad);                \
+                             &srcTensor.npukb_view, &sharedTmpBuffer.npukb_view, srcShape,                              \
+                             static_cast<uint32_t>(srcInnerPad) | (isReuseSource ? npukb::kReuse : 0));                 \
     }                                                                                                                   \
     template <class T, class pattern, bool isReuseSource = false>                                                       \
     NPUKB_API void name(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor, const uint32_t srcShape[],    \
                         bool srcInnerPad) {                                                                             \
         NPUKB_PATTERN_CHECK(name, set);                                                                                 \
         npukb_library_reduce(npukb::DTypeOf<T>::value, npukb::Reduction::kind, last, &dstTensor.npukb_view,             \
-                             &srcTensor.npukb_view, nullptr, srcShape, srcInnerPad);                                    \
+                             &srcTensor.npukb_view, nullptr, srcShape,                                                  \
+                             static_cast<uint32_t>(srcInnerPad) | (isReuseSource ? npukb::kReuse : 0));                 \
     }
 NPUKB_PATTERN_REDUCTION(ReduceSum, Sum, F32)
 NPUKB_PATTERN_REDUCTION(ReduceMean, Mean, F32)

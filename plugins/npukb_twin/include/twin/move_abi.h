@@ -11,7 +11,8 @@ enum Direction : uint8_t { kIn, kOut, kInside };
 struct CopyInstruction {
     const void* dst;
     const void* src;
-    const char* name;  // as the candidate calls it
+    const char* name;    // as the candidate calls it
+    const void* origin;  // of the tensor in global memory, see GlobalView
     uint32_t blocks;
     uint64_t block_bytes;
     int64_t dst_stride;  // bytes from the start of one piece to the start of the next

@@ -69,16 +69,13 @@ template <typename T>
 class GlobalTensor {
   public:
     using PrimType = T;
-    NPUKB_API GlobalTensor() : address_(nullptr), size_(0), notes_(0) {}
-    NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size, uint32_t notes = 0)
-        : address_(address), size_(size), notes_(notes) {}
-    NPUKB_API void SetGlobalBuffer(__gm__ T* address) {
-        address_ = address;
-        size_ = 0;
-    }
+    NPUKB_API GlobalTensor() : address_(nullptr), size_(0), origin_(nullptr), notes_(0) {}
+    NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size) : GlobalTensor(address, size, address, 0) {}
+    NPUKB_API void SetGlobalBuffer(__gm__ T* address) { SetGlobalBuffer(address, 0); }
     NPUKB_API void SetGlobalBuffer(__gm__ T* address, uint64_t size) {
         address_ = address;
         size_ = size;
+        origin_ = address;
     }
     NPUKB_API __gm__ T* GetPhyAddr() const { return address_; }
     NPUKB_API __gm__ T* GetPhyAddr(uint64_t offset) const {
@@ -87,21 +84,18 @@ class GlobalTensor {
     NPUKB_API uint64_t GetSize() const { return size_; }
     // A tensor whose size was not told stays without one.
     NPUKB_API GlobalTensor operator[](uint64_t offset) const {
-        return GlobalTensor(GetPhyAddr(offset), size_ > offset ? size_ - offset : 0, notes_);
+        return GlobalTensor(GetPhyAddr(offset), size_ > offset ? size_ - offset : 0, origin_, notes_);
     }
     NPUKB_API __gm__ T& operator()(uint64_t offset) const {
-        npukb_scalar_access(address_ + offset, sizeof(T), 0, 1);
-        return address_[offset];
+        return *Element(offset, 0);
     }
     NPUKB_API T GetValue(uint64_t offset) const {
         static_assert(!npukb::kHalfByte<T>, "GetValue: int4b_t elements cannot be addressed one by one");
-        npukb_scalar_access(address_ + offset, sizeof(T), 0, 1);
-        return address_[offset];
+        return *Element(offset, 0);
     }
     NPUKB_API void SetValue(uint64_t offset, T value) const {
         static_assert(!npukb::kHalfByte<T>, "SetValue: int4b_t elements cannot be addressed one by one");
-        npukb_scalar_access(address_ + offset, sizeof(T), 1, 1);
-        address_[offset] = value;
+        *Element(offset, 1) = value;
     }
     NPUKB_API void SetShapeInfo(const ShapeInfo& shapeInfo) { notes_ = npukb_notes_set(notes_, &shapeInfo, 0, 0); }
     NPUKB_API ShapeInfo GetShapeInfo() const { return *static_cast<const ShapeInfo*>(npukb_notes_shape(notes_)); }
@@ -110,8 +104,15 @@ class GlobalTensor {
     NPUKB_API void SetL2CacheHint(CacheMode) {}
 
   private:
+    NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size, __gm__ T* origin, uint32_t notes)
+        : address_(address), size_(size), origin_(origin), notes_(notes) {}
+    NPUKB_API __gm__ T* Element(uint64_t offset, int write) const {
+        return static_cast<T*>(npukb_scalar_global(this, offset * sizeof(T), sizeof(T), write));
+    }
+    // As the runtime's GlobalView has it.
     __gm__ T* address_;
     uint64_t size_;
+    __gm__ T* origin_;  // what SetGlobalBuffer was given: the buffer it lies in is the one that the tensor may touch
     uint32_t notes_;
 };
 
@@ -176,7 +177,7 @@ class LocalTensor {
     NPUKB_API T* Element(uint32_t index, int write) const {
         static_assert(!npukb::kHalfByte<T>, "int4b_t elements cannot be addressed one by one");
         T* element = static_cast<T*>(npukb_view.address) + index;
-        npukb_scalar_access(element, sizeof(T), write, 0);
+        npukb_scalar_access(element, sizeof(T), write);
         return element;
     }
     NPUKB_API void Note(const ShapeInfo* shape, int32_t tag, int what) {

@@ -25,15 +25,14 @@ NPUKB_API T TilingCopy(const __gm__ uint8_t* tiling) {
     const type name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling))
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
     const auto name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling)).member
-#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling)                                                     \
-    const type name##NpukbCopy = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling)); \
-    const type* name = &name##NpukbCopy
-// Part of a structure that lies in global memory, copied to the core.
-#define COPY_TILING_WITH_STRUCT(type, from, to) \
+// The structure where it lies, in global memory, to be copied in parts.
+#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling) \
+    const __gm__ type* name = reinterpret_cast<const type*>(tiling)
+#define COPY_TILING_WITH_STRUCT(type, from, to)                                                 \
     const type to##NpukbCopy = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(from)); \
     const type* to = &to##NpukbCopy
-#define COPY_TILING_WITH_ARRAY(type, length, from, to)  \
-    type to##NpukbCopy[length];                         \
+#define COPY_TILING_WITH_ARRAY(type, length, from, to)             \
+    type to##NpukbCopy[length];                                    \
     npukb_tiling_copy(to##NpukbCopy, from, sizeof(to##NpukbCopy)); \
     const type(*to)[length] = &to##NpukbCopy
 

@@ -1,0 +1,43 @@
+// What one core reads and writes in global memory between two meetings of all cores, and whether cores get in each other's way.
+#pragma once
+#include "core.h"
+#include "range.h"
+
+namespace twin {
+
+struct Transfer {
+    Range range;
+    const void* pc;
+    const char* instruction;
+    uint32_t phase;    // meetings that the core has been through
+    uint32_t content;  // hash of what was written
+    bool write;
+    bool atomic;
+    bool scalar;  // through the core's data cache
+    bool hashed;
+};
+
+// Transfers of one core, neighbours joined.
+class Traffic {
+  public:
+    ~Traffic();
+    void Note(const Transfer& transfer);
+    void Clear() { count_ = 0; }
+    uint32_t size() const { return count_; }
+    const Transfer& operator[](uint32_t i) const { return items_[i]; }
+
+  private:
+    static constexpr uint32_t kMost = 1u << 14;  // later ones are not looked at
+    bool Join(Transfer& last, const Transfer& next) const;
+    Transfer* items_ = nullptr;
+    uint32_t count_ = 0;
+    uint32_t room_ = 0;
+};
+
+// Sum over bytes of a value that depends on the byte and its address, so that hashes of neighbours add up.
+uint32_t ContentHash(const Range& range);
+
+// Compares the traffic of all cores since the last time, and forgets it. No block may be running.
+void CheckRaces(Core* const* cores, int64_t count);
+
+}  // namespace twin

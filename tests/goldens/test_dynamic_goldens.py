@@ -1,0 +1,107 @@
+"""Golden operators of the dynamic track, host and device code: right on every case, with nothing said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+import npukb_twin
+from npukernelbench.generate import candidate_of
+from npukernelbench.judge.executor import make_executor
+from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.nouns import Case, Outcome, Task, Track, Verdict
+from npukernelbench.plugins import Plugins
+from npukernelbench.tasks import load_registry
+from npukernelbench.tasks.goldens import read_golden
+from tests.goldens.test_goldens import assert_faultless
+
+Edit = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+SUITE = {
+    task.name: task
+    for task in load_registry(Plugins.load(autoload=False)).values()
+    if any(golden.track is Track.DYNAMIC for golden in task.goldens)
+}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Callable[..., Verdict]]:
+    """Judges a task's golden operator, edited by a function, on cases."""
+    plugins = Plugins.load(autoload=False)
+    plugins.register(npukb_twin, "twin")
+    executor = make_executor(plugins.executors.find("twin"), {})
+    inner = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(run_timeout_s=2.0))
+
+    def verdict(task: Task, cases: list[Case], edit: Edit = dict) -> Verdict:
+        [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
+        return inner.judge(task, cases, Track.DYNAMIC, candidate_of(edit(read_golden(golden))))
+
+    yield verdict
+    executor.close()
+
+
+def cases_of(task: Task) -> list[Case]:
+    return [case for case in task.cases if case.profiles & {"smoke", "cpu"}]
+
+
+def edited(name: str, old: str, new: str) -> Edit:
+    def edit(files: Mapping[str, str]) -> Mapping[str, str]:
+        [file] = [file for file in files if file.endswith(name)]
+        assert old in files[file]
+        return {**files, file: files[file].replace(old, new, 1)}
+
+    return edit
+
+
+@pytest.mark.parametrize("name", sorted(SUITE))
+def test_public_cases(judge: Callable[..., Verdict], name: str) -> None:
+    assert_faultless(judge(SUITE[name], cases_of(SUITE[name])))
+
+
+@pytest.mark.parametrize("name", sorted(SUITE))
+def test_ragged_cases(judge: Callable[..., Verdict], ragged_tasks: Mapping[str, Task], name: str) -> None:
+    assert_faultless(judge(ragged_tasks[name], list(ragged_tasks[name].cases)))
+
+
+@pytest.mark.parametrize("name", sorted(SUITE))
+def test_files_are_readable(name: str) -> None:
+    task = SUITE[name]
+    [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
+    files = read_golden(golden)
+    expected = {f"op_host/{task.kernel}_tiling.h", f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
+    assert set(files) == expected
+    for text in files.values():
+        assert text.startswith("// ")
+        assert "\t" not in text
+        assert max(map(len, text.splitlines())) <= 120
+
+
+HOST, DEVICE = "op_host/swish.cpp", "op_kernel/swish.cpp"
+SHARE = "total - begin < tiling.share ? tiling.total - begin : tiling.share"
+MISTAKES = {
+    "a type is not listed": (HOST, "ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_BF16", "ge::DT_FLOAT", "launch_error"),
+    "another name": (HOST, 'Input("x")', 'Input("input")', "compile_error"),
+    "no attribute": (HOST, 'this->Attr("scale").AttrType(OPTIONAL).Float(1.0);', "", "compile_error"),
+    "another chip": (HOST, '"ascend910b"', '"ascend310p"', "launch_error"),
+    "the tiling function fails": (HOST, "return ge::GRAPH_SUCCESS;", "return ge::GRAPH_FAILED;", "launch_error"),
+    "a null pointer": (HOST, "context->GetInputShape(0)->", "context->GetInputShape(5)->", "crash"),
+    "no end": (HOST, "SwishTilingData tiling;", "SwishTilingData tiling; for (;;);", "timeout"),
+    "no block dim": (HOST, "context->SetBlockDim(used);", "context->SetBlockDim(0);", "launch_error"),
+    "a typing error": (HOST, "tiling.set_total(total);", "tiling.set_totals(total);", "compile_error"),
+    "a typing error in the kernel": (DEVICE, "tiling.share", "tiling.shares", "compile_error"),
+    "shares too short": (HOST, "tiling.set_share(perCore * granule)", "tiling.set_share(granule)", "wrong_value"),
+    "factor forgotten": (HOST, "*scale", "2.0f", "wrong_value"),
+    "tail out of bounds": (DEVICE, SHARE, "total + 512", "rule_violation"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_told_apart(judge: Callable[..., Verdict], mistake: str) -> None:
+    file, old, new, outcome = MISTAKES[mistake]
+    task = SUITE["Swish"]
+    verdict = judge(task, [task.case("5"), task.case("smoke")], edited(file, old, new))
+    said = [*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics)]
+    assert verdict.outcome is Outcome(outcome), [str(one) for one in said]
+    if outcome != "wrong_value":
+        assert any(one.file.startswith("op_") and one.line for one in said), [str(one) for one in said]

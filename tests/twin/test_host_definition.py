@@ -1,0 +1,192 @@
+"""Operator definitions: every form of the fluent interface, tiling structures, and what a definition may get wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from npukb_twin.hostside import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
+from npukernelbench.nouns import Outcome
+from tests.twin.hosting import FLOAT, Hosting
+
+
+@pytest.fixture(scope="module")
+def arguments(hosting: Hosting) -> dict[str, OpArgument]:
+    found = hosting.described(
+        """
+        this->Input("plain").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT})
+            .Format({ge::FORMAT_ND, ge::FORMAT_NCHW}).UnknownShapeFormat({ge::FORMAT_ND, ge::FORMAT_ND})
+            .AutoContiguous();
+        std::vector<ge::DataType> types(2, ge::DT_BF16);
+        this->Input("maybe").ParamType(OPTIONAL).DataType(types).Format(std::vector<ge::Format>(2, ge::FORMAT_ND));
+        this->Input("list").ParamType(DYNAMIC).DataType({ge::DT_INT32, ge::DT_INT64}).FormatList({ge::FORMAT_ND});
+        this->Input("number").ParamType(REQUIRED).DataType({ge::DT_FLOAT, ge::DT_FLOAT}).Scalar();
+        this->Input("numbers").ParamType(REQUIRED).DataType({ge::DT_FLOAT, ge::DT_FLOAT}).ScalarList();
+        this->Input("read").ParamType(REQUIRED).DataType({ge::DT_INT64, ge::DT_INT64})
+            .ValueDepend(OPTIONAL, DependScope::TILING);
+        this->Output("same").ParamType(REQUIRED).Follow("plain");
+        this->Output("half").ParamType(REQUIRED).DataType({ge::DT_UINT8, ge::DT_INT8})
+            .Follow("plain", FollowType::DTYPE).InitValue(0);
+        this->Output("counted").ParamType(REQUIRED).DataType({ge::DT_BOOL, ge::DT_DOUBLE}).OutputShapeDependOnCompute();
+        this->AICore().AddConfig("ascend910b").AddConfig("ascend910_93");
+        """
+    )
+    assert found.name == "Probe"
+    assert found.socs == ("ascend910_93", "ascend910b")
+    return {argument.name: argument for argument in (*found.inputs, *found.outputs)}
+
+
+def test_presence_types_and_formats(arguments: dict[str, OpArgument]) -> None:
+    plain = arguments["plain"]
+    assert plain.presence is Presence.REQUIRED
+    assert plain.dtypes == ("DT_FLOAT16", "DT_FLOAT")
+    assert plain.formats == ("FORMAT_ND", "FORMAT_NCHW")
+    assert (arguments["maybe"].presence, arguments["maybe"].dtypes) == (Presence.OPTIONAL, ("DT_BF16", "DT_BF16"))
+    assert arguments["list"].presence is Presence.DYNAMIC
+    assert arguments["list"].formats == ("FORMAT_ND", "FORMAT_ND")
+
+
+def test_markers(arguments: dict[str, OpArgument]) -> None:
+    marked = {
+        "number": "scalar",
+        "numbers": "scalar_list",
+        "read": "value_depend",
+        "counted": "depends_on_compute",
+    }
+    for name, argument in arguments.items():
+        for marker in marked.values():
+            assert getattr(argument, marker) is (marked.get(name) == marker), (name, marker)
+    assert [name for name, argument in arguments.items() if argument.initial == 0] == ["half"]
+
+
+def test_followed_types(arguments: dict[str, OpArgument]) -> None:
+    assert arguments["same"].dtypes == arguments["half"].dtypes == ("DT_FLOAT16", "DT_FLOAT")
+    assert arguments["same"].formats == ("FORMAT_ND", "FORMAT_NCHW")
+    assert arguments["half"].formats == ("FORMAT_ND", "FORMAT_ND")
+
+
+def test_lists_that_stand_by_themselves_multiply(hosting: Hosting) -> None:
+    found = hosting.described(
+        """
+        this->Input("a").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+        this->Input("b").ParamType(REQUIRED).DataType({ge::DT_INT8, ge::DT_INT16, ge::DT_INT64})
+            .FormatList({ge::FORMAT_ND});
+        """
+    )
+    a, b = (argument.dtypes for argument in found.inputs)
+    assert len(a) == len(b) == 6
+    assert len(set(zip(a, b, strict=True))) == 6
+
+
+def test_attributes(hosting: Hosting) -> None:
+    found = hosting.described(
+        """
+        this->Attr("must").AttrType(REQUIRED).Int();
+        this->Attr("flag").AttrType(OPTIONAL).Bool(true);
+        this->Attr("number").AttrType(OPTIONAL).Int(-7);
+        this->Attr("ratio").AttrType(OPTIONAL).Float(0.1);
+        this->Attr("text").AttrType(OPTIONAL).String("a \\"b\\"");
+        this->Attr("flags").AttrType(OPTIONAL).ListBool({true, false});
+        this->Attr("numbers").AttrType(OPTIONAL).ListInt({});
+        this->Attr("ratios").AttrType(OPTIONAL).ListFloat({0.5f, -1.0f});
+        this->Attr("table").AttrType(OPTIONAL).ListListInt({{1, 2}, {}, {3}});
+        """
+    )
+    assert found.attributes == (
+        OpAttribute("must", "int", True, None),
+        OpAttribute("flag", "bool", False, True),
+        OpAttribute("number", "int", False, -7),
+        OpAttribute("ratio", "float", False, 0.100000001),
+        OpAttribute("text", "string", False, 'a "b"'),
+        OpAttribute("flags", "list_bool", False, (True, False)),
+        OpAttribute("numbers", "list_int", False, ()),
+        OpAttribute("ratios", "list_float", False, (0.5, -1.0)),
+        OpAttribute("table", "list_list_int", False, ((1, 2), (), (3,))),
+    )
+
+
+def test_a_chips_own_configuration_replaces_types(hosting: Hosting) -> None:
+    found = hosting.described(
+        f"""
+        this->Input("x").{FLOAT};
+        this->Output("y").{FLOAT};
+        OpAICoreConfig config;
+        config.DynamicCompileStaticFlag(true).DynamicShapeSupportFlag(true).ExtendCfgInfo("opFile.value", "probe");
+        std::vector<ge::Format> formats(2, ge::FORMAT_ND);
+        config.Input("x").ParamType(OPTIONAL).DataType({{ge::DT_BF16, ge::DT_FLOAT}}).Format(formats);
+        config.Output("y").ParamType(REQUIRED).DataType({{ge::DT_INT8, ge::DT_INT8}}).Format(formats);
+        this->AICore().AddConfig("ascend910b", config);
+        """
+    )
+    assert found.inputs[0].dtypes == ("DT_BF16", "DT_FLOAT")
+    assert found.inputs[0].presence is Presence.OPTIONAL
+    assert found.outputs[0].dtypes == ("DT_INT8", "DT_INT8")
+
+
+def test_tiling_structures(hosting: Hosting) -> None:
+    found = hosting.described(
+        "",
+        before="""
+        #include "tiling/tiling_api.h"
+        namespace optiling {
+        BEGIN_TILING_DATA_DEF(Inner)
+        TILING_DATA_FIELD_DEF(uint8_t, small);
+        TILING_DATA_FIELD_DEF_ARR(int64_t, 3, wide);
+        END_TILING_DATA_DEF
+        REGISTER_TILING_DATA_CLASS(InnerOp, Inner)
+        BEGIN_TILING_DATA_DEF(Outer)
+        TILING_DATA_FIELD_DEF(bool, flag);
+        TILING_DATA_FIELD_DEF(uint16_t, word);
+        TILING_DATA_FIELD_DEF(float, ratio);
+        TILING_DATA_FIELD_DEF(double, exact);
+        TILING_DATA_FIELD_DEF_STRUCT(Inner, inner);
+        TILING_DATA_FIELD_DEF_STRUCT(SoftMaxTiling, softmax);
+        TILING_DATA_FIELD_DEF(int32_t, last);
+        END_TILING_DATA_DEF;
+        REGISTER_TILING_DATA_CLASS(Probe, Outer);
+        REGISTER_TILING_DATA_CLASS(Probe_100, Inner);
+        }
+        """,
+    )
+    assert set(found.tiling) == {"InnerOp", "Probe", "Probe_100"}
+    outer = found.tiling["Probe"]
+    assert outer.name == "Outer"
+    assert [(f.name, f.ctype, f.count, f.struct, f.offset) for f in outer.fields] == [
+        ("flag", "bool", 0, "", 0),
+        ("word", "uint16_t", 0, "", 2),
+        ("ratio", "float", 0, "", 4),
+        ("exact", "double", 0, "", 8),
+        ("inner", "Inner", 0, "Inner", 16),
+        ("softmax", "SoftMaxTiling", 0, "SoftMaxTiling", 48),
+        ("last", "int32_t", 0, "", 112),
+    ]
+    assert outer.bytes == 120
+    assert set(outer.nested) == {"Inner", "SoftMaxTiling"}
+    inner = outer.nested["Inner"]
+    assert inner == TilingStruct("Inner", 32, inner.fields)
+    assert [(f.ctype, f.count, f.offset) for f in inner.fields] == [("uint8_t", 0, 0), ("int64_t", 3, 8)]
+    assert {f.ctype for f in outer.nested["SoftMaxTiling"].fields} == {"uint32_t"}
+
+
+@pytest.mark.parametrize(
+    ("definition", "message"),
+    [
+        (f'this->Input("x").{FLOAT}; this->Output("y").ParamType(REQUIRED).DataType({{ge::DT_INT8, ge::DT_INT8}});',
+         "'y' declares 2 data types, 'x' 1"),
+        (f'this->Input("x").{FLOAT}; this->Output("y").ParamType(REQUIRED).Follow("z");', "follows 'z'"),
+        ('this->Input("x").ParamType(REQUIRED);', "'x' declares no data type"),
+        ('throw std::runtime_error("no");', "threw an exception: no"),
+    ],
+)  # fmt: skip
+def test_definitions_that_do_not_hold(hosting: Hosting, definition: str, message: str) -> None:
+    found = hosting.describe(definition)
+    assert isinstance(found, HostFailure)
+    assert found.outcome is Outcome.LAUNCH_ERROR
+    assert message in found.diagnostics[0].message
+
+
+def test_no_definition(hosting: Hosting) -> None:
+    from npukb_twin.hostside import describe
+
+    found = describe(hosting.image("int unused;"), hosting.runtime)
+    assert isinstance(found, HostFailure)
+    assert "OP_ADD is missing" in found.diagnostics[0].message
