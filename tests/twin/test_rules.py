@@ -382,6 +382,14 @@ BREACHES = [
         "dst is wider than src",
         warning=True,
     ),
+    Breach(
+        "scratch_too_small",
+        "LocalTensor<half> h = a.ReinterpretCast<half>();\n"
+        "LocalTensor<uint32_t> at = b.ReinterpretCast<uint32_t>();\n"
+        "LocalTensor<uint8_t> tmp = b.ReinterpretCast<uint8_t>();\n"
+        "BilinearInterpolation(h, h[256], at, h[512], 128, 1, false, 1, 128, 1, tmp);  // here",
+        "sharedTmpBuffer has",
+    ),
     # what a kernel says itself
     Breach("assertion", "assert(a.GetSize() == 3);  // here", "assertion failed: a.GetSize() == 3"),
     Breach("trap", "Trap();  // here", "called Trap"),
