@@ -1,6 +1,7 @@
 """What the rule checker costs: processor time of whole kernel processes with checker off, fast and full.
 
-The promise is 1.3 times for fast and 2 times for full, over golden kernels on a large public case each. Processor time of children is measured on one thread, because it says more than the clock on a busy machine.
+The promise is 1.3 times for fast and 2 times for full, over golden kernels on a large public case each. Processor time
+of children is measured on one thread, because it says more than the clock on a busy machine.
 """
 
 from __future__ import annotations
