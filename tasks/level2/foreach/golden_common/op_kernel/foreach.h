@@ -11,7 +11,7 @@ namespace foreach {
 using namespace AscendC;
 
 constexpr uint32_t GRANULE_BYTES = 512;
-// What queues and buffers may take of the 192 KiB of a core. The rest is left to the library, which finds scratch there.
+// What queues and buffers may take of the 192 KiB of a core. In the rest the library finds scratch.
 constexpr uint32_t BUFFER_BYTES = 128 * 1024;
 
 // The vector unit has no bfloat16 arithmetic: such tensors are widened to float, and rounded once at the end.
@@ -97,7 +97,8 @@ class Walker {
     using C = typename Op::Type;
 
   public:
-    __aicore__ inline void Init(TPipe* pipe, Op* operation, GM_ADDR y, GM_ADDR x1, GM_ADDR x2, GM_ADDR x3) {
+    __aicore__ inline void Init(TPipe* pipe, Op* operation, GM_ADDR y, GM_ADDR x1, GM_ADDR x2 = nullptr,
+                                GM_ADDR x3 = nullptr) {
         op = operation;
         yList = y;
         xLists[0] = x1;
