@@ -41,8 +41,8 @@ __aicore__ inline void SumLanes(const AscendC::LocalTensor<float>& sum, const As
     AscendC::ReduceSum(sum, eighths, x, length / 8);
 }
 
-// y = x times a number per row; blocks[8 * r] to blocks[8 * r + 7] hold that of row r, as Brcb lays it. In place if wanted.
-// Repeats run down the rows as far as their distance allows, else along them.
+// y = x times a number per row, in place if wanted; blocks[8 * r] to blocks[8 * r + 7] hold that of row r, as Brcb lays
+// it. Repeats run down the rows as far as their distance allows, else along them.
 __aicore__ inline void MulRows(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
                                const AscendC::LocalTensor<float>& blocks, uint32_t rows, uint32_t columns,
                                uint32_t pitch) {

@@ -2,8 +2,8 @@
 //
 // Every core takes a contiguous share of the rows and works on as many whole rows at a time as fit a tile. DataCopyPad
 // lays rows of any length at a pitch of whole 32-byte blocks. A row that is longer than a tile is read twice, piece by
-// piece: for the sum of its squares, and to be scaled. Two buffers per queue let copies run beside computation. Sums and
-// products are in float for every element type.
+// piece: for the sum of its squares, and to be scaled. Two buffers per queue let copies run beside computation. Sums
+// and products are in float for every element type.
 #include "row_math.h"
 #include "wide.h"
 

@@ -5,8 +5,8 @@
 #include "work_split.h"
 
 namespace optiling {
-// The axes of y with a stride in x each, those that belong together made one: neighbours that are both repeated, or that
-// both lie in x as they lie in y.
+// The axes of y with a stride in x each, those that belong together made one: neighbours that are both repeated, or
+// that both lie in x as they lie in y.
 struct Axes {
     uint64_t extents[MOST_AXES] = {};
     uint64_t strides[MOST_AXES] = {};

@@ -2,8 +2,8 @@
 //
 // In memory, y is a sequence of groups: a run of elements of x, repeated as a whole some number of times, or one element
 // of x, repeated to make up a run. A tile is several repetitions of a run, or the runs of several elements, laid at a
-// pitch of whole 32-byte blocks; of long runs it is a piece. Tiles go to the cores in turn. The vector unit does not know
-// 64-bit elements: they are copied as two words of 32 bits.
+// pitch of whole 32-byte blocks; of long runs it is a piece. Tiles go to the cores in turn. The vector unit does not
+// know 64-bit elements: they are copied as two words of 32 bits.
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -73,8 +73,8 @@ class KernelExpandV2 {
         xQueue.FreeTensor(x);
     }
 
-    // Low words go to the even lanes, high words to the odd ones. Whole repeats are written: what they write beyond a run
-    // is overwritten by the next.
+    // Low words go to the even lanes, high words to the odd ones. Whole repeats are written: what they write beyond a
+    // run is overwritten by the next.
     __aicore__ inline void Spread(uint64_t group, uint32_t rows, uint32_t length) {
         uint64_t even[2] = {0x5555555555555555, 0}, odd[2] = {0xAAAAAAAAAAAAAAAA, 0};
         const uint8_t repeats = (length * WORDS + LANES - 1) / LANES;

@@ -149,8 +149,8 @@ class KernelTopKV3 {
         }
         LocalTensor<half> merged = mergedBuffer.Get<half>();
         const uint32_t padded = RoundUp(count, 32);
-        const uint16_t lengths[4] = {static_cast<uint16_t>(kPitch), static_cast<uint16_t>(padded < kPitch ? padded : kPitch),
-                                     0, 0};
+        const uint16_t kept = kPitch, candidates = padded < kPitch ? padded : kPitch;
+        const uint16_t lengths[4] = {kept, candidates, 0, 0};
         MrgSort(merged, MrgSortSrcList<half>(best, sorted, sorted, sorted), MrgSort4Info(lengths, false, 0b0011, 1));
         DataCopy(best, merged, kPitch * RECORD);
     }
