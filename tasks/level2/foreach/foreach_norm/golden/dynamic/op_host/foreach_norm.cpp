@@ -8,9 +8,9 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     if (ForeachTiling<0>(context) != ge::GRAPH_SUCCESS) {
         return ge::GRAPH_FAILED;
     }
-    // Every core leaves a block of 32 bytes for each tensor.
+    // Every core leaves a float for each tensor.
     const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
-    context->GetWorkspaceSizes(1)[0] = platform.GetLibApiWorkSpaceSize() + context->GetBlockDim() * MOST_TENSORS * 32;
+    context->GetWorkspaceSizes(1)[0] = platform.GetLibApiWorkSpaceSize() + context->GetBlockDim() * MOST_TENSORS * 4;
     context->SetScheduleMode(1);  // cores that wait for each other start together
     return ge::GRAPH_SUCCESS;
 }

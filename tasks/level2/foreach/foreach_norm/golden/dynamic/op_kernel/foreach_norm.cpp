@@ -1,9 +1,9 @@
 // ForeachNorm: y[k] = (sum of |x[k]| ^ p) ^ (1 / p) for every tensor k of a list, p 1 or 2.
 //
 // A core adds up its share of a tensor in a tile of lanes, and the lanes once at the end: no sum is longer than a few
-// hundred terms, so that float is accurate enough. What the cores found goes through the workspace, a block of 32 bytes
-// for each core and tensor; when all are there, every core finishes some of the tensors. The order of additions, and so
-// the result, does not depend on which core is faster.
+// hundred terms, so that float is accurate enough. What the cores found goes through the workspace, a row for each core;
+// when all are there, every core finishes some of the tensors. The order of additions, and so the result, does not depend
+// on which core is faster.
 #include "foreach.h"
 
 using namespace AscendC;
@@ -16,16 +16,17 @@ class KernelForeachNorm {
         yList = y;
         isEuclidean = foreach::ScalarOf<float, P>(p, 0) == 2.0f;
         count = tensors;
-        partGlobal.SetGlobalBuffer((__gm__ float*)workspace, GetBlockNum() * count * BLOCK);
+        row = (count + BLOCK - 1) / BLOCK * BLOCK;
+        partGlobal.SetGlobalBuffer((__gm__ float*)workspace, GetBlockNum() * row);
         pipe->InitBuffer(xQueue, 2, TILE * sizeof(T));
         pipe->InitBuffer(wideBuffer, TILE * sizeof(float));
         pipe->InitBuffer(lanesBuffer, TILE * sizeof(float));
         pipe->InitBuffer(workBuffer, TILE * sizeof(float));
-        pipe->InitBuffer(partsQueue, 1, count * BLOCK * sizeof(float));
+        pipe->InitBuffer(partsQueue, 1, row * sizeof(float));
         pipe->InitBuffer(foundQueue, 1, GetBlockNum() * BLOCK * sizeof(float));
         pipe->InitBuffer(yQueue, 1, BLOCK * sizeof(float));
         parts = partsQueue.template AllocTensor<float>();
-        Duplicate(parts, 0.0f, count * BLOCK);  // also for tensors of which this core has no share
+        Duplicate(parts, 0.0f, row);  // also for tensors of which this core has no share
     }
 
     __aicore__ inline void Serve(uint32_t k, uint64_t begin, uint64_t size) {
@@ -37,14 +38,14 @@ class KernelForeachNorm {
             CopyIn(offset, length);
             AddTo(lanes, length);
         }
-        ReduceSum(parts[k * BLOCK], lanes, workBuffer.Get<float>(), TILE);
+        ReduceSum(parts[k], lanes, workBuffer.Get<float>(), TILE);
     }
 
     __aicore__ inline void Finish() {
         partsQueue.EnQue(parts);
         parts = partsQueue.template DeQue<float>();
-        const DataCopyExtParams copy{1, static_cast<uint32_t>(count * BLOCK * sizeof(float)), 0, 0, 0};
-        DataCopyPad(partGlobal[GetBlockIdx() * count * BLOCK], parts, copy);
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(row * sizeof(float)), 0, 0, 0};
+        DataCopyPad(partGlobal[GetBlockIdx() * row], parts, copy);
         partsQueue.FreeTensor(parts);
         SyncAll();
         for (uint32_t k = GetBlockIdx(); k < count; k += GetBlockNum()) {
@@ -84,10 +85,11 @@ class KernelForeachNorm {
 
     __aicore__ inline void Total(uint32_t k) {
         const uint32_t cores = GetBlockNum();
-        const uint32_t gap = (count - 1) * BLOCK * sizeof(float);
-        const DataCopyExtParams gather{static_cast<uint16_t>(cores), BLOCK * sizeof(float), gap, 0, 0};
+        const uint32_t gap = (row - 1) * sizeof(float);
+        const DataCopyExtParams gather{static_cast<uint16_t>(cores), sizeof(float), gap, 0, 0};
+        const DataCopyPadExtParams<float> zeros{true, 0, BLOCK - 1, 0.0f};  // one float to a block
         LocalTensor<float> found = foundQueue.template AllocTensor<float>();
-        DataCopyPad(found, partGlobal[k * BLOCK], gather, DataCopyPadExtParams<float>());
+        DataCopyPad(found, partGlobal[k], gather, zeros);
         foundQueue.EnQue(found);
         found = foundQueue.template DeQue<float>();
         LocalTensor<float> sum = wideBuffer.Get<float>();
@@ -116,12 +118,13 @@ class KernelForeachNorm {
     TQue<TPosition::VECIN, 1> xQueue, foundQueue;
     TQue<TPosition::VECOUT, 1> partsQueue, yQueue;
     TBuf<TPosition::VECCALC> wideBuffer, lanesBuffer, workBuffer;
-    LocalTensor<float> parts;  // the first float of block k is what this core found of tensor k, the others are zero
+    LocalTensor<float> parts;  // what this core found of every tensor
     GlobalTensor<float> partGlobal;
     GlobalTensor<T> xGlobal, yGlobal;
     GM_ADDR xList = nullptr;
     GM_ADDR yList = nullptr;
     uint32_t count = 0;
+    uint32_t row = 0;  // floats that a core leaves, whole blocks
     bool isEuclidean = false;
 };
 
