@@ -8,9 +8,11 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     if (ForeachTiling<0>(context) != ge::GRAPH_SUCCESS) {
         return ge::GRAPH_FAILED;
     }
-    // Every core leaves a float for each tensor.
+    // All cores: one that has no share of any tensor still finishes some. Every core leaves a float for each tensor.
     const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
-    context->GetWorkspaceSizes(1)[0] = platform.GetLibApiWorkSpaceSize() + context->GetBlockDim() * MOST_TENSORS * 4;
+    const uint64_t cores = platform.GetCoreNumAiv();
+    context->SetBlockDim(cores);
+    context->GetWorkspaceSizes(1)[0] = platform.GetLibApiWorkSpaceSize() + cores * MOST_TENSORS * sizeof(float);
     context->SetScheduleMode(1);  // cores that wait for each other start together
     return ge::GRAPH_SUCCESS;
 }

@@ -1,9 +1,9 @@
 // ForeachNorm: y[k] = (sum of |x[k]| ^ p) ^ (1 / p) for every tensor k of a list, p 1 or 2.
 //
 // A core adds up its share of a tensor in a tile of lanes, and the lanes once at the end: no sum is longer than a few
-// hundred terms, so that float is accurate enough. What the cores found goes through the workspace, a row for each core;
-// when all are there, every core finishes some of the tensors. The order of additions, and so the result, does not depend
-// on which core is faster.
+// hundred terms, so that float is accurate enough. What the cores found goes through the workspace, a row for each;
+// when all rows are there, every core finishes some of the tensors. The order of additions, and so the result, does not
+// depend on which core is faster.
 #include "foreach.h"
 
 using namespace AscendC;
