@@ -1,0 +1,1 @@
+../../../../../../shared/elementwise/op_kernel/elementwise.h

@@ -1,0 +1,1 @@
+../../../../../../shared/elementwise/op_host/elementwise_tiling.h
