@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffers", "Plan", "Slot", "SlotKind", "static_slots"]
 
 _GRANULE = 512  # device allocations are multiples of this
+_SPARE_BYTES = 32  # and hold at least so much more than was asked for
 _SHAPES_BYTES = 512
 
 
@@ -162,7 +163,7 @@ class Buffers:
 
     def _write(self, name: str, data: NDArray[np.uint8]) -> Path:
         path = self._work / name
-        rounded = max(-(-data.size // _GRANULE) * _GRANULE, _GRANULE)
+        rounded = -(-(data.size + _SPARE_BYTES) // _GRANULE) * _GRANULE
         with path.open("wb", buffering=0) as file:
             data.tofile(file)
             file.truncate(rounded)

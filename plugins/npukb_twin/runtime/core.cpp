@@ -47,7 +47,8 @@ void Core::Start(Launch* shared, int64_t index, uint8_t* arena) {
 
 void Core::Own(uint32_t handle) {
     const Buffer& b = buffers[handle];
-    for (uint32_t i = b.offset / 32; i < (b.offset + b.bytes) / 32; ++i) {
+    uint32_t end = b.offset + b.bytes < launch->machine.ub_bytes ? b.offset + b.bytes : launch->machine.ub_bytes;
+    for (uint32_t i = b.offset / 32; i < end / 32; ++i) {
         bool taken = owner[i] == kSharedBlock || (owner[i] != 0 && owner[i] != handle && buffers[owner[i]].live);
         owner[i] = taken ? kSharedBlock : static_cast<uint8_t>(handle);
     }

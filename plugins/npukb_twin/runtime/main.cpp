@@ -91,8 +91,9 @@ uint8_t* AddBuffer(const char* text) {
     unsigned long long bytes;
     int path = 0;
     if (sscanf(text, "%63s %c %llu %n", name, &mode, &bytes, &path) < 3 || path == 0) Fail("infra_error", "bad buffer line: %s", text);
-    uint64_t reachable = (bytes + 31) & ~31ull;
-    uint8_t* address = Map(text + path, (bytes + 511) & ~511ull, mode == 'w');
+    // What an allocation is documented to give: a multiple of 32 bytes, and 32 bytes more.
+    uint64_t reachable = ((bytes + 31) & ~31ull) + 32;
+    uint8_t* address = Map(text + path, (bytes + 32 + 511) & ~511ull, mode == 'w');
     if (!g_launch.memory.Add(name, address, bytes, reachable, mode == 'w')) Fail("infra_error", "too many buffers");
     return address;
 }

@@ -161,9 +161,9 @@ NPUKB_RAW_REDUCE(vcgmin, BlockReduceMin)
 NPUKB_RAW_REDUCE(vcpadd, PairReduceSum)
 #undef NPUKB_RAW_REDUCE
 
-// With `accumulate` the sum over all repeats goes to the accumulator (GetAccVal) and dst is not written.
+// With `accumulate` the sum over all repeats goes to the accumulator (GetAccVal) and dst is not written: it may be null.
 template <typename T>
-NPUKB_API void vcadd(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride,
+NPUKB_API void vcadd(__ubuf__ npukb::PlainOf<T>* dst, __ubuf__ T* src, uint8_t repeat, uint16_t dstRepeatStride,
                      uint16_t srcBlockStride, uint16_t srcRepeatStride, bool accumulate = false) {
     NPUKB_SUPPORTS(vcadd, F16 | F32);
     const npukb::Raw d(dst), a(src);

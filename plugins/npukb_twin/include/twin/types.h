@@ -46,7 +46,7 @@ struct bfloat16_t {
     NPUKB_API explicit bfloat16_t(double value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit bfloat16_t(half value) : bfloat16_t(static_cast<float>(value)) {}
-    NPUKB_API explicit operator float() const {
+    NPUKB_API operator float() const {
         uint32_t wide = static_cast<uint32_t>(bits) << 16;
         float value;
         __builtin_memcpy(&value, &wide, 4);
