@@ -1,5 +1,6 @@
 // Equal on the host: tiling, shapes and types, definition.
 #include "elementwise_tiling.h"
+#include "truth_type.h"
 
 namespace optiling {
 REGISTER_TILING_DATA_CLASS(Equal, ElementwiseTilingData)

@@ -58,10 +58,5 @@ inline graphStatus TypeOfFirstInput(gert::InferDataTypeContext* context) {
     context->SetOutputDataType(0, context->GetInputDataType(0));
     return GRAPH_SUCCESS;
 }
-
-inline graphStatus TypeBool(gert::InferDataTypeContext* context) {
-    context->SetOutputDataType(0, DT_BOOL);
-    return GRAPH_SUCCESS;
-}
 }  // namespace ge
 #endif

@@ -1,1 +1,0 @@
-../../../../../../shared/elementwise/op_host/elementwise_tiling.h

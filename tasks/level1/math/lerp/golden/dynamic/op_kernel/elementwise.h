@@ -1,1 +1,0 @@
-../../../../../../shared/elementwise/op_kernel/elementwise.h
