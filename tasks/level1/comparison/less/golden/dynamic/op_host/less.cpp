@@ -6,7 +6,7 @@ namespace optiling {
 REGISTER_TILING_DATA_CLASS(Less, ElementwiseTilingData)
 
 static ge::graphStatus TilingFunc(gert::TilingContext* context) {
-    return Cut(context, ElementsOf(context, 0), 1, 4096);
+    return Cut(context, ElementsOf(context, 0), 1, BytesOf(context, 0) == 8 ? 2048 : 4096);
 }
 }  // namespace optiling
 
