@@ -76,7 +76,7 @@ def test_files_are_readable(name: str) -> None:
     [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
     files = read_golden(golden)
     expected = {f"op_host/{task.kernel}_tiling.h", f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
-    assert set(files) == expected
+    assert expected <= set(files)  # beside those that it shares with others
     for text in files.values():
         assert text.startswith("// ")
         assert "\t" not in text
