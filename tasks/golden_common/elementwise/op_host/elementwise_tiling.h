@@ -1,12 +1,8 @@
 // Host side of element-wise operators: how they are cut, and that the output looks like the first input.
-//
-// Shares are whole granules of 512 bytes, the unit in which global memory is served. A tensor with fewer granules than
-// there are cores is left to as many cores as it has granules.
 #ifndef ELEMENTWISE_TILING_H
 #define ELEMENTWISE_TILING_H
-#include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"
-#include "tiling/platform/platform_ascendc.h"
+#include "work_split.h"
 
 namespace optiling {
 BEGIN_TILING_DATA_DEF(ElementwiseTilingData)
@@ -25,22 +21,13 @@ inline uint32_t BytesOf(gert::TilingContext* context, size_t index) {
 // at a granule; a tile of `tile` elements and what its computation needs fit the unified buffer.
 inline ge::graphStatus Cut(gert::TilingContext* context, uint64_t total, uint64_t bytes, uint32_t tile,
                            uint32_t scratch = 0) {
-    const uint64_t granule = 512 / bytes;
-    const uint64_t granules = (total + granule - 1) / granule;
-    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
-    const uint64_t perCore = granules == 0 ? 1 : (granules + cores - 1) / cores;
-    const uint64_t used = granules == 0 ? 1 : (granules + perCore - 1) / perCore;
-
+    const Shares shares = Divide(total, 512 / bytes, VectorCores(context));
     ElementwiseTilingData tiling;
     tiling.set_total(total);
-    tiling.set_share(perCore * granule);
+    tiling.set_share(shares.share);
     tiling.set_tile(tile);
     tiling.set_scratch(scratch);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    context->SetBlockDim(used);
-    context->GetWorkspaceSizes(1)[0] = 0;
-    return ge::GRAPH_SUCCESS;
+    return Launch(context, tiling, shares.blocks);
 }
 
 inline uint64_t ElementsOf(gert::TilingContext* context, size_t index) {

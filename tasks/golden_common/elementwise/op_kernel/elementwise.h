@@ -5,6 +5,7 @@
 #ifndef ELEMENTWISE_H
 #define ELEMENTWISE_H
 #include "kernel_operator.h"
+#include "wide.h"
 
 using namespace AscendC;
 
@@ -96,7 +97,7 @@ class InFloat {
     static constexpr uint32_t INPUTS = Function::INPUTS;
 
     __aicore__ inline void Init(TPipe* pipe, const ElementwiseTilingData& sizes) {
-        if constexpr (!IS_FLOAT) {
+        if constexpr (!IS_FLOAT<T>) {
             for (uint32_t i = 0; i < INPUTS; ++i) {
                 pipe->InitBuffer(wideBuffer[i], sizes.tile * sizeof(float));
             }
@@ -106,22 +107,16 @@ class InFloat {
     }
 
     __aicore__ inline void Compute(const LocalTensor<T>& y, const LocalTensor<T> (&x)[INPUTS], uint32_t length) {
-        if constexpr (IS_FLOAT) {
-            function.Apply(y, x, length);
-        } else {
-            LocalTensor<float> wide[INPUTS];
-            for (uint32_t i = 0; i < INPUTS; ++i) {
-                wide[i] = wideBuffer[i].template Get<float>();
-                Cast(wide[i], x[i], RoundMode::CAST_NONE, length);
-            }
-            LocalTensor<float> result = resultBuffer.template Get<float>();
-            function.Apply(result, wide, length);
-            Cast(y, result, RoundMode::CAST_RINT, length);
+        LocalTensor<float> wide[INPUTS];
+        for (uint32_t i = 0; i < INPUTS; ++i) {
+            wide[i] = Widen(x[i], wideBuffer[i], length);
         }
+        LocalTensor<float> result = WideResult(y, resultBuffer);
+        function.Apply(result, wide, length);
+        Narrow(y, result, length);
     }
 
   private:
-    static constexpr bool IS_FLOAT = std::is_same<T, float>::value;
     Function function;
     TBuf<TPosition::VECCALC> wideBuffer[INPUTS];
     TBuf<TPosition::VECCALC> resultBuffer;

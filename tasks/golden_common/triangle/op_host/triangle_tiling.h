@@ -4,9 +4,8 @@
 // different amounts of work.
 #ifndef TRIANGLE_TILING_H
 #define TRIANGLE_TILING_H
-#include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"
-#include "tiling/platform/platform_ascendc.h"
+#include "work_split.h"
 
 namespace optiling {
 BEGIN_TILING_DATA_DEF(TriangleTilingData)
@@ -21,10 +20,6 @@ TILING_DATA_FIELD_DEF(uint32_t, tileColumns);
 TILING_DATA_FIELD_DEF(uint32_t, pitch);  // elements from row to row of a tile, whole blocks of 32 bytes
 END_TILING_DATA_DEF;
 
-inline uint64_t Quotient(uint64_t dividend, uint64_t divisor) {  // rounded up
-    return (dividend + divisor - 1) / divisor;
-}
-
 inline ge::graphStatus TileTriangle(gert::TilingContext* context) {
     constexpr uint64_t TILE = 32768, BLOCK = 32, MOST_ROWS = 4095;  // bytes, bytes, blocks that one copy takes
     const gert::Shape& shape = context->GetInputShape(0)->GetStorageShape();
@@ -32,17 +27,17 @@ inline ge::graphStatus TileTriangle(gert::TilingContext* context) {
     const uint64_t rows = shape.GetDim(shape.GetDimNum() - 2);
     const uint64_t columns = shape.GetDim(shape.GetDimNum() - 1);
     const uint64_t total = columns == 0 ? 0 : shape.GetShapeSize() / columns;
-    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
+    const uint64_t cores = VectorCores(context);
     const int64_t* diagonal = context->GetAttrs()->GetInt(0);
 
     const uint64_t tileColumns = columns * bytes < TILE ? columns : TILE / bytes;
-    const uint64_t pitch = columns == 0 ? BLOCK : Quotient(tileColumns * bytes, BLOCK) * BLOCK;
+    const uint64_t pitch = columns == 0 ? BLOCK : CeilDiv(tileColumns * bytes, BLOCK) * BLOCK;
     uint64_t tileRows = tileColumns < columns ? 1 : TILE / pitch;
     tileRows = tileRows < MOST_ROWS ? tileRows : MOST_ROWS;
-    const uint64_t perCore = Quotient(total, cores);
+    const uint64_t perCore = CeilDiv(total, cores);
     tileRows = perCore > 0 && perCore < tileRows ? perCore : tileRows;
-    const uint64_t pieces = columns == 0 ? 0 : Quotient(columns, tileColumns);
-    const uint64_t tiles = Quotient(total, tileRows) * pieces;
+    const uint64_t pieces = columns == 0 ? 0 : CeilDiv(columns, tileColumns);
+    const uint64_t tiles = CeilDiv(total, tileRows) * pieces;
 
     TriangleTilingData tiling;
     tiling.set_total(total);
@@ -54,11 +49,7 @@ inline ge::graphStatus TileTriangle(gert::TilingContext* context) {
     tiling.set_tileRows(tileRows);
     tiling.set_tileColumns(tileColumns);
     tiling.set_pitch(pitch / bytes);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    context->SetBlockDim(tiles == 0 ? 1 : tiles < cores ? tiles : cores);
-    context->GetWorkspaceSizes(1)[0] = 0;
-    return ge::GRAPH_SUCCESS;
+    return Launch(context, tiling, tiles == 0 ? 1 : tiles < cores ? tiles : cores);
 }
 }  // namespace optiling
 

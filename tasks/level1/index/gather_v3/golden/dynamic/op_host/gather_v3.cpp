@@ -3,14 +3,9 @@
 // Slices are moved as they are, several to a tile, long ones in pieces (key 0). Where a slice is one element of 16 or 32
 // bits and a whole row fits the unified buffer, the row is copied in, and the vector unit gathers from it (key 1).
 #include "gather_v3_tiling.h"
-#include "register/op_def_registry.h"
-#include "tiling/platform/platform_ascendc.h"
+#include "work_split.h"
 
 namespace optiling {
-static uint64_t Quotient(uint64_t dividend, uint64_t divisor) {  // rounded up
-    return (dividend + divisor - 1) / divisor;
-}
-
 static uint64_t Product(const gert::Shape& shape, size_t from, size_t to) {
     uint64_t product = 1;
     for (size_t axis = from; axis < to; ++axis) {
@@ -41,21 +36,21 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     const uint64_t extent = x.GetDim(axis);
     const uint64_t bytes = Product(x, axis + 1, rank) * width;
     const uint64_t slices = Product(indices, shared, indices.GetDimNum());
-    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
+    const uint64_t cores = VectorCores(context);
     const bool gather = bytes == width && (width == 2 || width == 4) && extent * width <= TILE;
 
     uint64_t tileBytes = bytes < TILE ? bytes : TILE;
-    uint64_t pitch = tileBytes == 0 ? BLOCK : Quotient(tileBytes, BLOCK) * BLOCK;
+    uint64_t pitch = tileBytes == 0 ? BLOCK : CeilDiv(tileBytes, BLOCK) * BLOCK;
     uint64_t tileSlices = GATHERED, pieces = 1;
     uint64_t tiles = slices == 0 ? 0 : batches * outer;
     if (!gather) {
         const uint64_t total = batches * outer * slices;
-        const uint64_t perCore = Quotient(total, cores);
+        const uint64_t perCore = CeilDiv(total, cores);
         tileSlices = TILE / pitch < MOST_SLICES ? TILE / pitch : MOST_SLICES;
         tileSlices = perCore > 0 && perCore < tileSlices ? perCore : tileSlices;
-        pieces = bytes == 0 ? 0 : Quotient(bytes, tileBytes);
+        pieces = bytes == 0 ? 0 : CeilDiv(bytes, tileBytes);
         tileSlices = pieces > 1 ? 1 : tileSlices;
-        tiles = Quotient(total, tileSlices) * pieces;
+        tiles = CeilDiv(total, tileSlices) * pieces;
     }
 
     GatherV3TilingData tiling;
@@ -69,12 +64,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     tiling.set_tileSlices(tileSlices);
     tiling.set_tileBytes(tileBytes);
     tiling.set_pitch(pitch);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
     context->SetTilingKey(gather ? 1 : 0);
-    context->SetBlockDim(tiles == 0 ? 1 : tiles < cores ? tiles : cores);
-    context->GetWorkspaceSizes(1)[0] = 0;
-    return ge::GRAPH_SUCCESS;
+    return Launch(context, tiling, tiles == 0 ? 1 : tiles < cores ? tiles : cores);
 }
 }  // namespace optiling
 

@@ -3,32 +3,23 @@
 // The batch is cut as one flat tensor into shares of whole granules of 512 bytes, the unit in which global memory is
 // served.
 #include "eye_tiling.h"
-#include "register/op_def_registry.h"
-#include "tiling/platform/platform_ascendc.h"
+#include "work_split.h"
 
 namespace optiling {
 static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     const uint64_t bytes = ge::GetSizeByDataType(context->GetInputDesc(0)->GetDataType());
-    const uint64_t granule = 512 / bytes;
     const uint64_t total = context->GetInputShape(0)->GetStorageShape().GetShapeSize();
-    const uint64_t granules = (total + granule - 1) / granule;
-    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
-    const uint64_t perCore = granules == 0 ? 1 : (granules + cores - 1) / cores;
-    const uint64_t used = granules == 0 ? 1 : (granules + perCore - 1) / perCore;
+    const Shares shares = Divide(total, 512 / bytes, VectorCores(context));
     const int64_t rows = *context->GetAttrs()->GetInt(0);
     const int64_t* columns = context->GetAttrs()->GetInt(1);
 
     EyeTilingData tiling;
     tiling.set_total(total);
-    tiling.set_share(perCore * granule);
+    tiling.set_share(shares.share);
     tiling.set_rows(rows);
     tiling.set_columns(columns == nullptr || *columns == 0 ? rows : *columns);
     tiling.set_tile(32768 / bytes);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    context->SetBlockDim(used);
-    context->GetWorkspaceSizes(1)[0] = 0;
-    return ge::GRAPH_SUCCESS;
+    return Launch(context, tiling, shares.blocks);
 }
 }  // namespace optiling
 

@@ -4,14 +4,9 @@
 // stride (key 0). Where it is short, moving each row by itself would take an instruction's time for some bytes: a tile
 // then holds whole vectors as they lie in memory, and the kernel gathers their components (key 1).
 #include "cross_tiling.h"
-#include "register/op_def_registry.h"
-#include "tiling/platform/platform_ascendc.h"
+#include "work_split.h"
 
 namespace optiling {
-static uint64_t Quotient(uint64_t dividend, uint64_t divisor) {  // rounded up
-    return (dividend + divisor - 1) / divisor;
-}
-
 // The axis of the components; by default the first one of extent 3.
 static int64_t Axis(const gert::Shape& shape, const int64_t* dim) {
     constexpr int64_t DEFAULT = -65530;
@@ -38,16 +33,16 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
         inner *= i > axis ? shape.GetDim(i) : 1;
     }
     const uint64_t bytes = ge::GetSizeByDataType(context->GetInputDesc(0)->GetDataType());
-    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
+    const uint64_t cores = VectorCores(context);
     const bool gather = inner * bytes < SHORT;
 
     const uint64_t tileInner = inner < TILE ? inner : TILE;
-    const uint64_t pitch = gather ? inner : Quotient(tileInner * bytes, BLOCK) * BLOCK / bytes;
+    const uint64_t pitch = gather ? inner : CeilDiv(tileInner * bytes, BLOCK) * BLOCK / bytes;
     uint64_t tileOuter = outer == 0 || inner == 0 ? 1 : tileInner < inner ? 1 : TILE / (gather ? 3 * pitch : pitch);
-    const uint64_t perCore = Quotient(outer, cores);
+    const uint64_t perCore = CeilDiv(outer, cores);
     tileOuter = perCore > 0 && perCore < tileOuter ? perCore : tileOuter;
-    const uint64_t pieces = inner == 0 ? 0 : Quotient(inner, tileInner);
-    const uint64_t tiles = Quotient(outer, tileOuter) * pieces;
+    const uint64_t pieces = inner == 0 ? 0 : CeilDiv(inner, tileInner);
+    const uint64_t tiles = CeilDiv(outer, tileOuter) * pieces;
 
     CrossTilingData tiling;
     tiling.set_outer(outer);
@@ -57,12 +52,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     tiling.set_tileOuter(tileOuter);
     tiling.set_tileInner(tileInner);
     tiling.set_pitch(pitch);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
     context->SetTilingKey(gather ? 1 : 0);
-    context->SetBlockDim(tiles == 0 ? 1 : tiles < cores ? tiles : cores);
-    context->GetWorkspaceSizes(1)[0] = 0;
-    return ge::GRAPH_SUCCESS;
+    return Launch(context, tiling, tiles == 0 ? 1 : tiles < cores ? tiles : cores);
 }
 }  // namespace optiling
 
