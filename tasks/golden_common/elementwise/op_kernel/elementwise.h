@@ -20,7 +20,8 @@ class Elementwise {
 
     __aicore__ inline Elementwise(Operator& op) : op(op) {}
 
-    __aicore__ inline void Init(TPipe* pipe, GM_ADDR const (&x)[INPUTS], GM_ADDR y, const ElementwiseTilingData& sizes) {
+    __aicore__ inline void Init(TPipe* pipe, GM_ADDR const (&x)[INPUTS], GM_ADDR y,
+                                const ElementwiseTilingData& sizes) {
         const uint64_t begin = GetBlockIdx() * sizes.share;
         if (begin < sizes.total) {
             count = sizes.total - begin < sizes.share ? sizes.total - begin : sizes.share;

@@ -1,8 +1,8 @@
 // Less: y = (x1 < x2), one byte per element.
 //
 // Narrow floats and bytes are widened, which is exact. Compare orders half and float only and tells of int32_t merely
-// whether they are equal: an integer x1 is less than x2 where the greater of both is not x1, which no overflow can spoil.
-// The operator's int64_t lie within the range of int32_t.
+// whether they are equal: an integer x1 is less than x2 where the greater of both is not x1, which no overflow can
+// spoil. The operator's int64_t lie within the range of int32_t.
 #include "elementwise.h"
 #include "truth.h"
 

@@ -1,7 +1,7 @@
 // GatherV3 on the host: tiling, shapes and types, definition.
 //
-// Slices are moved as they are, several to a tile, long ones in pieces (key 0). Where a slice is one element of 16 or 32
-// bits and a whole row fits the unified buffer, the row is copied in, and the vector unit gathers from it (key 1).
+// Slices are moved as they are, several to a tile, long ones in pieces (key 0). Where a slice is one element of 16 or
+// 32 bits and a whole row fits the unified buffer, the row is copied in, and the vector unit gathers from it (key 1).
 #include "gather_v3_tiling.h"
 #include "work_split.h"
 

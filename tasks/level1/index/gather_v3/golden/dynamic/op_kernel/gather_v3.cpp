@@ -1,5 +1,5 @@
-// GatherV3: y[b, p, k] = x[b, p, indices[b, k]], where b runs over shared axes, p over the others before the gathered one,
-// and x[b, p, i] is a slice of any length.
+// GatherV3: y[b, p, k] = x[b, p, indices[b, k]], where b runs over shared axes, p over the others before the gathered
+// one, and x[b, p, i] is a slice of any length.
 //
 // Work is dealt out to the cores in turn. Two buffers per queue let the copies of one tile run beside those, or the
 // gathering, of another. Negative indices count from the end; only operators that allow them have some.
@@ -94,7 +94,8 @@ class GatherElements {
             CopyIn(row);
             LocalTensor<T> x = xQueue.template DeQue<T>();
             for (uint64_t slice = 0; slice < sizes.slices; slice += sizes.tileSlices) {
-                const uint32_t count = sizes.slices - slice < sizes.tileSlices ? sizes.slices - slice : sizes.tileSlices;
+                const uint64_t left = sizes.slices - slice;
+                const uint32_t count = left < sizes.tileSlices ? left : sizes.tileSlices;
                 const uint64_t position = row / sizes.outer * sizes.slices + slice;
                 if (position != prepared) {
                     MakeOffsets(position, count);
@@ -165,7 +166,7 @@ extern "C" __global__ __aicore__ void gather_v3(GM_ADDR x, GM_ADDR indices, GM_A
         op.Init(&pipe, x, indices, y);
         op.Process();
     } else if (TILING_KEY_IS(1)) {
-        using Bits = typename std::conditional<sizeof(DTYPE_X) == 2, uint16_t, uint32_t>::type;  // the type does not matter
+        using Bits = typename std::conditional<sizeof(DTYPE_X) == 2, uint16_t, uint32_t>::type;
         GatherElements<Bits, DTYPE_INDICES> op(sizes);
         op.Init(&pipe, x, indices, y);
         op.Process();

@@ -38,7 +38,8 @@ class ComplexMagnitude {
 
     __aicore__ inline void Init(TPipe* pipe, const ElementwiseTilingData& sizes) {}
 
-    __aicore__ inline void Compute(const LocalTensor<float>& y, const LocalTensor<int64_t> (&x)[INPUTS], uint32_t length) {
+    __aicore__ inline void Compute(const LocalTensor<float>& y, const LocalTensor<int64_t> (&x)[INPUTS],
+                                   uint32_t length) {
         LocalTensor<float> parts = x[0].ReinterpretCast<float>();
         Mul(parts, parts, parts, 2 * length);
         PairReduceSum(y, parts, (2 * length + 63) / 64, 64, 1, 1, 8);  // neighbours: real and imaginary part
@@ -67,7 +68,8 @@ class LongMagnitude {
         Duplicate(lowWords, -1, everySecond, 2 * tile / 64, 1, 8);
     }
 
-    __aicore__ inline void Compute(const LocalTensor<int64_t>& y, const LocalTensor<int64_t> (&x)[INPUTS], uint32_t length) {
+    __aicore__ inline void Compute(const LocalTensor<int64_t>& y, const LocalTensor<int64_t> (&x)[INPUTS],
+                                   uint32_t length) {
         LocalTensor<float> sign = signBuffer.Get<float>();
         LocalTensor<float> low = lowBuffer.Get<float>();
         LocalTensor<int64_t> factor = factorBuffer.Get<int64_t>();
@@ -84,7 +86,8 @@ class LongMagnitude {
         Adds(factorWords, factorWords, 1, 2 * length);
 
         // borrow: -1 in the high word where x is negative and its low word is not zero.
-        And(borrow.ReinterpretCast<int16_t>(), x[0].ReinterpretCast<int16_t>(), lowWordsBuffer.Get<int16_t>(), 4 * length);
+        And(borrow.ReinterpretCast<int16_t>(), x[0].ReinterpretCast<int16_t>(), lowWordsBuffer.Get<int16_t>(),
+            4 * length);
         Cast(low, borrow, RoundMode::CAST_RINT, length);
         Mins(low, low, 1.0f, length);
         Mul(low, low, sign, length);

@@ -27,8 +27,8 @@ class Limitation {
     T lower, upper;
 };
 
-extern "C" __global__ __aicore__ void clip_by_value(GM_ADDR x, GM_ADDR clip_value_min, GM_ADDR clip_value_max, GM_ADDR y,
-                                                    GM_ADDR workspace, GM_ADDR tiling) {
+extern "C" __global__ __aicore__ void clip_by_value(GM_ADDR x, GM_ADDR clip_value_min, GM_ADDR clip_value_max,
+                                                    GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
     GET_TILING_DATA(sizes, tiling);
     Limitation<DTYPE_X> op(clip_value_min, clip_value_max);
     RunElementwise(op, {x}, y, sizes);

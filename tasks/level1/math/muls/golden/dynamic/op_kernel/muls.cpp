@@ -1,7 +1,7 @@
 // Muls: y = x * value, the scalar read from global memory.
 //
-// A complex number is two floats. bfloat16 and int64_t have no vector arithmetic, and half would round the scalar: these
-// are multiplied in float, where the products of the operator's integers are exact.
+// A complex number is two floats. bfloat16 and int64_t have no vector arithmetic, and half would round the scalar:
+// these are multiplied in float, where the products of the operator's integers are exact.
 #include "elementwise.h"
 
 template <typename T>
@@ -39,8 +39,8 @@ class Product {
 
   private:
     static constexpr bool IS_COMPLEX = ORIG_DTYPE_X == DT_COMPLEX64;
-    static constexpr bool THROUGH_FLOAT = !IS_COMPLEX && (std::is_same<T, half>::value || std::is_same<T, bfloat16_t>::value ||
-                                                          std::is_same<T, int64_t>::value);
+    static constexpr bool IS_HALF = std::is_same<T, half>::value || std::is_same<T, bfloat16_t>::value;
+    static constexpr bool THROUGH_FLOAT = !IS_COMPLEX && (IS_HALF || std::is_same<T, int64_t>::value);
     TBuf<TPosition::VECCALC> wideBuffer;
     float factor;
 };

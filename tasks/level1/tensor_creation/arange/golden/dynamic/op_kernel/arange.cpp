@@ -1,8 +1,8 @@
 // Arange: out = start + index * step, every element from its index.
 //
-// Every core takes one contiguous share of the output and walks through it in tiles. Two buffers let the copy of one tile
-// run beside the computation of another. Half types are computed in float, and rounded once at the end. The vector unit
-// has no 64-bit arithmetic: such numbers are computed in 32 bits when all of them fit, else one by one.
+// Every core takes one contiguous share of the output and walks through it in tiles. Two buffers let the copy of one
+// tile run beside the computation of another. Half types are computed in float, and rounded once at the end. The
+// vector unit has no 64-bit arithmetic: such numbers are computed in 32 bits when all of them fit, else one by one.
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -10,7 +10,8 @@ using namespace AscendC;
 template <typename T>
 class KernelArange {
   public:
-    __aicore__ inline void Init(TPipe* pipe, GM_ADDR start, GM_ADDR step, GM_ADDR out, const ElementwiseTilingData& sizes) {
+    __aicore__ inline void Init(TPipe* pipe, GM_ADDR start, GM_ADDR step, GM_ADDR out,
+                                const ElementwiseTilingData& sizes) {
         begin = GetBlockIdx() * sizes.share;
         if (begin < sizes.total) {
             count = sizes.total - begin < sizes.share ? sizes.total - begin : sizes.share;

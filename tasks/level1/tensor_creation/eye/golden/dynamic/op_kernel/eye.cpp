@@ -1,8 +1,8 @@
 // Eye: a batch of matrices with ones where row and column agree and zeros elsewhere.
 //
-// The batch is one flat tensor, in which the ones of a matrix lie columns + 1 apart. Every core takes one contiguous share
-// and walks through it in tiles: the vector unit writes zeros, the scalar unit the few ones. Two buffers let the copy of
-// one tile run beside the making of another.
+// The batch is one flat tensor, in which the ones of a matrix lie columns + 1 apart. Every core takes one contiguous
+// share and walks through it in tiles: the vector unit writes zeros, the scalar unit the few ones. Two buffers let the
+// copy of one tile run beside the making of another.
 #include "kernel_operator.h"
 
 using namespace AscendC;

@@ -1,7 +1,8 @@
-// Cross: vector products, y_c = u_(c+1) * v_(c+2) - u_(c+2) * v_(c+1) with indices modulo 3, of tensors [outer, 3, inner].
+// Cross: vector products of tensors [outer, 3, inner]: y_c = u_(c+1) * v_(c+2) - u_(c+2) * v_(c+1), indices modulo 3.
 //
-// Tiles are dealt out to the cores in turn. Two buffers per queue let the copies of one tile run beside the computation of
-// another. half is computed in float, so that only the result is rounded, and int8_t in half, which holds its products.
+// Tiles are dealt out to the cores in turn. Two buffers per queue let the copies of one tile run beside the
+// computation of another. half is computed in float, so that only the result is rounded, and int8_t in half, which
+// holds its products.
 #include "kernel_operator.h"
 
 using namespace AscendC;
@@ -99,7 +100,8 @@ class CrossRows : public CrossBase<T> {
   private:
     __aicore__ inline void CopyIn(TQue<TPosition::VECIN, 1>& queue, GlobalTensor<T>& global) {
         const uint32_t gap = (3 * sizes.inner - columns) * sizeof(T);
-        const DataCopyExtParams copy{static_cast<uint16_t>(rows), static_cast<uint32_t>(columns * sizeof(T)), gap, 0, 0};
+        const uint32_t bytes = columns * sizeof(T);
+        const DataCopyExtParams copy{static_cast<uint16_t>(rows), bytes, gap, 0, 0};
         LocalTensor<T> x = queue.template AllocTensor<T>();
         for (uint32_t component = 0; component < 3; ++component) {
             DataCopyPad(x[component * part], global[first + component * sizes.inner], copy, DataCopyPadExtParams<T>());
@@ -131,7 +133,8 @@ class CrossRows : public CrossBase<T> {
 
     __aicore__ inline void CopyOut() {
         const uint32_t gap = (3 * sizes.inner - columns) * sizeof(T);
-        const DataCopyExtParams copy{static_cast<uint16_t>(rows), static_cast<uint32_t>(columns * sizeof(T)), 0, gap, 0};
+        const uint32_t bytes = columns * sizeof(T);
+        const DataCopyExtParams copy{static_cast<uint16_t>(rows), bytes, 0, gap, 0};
         LocalTensor<T> y = this->yQueue.template DeQue<T>();
         for (uint32_t component = 0; component < 3; ++component) {
             DataCopyPad(this->yGlobal[first + component * sizes.inner], y[component * part], copy);
