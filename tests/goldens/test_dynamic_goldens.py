@@ -75,8 +75,8 @@ def test_files_are_readable(name: str) -> None:
     task = SUITE[name]
     [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
     files = read_golden(golden)
-    expected = {f"op_host/{task.kernel}_tiling.h", f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
-    assert expected <= set(files)  # beside those that it shares with others
+    assert {f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"} <= set(files)
+    assert any(name.startswith("op_host/") and name.endswith("_tiling.h") for name in files)  # its own or a shared one
     for text in files.values():
         assert text.startswith("// ")
         assert "\t" not in text
