@@ -15,8 +15,10 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     }
     const uint64_t total = context->GetInputShape(0)->GetStorageShape().GetShapeSize();
     // To wait for each other costs the cores more than a tensor of few tiles costs one of them.
-    const uint64_t cores = none || 4 * TILE < total ? VectorCores(context) : 1;
-    const Shares shares = Divide(total, GranuleOf(context, 0), cores);
+    const uint64_t cores = VectorCores(context);
+    const bool alone = !none && total <= 4 * TILE;
+    const Shares shares = Divide(total, GranuleOf(context, 0), alone ? 1 : cores);
+    const uint32_t blocks = none ? shares.blocks : cores;  // those that have nothing to add are waited for, too
 
     MseLossTilingData tiling;
     tiling.set_total(total);
@@ -24,7 +26,7 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     tiling.set_tile(TILE);
     tiling.set_factor(mean ? 1.0 / total : 1.0);
     context->SetTilingKey(none ? 0 : 1);
-    return Launch(context, tiling, shares.blocks, shares.blocks * 32);  // a block of 32 bytes for the sum of each core
+    return Launch(context, tiling, blocks, blocks * 32);  // a block of 32 bytes for the sum of each core
 }
 }  // namespace optiling
 

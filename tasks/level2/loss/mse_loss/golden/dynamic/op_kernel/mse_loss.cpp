@@ -18,6 +18,7 @@ class KernelMseLoss {
         if (begin < tiling.total) {
             count = tiling.total - begin < tiling.share ? tiling.total - begin : tiling.share;
         }
+        alone = tiling.total <= tiling.share;
         tile = tiling.tile;
         factor = tiling.factor;
         predictGlobal.SetGlobalBuffer((__gm__ T*)predict + begin, count);
@@ -56,7 +57,9 @@ class KernelMseLoss {
             }
         }
         if constexpr (REDUCED) {
-            Reduce();
+            if (!alone || GetBlockIdx() == 0) {
+                Reduce();
+            }
         }
     }
 
@@ -110,12 +113,12 @@ class KernelMseLoss {
         Duplicate(total, 0.0f, BLOCK);
         BlockReduceSum(eighth, lanes, tile / 64, 64, 1, 1, 8);
         ReduceSum(total, eighth, lanes, tile / 8);
-        if (GetBlockNum() > 1) {
+        if (!alone) {
             Publish(total);
             SyncAll();
         }
         if (GetBlockIdx() == 0) {
-            if (GetBlockNum() > 1) {
+            if (!alone) {
                 Collect(total);
             }
             Store(total);
@@ -162,6 +165,7 @@ class KernelMseLoss {
     GlobalTensor<float> sumsGlobal;
     uint64_t count = 0;
     uint32_t tile = 0;
+    bool alone = false;  // the first core has it all, and need not wait for others
     float factor = 1.0f;
 };
 

@@ -43,12 +43,13 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
 
 namespace ge {
 static graphStatus InferShape(gert::InferShapeContext* context) {
-    const gert::Tensor* k = context->GetInputTensor(1);
+    const gert::Tensor* tensor = context->GetInputTensor(1);
+    const int32_t* k = tensor == nullptr ? nullptr : tensor->GetData<int32_t>();
     const gert::Shape* x = context->GetInputShape(0);
     const int64_t dim = *context->GetAttrs()->GetInt(1);
     for (size_t output = 0; output < 2; ++output) {
         *context->GetOutputShape(output) = *x;
-        context->GetOutputShape(output)->SetDim(dim < 0 ? dim + x->GetDimNum() : dim, k->GetData<int32_t>()[0]);
+        context->GetOutputShape(output)->SetDim(dim < 0 ? dim + x->GetDimNum() : dim, k == nullptr ? -1 : *k);
     }
     return GRAPH_SUCCESS;
 }
@@ -65,7 +66,7 @@ class TopKV3 : public OpDef {
   public:
     explicit TopKV3(const char* name) : OpDef(name) {
         this->Input("x").ParamType(REQUIRED).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
-        this->Input("k").ParamType(REQUIRED).DataType({ge::DT_INT32}).Format({ge::FORMAT_ND}).ValueDepend(OPTIONAL);
+        this->Input("k").ParamType(REQUIRED).DataType({ge::DT_INT32}).Format({ge::FORMAT_ND});
         this->Output("values").ParamType(REQUIRED).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
         this->Output("indices").ParamType(REQUIRED).DataType({ge::DT_INT32}).Format({ge::FORMAT_ND});
         this->Attr("sorted").AttrType(OPTIONAL).Bool(true);
