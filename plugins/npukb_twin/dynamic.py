@@ -214,7 +214,7 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
         fill = 0 if output.zeroed else argument.initial
         slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
     if bound.shapes_come_late:
-        slots.append(Slot(SlotKind.SHAPES))
+        slots.append(Slot(SlotKind.OUTPUT, bound.shapes.name) if bound.shapes else Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
 
 

@@ -18,6 +18,7 @@ from npukernelbench.nouns import (
     Case,
     CaseInput,
     Diagnostic,
+    DType,
     InputSpec,
     OutputSpec,
     Severity,
@@ -36,12 +37,14 @@ class Bound:
     """The definition's arguments with the task's, in the definition's order.
 
     Outputs are those that have a slot of their own in the kernel's signature: an output in the memory of an input may
-    have one or not. Attributes that the task does not know keep their defaults.
+    have one or not. Attributes that the task does not know keep their defaults. ``shapes`` is the task's own output for
+    what a kernel says about the sizes of outputs that depend on values; without one that is not looked at.
     """
 
     inputs: tuple[tuple[OpArgument, InputSpec], ...]
     outputs: tuple[tuple[OpArgument, OutputSpec], ...]
     attributes: tuple[tuple[OpAttribute, AttributeSpec], ...]
+    shapes: OutputSpec | None = None
 
     @property
     def shapes_come_late(self) -> bool:
@@ -69,6 +72,7 @@ def bind(description: OperatorDescription, task: Task, files: Mapping[str, str])
         inputs=tuple(zip(description.inputs, task.inputs, strict=True)),
         outputs=tuple(outputs),
         attributes=tuple((one, known[one.name]) for one in description.attributes if one.name in known),
+        shapes=_late_shapes(description, task),
     )
 
 
@@ -173,6 +177,15 @@ def _attribute_problems(description: OperatorDescription, task: Task, files: Map
             )
 
 
+def _late_shapes(description: OperatorDescription, task: Task) -> OutputSpec | None:
+    """The task's output that no definition declares: where the kernel leaves the shapes it computed."""
+    last = task.outputs[-1] if task.outputs else None
+    declared = {one.name for one in description.outputs}
+    if last is None or last.name in declared or not any(one.depends_on_compute for one in description.outputs):
+        return None
+    return last if last.dtype is DType.UINT64 and last.alias_of is None else None
+
+
 def _outputs(
     description: OperatorDescription, task: Task, files: Mapping[str, str]
 ) -> tuple[list[tuple[OpArgument, OutputSpec]], list[Diagnostic]]:
@@ -185,7 +198,8 @@ def _outputs(
         spec = by_name.get(argument.name) or by_alias.get(argument.name)
         if spec is not None:
             found.append((argument, spec))
-    own = [spec.name for spec in task.outputs if spec.alias_of is None]
+    late = _late_shapes(description, task)
+    own = [spec.name for spec in task.outputs if spec.alias_of is None and spec is not late]
     if len(found) == len(names) and [spec.name for _, spec in found if spec.alias_of is None] == own:
         return found, []
     aliases = [spec.name for spec in task.outputs if spec.alias_of is not None]
