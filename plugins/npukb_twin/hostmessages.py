@@ -11,7 +11,7 @@ from importlib.resources import files as resource
 from npukb_twin.messages import GAP, Message, messages_of
 from npukernelbench.nouns import Diagnostic, Severity
 
-__all__ = ["begins_with_gap", "explain_host", "host_names"]
+__all__ = ["begins_with_gap", "explain_host", "host_names", "known_gaps"]
 
 _VENDOR_SCOPE = re.compile(r"'(?:gert|ge|fe|ops|optiling|platform_ascendc|AscendC|matmul_tiling)(?:::\w+)*")
 _MISSING_HEADER = re.compile(r"'([^']+)' file not found|fatal error: (\S+): No such file")
@@ -38,7 +38,7 @@ def _diagnostic(message: Message) -> Diagnostic:
     place = (message.file, message.line, message.column)
     if message.kind == "warning":
         return Diagnostic(Severity.WARNING, "compile", message.text, *place)
-    known = _known_gaps()
+    known = known_gaps()
     header = _MISSING_HEADER.search(message.text)
     if header is not None:
         name = header[1] or header[2]
@@ -61,7 +61,8 @@ def _diagnostic(message: Message) -> Diagnostic:
 
 
 @cache
-def _known_gaps() -> Mapping[str, frozenset[str]]:
+def known_gaps() -> Mapping[str, frozenset[str]]:
+    """Documented host API that the headers lack: ``names``, ``namespaces`` and first folders of ``headers``."""
     import yaml
 
     document = yaml.safe_load((resource("npukb_twin") / "unsupported_host_api.yaml").read_text(encoding="utf-8"))

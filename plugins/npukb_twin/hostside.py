@@ -215,7 +215,7 @@ def _crash(answer: Mapping[str, Any], image: Path, done: Finished) -> HostFailur
 
 def _own_place(image: Path, pcs: Sequence[int]) -> Place:
     """The innermost place in the candidate's own files, which lie beside the image; headers are not theirs."""
-    own = {path.name for path in image.parent.rglob("*") if path.is_file()}
+    own = {path.relative_to(image.parent).as_posix() for path in image.parent.rglob("*") if path.is_file()}
     table = LineTable(image)
     places = (table.place(pc) for pc in pcs)
     return next((place for place in places if place.line and place.file in own), Place("", 0))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from npukb_twin.build import source_root
 from npukb_twin.hostbuild import sources_of
+from npukb_twin.hostmessages import host_names, known_gaps
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import DEFINITION, HEAD, PLAIN, TILING, Hosting
 
@@ -74,7 +76,7 @@ def test_an_error_names_file_and_line(hosting: Hosting) -> None:
     compiled = hosting.compile("int f() {\n    return undeclared;\n}\n")
     assert compiled.outcome is Outcome.COMPILE_ERROR
     [error] = compiled.diagnostics
-    assert (error.file, error.line) == ("probe.cpp", 5)
+    assert (error.file, error.line) == ("op_host/probe.cpp", 5)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +108,8 @@ def test_a_function_without_body(hosting: Hosting) -> None:
     found = describe(hosting.image("int Missing(int n); int f() { return Missing(3); }"), hosting.runtime)
     assert isinstance(found, HostFailure)
     assert "declares Missing(int), calls it and does not define it" in found.diagnostics[0].message
+
+
+def test_gaps_are_gaps() -> None:
+    assert not known_gaps()["names"] & host_names()
+    assert not (source_root() / "include_host/hccl").exists()

@@ -223,6 +223,35 @@ def test_sizes_of_temporary_space(hosting: Hosting) -> None:
     assert said == (1, 1, 1, 1, 41000, 1, 4, 10)
 
 
+def test_library_structures_hold_the_shape(hosting: Hosting) -> None:
+    body = """
+    ge::Shape shape(std::vector<int64_t>{2, 3, 64}), original(std::vector<int64_t>{2, 3, 50});
+    uint32_t most = 0, least = 0;
+    LayerNormTiling layer;
+    AscendC::GetLayerNormMaxMinTmpSize(shape, 4, false, most, least);
+    AscendC::GetLayerNormNDTilingInfo(shape, most, 4, false, layer);
+    said[0] = layer.get_bLength() * 10000 + layer.get_sLength() * 1000 + layer.get_hLength();
+    AscendC::tiling::RmsNormTiling rms;
+    said[1] = AscendC::GetRmsNormMaxMinTmpSize(shape, 4, most, least) && least <= most;
+    AscendC::GetRmsNormTilingInfo(shape, original, most, 4, rms);
+    said[2] = rms.bLength * 10000 + rms.sLength * 1000 + rms.originalHLength;
+    BatchNormTiling batch;
+    AscendC::GetBatchNormNDTilingInfo(shape, original, most, 4, false, batch);
+    said[3] = batch.get_originalBLength() * 1000 + batch.get_meanVarSize();
+    GroupNormTiling group;
+    AscendC::GetGroupNormNDTilingInfo(ge::Shape(std::vector<int64_t>{2, 6, 3, 3}), most, 2, false, 3, group);
+    said[4] = group.get_hw() * 1000 + group.get_d() * 100 + group.get_hwAlignSize();
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    said[5] = AscendC::GetSortTmpSize(platform, 100, 2);
+    TopkTiling top;
+    auto mode = AscendC::TopKMode::TOPK_NORMAL;
+    said[6] = AscendC::GetTopKMaxMinTmpSize(platform, 64, 4, false, false, mode, true, 2, most, least);
+    said[7] = AscendC::TopKTilingFunc(platform, 64, 4, 8, 2, false, mode, true, top) * least;
+    """
+    said = hosting.said(body, before='}\n#include "tiling/tiling_api.h"\nnamespace optiling {')
+    assert said == (23064, 1, 23050, 2192, 9216, 1024, 1, 512)
+
+
 @pytest.mark.parametrize(
     ("body", "outcome", "message"),
     [
@@ -257,7 +286,7 @@ def test_a_crash_names_the_line(hosting: Hosting, body: str) -> None:
     assert found.outcome is Outcome.CRASH
     lines = TILING.format(body="// first line\n" + f"said[1] = 0; {body}", before="").splitlines()
     [line] = [number for number, text in enumerate(lines, 4) if "said[1] = 0;" in text]
-    assert (found.diagnostics[0].file, found.diagnostics[0].line) == ("probe.cpp", line)
+    assert (found.diagnostics[0].file, found.diagnostics[0].line) == ("op_host/probe.cpp", line)
 
 
 def test_a_stack_that_is_used_up(hosting: Hosting) -> None:

@@ -58,6 +58,8 @@ void TilingDef::SaveToBuffer(void* data, size_t capacity) {
     }
 }
 
+void TilingDef::NpukbAssign(const void* data, size_t bytes) { memcpy(data_, data, std::min(bytes, end_)); }
+
 void TilingDef::SetDataPtr(void* data) {
     data_ = static_cast<unsigned char*>(data);
     for (const auto& member : members_) {
@@ -157,36 +159,6 @@ uint64_t AllBytes(const ge::Shape& shape, uint32_t type_size) {
     return uint64_t{rows.count} * rows.length * std::max(type_size, 4u);
 }
 
-// Rows are taken in groups of splitM that fit into the space; the last group has tailM.
-template <class Set>
-void Split(const ge::Shape& shape, uint32_t type_size, uint32_t space, ScratchKind kind, Set set) {
-    Rows rows = RowsOf(shape);
-    uint32_t lanes = kBlockBytes / std::max(type_size, 1u);
-    uint32_t row = Least(kind, RowBytes(shape, type_size));
-    uint32_t group = std::min(std::max(row == 0 ? 1 : space / row, 1u), std::max(rows.count, 1u));
-    uint32_t tail = rows.count % group;
-    set(rows, lanes, group, tail);
-}
-
-void Fill(optiling::SoftMaxTiling& t, const Rows& rows, uint32_t lanes, uint32_t group, uint32_t tail) {
-    t.set_srcM(rows.count), t.set_srcK(rows.length), t.set_srcSize(rows.count * rows.length);
-    t.set_outMaxM(rows.count), t.set_outMaxK(lanes), t.set_outMaxSize(rows.count * lanes);
-    t.set_splitM(group), t.set_splitK(rows.length), t.set_splitSize(group * rows.length);
-    t.set_reduceM(group), t.set_reduceK(lanes), t.set_reduceSize(group * lanes);
-    t.set_rangeM(rows.count / group), t.set_tailM(tail);
-    t.set_tailSplitSize(tail * rows.length), t.set_tailReduceSize(tail * lanes);
-}
-
-void Fill(tiling::SoftMaxTiling& t, const Rows& rows, uint32_t lanes, uint32_t group, uint32_t tail) {
-    t = {rows.count, rows.length, rows.count * rows.length, rows.count, lanes, rows.count * lanes, group, rows.length,
-         group * rows.length, group, lanes, group * lanes, rows.count / group, tail, tail * rows.length, tail * lanes};
-}
-
-uint32_t Length(optiling::SoftMaxTiling& t) { return t.get_srcK(); }
-uint32_t Length(tiling::SoftMaxTiling& t) { return t.srcK; }
-uint32_t Count(optiling::SoftMaxTiling& t) { return t.get_srcM(); }
-uint32_t Count(tiling::SoftMaxTiling& t) { return t.srcM; }
-
 }  // namespace
 
 void GetSiluTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
@@ -197,6 +169,13 @@ void GetSwishTmpSize(const ge::Shape& shape, const uint32_t type_size, const boo
 }
 void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least, const bool) {
     ScratchSizes(ScratchKind::SwiGLU, Bytes(shape, type_size), most, least);
+}
+void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape& exponent, const bool, const uint32_t type_size, const bool, uint32_t& most,
+                           uint32_t& least) {
+    ScratchSizes(ScratchKind::Power, std::max(Bytes(base, type_size), Bytes(exponent, type_size)), most, least);
+}
+void GetReduceXorSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::ReduceXorSum, Bytes(shape, type_size), most, least);
 }
 void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Gelu, Bytes(shape, type_size), most, least);
@@ -227,6 +206,12 @@ uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t type_si
 uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool) {
     return Least(ScratchKind::SoftMaxGrad, RowBytes(shape, type_size));
 }
+uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool) {
+    return Most(ScratchKind::LogSoftMax, AllBytes(shape, type_size));
+}
+uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool) {
+    return Least(ScratchKind::LogSoftMax, RowBytes(shape, type_size));
+}
 uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool) {
     return Most(ScratchKind::SoftMaxFlash, AllBytes(shape, type_size));
 }
@@ -242,26 +227,81 @@ uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, const uint32_t type
     return Least(ScratchKind::SoftMaxFlashV2, RowBytes(shape, std::max(type_size, sum_type_size)));
 }
 
-#define NPUKB_FILL \
-    [&out](const Rows& rows, uint32_t lanes, uint32_t group, uint32_t tail) { Fill(out, rows, lanes, group, tail); }
-#define NPUKB_DEFINE(Tiling)                                                                                                            \
-    void SoftMaxTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, Tiling& out) {                       \
-        Split(shape, type_size, space, ScratchKind::SoftMax, NPUKB_FILL);                                                               \
-    }                                                                                                                                   \
-    void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, Tiling& out, const bool) {       \
-        Split(shape, type_size, space, ScratchKind::SoftMaxGrad, NPUKB_FILL);                                                           \
-    }                                                                                                                                   \
-    void SoftMaxFlashTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, Tiling& out, const bool) {      \
-        Split(shape, type_size, space, ScratchKind::SoftMaxFlash, NPUKB_FILL);                                                          \
-    }                                                                                                                                   \
-    void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t sum_type_size, const uint32_t space,           \
-                                  Tiling& out, const bool, const bool, const bool) {                                                    \
-        Split(shape, sum_type_size, space, ScratchKind::SoftMaxFlashV2, NPUKB_FILL);                                                    \
-    }                                                                                                                                   \
-    bool IsBasicBlockInSoftMax(Tiling& in) {                                                                                            \
-        uint32_t length = Length(in);                                                                                                   \
-        return Count(in) % 8 == 0 && length % 64 == 0 && length < 2048 && length >= 64;                                                 \
-    }
-NPUKB_BOTH(NPUKB_DEFINE)
+namespace {
+bool IsBasicBlock(uint32_t rows, uint32_t length) { return rows % 8 == 0 && length % 64 == 0 && length < 2048 && length >= 64; }
+}  // namespace
+bool IsBasicBlockInSoftMax(optiling::SoftMaxTiling& tiling) { return IsBasicBlock(tiling.get_srcM(), tiling.get_srcK()); }
+bool IsBasicBlockInSoftMax(tiling::SoftMaxTiling& tiling) { return IsBasicBlock(tiling.srcM, tiling.srcK); }
+
+void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::LayerNorm, Bytes(shape, type_size), most, least);
+}
+void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, const bool, const bool, uint32_t& most,
+                               uint32_t& least) {
+    GetLayerNormMaxMinTmpSize(shape, type_size, reuse, most, least);
+}
+void GetLayerNormGradMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::LayerNormGrad, Bytes(shape, type_size), most, least);
+}
+void GetLayerNormGradBetaMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::LayerNormGradBeta, Bytes(shape, type_size), most, least);
+}
+bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least, const bool) {
+    ScratchSizes(ScratchKind::RmsNorm, Bytes(shape, type_size), most, least);
+    return true;
+}
+bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least,
+                               const bool) {
+    ScratchSizes(ScratchKind::BatchNorm, Bytes(shape, type_size), most, least);
+    return true;
+}
+bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::DeepNorm, Bytes(shape, type_size), most, least);
+    return true;
+}
+void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const uint32_t, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::GroupNorm, Bytes(shape, type_size), most, least);
+}
+
+namespace {
+constexpr uint64_t kRecordBytes = 8;  // a value and its index
+uint64_t RecordBytes(uint64_t elements) { return (elements + 31) / 32 * 32 * kRecordBytes; }
+}  // namespace
+
+bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t, const bool, const bool, TopKMode,
+                          const bool, const uint32_t, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::TopK, RecordBytes(static_cast<uint64_t>(std::max(inner, 0))), most, least);
+    return inner > 0;
+}
+uint32_t GetSortTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t elements, const uint32_t) {
+    return Least(ScratchKind::Sort, RecordBytes(elements));
+}
+uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t elements, const uint32_t) {
+    return Least(ScratchKind::Concat, RecordBytes(elements));
+}
 
 }  // namespace AscendC
+
+namespace npukb_host {
+
+RowGroups GroupRows(ScratchKind kind, const ge::Shape& shape, uint32_t type_size, uint32_t space) {
+    const AscendC::Rows rows = AscendC::RowsOf(shape);
+    RowGroups g{rows.count, rows.length, AscendC::kBlockBytes / std::max(type_size, 1u), 0, 0, 0};
+    uint32_t row = AscendC::Least(kind, AscendC::RowBytes(shape, type_size));
+    g.group = std::min(std::max(row == 0 ? 1 : space / row, 1u), std::max(rows.count, 1u));
+    g.loops = rows.count / g.group;
+    g.tail = rows.count % g.group;
+    return g;
+}
+
+Volume VolumeOf(const ge::Shape& shape, const ge::Shape& original) {
+    auto dim = [](const ge::Shape& of, size_t from_end) {
+        size_t rank = of.GetDimNum();
+        return rank < from_end ? 1u : static_cast<uint32_t>(of.GetDim(rank - from_end));
+    };
+    Volume v{1, dim(shape, 2), dim(shape, 1), dim(original, 1)};
+    for (size_t i = 3; i <= shape.GetDimNum(); ++i) v.b *= dim(shape, i);
+    return v;
+}
+
+}  // namespace npukb_host

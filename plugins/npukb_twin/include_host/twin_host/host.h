@@ -27,4 +27,4 @@
 #include <vector>
 
 #include "twin_host/op_def.h"
-#include "twin_host/tiling_api.h"
+#include "twin_host/tiling_norm.h"

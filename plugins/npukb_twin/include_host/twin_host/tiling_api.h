@@ -17,30 +17,74 @@ void ScratchFactors(ScratchKind kind, uint32_t& times, uint32_t& extra);
 uint64_t Bytes(const ge::Shape& shape, uint32_t type_size);
 }  // namespace npukb_host
 
+#define NPUKB_STRUCTS "../../include/twin/tiling_structs.def"
 namespace optiling {
-#define NPUKB_FIELD(name) TILING_DATA_FIELD_DEF(npukb_member, name)
-#define NPUKB_TILING_STRUCT(name, type, fields) \
-    BEGIN_TILING_DATA_DEF(name)                 \
-    using npukb_member = type;                  \
-    fields(NPUKB_FIELD)                         \
-    END_TILING_DATA_DEF;
-#include "../../include/twin/tiling_structs.def"
-#undef NPUKB_TILING_STRUCT
-#undef NPUKB_FIELD
+#define NPUKB_TILING_BEGIN(name) BEGIN_TILING_DATA_DEF(name)
+#define NPUKB_TILING_FIELD(type, name) TILING_DATA_FIELD_DEF(type, name)
+#define NPUKB_TILING_END(name) END_TILING_DATA_DEF
+#include NPUKB_STRUCTS
+#undef NPUKB_TILING_BEGIN
+#undef NPUKB_TILING_FIELD
+#undef NPUKB_TILING_END
 }  // namespace optiling
 
 namespace AscendC {
 namespace tiling {
-#define NPUKB_FIELD(name) npukb_member name = 0;
-#define NPUKB_TILING_STRUCT(name, type, fields) \
-    struct name {                               \
-        using npukb_member = type;              \
-        fields(NPUKB_FIELD)                     \
-    };
-#include "../../include/twin/tiling_structs.def"
-#undef NPUKB_TILING_STRUCT
-#undef NPUKB_FIELD
+#define NPUKB_TILING_BEGIN(name) struct name {
+#define NPUKB_TILING_FIELD(type, name) type name = 0;
+#define NPUKB_TILING_END(name) };
+#include NPUKB_STRUCTS
+#undef NPUKB_TILING_BEGIN
+#undef NPUKB_TILING_FIELD
+#undef NPUKB_TILING_END
 }  // namespace tiling
+}  // namespace AscendC
+
+namespace npukb_host {
+// The plain structure of either form of a tiling structure, and how the one gets into the other.
+template <class T>
+struct Plain;
+#define NPUKB_TILING_BEGIN(name)                   \
+    template <>                                    \
+    struct Plain<optiling::name> {                 \
+        using Type = AscendC::tiling::name;        \
+    };                                             \
+    template <>                                    \
+    struct Plain<AscendC::tiling::name> {          \
+        using Type = AscendC::tiling::name;        \
+    };
+#define NPUKB_TILING_FIELD(type, name)
+#define NPUKB_TILING_END(name)
+#include NPUKB_STRUCTS
+#undef NPUKB_TILING_BEGIN
+#undef NPUKB_TILING_FIELD
+#undef NPUKB_TILING_END
+#undef NPUKB_STRUCTS
+
+template <class T>
+void Put(T& out, const T& plain) {
+    out = plain;
+}
+template <class T>
+void Put(optiling::TilingDef& out, const T& plain) {
+    out.NpukbAssign(&plain, sizeof plain);
+}
+// A softmax takes groups of rows that fit into `space`.
+struct RowGroups {
+    uint32_t rows, length, lanes, group, loops, tail;
+};
+RowGroups GroupRows(ScratchKind kind, const ge::Shape& shape, uint32_t type_size, uint32_t space);
+
+template <class T>
+void SoftMaxRows(ScratchKind kind, const ge::Shape& shape, uint32_t type_size, uint32_t space, T& out) {
+    const RowGroups g = GroupRows(kind, shape, type_size, space);
+    Put(out, typename Plain<T>::Type{g.rows, g.length, g.rows * g.length, g.rows, g.lanes, g.rows * g.lanes, g.group, g.length,
+                                     g.group * g.length, g.group, g.lanes, g.group * g.lanes, g.loops, g.tail,
+                                     g.tail * g.length, g.tail * g.lanes});
+}
+}  // namespace npukb_host
+
+namespace AscendC {
 
 // Get<Name>MaxMinTmpSize and Get<Name>TmpBufferFactorSize of the functions that work element by element.
 #define NPUKB_SIZES(name)                                                                                       \
@@ -96,6 +140,9 @@ NPUKB_FACTORS(SwiGLU)
 void GetSiluTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
 void GetSwishTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
 void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least, const bool reuse);
+void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape& exponent, const bool is_integer, const uint32_t type_size, const bool reuse,
+                           uint32_t& most, uint32_t& least);
+void GetReduceXorSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
 void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least);
 void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool last_axis, const bool reuse, uint32_t& most, uint32_t& least);
 void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& from, const ge::Shape& to,
@@ -125,6 +172,8 @@ uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, 
 uint32_t GetSoftMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
 uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_front, const bool reuse);
 uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_front, const bool reuse);
+uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
+uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
 uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_update, const bool reuse);
 uint32_t GetSoftMaxFlashMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_update, const bool reuse);
 uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const bool is_update,
@@ -132,18 +181,28 @@ uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, const uint32_t type
 uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const bool is_update,
                                      const bool basic_block = false, const bool no_broadcast = false);
 
-// Both forms of the structure are filled alike.
-#define NPUKB_BOTH(FORM) FORM(optiling::SoftMaxTiling) FORM(tiling::SoftMaxTiling)
-#define NPUKB_DECLARE(Tiling)                                                                                                         \
-    void SoftMaxTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, Tiling& out);                      \
-    void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, Tiling& out,                   \
-                               const bool is_front = false);                                                                          \
-    void SoftMaxFlashTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, Tiling& out,                  \
-                                const bool is_update = false);                                                                        \
-    void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const uint32_t space, \
-                                  Tiling& out, const bool is_update, const bool basic_block = false, const bool no_broadcast = false); \
-    bool IsBasicBlockInSoftMax(Tiling& in);
-NPUKB_BOTH(NPUKB_DECLARE)
-#undef NPUKB_DECLARE
+template <class T>
+void SoftMaxTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out) {
+    npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMax, shape, type_size, space, out);
+}
+template <class T>
+void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out, const bool = false) {
+    npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMaxGrad, shape, type_size, space, out);
+}
+template <class T>
+void SoftMaxFlashTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out, const bool = false) {
+    npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMaxFlash, shape, type_size, space, out);
+}
+template <class T>
+void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t sum_type_size, const uint32_t space, T& out, const bool,
+                              const bool = false, const bool = false) {
+    npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMaxFlashV2, shape, sum_type_size, space, out);
+}
+template <class T>
+void LogSoftMaxTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out) {
+    npukb_host::SoftMaxRows(npukb_host::ScratchKind::LogSoftMax, shape, type_size, space, out);
+}
+bool IsBasicBlockInSoftMax(optiling::SoftMaxTiling& tiling);
+bool IsBasicBlockInSoftMax(tiling::SoftMaxTiling& tiling);
 
 }  // namespace AscendC

@@ -47,6 +47,8 @@ class TilingDef {
     void SaveToBuffer(void* data, size_t capacity);
     // From now on the content lives at `data`.
     void SetDataPtr(void* data);
+    // Takes the content of the plain structure.
+    void NpukbAssign(const void* data, size_t bytes);
     size_t GetDataSize() const;
     const char* GetTilingClassName() const { return class_name_; }
     const std::vector<npukb_host::TilingMember>& Members() const { return members_; }
