@@ -7,7 +7,7 @@ the interface would have sent it to the operator's kernel, and it is judged on t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -15,11 +15,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from npukernelbench.conformance.tensors import with_tensors
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import Case, DType, Task, TensorShape
+from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape
 
-__all__ = ["Dispatch", "Rule", "Sent", "load_dispatch"]
+__all__ = ["Dispatch", "Rule", "Sent", "load_dispatch", "with_room"]
 
 _FILE = "dispatch.yaml"
+_WITHOUT_LAST = "[:-1]"
 
 
 class Rule(BaseModel):
@@ -33,6 +34,7 @@ class Rule(BaseModel):
     without: Mapping[str, str] = {}
     dtypes: Mapping[DType, DType] = {}
     shapes: Mapping[str, Mapping[str, tuple[int, ...]]] = {}
+    room: Mapping[str, str] = {}
     along: tuple[str, ...] = ()
 
 
@@ -79,9 +81,21 @@ class Dispatch:
                 f"{name}: there is no case {i!r}" for i in {*(rule.only or ()), *rule.without, *rule.shapes} - cases
             )
             named = {*rule.along, *(tensor for shapes in rule.shapes.values() for tensor in shapes)}
+            named |= {*rule.room, *(source.removesuffix(_WITHOUT_LAST) for source in rule.room.values())}
             yield from (f"{name}: there is no tensor {tensor!r}" for tensor in named - tensors)
             if not (rule.none or rule.reason or rule.without):
                 yield f"{name}: no reason is given"
+
+
+def with_room(case: Case, rule: Rule) -> Case:
+    """The case with room for the outputs that it leaves empty; the same case when there is nothing to add."""
+    outputs = dict(case.outputs)
+    for name, source in rule.room.items():
+        declared, like = outputs[name], case.inputs[source.removesuffix(_WITHOUT_LAST)]
+        if isinstance(declared, TensorShape) and declared.size == 0 and isinstance(like, TensorCase):
+            shape = like.tensor.shape[:-1] if source.endswith(_WITHOUT_LAST) else like.tensor.shape
+            outputs[name] = TensorShape(shape, declared.dtype)
+    return replace(case, outputs=outputs) if outputs != case.outputs else case
 
 
 def load_dispatch() -> Dispatch:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.conformance.checkout import Checkout, Operator, Variant
-from npukernelbench.conformance.dispatch import Dispatch
+from npukernelbench.conformance.dispatch import Dispatch, with_room
 from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
 from npukernelbench.conformance.scale import Scaled, scale
 from npukernelbench.judge.executor import Executor
@@ -22,6 +22,7 @@ from npukernelbench.nouns import (
     Outcome,
     RunRequest,
     Task,
+    TensorShape,
     Track,
 )
 from npukernelbench.selective import Selective
@@ -72,10 +73,14 @@ class OperatorResult:
 
 
 class Remembering:
-    """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself."""
+    """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself.
 
-    def __init__(self, executor: Executor) -> None:
+    On the way to the kernel, outputs get the room that the repository's interface gives them.
+    """
+
+    def __init__(self, executor: Executor, dispatch: Dispatch) -> None:
         self._executor = executor
+        self._dispatch = dispatch
         self.Args = executor.Args
         self.name = executor.name
         self.tier = executor.tier
@@ -90,7 +95,8 @@ class Remembering:
     def compile(self, request: CompileRequest) -> CompileResult:
         """The executor's result, or the remembered one. Faults of the executor are not remembered."""
         place = (request.task.name, request.candidate.hash)
-        request = replace(request, cases=request.task.cases)
+        rule = self._dispatch.rule(request.task.name)
+        request = replace(request, cases=tuple(with_room(case, rule) for case in request.task.cases))
         with self._lock:
             known = self._results.get(place)
         if known is not None:
@@ -102,8 +108,17 @@ class Remembering:
         return result
 
     def run(self, request: RunRequest) -> Observation:
-        """The executor's."""
-        return self._executor.run(request)
+        """The executor's, less what the kernel left in outputs that the task leaves empty."""
+        roomy = with_room(request.case, self._dispatch.rule(request.task.name))
+        if roomy is request.case:
+            return self._executor.run(request)
+        seen = self._executor.run(replace(request, case=roomy))
+        outputs = dict(seen.outputs)
+        for name, declared in request.case.outputs.items():
+            value = outputs.get(name)
+            if isinstance(declared, TensorShape) and value is not None and not isinstance(value, list):
+                outputs[name] = value if value.size == declared.size else value.reshape(-1)[:0].reshape(declared.shape)
+        return replace(seen, outputs=outputs)
 
     def close(self) -> None:
         """Nothing: the executor belongs to the caller."""
@@ -147,6 +162,7 @@ def sit(
     planned: Sequence[Planned],
     *,
     judge: Callable[[Executor], Judge],
+    dispatch: Dispatch,
     executor: Executor,
     records: Records,
     variant: Variant,
@@ -158,7 +174,7 @@ def sit(
 
     Cases that ``records`` knows are not judged again; faults of ours are.
     """
-    remembering = Remembering(executor)
+    remembering = Remembering(executor, dispatch)
     bench = _Bench(judge(remembering), remembering, records, variant, compile_only, on_case)
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         waiting = [pool.submit(bench.operator, one) for one in planned]

@@ -9,7 +9,8 @@ A header of the vendor's toolkit other than ``kernel_operator.h`` (``lib/math/â€
 becomes that header, which has everything that the twin offers.
 
 The entry may be called as a function of the C library (``sqrt``): it gets another name of the same length, where it is
-declared and launched and nowhere else, so that the kernel may still call the library's.
+declared and launched and nowhere else, so that the kernel may still call the library's. A type that is called as a
+function of the vendor's high-level library gets another name everywhere.
 
 Everything else that distinguishes the dialect is done by headers: qualifiers and ``ASSERT`` are macros,
 ``g_coreType`` is a constant.
@@ -20,6 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from npukb_twin.library_names import own_types
 
 __all__ = ["SOURCE_SUFFIXES", "Translated", "find_entry", "masked", "translate", "translate_files"]
 
@@ -55,10 +58,14 @@ _DECLARATOR = r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
 
 
 class Translated(NamedTuple):
-    """Translated files, and what the entry is called in them; its old name where no declaration shows it plainly."""
+    """Translated files, and what the entry is called in them; its old name where no declaration shows it plainly.
+
+    ``types`` are the types that got another name, by that name.
+    """
 
     files: Mapping[str, str]
     entry: str
+    types: Mapping[str, str]
 
 
 def translate_files(files: Mapping[str, str], entry: str) -> Translated:
@@ -69,7 +76,11 @@ def translate_files(files: Mapping[str, str], entry: str) -> Translated:
     if any(find_entry(text, entry) for text in sources.values()):
         other = _other_name(entry, sources.values())
         sources = {name: _rename(text, entry, other) for name, text in sources.items()}
-    return Translated({**files, **{name: translate(text, own) for name, text in sources.items()}}, other)
+    types: dict[str, str] = {}
+    for name in own_types(map(masked, sources.values())):
+        types[_other_name(name, sources.values())] = name
+        sources = {file: _rename_type(text, name, next(reversed(types))) for file, text in sources.items()}
+    return Translated({**files, **{name: translate(text, own) for name, text in sources.items()}}, other, types)
 
 
 def find_entry(text: str, entry: str) -> tuple[int, int] | None:
@@ -102,6 +113,15 @@ def _rename(text: str, entry: str, other: str) -> str:
     for found in re.finditer(pattern, code):
         start, end = found.span(found.lastgroup or 0)
         text = text[:start] + other + text[end:]
+    return text
+
+
+def _rename_type(text: str, name: str, other: str) -> str:
+    """``other`` wherever the candidate's type ``name`` is meant, and not the library's function."""
+    if name not in text:
+        return text
+    for found in re.finditer(rf"(?<![\w.>])(?<!AscendC::){re.escape(name)}\b", masked(text)):
+        text = text[: found.start()] + other + text[found.end() :]
     return text
 
 

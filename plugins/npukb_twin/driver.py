@@ -88,7 +88,7 @@ def compile_unit(
     done = run(compile_command(toolchain, runtime, unit), work=work, environment=environment, limits=limits)
     if done.timed_out:
         return _failed(unit, Outcome.TIMEOUT, "timeout", f"compiling took longer than {timeout_s:g} s")
-    said = explain(done.output, unit.entry, Candidate(files, ""), renamed)
+    said = explain(done.output, unit.entry, Candidate(files, ""), {renamed: unit.entry, **translated.types})
     if done.returncode != 0:
         return Compiled(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
     image = work / f"{unit.name}.so"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from npukb_twin import driver, hostside
 from npukb_twin.buffers import Plan, Slot, SlotKind, largest_output_bytes
@@ -33,9 +34,10 @@ from npukernelbench.nouns import (
     Outcome,
     RunRequest,
     Severity,
+    Task,
 )
 
-__all__ = ["Built", "Failed", "Tools", "build", "plan"]
+__all__ = ["Built", "Failed", "Tiled", "Tools", "build", "open_operator", "plan", "tile_case"]
 
 HOST, DEVICE = "op_host/", "op_kernel/"
 #: The part of a workspace that belongs to the system: the documented reserve of this chip.
@@ -85,7 +87,16 @@ class Built:
 def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
     """Compile everything that the request's cases need."""
     deadline = time.monotonic() + request.timeout_s
-    files, task = request.candidate.files, request.task
+    built = open_operator(request.candidate.files, request.task, tools, work, request.timeout_s)
+    if isinstance(built, Failed):
+        return built
+    failed = _compile_foreseen(built, request, tools, deadline)
+    return failed if failed is not None else built
+
+
+def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path, timeout_s: float) -> Built | Failed:
+    """Compile the host side and pair its definition with the task; no variant of the kernel is compiled yet."""
+    deadline = time.monotonic() + timeout_s
     host_files = {name: text for name, text in files.items() if name.startswith(HOST)}
     device_files = {name: text for name, text in files.items() if name.startswith(DEVICE)}
     source = driver.device_file(device_files, task.kernel)
@@ -107,7 +118,7 @@ def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
     problem = _other_chip(description, tools.machine, host_files)
     if problem is not None:
         return Failed(Outcome.LAUNCH_ERROR, (problem,))
-    built = Built(
+    return Built(
         folder=work,
         host_files=host_files,
         device_files=device_files,
@@ -119,8 +130,6 @@ def build(request: CompileRequest, tools: Tools, work: Path) -> Built | Failed:
         bound=bound,
         per_key=wants_key(description, "\n".join(device_files.values())),
     )
-    failed = _compile_foreseen(built, request, tools, deadline)
-    return failed if failed is not None else built
 
 
 def _compile_foreseen(built: Built, request: CompileRequest, tools: Tools, deadline: float) -> Failed | None:
@@ -168,8 +177,15 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         return built.images.setdefault(variant, result)
 
 
-def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
-    """Run the tiling function for the request's case and lay out the launch."""
+class Tiled(NamedTuple):
+    """What the tiling function says about a case, whose element types are in ``row`` of the definition."""
+
+    row: int
+    answer: hostside.TilingResult
+
+
+def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed:
+    """Run the tiling function for the request's case."""
     row = row_of(built.description, built.bound, request.case)
     if isinstance(row, str):
         return Failed(Outcome.LAUNCH_ERROR, (_missing_row(built, row),))
@@ -182,6 +198,15 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
         message = f"the tiling function asks for {answer.block_dim} blocks; a launch has 1 to {_MOST_BLOCKS}"
         remedy = "Call context->SetBlockDim with the number of cores to use."
         return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
+    return Tiled(row, answer)
+
+
+def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
+    """Run the tiling function for the request's case and lay out the launch."""
+    tiled = tile_case(built, request, tools)
+    if isinstance(tiled, Failed):
+        return tiled
+    row, answer = tiled
     variant = variant_of(built.bound, request.case, row, answer.tiling_key if built.per_key else None)
     with built.late:
         compiled = compile_variant(built, variant, tools, request.timeout_s)
@@ -213,8 +238,10 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
         room = largest_output_bytes(case, shapes[0].dtype.itemsize) if argument.depends_on_compute else 0
         fill = 0 if output.zeroed else argument.initial
         slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
-    if bound.shapes_come_late:
-        slots.append(Slot(SlotKind.OUTPUT, bound.shapes.name) if bound.shapes else Slot(SlotKind.SHAPES))
+    if bound.late is not None:
+        slots.append(Slot(SlotKind.OUTPUT, bound.late.name))
+    elif bound.shapes_come_late:
+        slots.append(Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
 
 

@@ -18,7 +18,6 @@ from npukernelbench.nouns import (
     Case,
     CaseInput,
     Diagnostic,
-    DType,
     InputSpec,
     OutputSpec,
     Severity,
@@ -39,14 +38,14 @@ class Bound:
     """The definition's arguments with the task's, in the definition's order.
 
     Outputs are those that have a slot of their own in the kernel's signature: an output in the memory of an input may
-    have one or not. Attributes that the task does not know keep their defaults. ``shapes`` is the task's own output for
-    what a kernel says about the sizes of outputs that depend on values; without one that is not looked at.
+    have one or not. ``late`` is the task's output that receives the shapes of the others, where it has one.
+    Attributes that the task does not know keep their defaults.
     """
 
     inputs: tuple[tuple[OpArgument, InputSpec], ...]
     outputs: tuple[tuple[OpArgument, OutputSpec], ...]
     attributes: tuple[tuple[OpAttribute, AttributeSpec], ...]
-    shapes: OutputSpec | None = None
+    late: OutputSpec | None = None
 
     @property
     def shapes_come_late(self) -> bool:
@@ -56,7 +55,7 @@ class Bound:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the entry's pointers in order."""
-        late = ("shapes",) if self.shapes_come_late else ()
+        late = (self.late.name if self.late else "shapes",) if self.shapes_come_late else ()
         names = [argument.name for argument, _ in self.inputs]
         names += [f"{a.name}_ref" if a.name in names else a.name for a, _ in self.outputs]
         return (*names, *late, "workspace", "tiling")
@@ -74,7 +73,7 @@ def bind(description: OperatorDescription, task: Task, files: Mapping[str, str])
         inputs=tuple(zip(description.inputs, task.inputs, strict=True)),
         outputs=tuple(outputs),
         attributes=tuple((one, known[one.name]) for one in description.attributes if one.name in known),
-        shapes=_late_shapes(description, task),
+        late=_late(outputs, task),
     )
 
 
@@ -193,15 +192,6 @@ def _attribute_problems(description: OperatorDescription, task: Task, files: Map
             )
 
 
-def _late_shapes(description: OperatorDescription, task: Task) -> OutputSpec | None:
-    """The task's output that no definition declares: where the kernel leaves the shapes it computed."""
-    last = task.outputs[-1] if task.outputs else None
-    declared = {one.name for one in description.outputs}
-    if last is None or last.name in declared or not any(one.depends_on_compute for one in description.outputs):
-        return None
-    return last if last.dtype is DType.UINT64 and last.alias_of is None else None
-
-
 def _outputs(
     description: OperatorDescription, task: Task, files: Mapping[str, str]
 ) -> tuple[list[tuple[OpArgument, OutputSpec]], list[Diagnostic]]:
@@ -214,7 +204,7 @@ def _outputs(
         spec = by_name.get(argument.name) or by_alias.get(argument.name)
         if spec is not None:
             found.append((argument, spec))
-    late = _late_shapes(description, task)
+    late = _late(found, task)
     own = [spec.name for spec in task.outputs if spec.alias_of is None and spec is not late]
     if len(found) == len(names) and [spec.name for _, spec in found if spec.alias_of is None] == own:
         return found, []
@@ -227,6 +217,14 @@ def _outputs(
             "Declare the task's outputs under their names and in their order.",
         )
     ]
+
+
+def _late(outputs: Sequence[tuple[OpArgument, OutputSpec]], task: Task) -> OutputSpec | None:
+    """The one output of the task that the definition has not, where the shape of another depends on values."""
+    bound = [spec for _, spec in outputs]
+    others = [spec for spec in task.outputs if spec.alias_of is None and spec not in bound]
+    depends = any(argument.depends_on_compute for argument, _ in outputs)
+    return others[0] if depends and len(others) == 1 else None
 
 
 def _listed(names: Sequence[str]) -> str:

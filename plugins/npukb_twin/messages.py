@@ -61,12 +61,13 @@ class Message:
         return names[0] if names and gcc_first else (after[1] if after else "")
 
 
-def explain(output: str, entry: str, candidate: Candidate, renamed: str) -> tuple[Diagnostic, ...]:
-    """Diagnostics out of a compiler's ``output``, in which the entry is called ``renamed``.
+def explain(output: str, entry: str, candidate: Candidate, renamed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Diagnostics out of a compiler's ``output``, in which names of the candidate are ``renamed``: new name to old.
 
     A message inside the API's headers is moved to the candidate's line that led there.
     """
-    output = re.sub(rf"\b{re.escape(renamed)}\b", entry, output)
+    for name, author_s in renamed.items():
+        output = re.sub(rf"\b{re.escape(name)}\b", author_s, output)
     messages = list(messages_of(output, candidate.files.keys()))
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, COMPILE, output.strip()[:2000]),)

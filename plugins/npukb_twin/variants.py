@@ -17,7 +17,7 @@ from npukb_twin.hostside import OpArgument, OperatorDescription, TilingStruct
 from npukb_twin.interface import Bound, shapes_of
 from npukernelbench.nouns import Case, DType
 
-__all__ = ["Variant", "prelude", "variant_of", "wants_key"]
+__all__ = ["Variant", "default_structure", "prelude", "variant_of", "wants_key"]
 
 #: Element types of the graph engine: their documented numbers.
 _DTYPE_NUMBERS = {
@@ -115,7 +115,7 @@ def prelude(description: OperatorDescription, variant: Variant, device_text: str
     lines += [f"#define {name} {value}" for name, value in variant.macros]
     lines += _structures(description, known)
     registered = None if variant.key is None else _registered(device_text, variant.key)
-    chosen = _default_structure(description, variant.key)
+    chosen = default_structure(description, variant.key)
     if registered is not None:
         lines.append(f"#define NpukbTiling {registered}")
     elif chosen is not None:
@@ -208,7 +208,7 @@ def _structures(description: OperatorDescription, known: frozenset[str]) -> Iter
         yield from define(struct, {**struct.nested, **{s.name: s for s in description.tiling.values()}})
 
 
-def _default_structure(description: OperatorDescription, key: int | None) -> TilingStruct | None:
+def default_structure(description: OperatorDescription, key: int | None) -> TilingStruct | None:
     """What GET_TILING_DATA gives: the key's own structure, else the operator's, else the only one there is."""
     tiling = description.tiling
     if key is not None and f"{description.name}_{key}" in tiling:

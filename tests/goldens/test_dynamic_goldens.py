@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
 import npukb_twin
-from npukernelbench.generate import candidate_of
+from npukb_reference.backend import ReferenceBackend
+from npukernelbench.generate import GenerationFault, GenerationRequest, NoArgs, SamplingParams, candidate_of
+from npukernelbench.generate.parsers import fenced
 from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import Case, Outcome, Task, Track, Verdict
+from npukernelbench.nouns import Case, Completion, Outcome, Prompt, SampleKey, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.goldens import read_golden
@@ -33,7 +37,9 @@ def judge() -> Iterator[Callable[..., Verdict]]:
     executor = make_executor(plugins.executors.find("twin"), {})
     inner = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(run_timeout_s=2.0))
 
-    def verdict(task: Task, cases: list[Case], edit: Edit = dict) -> Verdict:
+    def verdict(task: Task, cases: list[Case], edit: Edit = dict, static: str = "") -> Verdict:
+        if static:
+            return inner.judge(task, cases, Track.STATIC, candidate_of({"kernel.cpp": static}))
         [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
         return inner.judge(task, cases, Track.DYNAMIC, candidate_of(edit(read_golden(golden))))
 
@@ -105,3 +111,31 @@ def test_mistakes_are_told_apart(judge: Callable[..., Verdict], mistake: str) ->
     assert verdict.outcome is Outcome(outcome), [str(one) for one in said]
     if outcome != "wrong_value":
         assert any(one.file.startswith("op_") and one.line for one in said), [str(one) for one in said]
+
+
+@pytest.mark.parametrize("name", sorted(SUITE))
+def test_static_kernels_are_derived_from_them(judge: Callable[..., Verdict], name: str) -> None:
+    """What the backend ``reference`` answers where there is no static golden."""
+    task = SUITE[name]
+    alone = replace(task, goldens=tuple(golden for golden in task.goldens if golden.track is Track.DYNAMIC))
+    for case in [case for case in task.cases if "smoke" in case.profiles or case.id in ("2", "4")]:
+        [answer] = ask(alone, case)
+        assert isinstance(answer, Completion), answer
+        [text] = fenced(answer.text).values()  # type: ignore[union-attr]
+        assert "tiling function" not in text
+        assert_faultless(judge(task, [case], static=text))
+
+
+def ask(task: Task, case: Case) -> list[Completion | GenerationFault]:
+    backend = ReferenceBackend(NoArgs())
+    assert backend.refuses(task, Track.STATIC) is None
+    key = SampleKey(task.name, case.id, Track.STATIC, 0)
+    request = GenerationRequest(key, task, case, Prompt((), "t@1", "h"), SamplingParams(), 0)
+
+    async def talk() -> list[Completion | GenerationFault]:
+        try:
+            return [result.answer async for result in backend.generate_many([request])]
+        finally:
+            await backend.close()
+
+    return asyncio.run(talk())

@@ -7,6 +7,7 @@ import pytest
 
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Core, DType, Presence, TensorCase, TensorShape, Track, ValueSpec
+from npukernelbench.prompts import interface_skeleton
 from npukernelbench.tasks.load import load_task, read_waivers
 from npukernelbench.tasks.schema import json_schema
 

@@ -217,7 +217,7 @@ def test_a_waiver_turns_a_finding_into_a_note_with_its_reason(
         Finding(
             Severity.NOTE,
             "no_golden",
-            "there is no golden kernel for the static track; waived: none yet",
+            "there is no golden kernel; waived: none yet",
             "Twice",
         ),
     )

@@ -348,7 +348,10 @@ def test_lists_and_late_shapes(twin: Twin, host: FakeHost) -> None:
     source = device(body, "x, y, shapes, workspace, tiling")
     outputs: Outputs = {"y": ((2,), DType.FLOAT32)}
     assert go(twin, source, {"x": [X, X + 20]}, outputs, change=change).outcome is Outcome.OK
-    [request] = host.asked
+    both: Outputs = {**outputs, "found": ((2,), DType.UINT64)}
+    told = go(twin, device(body, "x, y, shapes, workspace, tiling"), {"x": [X, X + 20]}, both, change=change)
+    assert told.output("found").tolist() == [1, 2]
+    request, _ = host.asked
     assert request.inputs[0] == (hostside.TensorArgument((8,), "DT_FLOAT"),) * 2
 
 
@@ -367,7 +370,7 @@ def test_workspace_has_a_system_part(twin: Twin, host: FakeHost) -> None:
     """
     )
     assert go(twin, device(body % 255), {"x": X}, Y).output()[:2].tolist() == [1.0, 16 << 20]
-    beyond = go(twin, device(body % 256), {"x": X}, Y)
+    beyond = go(twin, device(body % 264), {"x": X}, Y)
     assert beyond.outcome is Outcome.RULE_VIOLATION
     assert "'workspace'" in beyond.errors[0].message
 
@@ -375,17 +378,17 @@ def test_workspace_has_a_system_part(twin: Twin, host: FakeHost) -> None:
 def test_workspace_that_includes_the_system_part(twin: Twin, host: FakeHost) -> None:
     host.answer = lambda request: tiled(workspace_bytes=((16 << 20) + 512,))
     body = "GlobalTensor<float> mine;\nmine.SetGlobalBuffer((__gm__ float*)GetUserWorkspace(workspace));"
-    body += "\nmine.SetValue(128, 1.0f);"
+    body += "\nmine.SetValue(136, 1.0f);"
     assert go(twin, device(body), {"x": X}, Y).outcome is Outcome.RULE_VIOLATION
 
 
 def test_tiling_is_read_only_and_bounded(twin: Twin, host: FakeHost) -> None:
     host.answer = lambda request: tiled(data=tiling_data()[:8])
     reading = go(
-        twin, device("struct Wide { char bytes[40]; };\nGET_TILING_DATA_WITH_STRUCT(Wide, w, tiling);"), {"x": X}, Y
+        twin, device("struct Wide { char bytes[72]; };\nGET_TILING_DATA_WITH_STRUCT(Wide, w, tiling);"), {"x": X}, Y
     )
     assert reading.outcome is Outcome.RULE_VIOLATION
-    assert "GET_TILING_DATA reads bytes 0 to 40 of 'tiling', which has 8 bytes" in reading.errors[0].message
+    assert "GET_TILING_DATA reads bytes 0 to 72 of 'tiling', which has 8 bytes" in reading.errors[0].message
     body = "GlobalTensor<float> t;\nt.SetGlobalBuffer((__gm__ float*)tiling);\nt.SetValue(0, 1.0f);"
     assert go(twin, device(body), {"x": X}, Y).errors[0].rule == "write_to_input"
 
@@ -450,7 +453,8 @@ def test_violations_name_the_header(twin: Twin, host: FakeHost) -> None:
     header += "    to.SetGlobalBuffer((float*)y);\n    to.SetValue(1 << 20, 1.0f);\n}\n"
     source = device("Far(y);", before='#include "deep/far.h"')
     error = go(twin, source, {"x": X}, Y, extra={"op_kernel/deep/far.h": header}).errors[0]
-    assert (error.rule, error.file, error.line) == ("illegal_write", "op_kernel/deep/far.h", 5)
+    assert (error.file, error.line) == ("op_kernel/deep/far.h", 5)
+    assert "'y'" in error.message
 
 
 def test_entry_must_take_the_definitions_arguments(twin: Twin, host: FakeHost) -> None:

@@ -175,3 +175,24 @@ def test_columns_are_the_authors(twin: Twin) -> None:
 def test_entry_named_like_a_library_function(twin: Twin) -> None:
     source = HEAD + ENTRY.replace("probe", "sqrt") % "static_cast<float>(std::sqrt(4.0f))"
     assert twin.run_source(source, entry="sqrt").output()[0] == 2.0
+
+
+def test_a_type_called_as_a_library_function_gets_another_name() -> None:
+    text = (
+        "// RmsNorm\nclass RmsNorm {\n  public:\n    RmsNorm() { AscendC::RmsNorm(a, b); op.RmsNorm(); }\n};\n"
+        "RmsNorm one;\n"
+    )
+    made = translate_files({"k.cpp": text}, "k")
+    [(other, name)] = made.types.items()
+    assert name == "RmsNorm"
+    assert len(other) == len(name)
+    assert made.files["k.cpp"] == text.replace("class RmsNorm", f"class {other}").replace(
+        "    RmsNorm()", f"    {other}()"
+    ).replace("\nRmsNorm one", f"\n{other} one")
+
+
+def test_functions_and_other_types_keep_their_names() -> None:
+    text = "class MyNorm {};\nvoid RmsNorm(int a);\n"
+    made = translate_files({"k.cpp": text}, "k")
+    assert made.types == {}
+    assert made.files["k.cpp"] == text

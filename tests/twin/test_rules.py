@@ -6,7 +6,7 @@ import re
 import textwrap
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch import Checker, Switch
 from npukernelbench.nouns import DType, Outcome, Severity
+from tests.twin.breaches import OF_MEMORY, OF_ORDER, Breach
 from tests.twin.running import Inputs, Twin
 
 if TYPE_CHECKING:
@@ -56,17 +57,6 @@ INPUTS: Inputs = {
 OUTPUTS = {"y": ((512,), DType.FLOAT32), "ragged": ((5,), DType.FLOAT32)}
 
 
-class Breach(NamedTuple):
-    """A way to break a rule. The line that ends in ``// here`` is the one to name; ``text`` is part of the message."""
-
-    rule: str
-    body: str
-    text: str
-    warning: bool = False
-    blocks: int | None = 0
-    twin: str = "fast"  # which of TWINS breaks it
-
-
 #: Arguments of the twins that breaches are tried on.
 TWINS = {
     "fast": TwinArgs(),
@@ -75,154 +65,8 @@ TWINS = {
 }
 
 BREACHES = [
-    # who may use a buffer, and when
-    Breach(
-        "cross_buffer",
-        "LocalTensor<float> t = a;\nt.SetSize(2048);\nAbs(t, t, 1032);  // here",
-        "ends at 4096",
-        warning=True,
-    ),
-    Breach(
-        "use_after_free",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        in.FreeTensor(t);
-        Abs(a, t, 8);  // here
-        """,
-        "has been freed",
-        warning=True,
-    ),
-    Breach(
-        "access_before_deque",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        DataCopy(t, from, 8);
-        in.EnQue(t);
-        Abs(a, t, 8);  // here
-        t = in.DeQue<float>();
-        in.FreeTensor(t);
-        """,
-        "lies in a VECIN queue",
-        warning=True,
-        twin="full",
-    ),
-    Breach(
-        "access_before_deque",
-        """
-        pipe.InitBuffer(out, 1, 32);
-        LocalTensor<float> t = out.AllocTensor<float>();
-        out.EnQue(t);
-        Duplicate(t, 1.0f, 8);  // here
-        t = out.DeQue<float>();
-        out.FreeTensor(t);
-        """,
-        "writes to a tensor that lies in a VECOUT queue",
-        warning=True,
-    ),
-    # order between cores
-    Breach(
-        "core_race",
-        "Duplicate(a, 1.0f * GetBlockIdx(), 8);\nPipeBarrier<PIPE_ALL>();\nDataCopy(to, a, 8);  // here",
-        "both write bytes 0 to 32 of 'y' and nothing orders them; they write different values",
-        blocks=None,
-        twin="full",
-    ),
-    Breach(
-        "core_race",
-        "DataCopy(to, a, 8);  // here",
-        "both write bytes 0 to 32 of 'y' and nothing orders them",
-        warning=True,
-        blocks=None,
-        twin="full",
-    ),
-    Breach(
-        "core_race",
-        """
-        if (GetBlockIdx() == 3) {
-            DataCopy(to, a, 8);  // here
-        } else if (GetBlockIdx() == 5) {
-            DataCopy(b, to, 16);
-        }
-        """,
-        "blocks 3 and 5 write and read bytes 0 to 32",
-        warning=True,
-        blocks=None,
-        twin="full",
-    ),
-    Breach(
-        "cache_line_shared",
-        "to.SetValue(GetBlockIdx(), 1.0f);  // here",
-        "cache line of 64 bytes of 'y'",
-        warning=True,
-        blocks=None,
-        twin="full",
-    ),
-    # undefined memory
-    Breach("uninitialized_read", "DataCopy(to, blank, 8);  // here", "stay undefined", warning=True, twin="full"),
-    Breach(
-        "uninitialized_read",
-        "Adds(b, blank, 1.0f, 64);\nMuls(b, b, 2.0f, 32);\nPipeBarrier<PIPE_ALL>();\nDataCopy(to, b[56], 8);  // here",
-        "bytes 0 to 32 of 'y'",
-        warning=True,
-        twin="full",
-    ),
-    Breach(
-        "uninitialized_read",
-        """
-        DataCopyPad(b, from, {1, 20, 0, 0, 0}, {false, 0, 0, 0});
-        PipeBarrier<PIPE_ALL>();
-        DataCopy(to, b, 8);  // here
-        """,
-        "bytes 20 to 32 of 'y'",
-        warning=True,
-        twin="full",
-    ),
-    Breach("uninitialized_read", "ReduceSum(b, blank, a, 64);  // here", "element 0 of src", warning=True, twin="full"),
-    Breach("uninitialized_read", "blank.GetValue(3);  // here", "UB offset 4108", warning=True, twin="full"),
-    Breach("uninitialized_read", "slots.GetValue(3);  // here", "offset 12 of 'workspace'", warning=True, twin="full"),
-    # order inside a core
-    Breach(
-        "missing_sync", "Abs(a, a, 8);\nDataCopy(to, a, 8);  // here", "pipe MTE3 reads 32", warning=True, twin="full"
-    ),
-    Breach(
-        "missing_sync",
-        "DataCopy(a, from, 8);\nAbs(b, a, 64);  // here",
-        "MTE2 may still be writing",
-        warning=True,
-        twin="full",
-    ),
-    Breach(
-        "missing_sync",
-        "DataCopy(to, a, 8);\nAbs(a, b, 8);  // here",
-        "MTE3 may still be reading",
-        warning=True,
-        twin="full",
-    ),
-    Breach(
-        "missing_sync",
-        "DataCopy(a, from, 8);\nDataCopy(a, from[8], 8);  // here",
-        "pipe MTE2 writes",
-        warning=True,
-        twin="full",
-    ),
-    Breach(
-        "missing_sync",
-        "DataCopy(to, a, 8);\nDataCopy(b, to, 8);  // here",
-        "at offset 0 of 'y'",
-        warning=True,
-        twin="full",
-    ),
-    Breach("pipe_race", "Abs(a, a, 8);\nDataCopy(to, a, 8);  // here", "V may still be writing", twin="strict"),
-    Breach("pipe_race", "Abs(a, a, 8);\nAbs(b, a, 8);  // here", "V may still be writing", twin="strict"),
-    Breach("pipe_race", "Abs(a, a, 8);\na.GetValue(0);  // here", "pipe S reads", twin="strict"),
-    Breach("pipe_race", "a.SetValue(0, 1.0f);\nAbs(a, a, 8);  // here", "S may still be writing", twin="strict"),
-    Breach(
-        "gm_out_of_bounds",
-        "to[reinterpret_cast<float*>(x) - reinterpret_cast<float*>(y)].SetValue(3, 1.0f);  // here",
-        "of 'y', which has 2048: that is in 'x'",
-    ),
+    *OF_MEMORY,
+    *OF_ORDER,
     # buffers and queues
     Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit"),
     Breach("ub_overflow", "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 200000);  // here", "200000 bytes"),

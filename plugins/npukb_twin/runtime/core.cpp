@@ -55,6 +55,7 @@ void Core::Own(uint32_t handle) {
 }
 
 void Core::Finish() {
+    if (tracker != nullptr) tracker->Release();
     free(notes);
     notes = nullptr;
     for (uint32_t i = 1; i <= buffer_count; ++i) {

@@ -42,11 +42,13 @@ Order::Order(Core& core) : core_(core), blocks_((core.launch->machine.ub_bytes +
     }
 }
 
-Order::~Order() {
+void Order::Release() {
     for (int p = 0; p < kPipes; ++p) {
         free(written_[p]);
         free(read_[p]);
         free(places_[p]);
+        written_[p] = read_[p] = nullptr;
+        places_[p] = nullptr;
     }
 }
 

@@ -21,7 +21,9 @@ struct Access {
 class Order {
   public:
     explicit Order(Core& core);
-    ~Order();
+    ~Order() { Release(); }
+    // The block has ended: its memory may go to the next one.
+    void Release();
     Order(const Order&) = delete;
     // The instruction that `pipe` was given last touches all of these.
     void Check(Pipe pipe, const Access* accesses, int count);

@@ -17,10 +17,11 @@ Shadow::Shadow(Core& core) : core_(core), size_(core.launch->machine.ub_bytes) {
     memcpy(fill_, core.ub, kBlock);
 }
 
-Shadow::~Shadow() {
+void Shadow::Release() {
     free(blocks_);
     free(bytes_);
     free(fill_);
+    blocks_ = bytes_ = fill_ = nullptr;
 }
 
 bool Shadow::Clean(uint32_t offset, uint64_t bytes) const {

@@ -8,7 +8,9 @@ namespace twin {
 class Shadow {
   public:
     explicit Shadow(Core& core);
-    ~Shadow();
+    ~Shadow() { Release(); }
+    // The block has ended: its memory may go to the next one.
+    void Release();
     Shadow(const Shadow&) = delete;
 
     // Whether every byte is defined, by blocks: true is certain.

@@ -18,6 +18,11 @@ class Tracker final : public Observer {
     // Where the operand that begins at `address` has gaps.
     void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
     void Issued(Pipe pipe) override;
+    // The block has ended; what it did to global memory is still wanted.
+    void Release() {
+        order_.Release();
+        shadow_.Release();
+    }
     // What was noted last is no instruction of the kernel.
     void Forget() { count_ = 0; }
     // Undefined bytes of UB go to global memory, at [begin, end) of the buffer with this number.
