@@ -68,8 +68,13 @@ BREACHES = [
     *OF_MEMORY,
     *OF_ORDER,
     # buffers and queues
-    Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit"),
-    Breach("ub_overflow", "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 200000);  // here", "200000 bytes"),
+    Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit", warning=True),
+    Breach(
+        "ub_overflow",
+        "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 200000);  // here",
+        "200000 bytes",
+        warning=True,
+    ),
     Breach("two_pipes", "TPipe second;  // here", "second TPipe"),
     Breach("limit_exceeded", "pipe.InitBuffer(in, 0, 32);  // here", "at least one buffer"),
     Breach("limit_exceeded", "pipe.InitBuffer(in, 64, 32);  // here", "at most 64 buffers"),
@@ -389,15 +394,15 @@ BREACHES = [
     Breach("assertion", "assert(a.GetSize() == 3);  // here", "assertion failed: a.GetSize() == 3"),
     Breach("trap", "Trap();  // here", "called Trap"),
     # moves
-    Breach("illegal_read", "DataCopy(a, from[8], 512);  // here", "reads bytes 32 to 2080 of 'x'"),
-    Breach("illegal_read", "from.GetValue(512);  // here", "reads bytes 2048 to 2052 of 'x'"),
+    Breach("illegal_read", "DataCopy(a, from[16], 512);  // here", "reads bytes 64 to 2112 of 'x'"),
+    Breach("illegal_read", "from.GetValue(520);  // here", "reads bytes 2080 to 2084 of 'x'"),
     Breach(
         "illegal_read",
         "GlobalTensor<float> lost;\nlost.SetGlobalBuffer((__gm__ float*)64);\nDataCopy(a, lost, 8);  // here",
         "not global memory",
     ),
-    Breach("illegal_write", "DataCopy(to[505], a, 8);  // here", "of 'y'"),
-    Breach("illegal_write", "to.SetValue(512, 1.0f);  // here", "of 'y'"),
+    Breach("illegal_write", "DataCopy(to[513], a, 8);  // here", "of 'y'"),
+    Breach("illegal_write", "to.SetValue(520, 1.0f);  // here", "of 'y'"),
     Breach("write_to_input", "DataCopy(from, a, 8);  // here", "'x', which is an input"),
     Breach("write_to_input", "from.SetValue(0, 1.0f);  // here", "'x', which is an input"),
     Breach(

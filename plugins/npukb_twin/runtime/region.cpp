@@ -62,11 +62,12 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
     if (!r.write) core.polls = 0;  // something is done with what was read
     if (r.bytes == 0) return;
     auto place = reinterpret_cast<uint64_t>(r.address) - reinterpret_cast<uint64_t>(core.ub);
-    if (place + r.bytes > core.launch->machine.ub_bytes && place < core.pools[0].used) {
+    const uint32_t capacity = core.launch->machine.ub_bytes;
+    if (core.pools[0].used > capacity && place < core.pools[0].used && place + r.bytes > capacity) {
         core.Violate("ub_overflow", pc, "Use smaller tiles or fewer buffers.",
                      "%s: %s spans bytes %llu to %llu of UB, which has %u; the kernel's buffers take %u", r.instruction, r.role,
                      static_cast<unsigned long long>(place), static_cast<unsigned long long>(place + r.bytes),
-                     core.launch->machine.ub_bytes, core.pools[0].used);
+                     capacity, core.pools[0].used);
     }
     if (!core.InUb(r.address)) {
         core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
