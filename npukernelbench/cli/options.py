@@ -106,12 +106,17 @@ def verbosity_option(function: _F) -> _F:
 
 
 def executor_options(function: _F) -> _F:
-    """Which executor judges, and its arguments; ``--soc`` is short for the argument of that name."""
+    """Which executor judges, and its arguments; ``--soc`` and ``--checker`` are short for arguments of those names."""
     for decorate in reversed(
         (
             setting_option("executor"),
             setting_option("executor_args"),
             click.option("--soc", metavar="NAME", help="Machine to judge for; the same as --executor_args soc=NAME."),
+            click.option(
+                "--checker",
+                type=click.Choice(["off", "fast", "full"]),
+                help="How much the twin checks; the same as --executor_args checker=….",
+            ),
             setting_option("compile_timeout_s"),
             setting_option("run_timeout_s"),
         )

@@ -54,15 +54,15 @@ def open_session(options: Mapping[str, object]) -> Session:
     file = given.pop("config_file", None)
     switches = given.pop("plugin_switches", ())
     no_plugins = bool(given.pop("no_plugins", False))
-    soc = given.pop("soc", None)
+    short = {name: given.pop(name) for name in ("soc", "checker") if name in given}
     disabled = tuple(_disabled(word) for word in _words(switches))
     if disabled:
         given["disabled_plugins"] = disabled
     config = resolve(file=file if isinstance(file, Path) else None, options=given)
-    if soc is not None:
+    if short:
         config = resolve(
             file=file if isinstance(file, Path) else None,
-            options={**given, "executor_args": {**config.executor_args, "soc": soc}},
+            options={**given, "executor_args": {**config.executor_args, **short}},
         )
     plugins = Plugins.load(disabled=config.disabled_plugins, autoload=not no_plugins)
     plugins.configure(config)

@@ -235,9 +235,11 @@ def test_settings_come_from_file_environment_and_options(npukb, monkeypatch):
     assert text.splitlines()[0].split() == ["SETTING", "VALUE", "ORIGIN"]
 
 
-def test_soc_is_an_argument_of_the_executor(npukb):
-    shown = npukb("run", "--show_config", "--json", "--soc", "ascend910b2", "--executor_args", "x=1").json
-    assert shown["executor_args"]["value"] == {"x": 1, "soc": "ascend910b2"}
+def test_soc_and_checker_are_arguments_of_the_executor(npukb):
+    shown = npukb(
+        "run", "--show_config", "--json", "--soc", "ascend910b2", "--checker", "full", "--executor_args", "x=1"
+    ).json
+    assert shown["executor_args"]["value"] == {"x": 1, "soc": "ascend910b2", "checker": "full"}
 
 
 def test_exit_codes_reach_the_shell(fake):
