@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from npukernelbench.conformance.scale import Scaled, scale, whole
 from npukernelbench.conformance.tensors import with_tensors
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape
 
-__all__ = ["Dispatch", "Rule", "Sent", "load_dispatch", "with_room"]
+__all__ = ["Dispatch", "Rule", "Sent", "as_judged", "load_dispatch", "with_room"]
 
 _FILE = "dispatch.yaml"
 _WITHOUT_LAST = "[:-1]"
@@ -35,6 +36,7 @@ class Rule(BaseModel):
     dtypes: Mapping[DType, DType] = {}
     shapes: Mapping[str, Mapping[str, tuple[int, ...]]] = {}
     room: Mapping[str, str] = {}
+    whole: bool = False
     along: tuple[str, ...] = ()
 
 
@@ -96,6 +98,11 @@ def with_room(case: Case, rule: Rule) -> Case:
             shape = like.tensor.shape[:-1] if source.endswith(_WITHOUT_LAST) else like.tensor.shape
             outputs[name] = TensorShape(shape, declared.dtype)
     return replace(case, outputs=outputs) if outputs != case.outputs else case
+
+
+def as_judged(case: Case, rule: Rule) -> Scaled:
+    """The case scaled to what a CPU can afford, unless its operator forbids it."""
+    return whole(case) if rule.whole else scale(case, along=rule.along)
 
 
 def load_dispatch() -> Dispatch:

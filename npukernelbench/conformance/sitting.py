@@ -9,9 +9,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.conformance.checkout import Checkout, Operator, Variant
-from npukernelbench.conformance.dispatch import Dispatch, with_room
+from npukernelbench.conformance.dispatch import Dispatch, as_judged, with_room
 from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
-from npukernelbench.conformance.scale import Scaled, scale
+from npukernelbench.conformance.scale import Scaled
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
 from npukernelbench.nouns import (
@@ -151,8 +151,8 @@ def plan(
         refused = executor.refuses(one.task, Track.DYNAMIC) if isinstance(executor, Selective) else None
         candidate = checkout.gather(operator, variant)
         sent = dispatch.send(one.task, one.cases)
-        along = dispatch.rule(one.task.name).along
-        cases = tuple(scale(case, along=along) for case in sent.cases[:most_cases])
+        rule = dispatch.rule(one.task.name)
+        cases = tuple(as_judged(case, rule) for case in sent.cases[:most_cases])
         task = replace(one.task, cases=tuple(scaled.case for scaled in cases))
         planned.append(Planned(operator, task, candidate, cases, sent.kept_back, refused or ""))
     return tuple(planned)
