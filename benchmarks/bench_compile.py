@@ -28,12 +28,15 @@ def golden(task: Task, case: Case) -> str:
     return specialise(task, case, path.read_text(encoding="utf-8"))
 
 
-def compile_seconds(command: Sequence[str], unit: str, kernel: str) -> float:
-    """Median seconds to compile ``unit`` (which includes ``kernel``) with ``command``."""
+def compile_seconds(command: Sequence[str], kernel: str = "", unit: driver.Unit | None = None) -> float:
+    """Median seconds to compile ``unit``, whose source is ``kernel``, with ``command``; an empty file without one."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        (work / "kernel.unit.cc").write_text(unit, encoding="utf-8")
-        (work / driver.KERNEL_FILE).write_text(kernel, encoding="utf-8")
+        text = ""
+        if unit is not None:
+            translated = driver.write_sources({driver.KERNEL_FILE: kernel}, unit.entry, work)
+            text, _ = driver.unit_text(unit, translated.entry)
+        (work / "kernel.unit.cc").write_text(text, encoding="utf-8")
         environment = toolchain.clean_environment(work)
 
         def once() -> None:
@@ -47,8 +50,8 @@ def main() -> None:
     runtime = build.ensure(chosen, default_cache_dir())
     command = driver.compile_command(chosen, runtime, driver.Unit(driver.KERNEL_FILE, "kernel", ()))
     bare_command = (*chosen.compile, *build.kernel_flags(chosen), "-c", "kernel.unit.cc", "-o", "kernel.o")
-    bare = compile_seconds(bare_command, "", "")
-    empty = compile_seconds(command, "", "")
+    bare = compile_seconds(bare_command)
+    empty = compile_seconds(command)
     print(f"empty file, no API: {bare * 1e3:.1f} ms; empty file, same flags as a kernel: {empty * 1e3:.1f} ms")
     tasks = load_registry(Plugins.load())
     seconds = []
@@ -56,8 +59,8 @@ def main() -> None:
         task, case = selected.task, selected.cases[0]
         if not any(g.track is Track.STATIC for g in task.goldens):
             continue
-        unit, _ = driver.unit_text(driver.Unit(driver.KERNEL_FILE, task.kernel, task.arguments), task.kernel)
-        seconds.append(compile_seconds(command, unit, golden(task, case)))
+        unit = driver.Unit(driver.KERNEL_FILE, task.kernel, task.arguments)
+        seconds.append(compile_seconds(command, golden(task, case), unit))
         print(f"  {task.name}: {seconds[-1] * 1e3:.1f} ms, {seconds[-1] / empty:.2f} x")
     report("golden kernel, median", statistics.median(seconds), "empty file, same flags", empty, target=2.5)
 
