@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.conformance.checkout import Checkout, Operator, Variant
-from npukernelbench.conformance.dispatch import Dispatch, as_judged, with_room
+from npukernelbench.conformance.dispatch import Dispatch, as_judged, as_launched
 from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
 from npukernelbench.conformance.scale import Scaled
 from npukernelbench.judge.executor import Executor
@@ -28,6 +28,7 @@ from npukernelbench.nouns import (
 from npukernelbench.selective import Selective
 
 if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Array
     from npukernelbench.tasks import Selected, TaskRegistry
 
 __all__ = ["OperatorResult", "Planned", "Remembering", "plan", "sit"]
@@ -75,7 +76,7 @@ class OperatorResult:
 class Remembering:
     """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself.
 
-    On the way to the kernel, outputs get the room that the repository's interface gives them.
+    Kernels get the outputs that the repository's interface allocates; what comes back is cut to those of the task.
     """
 
     def __init__(self, executor: Executor, dispatch: Dispatch) -> None:
@@ -96,7 +97,7 @@ class Remembering:
         """The executor's result, or the remembered one. Faults of the executor are not remembered."""
         place = (request.task.name, request.candidate.hash)
         rule = self._dispatch.rule(request.task.name)
-        request = replace(request, cases=tuple(with_room(case, rule) for case in request.task.cases))
+        request = replace(request, cases=tuple(as_launched(case, rule) for case in request.task.cases))
         with self._lock:
             known = self._results.get(place)
         if known is not None:
@@ -108,17 +109,12 @@ class Remembering:
         return result
 
     def run(self, request: RunRequest) -> Observation:
-        """The executor's, less what the kernel left in outputs that the task leaves empty."""
-        roomy = with_room(request.case, self._dispatch.rule(request.task.name))
-        if roomy is request.case:
+        """The executor's, on the outputs that the repository's interface allocates."""
+        launched = as_launched(request.case, self._dispatch.rule(request.task.name))
+        if launched is request.case:
             return self._executor.run(request)
-        seen = self._executor.run(replace(request, case=roomy))
-        outputs = dict(seen.outputs)
-        for name, declared in request.case.outputs.items():
-            value = outputs.get(name)
-            if isinstance(declared, TensorShape) and value is not None and not isinstance(value, list):
-                outputs[name] = value if value.size == declared.size else value.reshape(-1)[:0].reshape(declared.shape)
-        return replace(seen, outputs=outputs)
+        seen = self._executor.run(replace(request, case=launched))
+        return replace(seen, outputs={name: _as_declared(request, name, value) for name, value in seen.outputs.items()})
 
     def close(self) -> None:
         """Nothing: the executor belongs to the caller."""
@@ -129,6 +125,16 @@ class Remembering:
         return (
             f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
         )
+
+
+def _as_declared(request: RunRequest, name: str, value: Array | list[Array]) -> Array | list[Array]:
+    """An output as the task declares it: nothing of one that it leaves empty, the real part of complex numbers."""
+    declared = request.case.outputs[name]
+    if isinstance(value, list) or not isinstance(declared, TensorShape):
+        return value
+    if value.size != declared.size:
+        return value.reshape(-1)[:0].reshape(declared.shape)
+    return value.real if value.dtype.kind == "c" and not declared.dtype.is_complex else value
 
 
 def plan(
