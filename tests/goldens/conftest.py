@@ -25,7 +25,9 @@ JudgeGolden = Callable[[Task, Case, Callable[[str], str]], Verdict]
 
 
 def _ragged(file: str) -> Mapping[str, list[dict[str, Any]]]:
-    cases: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name(file).read_text(encoding="utf-8"))
+    cases: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
+        Path(__file__).with_name(file).read_text(encoding="utf-8")
+    )
     return cases
 
 

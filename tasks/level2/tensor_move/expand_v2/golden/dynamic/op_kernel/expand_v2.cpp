@@ -1,9 +1,9 @@
 // ExpandV2: a tensor broadcast to a larger shape.
 //
-// In memory, y is a sequence of groups: a run of elements of x, repeated as a whole some number of times, or one element
-// of x, repeated to make up a run. A tile is several repetitions of a run, or the runs of several elements, laid at a
-// pitch of whole 32-byte blocks; of long runs it is a piece. Tiles go to the cores in turn. The vector unit does not
-// know 64-bit elements: they are copied as two words of 32 bits.
+// In memory, y is a sequence of groups: a run of elements of x, repeated as a whole some number of times, or one
+// element of x, repeated to make up a run. A tile is several repetitions of a run, or the runs of several
+// elements, laid at a pitch of whole 32-byte blocks; of long runs it is a piece. Tiles go to the cores in turn. The
+// vector unit does not know 64-bit elements: they are copied as two words of 32 bits.
 #include "kernel_operator.h"
 
 using namespace AscendC;
