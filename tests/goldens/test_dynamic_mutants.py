@@ -39,7 +39,7 @@ def mutants() -> Iterator[Mutant]:
 
 @pytest.mark.parametrize("mutant", list(mutants()), ids=lambda m: f"{m.task}-{m.case}-{m.what}".replace(" ", "_"))
 def test_mutant_is_refused(
-    judge: Callable[..., Verdict],  # noqa: F811 - the fixture
+    judge: Callable[..., Verdict],
     ragged_tasks: Mapping[str, Task],
     mutant: Mutant,
 ) -> None:

@@ -97,6 +97,9 @@ class InFloat {
     using Out = T;
     static constexpr uint32_t INPUTS = Function::INPUTS;
 
+    __aicore__ inline InFloat() {}
+    __aicore__ inline explicit InFloat(const Function& function) : function(function) {}
+
     __aicore__ inline void Init(TPipe* pipe, const ElementwiseTilingData& sizes) {
         if constexpr (!IS_FLOAT<T>) {
             for (uint32_t i = 0; i < INPUTS; ++i) {
@@ -122,6 +125,18 @@ class InFloat {
     TBuf<TPosition::VECCALC> wideBuffer[INPUTS];
     TBuf<TPosition::VECCALC> resultBuffer;
 };
+
+// The one number that an argument holds, as a float.
+template <typename T>
+__aicore__ inline float NumberAt(GM_ADDR address) {
+    GlobalTensor<T> global;
+    global.SetGlobalBuffer((__gm__ T*)address, 1);
+    if constexpr (std::is_same<T, bfloat16_t>::value) {
+        return ToFloat(global.GetValue(0));
+    } else {
+        return static_cast<float>(global.GetValue(0));
+    }
+}
 
 template <typename Operator>
 __aicore__ inline void RunElementwise(Operator& op, GM_ADDR const (&x)[Operator::INPUTS], GM_ADDR y,

@@ -1,13 +1,8 @@
-// Less on the host: tiling, shapes and types, definition.
-#include "elementwise_tiling.h"
-#include "truth_type.h"
+// Less on the host: definition; tiling, shapes and types are those of all comparisons.
+#include "comparison_tiling.h"
 
 namespace optiling {
 REGISTER_TILING_DATA_CLASS(Less, ElementwiseTilingData)
-
-static ge::graphStatus TilingFunc(gert::TilingContext* context) {
-    return Cut(context, ElementsOf(context, 0), 1, BytesOf(context, 0) == 8 ? 2048 : 4096);
-}
 }  // namespace optiling
 
 namespace ops {
@@ -22,7 +17,7 @@ class Less : public OpDef {
         this->Input("x2").ParamType(REQUIRED).DataType(types).Format(formats);
         this->Output("y").ParamType(REQUIRED).DataType(booleans).Format(formats);
         this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeBool);
-        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().SetTiling(optiling::TileComparison);
         this->AICore().AddConfig("ascend910b");
     }
 };

@@ -42,9 +42,19 @@ class ComplexMagnitude {
                                    uint32_t length) {
         LocalTensor<float> parts = x[0].ReinterpretCast<float>();
         Mul(parts, parts, parts, 2 * length);
-        PairReduceSum(y, parts, (2 * length + 63) / 64, 64, 1, 1, 8);  // neighbours: real and imaginary part
+        const uint32_t whole = length / PAIRS;
+        const uint32_t rest = length % PAIRS;
+        if (whole != 0) {
+            PairReduceSum(y, parts, whole, 2 * PAIRS, 1, 1, 8);  // neighbours: real and imaginary part
+        }
+        if (rest != 0) {
+            PairReduceSum(y[whole * PAIRS], parts[whole * 2 * PAIRS], 1, 2 * rest, 1, 1, 8);
+        }
         Sqrt(y, y, length);
     }
+
+  private:
+    static constexpr uint32_t PAIRS = 32;  // of floats in a repeat of 256 bytes
 };
 
 // 64 bits are two words of 32 that wrap around: -(high, low) = (-high - (low != 0), -low). What concerns a whole number

@@ -1,0 +1,12 @@
+// Host side of comparisons: how they are cut. The narrowest tensor is the answer, of one byte per element.
+#ifndef COMPARISON_TILING_H
+#define COMPARISON_TILING_H
+#include "elementwise_tiling.h"
+#include "truth_type.h"
+
+namespace optiling {
+inline ge::graphStatus TileComparison(gert::TilingContext* context) {
+    return Cut(context, ElementsOf(context, 0), 1, BytesOf(context, 0) == 8 ? 2048 : 4096);
+}
+}  // namespace optiling
+#endif

@@ -1,0 +1,24 @@
+// LessEqual on the host: definition; tiling, shapes and types are those of all comparisons.
+#include "comparison_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(LessEqual, ElementwiseTilingData)
+}  // namespace optiling
+
+namespace ops {
+class LessEqual : public OpDef {
+  public:
+    explicit LessEqual(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_INT8, ge::DT_INT32};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        const std::vector<ge::DataType> booleans(types.size(), ge::DT_BOOL);
+        this->Input("x1").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("x2").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("y").ParamType(REQUIRED).DataType(booleans).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeBool);
+        this->AICore().SetTiling(optiling::TileComparison);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(LessEqual);
+}  // namespace ops

@@ -1,0 +1,8 @@
+// LessEqual: y = (x1 <= x2), one byte per element.
+#include "comparison.h"
+
+extern "C" __global__ __aicore__ void less_equal(GM_ADDR x1, GM_ADDR x2, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    Comparison<DTYPE_X1, CMPMODE::LE> op;
+    RunElementwise(op, {x1, x2}, y, sizes);
+}

@@ -1,0 +1,27 @@
+// UnalignAdd on the host: tiling, shapes and types, definition.
+#include "elementwise_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(UnalignAdd, ElementwiseTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    return Cut(context, ElementsOf(context, 0), BytesOf(context, 0), 8192);
+}
+}  // namespace optiling
+
+namespace ops {
+class UnalignAdd : public OpDef {
+  public:
+    explicit UnalignAdd(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("y").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("z").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeOfFirstInput);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(UnalignAdd);
+}  // namespace ops
