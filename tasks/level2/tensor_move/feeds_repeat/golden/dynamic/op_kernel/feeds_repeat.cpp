@@ -21,6 +21,7 @@ class KernelFeedsRepeat {
         timesGlobal.SetGlobalBuffer((__gm__ C*)times, rows);
         yGlobal.SetGlobalBuffer((__gm__ T*)y, tiling.outputRows * columns);
         pipe->InitBuffer(feedsQueue, 2, (tile * sizeof(T) + 31) / 32 * 32);
+        pipe->InitBuffer(zerosBuffer, (tile * sizeof(T) + 31) / 32 * 32);
         pipe->InitBuffer(timesBuffer, COUNTS * sizeof(C));
     }
 
@@ -78,10 +79,11 @@ class KernelFeedsRepeat {
         }
     }
 
-    // The rows of the share from `row` on.
+    // The rows of the share from `row` on. Zeros have a buffer of their own: rows may still be on their way out of the
+    // queue's, and the vector unit does not wait for them.
     __aicore__ inline void Clear(uint64_t row) {
         const event_t cleared = static_cast<event_t>(GetTPipePtr()->FetchEventID(HardEvent::V_MTE3));
-        LocalTensor<T> zeros = feedsQueue.AllocTensor<T>();
+        LocalTensor<T> zeros = zerosBuffer.Get<T>();
         const int32_t words = tile * sizeof(T) / sizeof(int16_t);
         Duplicate(zeros.template ReinterpretCast<int16_t>(), static_cast<int16_t>(0), words);
         SetFlag<HardEvent::V_MTE3>(cleared);
@@ -90,12 +92,11 @@ class KernelFeedsRepeat {
             const uint32_t length = end * columns - offset < tile ? end * columns - offset : tile;
             DataCopyPad(yGlobal[offset], zeros, DataCopyExtParams(1, length * sizeof(T), 0, 0, 0));
         }
-        feedsQueue.FreeTensor(zeros);
     }
 
     static constexpr uint32_t COUNTS = 2048;  // counts at a time
     TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> feedsQueue;
-    TBuf<TPosition::VECCALC> timesBuffer;
+    TBuf<TPosition::VECCALC> timesBuffer, zerosBuffer;
     GlobalTensor<T> feedsGlobal, yGlobal;
     GlobalTensor<C> timesGlobal;
     uint64_t rows = 0, columns = 0, begin = 0, end = 0;
