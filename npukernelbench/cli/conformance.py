@@ -95,7 +95,7 @@ def _judged(app: App, session: Session, asked: _Asked, records: Records) -> list
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
 
     config, plugins = session.config, session.plugins
-    checkout = Checkout(asked.path)
+    checkout, dispatch = Checkout(asked.path), load_dispatch()
     selected = session.tasks.select(asked.operators)
     settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
     with _executor(app, session) as executor:
@@ -103,7 +103,7 @@ def _judged(app: App, session: Session, asked: _Asked, records: Records) -> list
             checkout,
             session.tasks,
             selected,
-            dispatch=load_dispatch(),
+            dispatch=dispatch,
             variant=asked.variant,
             most_cases=asked.most_cases,
             executor=executor,
@@ -113,6 +113,7 @@ def _judged(app: App, session: Session, asked: _Asked, records: Records) -> list
         results = sit(
             planned,
             judge=lambda one: Judge(one, checkers=plugins.checkers, guards=plugins.guards, settings=settings),
+            dispatch=dispatch,
             executor=executor,
             records=records,
             variant=asked.variant,

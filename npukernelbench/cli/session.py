@@ -54,7 +54,7 @@ def open_session(options: Mapping[str, object]) -> Session:
     file = given.pop("config_file", None)
     switches = given.pop("plugin_switches", ())
     no_plugins = bool(given.pop("no_plugins", False))
-    short = {name: given.pop(name) for name in ("soc", "checker") if name in given}
+    short: dict[str, object] = {name: given.pop(name) for name in ("soc", "checker") if name in given}
     disabled = tuple(_disabled(word) for word in _words(switches))
     if disabled:
         given["disabled_plugins"] = disabled
@@ -62,7 +62,7 @@ def open_session(options: Mapping[str, object]) -> Session:
     if short:
         config = resolve(
             file=file if isinstance(file, Path) else None,
-            options={**given, "executor_args": {**config.executor_args, **short}},
+            options={**given, "executor_args": dict(config.executor_args) | short},
         )
     plugins = Plugins.load(disabled=config.disabled_plugins, autoload=not no_plugins)
     plugins.configure(config)

@@ -7,19 +7,21 @@ the interface would have sent it to the operator's kernel, and it is judged on t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from npukernelbench.conformance.tensors import with_tensors
+from npukernelbench.conformance.scale import Scaled, scale, whole
+from npukernelbench.conformance.tensors import input_tensors, with_tensors
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import Case, DType, Task, TensorShape
+from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape
 
-__all__ = ["Dispatch", "Rule", "Sent", "load_dispatch"]
+__all__ = ["Dispatch", "Rule", "Sent", "as_judged", "as_launched", "load_dispatch"]
 
 _FILE = "dispatch.yaml"
+_WITHOUT_LAST = "[:-1]"
 
 
 class Rule(BaseModel):
@@ -33,6 +35,9 @@ class Rule(BaseModel):
     without: Mapping[str, str] = {}
     dtypes: Mapping[DType, DType] = {}
     shapes: Mapping[str, Mapping[str, tuple[int, ...]]] = {}
+    room: Mapping[str, str] = {}
+    real: tuple[str, ...] = ()
+    whole: bool = False
     along: tuple[str, ...] = ()
 
 
@@ -79,9 +84,31 @@ class Dispatch:
                 f"{name}: there is no case {i!r}" for i in {*(rule.only or ()), *rule.without, *rule.shapes} - cases
             )
             named = {*rule.along, *(tensor for shapes in rule.shapes.values() for tensor in shapes)}
+            named |= {*rule.real, *rule.room, *(source.removesuffix(_WITHOUT_LAST) for source in rule.room.values())}
             yield from (f"{name}: there is no tensor {tensor!r}" for tensor in named - tensors)
             if not (rule.none or rule.reason or rule.without):
                 yield f"{name}: no reason is given"
+
+
+def as_launched(case: Case, rule: Rule) -> Case:
+    """The case with the outputs that the interface allocates; the same case when they are those of the task."""
+    outputs = dict(case.outputs)
+    complex_input = any(one.dtype.is_complex for one in input_tensors(case))
+    for name in rule.real:
+        declared = outputs[name]
+        if isinstance(declared, TensorShape) and complex_input:
+            outputs[name] = TensorShape(declared.shape, DType.COMPLEX64)
+    for name, source in rule.room.items():
+        declared, like = outputs[name], case.inputs[source.removesuffix(_WITHOUT_LAST)]
+        if isinstance(declared, TensorShape) and declared.size == 0 and isinstance(like, TensorCase):
+            shape = like.tensor.shape[:-1] if source.endswith(_WITHOUT_LAST) else like.tensor.shape
+            outputs[name] = TensorShape(shape, declared.dtype)
+    return replace(case, outputs=outputs) if outputs != case.outputs else case
+
+
+def as_judged(case: Case, rule: Rule) -> Scaled:
+    """The case scaled to what a CPU can afford, unless its operator forbids it."""
+    return whole(case) if rule.whole else scale(case, along=rule.along)
 
 
 def load_dispatch() -> Dispatch:

@@ -14,12 +14,17 @@ from typing import NamedTuple
 from npukernelbench.conformance.tensors import all_tensors, input_tensors, with_tensors
 from npukernelbench.nouns import Case, TensorShape
 
-__all__ = ["MOST_ELEMENTS", "Scaled", "elements", "scale"]
+__all__ = ["MOST_ELEMENTS", "Scaled", "elements", "scale", "whole"]
 
 #: A case whose inputs hold more elements than this together is scaled.
 MOST_ELEMENTS = 32 << 20
 #: A tensor with fewer elements than this share of the limit is never what makes a case large.
 _SMALL_SHARE = 32
+#: Extents are cut by multiples of these, the first that costs little: what is left over when rows are dealt out to 40
+#: or 48 cores stays the same.
+_CORES = (240, 48, 8)
+#: How much of the extent that would fit may be lost to that.
+_LOSS = 0.25
 
 
 class Scaled(NamedTuple):
@@ -40,6 +45,13 @@ def elements(case: Case) -> int:
     return sum(one.size for one in input_tensors(case))
 
 
+def whole(case: Case) -> Scaled:
+    """The case as it stands."""
+    largest = max(input_tensors(case), key=lambda one: one.size, default=None)
+    shape = largest.shape if largest else ()
+    return Scaled(case, shape, shape)
+
+
 def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) -> Scaled:
     """The case with at most ``limit`` input elements.
 
@@ -47,14 +59,14 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
     factor; a tensor of the same rank that has the same extent there is cut with it, such as a mean per row, and so are
     the tensors in ``along``, whatever their rank. ValueError when an outer axis is too short to get below the limit.
     """
-    largest = max(input_tensors(case), key=lambda one: one.size, default=None)
-    if largest is None or elements(case) <= limit:
-        shape = largest.shape if largest else ()
-        return Scaled(case, shape, shape)
+    if elements(case) <= limit:
+        return whole(case)
+    largest = max(input_tensors(case), key=lambda one: one.size)
     large = {one.shape for one in all_tensors(case) if one.size > limit // _SMALL_SHARE}
     small = sum(one.size for one in input_tensors(case) if one.shape not in large)
     budget, load = limit - small, elements(case) - small
-    cuts = {(len(shape), _outer(shape), shape[_outer(shape)]): shape[_outer(shape)] * budget // load for shape in large}
+    outers = {(len(shape), axis := _outer(shape), shape[axis]) for shape in large}
+    cuts = {outer: _shorter(outer[2], outer[2] * budget // load) for outer in outers}
     if any(extent < 1 for extent in cuts.values()):
         raise ValueError(f"case {case.id!r} cannot be scaled below {limit} elements along its outer axis")
     extents = {before: after for (_, _, before), after in cuts.items()}
@@ -64,6 +76,15 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
 
     scaled = with_tensors(case, cut)
     return Scaled(scaled, largest.shape, _cut(largest.shape, cuts, {}))
+
+
+def _shorter(extent: int, most: int) -> int:
+    """An extent of at most ``most`` that leaves the same rest over cores as ``extent``, where that is near."""
+    for cores in _CORES:
+        nearest = most - (most - extent) % cores
+        if nearest >= max(1, most * (1 - _LOSS)):
+            return nearest
+    return most
 
 
 def _cut(shape: tuple[int, ...], cuts: dict[tuple[int, int, int], int], extents: dict[int, int]) -> tuple[int, ...]:

@@ -9,9 +9,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.conformance.checkout import Checkout, Operator, Variant
-from npukernelbench.conformance.dispatch import Dispatch
+from npukernelbench.conformance.dispatch import Dispatch, as_judged, as_launched
 from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
-from npukernelbench.conformance.scale import Scaled, scale
+from npukernelbench.conformance.scale import Scaled
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
 from npukernelbench.nouns import (
@@ -22,11 +22,13 @@ from npukernelbench.nouns import (
     Outcome,
     RunRequest,
     Task,
+    TensorShape,
     Track,
 )
 from npukernelbench.selective import Selective
 
 if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Array
     from npukernelbench.tasks import Selected, TaskRegistry
 
 __all__ = ["OperatorResult", "Planned", "Remembering", "plan", "sit"]
@@ -72,10 +74,14 @@ class OperatorResult:
 
 
 class Remembering:
-    """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself."""
+    """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself.
 
-    def __init__(self, executor: Executor) -> None:
+    Kernels get the outputs that the repository's interface allocates; what comes back is cut to those of the task.
+    """
+
+    def __init__(self, executor: Executor, dispatch: Dispatch) -> None:
         self._executor = executor
+        self._dispatch = dispatch
         self.Args = executor.Args
         self.name = executor.name
         self.tier = executor.tier
@@ -90,7 +96,8 @@ class Remembering:
     def compile(self, request: CompileRequest) -> CompileResult:
         """The executor's result, or the remembered one. Faults of the executor are not remembered."""
         place = (request.task.name, request.candidate.hash)
-        request = replace(request, cases=request.task.cases)
+        rule = self._dispatch.rule(request.task.name)
+        request = replace(request, cases=tuple(as_launched(case, rule) for case in request.task.cases))
         with self._lock:
             known = self._results.get(place)
         if known is not None:
@@ -102,8 +109,12 @@ class Remembering:
         return result
 
     def run(self, request: RunRequest) -> Observation:
-        """The executor's."""
-        return self._executor.run(request)
+        """The executor's, on the outputs that the repository's interface allocates."""
+        launched = as_launched(request.case, self._dispatch.rule(request.task.name))
+        if launched is request.case:
+            return self._executor.run(request)
+        seen = self._executor.run(replace(request, case=launched))
+        return replace(seen, outputs={name: _as_declared(request, name, value) for name, value in seen.outputs.items()})
 
     def close(self) -> None:
         """Nothing: the executor belongs to the caller."""
@@ -114,6 +125,16 @@ class Remembering:
         return (
             f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
         )
+
+
+def _as_declared(request: RunRequest, name: str, value: Array | list[Array]) -> Array | list[Array]:
+    """An output as the task declares it: nothing of one that it leaves empty, the real part of complex numbers."""
+    declared = request.case.outputs[name]
+    if isinstance(value, list) or not isinstance(declared, TensorShape):
+        return value
+    if value.size != declared.size:
+        return value.reshape(-1)[:0].reshape(declared.shape)
+    return value.real if value.dtype.kind == "c" and not declared.dtype.is_complex else value
 
 
 def plan(
@@ -136,8 +157,8 @@ def plan(
         refused = executor.refuses(one.task, Track.DYNAMIC) if isinstance(executor, Selective) else None
         candidate = checkout.gather(operator, variant)
         sent = dispatch.send(one.task, one.cases)
-        along = dispatch.rule(one.task.name).along
-        cases = tuple(scale(case, along=along) for case in sent.cases[:most_cases])
+        rule = dispatch.rule(one.task.name)
+        cases = tuple(as_judged(case, rule) for case in sent.cases[:most_cases])
         task = replace(one.task, cases=tuple(scaled.case for scaled in cases))
         planned.append(Planned(operator, task, candidate, cases, sent.kept_back, refused or ""))
     return tuple(planned)
@@ -147,6 +168,7 @@ def sit(
     planned: Sequence[Planned],
     *,
     judge: Callable[[Executor], Judge],
+    dispatch: Dispatch,
     executor: Executor,
     records: Records,
     variant: Variant,
@@ -158,7 +180,7 @@ def sit(
 
     Cases that ``records`` knows are not judged again; faults of ours are.
     """
-    remembering = Remembering(executor)
+    remembering = Remembering(executor, dispatch)
     bench = _Bench(judge(remembering), remembering, records, variant, compile_only, on_case)
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         waiting = [pool.submit(bench.operator, one) for one in planned]

@@ -174,11 +174,13 @@ class Tolerance:
 @dataclass(frozen=True, slots=True)
 class Golden:
     """A reference kernel of ours. ``path`` is the source file, which is specialised per case, on the static track; on
-    the dynamic track it is a folder with ``op_host`` and ``op_kernel``.
+    the dynamic track it is a folder with ``op_host`` and ``op_kernel``. What several of these have in common lies in
+    the folders ``shared``, which look alike.
     """
 
     track: Track
     path: Path
+    shared: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

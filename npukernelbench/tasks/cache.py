@@ -173,7 +173,7 @@ def task_to_json(task: Task) -> _Json:
         "policy": task.tolerance.policy,
         "limits": {dtype.value: [item.atol, item.rtol] for dtype, item in task.tolerance.limits.items()},
         "tags": sorted(task.tags),
-        "goldens": {golden.track.value: str(golden.path) for golden in task.goldens},
+        "goldens": {g.track.value: [str(path) for path in (g.path, *g.shared)] for g in task.goldens},
         "path": str(task.path),
         "content_hash": task.content_hash,
         "workspace_bytes": task.workspace_bytes,
@@ -213,7 +213,10 @@ def task_from_json(data: _Json) -> Task:
             data["policy"], {DType(dtype): ToleranceLimits(*limits) for dtype, limits in data["limits"].items()}
         ),
         tags=frozenset(data["tags"]),
-        goldens=tuple(Golden(Track(track), Path(path)) for track, path in data["goldens"].items()),
+        goldens=tuple(
+            Golden(Track(track), Path(path), tuple(map(Path, shared)))
+            for track, (path, *shared) in data["goldens"].items()
+        ),
         path=Path(data["path"]),
         content_hash=data["content_hash"],
         workspace_bytes=data["workspace_bytes"],

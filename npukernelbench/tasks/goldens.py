@@ -1,4 +1,8 @@
-"""Golden kernels on disk: one file on the static track, a folder with ``op_host`` and ``op_kernel`` on the dynamic."""
+"""Golden kernels on disk: one file on the static track, a folder with ``op_host`` and ``op_kernel`` on the dynamic.
+
+A dynamic golden kernel may name further folders of that kind. Their files are added to its own, so that a category has
+its common headers once.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,20 @@ SOURCE_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".inc", ".cpp", ".cc", ".cxx", "
 
 
 def read_golden(golden: Golden) -> Mapping[str, str]:
-    """Texts by name: ``kernel.cpp`` for a single file, else paths relative to the folder. TaskError if unreadable."""
+    """Texts by name: ``kernel.cpp`` for a single file, else paths relative to the folder, shared files first.
+
+    TaskError if a file is unreadable, or if two folders hold one of the same name.
+    """
     if not golden.path.is_dir():
         return {"kernel.cpp": _read(golden.path)}
-    return {path.relative_to(golden.path).as_posix(): _read(path) for path in source_files(golden.path)}
+    texts: dict[str, str] = {}
+    for folder in (*golden.shared, golden.path):
+        for path in source_files(folder):
+            name = path.relative_to(folder).as_posix()
+            if name in texts:
+                raise TaskError(f"{name} of the golden kernel is in two folders", location=SourceLocation(path))
+            texts[name] = _read(path)
+    return texts
 
 
 def source_files(folder: Path) -> Iterator[Path]:
@@ -31,12 +45,13 @@ def source_files(folder: Path) -> Iterator[Path]:
 
 def golden_paths(golden: Golden) -> Iterator[Path]:
     """Every path whose state decides what the golden kernel is: its files, and the folders that could get others."""
-    yield golden.path
-    if golden.path.is_dir():
-        for name in OPERATOR_FOLDERS:
-            yield golden.path / name
-            yield from sorted(path for path in (golden.path / name).rglob("*") if path.is_dir())
-        yield from source_files(golden.path)
+    for folder in (golden.path, *golden.shared):
+        yield folder
+        if folder.is_dir():
+            for name in OPERATOR_FOLDERS:
+                yield folder / name
+                yield from sorted(path for path in (folder / name).rglob("*") if path.is_dir())
+            yield from source_files(folder)
 
 
 def _read(path: Path) -> str:

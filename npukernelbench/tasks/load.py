@@ -202,12 +202,21 @@ class _Loader:
             )
             found = tuple(golden for golden in usual if golden.path.exists())
             return found, tuple(path for golden in usual for path in golden_paths(golden))
-        for track, name in named.items():
+        goldens = tuple(
+            self._golden(track, [names] if isinstance(names, str) else names) for track, names in named.items()
+        )
+        return goldens, tuple(path for golden in goldens for path in golden_paths(golden))
+
+    def _golden(self, track: Track, names: list[str]) -> Golden:
+        """The golden kernel in the first of ``names``; the others are folders that it shares with other tasks."""
+        folder = self._document.path.parent
+        for name in names:
             if Path(name).is_absolute():
                 raise self.fail("name the file relative to the task's folder", "goldens", track.value)
             self._check_golden(track, folder / name, name)
-        goldens = tuple(Golden(track, folder / name) for track, name in named.items())
-        return goldens, tuple(path for golden in goldens for path in golden_paths(golden))
+        if track is Track.STATIC and len(names) > 1:
+            raise self.fail("a golden kernel of the static track is one file", "goldens", track.value)
+        return Golden(track, folder / names[0], tuple(folder / name for name in names[1:]))
 
     def _check_golden(self, track: Track, path: Path, name: str) -> None:
         if track is Track.STATIC and not path.is_file():

@@ -160,7 +160,9 @@ class TaskModel(_Model):
     reference: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?$")]
     tolerance: ToleranceModel = ToleranceModel()
     workspace_bytes: Annotated[int, Field(ge=0)] = 0
-    goldens: dict[Annotated[Track, Field(strict=False)], _Text] | None = None
+    goldens: dict[Annotated[Track, Field(strict=False)], _Text | Annotated[list[_Text], Field(min_length=1)]] | None = (
+        None
+    )
     cases: Annotated[list[CaseModel], Field(min_length=1)]
     hidden: HiddenModel | None = None
     waivers: dict[str, _Text] = {}

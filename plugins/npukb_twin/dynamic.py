@@ -42,6 +42,8 @@ __all__ = ["Built", "Failed", "Tiled", "Tools", "build", "open_operator", "plan"
 HOST, DEVICE = "op_host/", "op_kernel/"
 #: The part of a workspace that belongs to the system: the documented reserve of this chip.
 SYSTEM_WORKSPACE_BYTES = 16 << 20
+#: What the platform query leaves out of UB and L1, as it answers on a device.
+_RESERVED_BYTES = 256
 _MOST_BLOCKS = 65535
 _TILING_S = 10.0  # what takes milliseconds
 _GE = {dtype.ge: dtype for dtype in DType}
@@ -317,7 +319,7 @@ def _numbers(machine: Machine) -> hostside.SocNumbers:
         hostside.SocNumbers(),
         vector_cores=machine.vector_cores,
         cube_cores=machine.cube_cores,
-        ub_bytes=int(machine.numbers["ub_bytes"]),
+        ub_bytes=int(machine.numbers["ub_bytes"]) - _RESERVED_BYTES,
         workspace_reserve_bytes=SYSTEM_WORKSPACE_BYTES,
     )
 

@@ -162,8 +162,8 @@ class SocNumbers:
 
     vector_cores: int = 48
     cube_cores: int = 24
-    ub_bytes: int = 196608
-    l1_bytes: int = 524288
+    ub_bytes: int = 196352
+    l1_bytes: int = 524032
     l0a_bytes: int = 65536
     l0b_bytes: int = 65536
     l0c_bytes: int = 131072

@@ -29,6 +29,8 @@ from npukernelbench.nouns import (
 __all__ = ["Bound", "bind", "place_of", "row_of", "shapes_of"]
 
 INTERFACE = "interface"
+#: What frameworks call a dense tensor of these ranks.
+_BY_RANK = {3: "FORMAT_NCL", 4: "FORMAT_NCHW", 5: "FORMAT_NCDHW"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +80,21 @@ def bind(description: OperatorDescription, task: Task, files: Mapping[str, str])
 def row_of(description: OperatorDescription, bound: Bound, case: Case) -> int | str:
     """Index of the combination of element types that ``case`` needs, or what the definition lacks.
 
-    Scalars are converted to whatever the combination says, so they only choose between combinations that fit alike.
+    Scalars are converted to whatever the combination says, so they only choose between combinations that fit alike. So
+    do formats: tensors come dense, under the name that frameworks give to their rank.
     """
     wanted: list[tuple[OpArgument, str]] = []
+    ranks: list[tuple[OpArgument, int]] = []
     scalars: list[tuple[OpArgument, str]] = []
     for argument, spec in bound.inputs:
         shapes = shapes_of(case.inputs.get(spec.name))
         if shapes:
+            ranks.append((argument, len(shapes[0].shape)))
             (scalars if argument.scalar or argument.scalar_list else wanted).append((argument, shapes[0].dtype.ge))
     for argument, output in bound.outputs:
         shapes = shapes_of(case.outputs[output.name])
         if shapes:
+            ranks.append((argument, len(shapes[0].shape)))
             wanted.append((argument, shapes[0].dtype.ge))
     rows = max((len(argument.dtypes) for argument in (*description.inputs, *description.outputs)), default=0)
     fitting = [row for row in range(rows) if all(_dtype(argument, row) == dtype for argument, dtype in wanted)]
@@ -99,7 +105,12 @@ def row_of(description: OperatorDescription, bound: Bound, case: Case) -> int | 
             for row in range(min(rows, 8))
         )
         return f"no combination for {needed}; it lists {listed or 'none'}{'; …' if rows > 8 else ''}"
-    return max(fitting, key=lambda row: sum(_dtype(argument, row) == dtype for argument, dtype in scalars))
+
+    def fitness(row: int) -> tuple[int, int]:
+        dense = sum(_is_dense(argument, row, rank) for argument, rank in ranks)
+        return dense, sum(_dtype(argument, row) == dtype for argument, dtype in scalars)
+
+    return max(fitting, key=fitness)
 
 
 def shapes_of(value: CaseInput | TensorShape | tuple[TensorShape, ...]) -> tuple[TensorShape, ...]:
@@ -117,6 +128,11 @@ def place_of(pattern: str, files: Mapping[str, str]) -> tuple[str, int]:
             if masked(text)[found.start()] == text[found.start()]:
                 return name, text.count("\n", 0, found.start()) + 1
     return "", 0
+
+
+def _is_dense(argument: OpArgument, row: int, rank: int) -> bool:
+    """Whether the combination takes a dense tensor of that rank as a framework hands it over."""
+    return row < len(argument.formats) and argument.formats[row] in ("FORMAT_ND", _BY_RANK.get(rank))
 
 
 def _dtype(argument: OpArgument, row: int) -> str:

@@ -40,12 +40,12 @@ def executor() -> FakeExecutor:
 def sitting(root: Path, executor: FakeExecutor, path: Path, *, rules: Dispatch | None = None, **options: object):
     plugins = Plugins.load(autoload=False)
     selected = [Selected(task, task.cases) for task in TASKS.values()]
-    planned = plan(
-        Checkout(root), TASKS, selected, dispatch=rules or Dispatch({}), variant=Variant.ANSWER, executor=executor
-    )
+    rules = rules or Dispatch({})
+    planned = plan(Checkout(root), TASKS, selected, dispatch=rules, variant=Variant.ANSWER, executor=executor)
     results = sit(
         planned,
         judge=lambda one: Judge(one, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings()),
+        dispatch=rules,
         executor=executor,
         records=Records(path),
         variant=Variant.ANSWER,

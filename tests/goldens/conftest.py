@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,9 +23,15 @@ from npukernelbench.tasks import load_registry, load_task
 #: (task, case, edit of the golden kernel's text) -> verdict
 JudgeGolden = Callable[[Task, Case, Callable[[str], str]], Verdict]
 
-RAGGED: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
-    Path(__file__).with_name("ragged.yaml").read_text(encoding="utf-8")
-)
+
+def _ragged(file: str) -> Mapping[str, list[dict[str, Any]]]:
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    cases: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(text)
+    return cases
+
+
+#: Cases by task. Kernels of the static track are judged on the first alone, operators of the dynamic track on both.
+RAGGED, RAGGED_DYNAMIC = _ragged("ragged.yaml"), _ragged("ragged_dynamic.yaml")
 
 
 @pytest.fixture(scope="session")
@@ -46,16 +53,19 @@ def judge_golden() -> Iterator[JudgeGolden]:
 
 @pytest.fixture(scope="session")
 def ragged_tasks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Task]:
-    """Every task with the cases of ragged.yaml instead of its own, loaded the way any task is."""
+    """Every task with the ragged cases instead of its own, loaded the way any task is."""
     tasks = {}
     suite = load_registry(Plugins.load(autoload=False))
-    for name, cases in RAGGED.items():
+    for name in {**RAGGED, **RAGGED_DYNAMIC}:
+        cases = [*RAGGED.get(name, ()), *RAGGED_DYNAMIC.get(name, ())]
         path = suite[name].path
         folder = path.parent if path.is_file() else path
         root = tmp_path_factory.mktemp(name)
         shutil.copy(folder.parents[2] / "suite.yaml", root)
         copy = root / Path(*folder.parts[-3:])
         shutil.copytree(folder, copy)
+        for shared in {path for golden in suite[name].goldens for path in golden.shared}:
+            shutil.copytree(shared, (copy / os.path.relpath(shared, folder)).resolve())
         document = copy / "task.yaml"
         head, separator, _ = document.read_text(encoding="utf-8").partition("\ncases:\n")
         assert separator, f"{document} has no list of cases"

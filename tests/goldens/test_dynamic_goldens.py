@@ -18,6 +18,7 @@ from npukernelbench.nouns import Case, Completion, Outcome, Prompt, SampleKey, T
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.goldens import read_golden
+from tests.goldens.conftest import RAGGED, RAGGED_DYNAMIC
 from tests.goldens.test_goldens import assert_faultless
 
 Edit = Callable[[Mapping[str, str]], Mapping[str, str]]
@@ -65,7 +66,7 @@ def test_public_cases(judge: Callable[..., Verdict], name: str) -> None:
     assert_faultless(judge(SUITE[name], cases_of(SUITE[name])))
 
 
-@pytest.mark.parametrize("name", sorted(SUITE))
+@pytest.mark.parametrize("name", sorted(name for name in SUITE if name in RAGGED or name in RAGGED_DYNAMIC))
 def test_ragged_cases(judge: Callable[..., Verdict], ragged_tasks: Mapping[str, Task], name: str) -> None:
     assert_faultless(judge(ragged_tasks[name], list(ragged_tasks[name].cases)))
 
@@ -75,8 +76,8 @@ def test_files_are_readable(name: str) -> None:
     task = SUITE[name]
     [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
     files = read_golden(golden)
-    expected = {f"op_host/{task.kernel}_tiling.h", f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
-    assert set(files) == expected
+    expected = {f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
+    assert expected <= set(files)  # beside headers of its own and those that it shares with others
     for text in files.values():
         assert text.startswith("// ")
         assert "\t" not in text

@@ -8,6 +8,8 @@ import pytest
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Core, DType, Presence, TensorCase, TensorShape, Track, ValueSpec
 from npukernelbench.prompts import interface_skeleton
+from npukernelbench.tasks.cache import task_from_json, task_to_json
+from npukernelbench.tasks.goldens import read_golden
 from npukernelbench.tasks.load import load_task, read_waivers
 from npukernelbench.tasks.schema import json_schema
 
@@ -185,6 +187,36 @@ def test_a_dynamic_golden_is_a_folder(write_task: Write) -> None:
     assert load_task(path).task.content_hash != task.content_hash
     path.write_text(path.read_text() + "goldens: {dynamic: golden}\n")
     with pytest.raises(TaskError, match="there is no folder golden/op_host"):
+        load_task(path)
+
+
+def test_a_dynamic_golden_may_share_the_folders_of_its_category(write_task: Write) -> None:
+    path = write_task()
+    own, common = path.parent / "mine", path.parent.parent / "common"
+    for folder in (own, common):
+        (folder / "op_host").mkdir(parents=True)
+        (folder / "op_kernel").mkdir()
+    (own / "op_kernel" / "mine.cpp").write_text("// mine")
+    (common / "op_kernel" / "shared.h").write_text("// shared")
+    path.write_text(path.read_text() + "goldens: {dynamic: [mine, ../common]}\n")
+    loaded = load_task(path)
+    [golden] = loaded.task.goldens
+    assert [folder.resolve() for folder in (golden.path, *golden.shared)] == [own, common]
+    assert read_golden(golden) == {"op_kernel/shared.h": "// shared", "op_kernel/mine.cpp": "// mine"}
+    assert (common / "op_kernel" / "shared.h") in [file.resolve() for file in loaded.files]
+    assert task_from_json(task_to_json(loaded.task)) == loaded.task
+    (common / "op_kernel" / "shared.h").write_text("// Shared")
+    assert load_task(path).task.content_hash != loaded.task.content_hash
+    (common / "op_kernel" / "mine.cpp").write_text("// not mine")
+    with pytest.raises(TaskError, match="two folders"):
+        load_task(path)
+
+
+def test_a_static_golden_is_one_file(write_task: Write) -> None:
+    path = write_task()
+    (path.parent / "mine.cpp").write_text("// mine")
+    path.write_text(path.read_text() + "goldens: {static: [mine.cpp, mine.cpp]}\n")
+    with pytest.raises(TaskError, match="one file"):
         load_task(path)
 
 

@@ -141,6 +141,17 @@ BREACHES = [
         "does not belong",
     ),
     Breach(
+        "queue_misuse",
+        """
+        pipe.InitBuffer(in, 1, 32);
+        pipe.InitBuffer(more, 1, 32);
+        LocalTensor<float> t = in.AllocTensor<float>();
+        more.FreeTensor(t);  // here
+        """,
+        "belongs to another VECIN queue",
+        warning=True,
+    ),
+    Breach(
         "queue_leak",
         """
         pipe.InitBuffer(in, 1, 32);

@@ -116,6 +116,17 @@ Buffer& OwnBuffer(Core& core, uint32_t queue, uint32_t handle, const char* opera
     return core.buffers[handle];
 }
 
+// The buffer to free. A queue of the same kind does the same to it, as the buffer knows its own flags.
+Buffer& BufferToFree(Core& core, uint32_t queue, uint32_t handle, const void* pc) {
+    uint32_t owner = (handle &= 0xffffu) != 0 && handle <= core.buffer_count ? core.buffers[handle].queue : 0;
+    if (owner == queue || owner == 0 || !core.queues[owner].live || core.queues[owner].position != core.queues[queue].position) {
+        return OwnBuffer(core, queue, handle, "FreeTensor", pc);
+    }
+    core.Warn("queue_misuse", pc, "Give a tensor back to the queue it was allocated from.",
+              "FreeTensor: the tensor belongs to another %s queue", PositionName(core.queues[queue].position));
+    return OwnBuffer(core, owner, handle, "FreeTensor", pc);
+}
+
 uint32_t AliveAtPosition(const Core& core, int position) {
     uint32_t alive = 0;
     for (uint32_t i = 1; i <= core.buffer_count; ++i) {
@@ -332,7 +343,7 @@ void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor) {
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     Queue& q = QueueOf(core, queue, "FreeTensor", pc);
-    Buffer& b = OwnBuffer(core, queue, tensor->handle, "FreeTensor", pc);
+    Buffer& b = BufferToFree(core, queue, tensor->handle, pc);
     if (b.state == BufferState::Idle || b.state == BufferState::Queued) {
         core.Violate("queue_misuse", pc, "Free a tensor once, after DeQue.",
                      "FreeTensor: the tensor of the %s queue is %s", PositionName(q.position),

@@ -20,9 +20,9 @@ NPUKB_API T TilingCopy(const __gm__ uint8_t* tiling) {
 }  // namespace npukb
 
 #define GET_TILING_DATA(name, tiling) \
-    const NpukbTiling name = npukb::TilingCopy<NpukbTiling>(reinterpret_cast<const uint8_t*>(tiling))
+    NpukbTiling name = npukb::TilingCopy<NpukbTiling>(reinterpret_cast<const uint8_t*>(tiling))
 #define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) \
-    const type name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling))
+    type name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling))
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
     const auto name = npukb::TilingCopy<type>(reinterpret_cast<const uint8_t*>(tiling)).member
 // The structure where it lies, in global memory, to be copied in parts.

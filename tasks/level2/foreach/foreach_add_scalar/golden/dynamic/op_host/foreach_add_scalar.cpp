@@ -1,60 +1,9 @@
-// ForeachAddScalar on the host: tiling, shapes and types, definition.
-//
-// The kernel is given the number of elements of every tensor; how many cores it is worth follows from their sum.
-#include "foreach_add_scalar_tiling.h"
-#include "register/op_def_registry.h"
-#include "tiling/platform/platform_ascendc.h"
+// ForeachAddScalar on the host: the definition. Tiling, shapes and types are those of all Foreach operators.
+#include "foreach_tiling.h"
 
 namespace optiling {
-static uint64_t BytesOf(ge::DataType type) {
-    return type == ge::DT_FLOAT || type == ge::DT_INT32 ? 4 : 2;
-}
-
-static ge::graphStatus TilingFunc(gert::TilingContext* context) {
-    const uint64_t bytes = BytesOf(context->GetInputDesc(0)->GetDataType());
-    const uint64_t granule = 512 / bytes;
-    uint64_t sizes[MOST_TENSORS] = {};
-    uint32_t count = 0;
-    uint64_t granules = 0;
-    while (const gert::Tensor* tensor = context->GetDynamicInputTensor(0, count)) {
-        if (count == MOST_TENSORS) {
-            return ge::GRAPH_FAILED;  // the list is longer than the kernel's table
-        }
-        sizes[count] = tensor->GetShapeSize();
-        granules += (sizes[count] + granule - 1) / granule;
-        ++count;
-    }
-    const uint64_t cores = platform_ascendc::PlatformAscendC(context->GetPlatformInfo()).GetCoreNumAiv();
-
-    ForeachAddScalarTilingData tiling;
-    tiling.set_count(count);
-    tiling.set_tile(16384 / bytes);
-    tiling.set_sizes(sizes);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    context->SetBlockDim(granules == 0 ? 1 : granules < cores ? granules : cores);
-    context->GetWorkspaceSizes(1)[0] = 0;
-    return ge::GRAPH_SUCCESS;
-}
+REGISTER_TILING_DATA_CLASS(ForeachAddScalar, ForeachTilingData)
 }  // namespace optiling
-
-namespace ge {
-static graphStatus InferShape(gert::InferShapeContext* context) {
-    const size_t count = context->GetComputeNodeOutputNum();
-    for (size_t index = 0; index < count; ++index) {
-        *context->GetOutputShape(index) = *context->GetDynamicInputShape(0, index);
-    }
-    return GRAPH_SUCCESS;
-}
-
-static graphStatus InferDataType(gert::InferDataTypeContext* context) {
-    const size_t count = context->GetComputeNodeOutputNum();
-    for (size_t index = 0; index < count; ++index) {
-        context->SetOutputDataType(index, context->GetDynamicInputDataType(0, index));
-    }
-    return GRAPH_SUCCESS;
-}
-}  // namespace ge
 
 namespace ops {
 class ForeachAddScalar : public OpDef {
@@ -66,8 +15,8 @@ class ForeachAddScalar : public OpDef {
         this->Input("x").ParamType(DYNAMIC).DataType(types).Format(formats);
         this->Input("scalar").ParamType(REQUIRED).DataType(scalars).Format(formats);
         this->Output("y").ParamType(DYNAMIC).DataType(types).Format(formats);
-        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
-        this->AICore().SetTiling(optiling::TilingFunc);
+        this->SetInferShape(ge::ForeachInferShape<0>).SetInferDataType(ge::ForeachInferDataType<0>);
+        this->AICore().SetTiling(optiling::ForeachTiling<0>);
         this->AICore().AddConfig("ascend910b");
     }
 };

@@ -1,0 +1,30 @@
+// Equal on the host: tiling, shapes and types, definition.
+#include "elementwise_tiling.h"
+#include "truth_type.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(Equal, ElementwiseTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    return Cut(context, ElementsOf(context, 0), 1, 4096);
+}
+}  // namespace optiling
+
+namespace ops {
+class Equal : public OpDef {
+  public:
+    explicit Equal(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT, ge::DT_INT8, ge::DT_UINT8,
+                                                 ge::DT_INT32, ge::DT_UINT32};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        const std::vector<ge::DataType> booleans(types.size(), ge::DT_BOOL);
+        this->Input("x1").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("x2").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("y").ParamType(REQUIRED).DataType(booleans).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeBool);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Equal);
+}  // namespace ops

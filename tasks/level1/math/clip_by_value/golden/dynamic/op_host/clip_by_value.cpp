@@ -1,0 +1,28 @@
+// ClipByValue on the host: tiling, shapes and types, definition.
+#include "elementwise_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(ClipByValue, ElementwiseTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    return Cut(context, ElementsOf(context, 0), BytesOf(context, 0), 16384 / BytesOf(context, 0));
+}
+}  // namespace optiling
+
+namespace ops {
+class ClipByValue : public OpDef {
+  public:
+    explicit ClipByValue(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT, ge::DT_FLOAT16, ge::DT_INT32};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("clip_value_min").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("clip_value_max").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("y").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeOfFirstInput);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(ClipByValue);
+}  // namespace ops

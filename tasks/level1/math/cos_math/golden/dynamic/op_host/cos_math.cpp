@@ -1,0 +1,31 @@
+// CosMath on the host: tiling, shapes and types, definition.
+#include "elementwise_tiling.h"
+#include "tiling/tiling_api.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(CosMath, ElementwiseTilingData)
+
+constexpr uint32_t TILE = 4096;  // elements
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    uint32_t most = 0, scratch = 0;  // the library works with less than it could use
+    AscendC::GetCosMaxMinTmpSize(ge::Shape({TILE}), sizeof(float), false, most, scratch);
+    return Cut(context, ElementsOf(context, 0), BytesOf(context, 0), TILE, scratch);
+}
+}  // namespace optiling
+
+namespace ops {
+class CosMath : public OpDef {
+  public:
+    explicit CosMath(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_BF16};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("y").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeOfFirstInput);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(CosMath);
+}  // namespace ops

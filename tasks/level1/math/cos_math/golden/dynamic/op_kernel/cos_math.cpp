@@ -1,0 +1,24 @@
+// CosMath: y = cos(x), the library's function in float for every element type.
+#include "elementwise.h"
+
+class Cosine {
+  public:
+    static constexpr uint32_t INPUTS = 1;
+
+    __aicore__ inline void Init(TPipe* pipe, const ElementwiseTilingData& sizes) {
+        pipe->InitBuffer(scratchBuffer, sizes.scratch);
+    }
+
+    __aicore__ inline void Apply(const LocalTensor<float>& y, const LocalTensor<float> (&x)[INPUTS], uint32_t length) {
+        Cos(y, x[0], scratchBuffer.Get<uint8_t>(), length);
+    }
+
+  private:
+    TBuf<TPosition::VECCALC> scratchBuffer;
+};
+
+extern "C" __global__ __aicore__ void cos_math(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    InFloat<DTYPE_X, Cosine> op;
+    RunElementwise(op, {x}, y, sizes);
+}

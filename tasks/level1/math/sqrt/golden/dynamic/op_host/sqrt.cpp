@@ -1,0 +1,26 @@
+// Sqrt on the host: tiling, shapes and types, definition.
+#include "elementwise_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(Sqrt, ElementwiseTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    return Cut(context, ElementsOf(context, 0), BytesOf(context, 0), 4096);
+}
+}  // namespace optiling
+
+namespace ops {
+class Sqrt : public OpDef {
+  public:
+    explicit Sqrt(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_BF16};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("y").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeOfFirstInput);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Sqrt);
+}  // namespace ops

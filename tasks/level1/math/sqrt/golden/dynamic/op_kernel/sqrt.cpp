@@ -1,0 +1,19 @@
+// Sqrt: y = sqrt(x), in float for every element type.
+#include "elementwise.h"
+
+class SquareRoot {
+  public:
+    static constexpr uint32_t INPUTS = 1;
+
+    __aicore__ inline void Init(TPipe* pipe, const ElementwiseTilingData& sizes) {}
+
+    __aicore__ inline void Apply(const LocalTensor<float>& y, const LocalTensor<float> (&x)[INPUTS], uint32_t length) {
+        Sqrt(y, x[0], length);
+    }
+};
+
+extern "C" __global__ __aicore__ void sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    InFloat<DTYPE_X, SquareRoot> op;
+    RunElementwise(op, {x}, y, sizes);
+}

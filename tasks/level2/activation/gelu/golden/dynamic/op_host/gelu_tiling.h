@@ -1,0 +1,15 @@
+// What the tiling function of Gelu tells the kernel.
+#ifndef GELU_TILING_H
+#define GELU_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(GeluTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, total);  // elements of x and y
+TILING_DATA_FIELD_DEF(uint64_t, share);  // elements for each core
+TILING_DATA_FIELD_DEF(uint32_t, tile);   // elements per tile
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(Gelu, GeluTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,19 @@
+// ForeachAbs: y[k] = |x[k]| for every tensor k of a list.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T>
+struct KernelForeachAbs : foreach::Operation<foreach::Native<T>, 1> {
+    using C = foreach::Native<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x, const LocalTensor<C>& scratch,
+                                   uint32_t length) {
+        Abs(y, x, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_abs(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachAbs<DTYPE_X> operation;
+    foreach::Apply<DTYPE_X>(operation, sizes, y, x);
+}

@@ -1,0 +1,24 @@
+// ForeachAddList: y[k] = x1[k] + alpha * x2[k] for every tensor k of two lists.
+//
+// In float for 16-bit types: product and sum are rounded once together.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T, typename S>
+struct KernelForeachAddList : foreach::ScalarOperation<foreach::Wide<T>, S, 2, false> {
+    using C = foreach::Wide<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x1, const LocalTensor<C>& x2,
+                                   const LocalTensor<C>& scratch, uint32_t length) {
+        Muls(x2, x2, this->scalar, length);
+        Add(y, x1, x2, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_add_list(GM_ADDR x1, GM_ADDR x2, GM_ADDR alpha, GM_ADDR y,
+                                                       GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachAddList<DTYPE_X1, DTYPE_ALPHA> operation;
+    operation.Init(alpha);
+    foreach::Apply<DTYPE_X1>(operation, sizes, y, x1, x2);
+}

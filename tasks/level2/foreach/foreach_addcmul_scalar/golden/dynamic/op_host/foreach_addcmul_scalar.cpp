@@ -1,0 +1,26 @@
+// ForeachAddcmulScalar on the host: the definition. Tiling, shapes and types are those of all Foreach operators.
+#include "foreach_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(ForeachAddcmulScalar, ForeachTilingData)
+}  // namespace optiling
+
+namespace ops {
+class ForeachAddcmulScalar : public OpDef {
+  public:
+    explicit ForeachAddcmulScalar(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_INT32, ge::DT_BF16};
+        const std::vector<ge::DataType> scalars = {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_INT32, ge::DT_FLOAT};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x1").ParamType(DYNAMIC).DataType(types).Format(formats);
+        this->Input("x2").ParamType(DYNAMIC).DataType(types).Format(formats);
+        this->Input("x3").ParamType(DYNAMIC).DataType(types).Format(formats);
+        this->Input("scalar").ParamType(REQUIRED).DataType(scalars).Format(formats);
+        this->Output("y").ParamType(DYNAMIC).DataType(types).Format(formats);
+        this->SetInferShape(ge::ForeachInferShape<0>).SetInferDataType(ge::ForeachInferDataType<0>);
+        this->AICore().SetTiling(optiling::ForeachTiling<0>);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(ForeachAddcmulScalar);
+}  // namespace ops

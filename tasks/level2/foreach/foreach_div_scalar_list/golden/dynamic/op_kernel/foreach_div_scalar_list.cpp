@@ -1,0 +1,29 @@
+// ForeachDivScalarList: y[k] = x[k] / scalars[k] for every tensor k of a list.
+//
+// A tile of divisors is filled once for each tensor: a multiplication by the reciprocal would round twice.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T, typename S>
+struct KernelForeachDivScalarList : foreach::ScalarOperation<foreach::Wide<T>, S, 1, true> {
+    using C = foreach::Wide<T>;
+    static constexpr uint32_t SCRATCH = 1;
+    __aicore__ inline void Select(uint32_t k, const LocalTensor<C>& divisors) {
+        foreach::ScalarOperation<C, S, 1, true>::Select(k, divisors);
+        Duplicate(divisors, this->scalar, divisors.GetSize());
+    }
+
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x, const LocalTensor<C>& scratch,
+                                   uint32_t length) {
+        Div(y, x, scratch, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_div_scalar_list(GM_ADDR x, GM_ADDR scalars, GM_ADDR y, GM_ADDR workspace,
+                                                              GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachDivScalarList<DTYPE_X, DTYPE_SCALARS> operation;
+    operation.Init(scalars);
+    foreach::Apply<DTYPE_X>(operation, sizes, y, x);
+}

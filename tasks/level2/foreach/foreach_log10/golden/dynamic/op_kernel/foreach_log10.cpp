@@ -1,0 +1,22 @@
+// ForeachLog10: y[k] = ln(x[k]) / ln(10) for every tensor k of a list.
+//
+// In float also for 16-bit types: the result is rounded once.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T>
+struct KernelForeachLog10 : foreach::Operation<foreach::Wide<T>, 1> {
+    using C = foreach::Wide<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x, const LocalTensor<C>& scratch,
+                                   uint32_t length) {
+        Ln(y, x, length);
+        Muls(y, y, 0.4342944819032518f, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_log10(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachLog10<DTYPE_X> operation;
+    foreach::Apply<DTYPE_X>(operation, sizes, y, x);
+}

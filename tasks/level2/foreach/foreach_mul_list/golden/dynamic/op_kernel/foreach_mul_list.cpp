@@ -1,0 +1,20 @@
+// ForeachMulList: y[k] = x1[k] * x2[k] for every tensor k of two lists.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T>
+struct KernelForeachMulList : foreach::Operation<foreach::Native<T>, 2> {
+    using C = foreach::Native<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x1, const LocalTensor<C>& x2,
+                                   const LocalTensor<C>& scratch, uint32_t length) {
+        Mul(y, x1, x2, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_mul_list(GM_ADDR x1, GM_ADDR x2, GM_ADDR y, GM_ADDR workspace,
+                                                       GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachMulList<DTYPE_X1> operation;
+    foreach::Apply<DTYPE_X1>(operation, sizes, y, x1, x2);
+}

@@ -1,0 +1,19 @@
+// ForeachNeg: y[k] = -x[k] for every tensor k of a list.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T>
+struct KernelForeachNeg : foreach::Operation<foreach::Native<T>, 1> {
+    using C = foreach::Native<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x, const LocalTensor<C>& scratch,
+                                   uint32_t length) {
+        Muls(y, x, static_cast<C>(-1), length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_neg(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachNeg<DTYPE_X> operation;
+    foreach::Apply<DTYPE_X>(operation, sizes, y, x);
+}

@@ -1,0 +1,23 @@
+// ForeachPowScalarAndTensor: y[k] = scalar ^ x[k] for every tensor k of a list.
+//
+// In float also for 16-bit types: the result is rounded once.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T, typename S>
+struct KernelForeachPowScalarAndTensor : foreach::ScalarOperation<foreach::Wide<T>, S, 1, false> {
+    using C = foreach::Wide<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x, const LocalTensor<C>& scratch,
+                                   uint32_t length) {
+        Power(y, this->scalar, x, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_pow_scalar_and_tensor(GM_ADDR scalar, GM_ADDR x, GM_ADDR y,
+                                                                    GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachPowScalarAndTensor<DTYPE_X, DTYPE_SCALAR> operation;
+    operation.Init(scalar);
+    foreach::Apply<DTYPE_X>(operation, sizes, y, x);
+}

@@ -1,0 +1,23 @@
+// ForeachSubScalarList: y[k] = x[k] - scalars[k] for every tensor k of a list.
+//
+// Scalars are float, so that half tensors are computed in float too.
+#include "foreach.h"
+
+using namespace AscendC;
+
+template <typename T, typename S>
+struct KernelForeachSubScalarList : foreach::ScalarOperation<foreach::Wide<T>, S, 1, true> {
+    using C = foreach::Wide<T>;
+    __aicore__ inline void Compute(const LocalTensor<C>& y, const LocalTensor<C>& x, const LocalTensor<C>& scratch,
+                                   uint32_t length) {
+        Adds(y, x, -this->scalar, length);
+    }
+};
+
+extern "C" __global__ __aicore__ void foreach_sub_scalar_list(GM_ADDR x, GM_ADDR scalars, GM_ADDR y, GM_ADDR workspace,
+                                                              GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    KernelForeachSubScalarList<DTYPE_X, DTYPE_SCALARS> operation;
+    operation.Init(scalars);
+    foreach::Apply<DTYPE_X>(operation, sizes, y, x);
+}

@@ -1,0 +1,27 @@
+// Triu on the host: definition; tiling, shapes and types are those of all triangles.
+#include "triangle_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(Triu, TriangleTilingData)
+}  // namespace optiling
+
+namespace ops {
+class Triu : public OpDef {
+  public:
+    explicit Triu(const char* name) : OpDef(name) {
+        this->Input("x")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT})
+            .Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Output("y")
+            .ParamType(REQUIRED)
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT})
+            .Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Attr("diagonal").AttrType(OPTIONAL).Int(0);
+        this->SetInferShape(ge::ShapeOfInput).SetInferDataType(ge::TypeOfInput);
+        this->AICore().SetTiling(optiling::TileTriangle);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Triu);
+}  // namespace ops

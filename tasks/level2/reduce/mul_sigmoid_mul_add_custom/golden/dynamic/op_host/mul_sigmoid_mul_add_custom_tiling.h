@@ -1,0 +1,15 @@
+// What the tiling function of MulSigmoidMulAddCustom tells the kernel.
+#ifndef MUL_SIGMOID_MUL_ADD_CUSTOM_TILING_H
+#define MUL_SIGMOID_MUL_ADD_CUSTOM_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(MulSigmoidMulAddCustomTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, total);  // elements of input and outputs
+TILING_DATA_FIELD_DEF(uint64_t, share);  // elements for each core
+TILING_DATA_FIELD_DEF(uint32_t, tile);   // elements per tile
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(MulSigmoidMulAddCustom, MulSigmoidMulAddCustomTilingData)
+}  // namespace optiling
+#endif

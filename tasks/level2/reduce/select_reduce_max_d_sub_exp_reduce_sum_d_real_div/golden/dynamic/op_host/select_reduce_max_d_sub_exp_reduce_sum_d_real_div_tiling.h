@@ -1,0 +1,18 @@
+// What the tiling function of SelectReduceMaxDSubExpReduceSumDRealDiv tells the kernel.
+#ifndef SELECT_REDUCE_MAX_D_SUB_EXP_REDUCE_SUM_D_REAL_DIV_TILING_H
+#define SELECT_REDUCE_MAX_D_SUB_EXP_REDUCE_SUM_D_REAL_DIV_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(SelectReduceMaxDSubExpReduceSumDRealDivTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, rows);
+TILING_DATA_FIELD_DEF(uint64_t, share);     // rows for each core
+TILING_DATA_FIELD_DEF(uint64_t, columns);
+TILING_DATA_FIELD_DEF(uint32_t, tile);      // elements per tile
+TILING_DATA_FIELD_DEF(uint32_t, tileRows);  // whole rows per tile; 0: a row takes several tiles
+TILING_DATA_FIELD_DEF(uint32_t, pitch);     // elements from row to row in a tile
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(SelectReduceMaxDSubExpReduceSumDRealDiv, SelectReduceMaxDSubExpReduceSumDRealDivTilingData)
+}  // namespace optiling
+#endif

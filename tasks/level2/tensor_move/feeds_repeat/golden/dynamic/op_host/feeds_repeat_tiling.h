@@ -1,0 +1,17 @@
+// What the tiling function of FeedsRepeat tells the kernel.
+#ifndef FEEDS_REPEAT_TILING_H
+#define FEEDS_REPEAT_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(FeedsRepeatTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, rows);     // of feeds
+TILING_DATA_FIELD_DEF(uint64_t, columns);  // elements of a row
+TILING_DATA_FIELD_DEF(uint64_t, outputRows);
+TILING_DATA_FIELD_DEF(uint64_t, share);    // rows of the output for each core
+TILING_DATA_FIELD_DEF(uint32_t, tile);     // elements of a row at a time
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(FeedsRepeat, FeedsRepeatTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,20 @@
+// What the tiling function of Gemv tells the kernel.
+#ifndef GEMV_TILING_H
+#define GEMV_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(GemvTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, rows);
+TILING_DATA_FIELD_DEF(uint64_t, share);     // rows for each core
+TILING_DATA_FIELD_DEF(uint64_t, columns);
+TILING_DATA_FIELD_DEF(uint32_t, tile);      // elements of a per tile
+TILING_DATA_FIELD_DEF(uint32_t, tileRows);  // whole rows per tile; 0: a row takes several tiles
+TILING_DATA_FIELD_DEF(uint32_t, pitch);     // elements from row to row in a tile
+TILING_DATA_FIELD_DEF(float, alpha);
+TILING_DATA_FIELD_DEF(float, beta);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(Gemv, GemvTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,149 @@
+"""Races between cores under the full checker: what is one, what is none, and that every run finds the same. And the
+golden kernels, about which the full checker has nothing to say.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+import pytest
+
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.launch import Checker
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.nouns import Case, CompileRequest, DType, Outcome, RunRequest, Task, TensorShape, Track
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import specialise
+from npukernelbench.tasks import generate_inputs, load_registry
+from tests.twin.running import Twin
+
+OUTPUTS = {"y": ((48 * 64,), DType.FLOAT32)}
+HEAD = """
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, 8192);
+    LocalTensor<float> a = buffer.Get<float>();
+    GlobalTensor<float> ys, spare;
+    ys.SetGlobalBuffer((__gm__ float*)y, 48 * 64);
+    spare.SetGlobalBuffer((__gm__ float*)workspace, 1024);
+    const int32_t me = GetBlockIdx();
+    Duplicate(a, static_cast<float>(me), 1024);
+    PipeBarrier<PIPE_ALL>();
+"""
+
+HARMLESS = {
+    "every block has its own part": "DataCopy(ys[me * 64], a, 64);",
+    "pieces between pieces": "DataCopy(ys[me * 8], a, {8, 1, 0, 47});",
+    "small moves at equal distances": "for (int i = 0; i < 8; ++i) DataCopy(ys[i * 384 + me * 8], a, 8);",
+    "one block writes, the others read later": "if (me == 0) DataCopy(ys, a, 64);\nSyncAll();\nDataCopy(a, ys, 64);",
+    "others read first": "DataCopy(a, ys, 64);\nSyncAll();\nif (me == 3) DataCopy(ys, a, 64);",
+    "sums": "SetAtomicAdd<float>();\nDataCopy(ys, a, 64);\nSetAtomicNone();",
+    "everyone clears, then one writes": """
+        Duplicate(a, 0.0f, 64);
+        PipeBarrier<PIPE_ALL>();
+        DataCopy(ys, a, 64);
+        SyncAll();
+        if (me == 1) DataCopy(ys, a[64], 64);
+    """,
+    "flags between cores": """
+        if (me == 5) DataCopy(ys, a, 64);
+        CrossCoreSetFlag<0, PIPE_MTE3>(3);
+        CrossCoreWaitFlag(3);
+        if (me == 6) DataCopy(ys, a, 64);
+    """,
+    "scalar stores to lines of their own": "ys.SetValue(me * 64, 1.0f);",
+}
+
+RACES = {
+    "the last block reaches into nothing, every other into the next": (
+        "DataCopy(ys[me * 64], a, me < 47 ? 72 : 64);  // here",
+        True,
+    ),
+    "a meeting that some blocks have behind them": (
+        "SyncAll();\nif (me == 2 || me == 40) {\n    DataCopy(ys, a, 64);  // here\n}",
+        True,
+    ),
+    "equal values": (
+        "DataCopy(ys, a[0], 0);\nDuplicate(a, 7.0f, 8);\nPipeBarrier<PIPE_ALL>();\nDataCopy(ys, a, 8);  // here",
+        False,
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def full(request: pytest.FixtureRequest) -> Iterator[Twin]:
+    """A full checker with that many host threads."""
+    executor = TwinExecutor(TwinArgs(checker=Checker.FULL, threads=request.param))
+    yield Twin(executor)
+    executor.close()
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_no_race(full: Twin, name: str) -> None:
+    finished = full.run(textwrap.dedent(HEAD) + textwrap.dedent(HARMLESS[name]), {}, OUTPUTS, block=None)
+    assert (finished.outcome, [str(one) for one in finished.diagnostics]) == (Outcome.OK, [])
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_race(full: Twin, name: str) -> None:
+    body, breaks = RACES[name]
+    for _ in range(3):
+        finished = full.run(textwrap.dedent(HEAD) + body, {}, OUTPUTS, block=None)
+        assert finished.found == [("core_race", finished.marked)], [str(one) for one in finished.diagnostics]
+        assert (finished.outcome is Outcome.RULE_VIOLATION) is breaks
+
+
+def test_blocks_that_share_a_variable_are_believed(full: Twin) -> None:
+    body = "while (g_turn[0] != me) {}\nDataCopy(ys, a, 64);\nPipeBarrier<PIPE_ALL>();\ng_turn[0]++;"
+    before = "static volatile uint32_t g_turn[16] = {0};"
+    finished = full.run(textwrap.dedent(HEAD) + body, {}, OUTPUTS, before=before, block=None)
+    assert (finished.outcome, finished.found) == (Outcome.OK, [])
+    assert (finished.output()[:64] == 47).all()
+
+
+def cheapest(task: Task) -> Case:
+    """The case with the smallest outputs."""
+
+    def output_bytes(case: Case) -> int:
+        tensors = (one if isinstance(one, tuple) else (one,) for one in case.outputs.values())
+        return sum(tensor.nbytes for one in tensors for tensor in one if isinstance(tensor, TensorShape))
+
+    return min(task.cases, key=output_bytes)
+
+
+def test_golden_kernels_are_beyond_reproach() -> None:
+    executor = TwinExecutor(TwinArgs(checker=Checker.FULL))
+    tried = 0
+    tasks = load_registry(Plugins.load())
+    for task in (tasks[name] for name in tasks):
+        goldens = [one for one in task.goldens if one.track is Track.STATIC]
+        if not goldens:
+            continue
+        case = cheapest(task)
+        source = specialise(task, case, goldens[0].path.read_text(encoding="utf-8"))
+        request = CompileRequest(task, case, Track.STATIC, candidate_of({"kernel.cpp": source}), 60.0)
+        compiled = executor.compile(request)
+        assert compiled.artifact is not None, task.name
+        inputs = generate_inputs(task, case, 0)
+        seen = executor.run(RunRequest(task, case, compiled.artifact, inputs, 1, 60.0))
+        assert (seen.outcome, [str(one) for one in seen.diagnostics]) == (Outcome.OK, []), task.name
+        tried += 1
+    executor.close()
+    assert tried >= 12
+
+
+def test_hashes_of_contents_tell_values_apart(full: Twin) -> None:
+    """Equal sums of different bytes are different contents."""
+    body = """
+        Duplicate(a, 0.0f, 8);
+        PipeBarrier<PIPE_ALL>();
+        a.SetValue(me % 2, 1.0f);
+        PipeBarrier<PIPE_ALL>();
+        if (me < 2) {
+            DataCopy(ys, a, 8);  // here
+        }
+    """
+    finished = full.run(textwrap.dedent(HEAD) + textwrap.dedent(body), {}, OUTPUTS, block=None)
+    assert finished.found == [("core_race", finished.marked)]
+    assert "different values" in finished.diagnostics[0].message
