@@ -57,6 +57,7 @@ _RUNTIME_FLAGS = (
     "-ffp-contract=off",
     "-fwrapv",
     "-fno-math-errno",
+    "-fno-omit-frame-pointer",  # the candidate's line is found through the frames of the API functions compiled here
     "-fvisibility=hidden",  # a kernel sees the API's functions and no others
     "-Wall",
     "-Wextra",

@@ -202,7 +202,7 @@ def supported_names() -> frozenset[str]:
             names.update(re.findall(r"^NPUKB_[A-Z]+\((\w+),", text, re.MULTILINE))
             continue
         text = re.sub(r"namespace (npukb|detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
-        names.update(re.findall(r"NPUKB_API[^;{}()]*?\b(\w+)\(", text))
+        names.update(re.findall(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
         names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))

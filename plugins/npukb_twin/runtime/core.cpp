@@ -77,6 +77,21 @@ void Core::Finish() {
     FinishCrossCore(*this);
 }
 
+const void* CandidatePc(const void* return_address, const void* frame) {
+    constexpr int kDepth = 4;
+    const Launch& launch = *ThisCore().launch;
+    const void* found = return_address;
+    for (int i = 0; i < kDepth; ++i) {
+        auto at = reinterpret_cast<uint64_t>(found);
+        if (at > launch.image_base && at <= launch.image_end) return found;
+        auto* words = static_cast<const void* const*>(frame);
+        frame = words[0];
+        if (frame == nullptr) break;
+        found = static_cast<const void* const*>(frame)[1];
+    }
+    return return_address;
+}
+
 uint64_t Core::PcOf(const void* return_address) const {
     auto at = reinterpret_cast<uint64_t>(return_address);
     if (at <= launch->image_base || at > launch->image_end) return 0;

@@ -158,6 +158,10 @@ Core& ThisCore();
 const char* PipeName(npukb::Pipe pipe);
 const char* PositionName(int position);
 
-#define NPUKB_PC __builtin_return_address(0)
+// Where the candidate called: the innermost return address in its own code, past the API functions that are compiled into the
+// runtime. `frame` is a chain of frame pointers, which the runtime is compiled to keep.
+const void* CandidatePc(const void* return_address, const void* frame);
+
+#define NPUKB_PC twin::CandidatePc(__builtin_return_address(0), __builtin_frame_address(0))
 
 }  // namespace twin

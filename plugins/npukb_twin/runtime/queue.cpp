@@ -40,7 +40,7 @@ Pipe ConsumerOf(int src, int dst) {
 
 npukb::BufferView View(const Core& core, uint32_t handle) {
     const Buffer& b = core.buffers[handle];
-    return {core.ub + b.offset, b.bytes, handle};
+    return {core.ub + b.offset, b.bytes, handle, 0};
 }
 
 Pool& PoolOf(Core& core, uint32_t pool, const char* operation, const void* pc) {
@@ -109,7 +109,6 @@ Queue& QueueOf(Core& core, uint32_t queue, const char* operation, const void* pc
 }
 
 Buffer& OwnBuffer(Core& core, uint32_t queue, uint32_t handle, const char* operation, const void* pc) {
-    handle &= 0xffffu;
     if (handle == 0 || handle > core.buffer_count || !core.buffers[handle].live || core.buffers[handle].queue != queue) {
         core.Violate("queue_misuse", pc, "Give a tensor back to the queue it was allocated from.",
                      "%s: the tensor does not belong to this %s queue", operation, PositionName(core.queues[queue].position));
@@ -154,9 +153,9 @@ int Enque(uint32_t queue, const npukb::BufferView* tensor, const Pipe* producer,
         return 0;
     }
     b.state = BufferState::Queued;
-    b.notes = tensor->handle >> 16;
+    b.notes = tensor->notes;
     b.enqueued_at = core.time.At(producer != nullptr ? *producer : q.producer);
-    q.fifo[q.waiting++] = tensor->handle & 0xffffu;
+    q.fifo[q.waiting++] = tensor->handle;
     return 1;
 }
 
@@ -174,7 +173,7 @@ void Deque(uint32_t queue, npukb::BufferView* tensor, const Pipe* consumer, cons
     b.state = BufferState::Dequeued;
     core.time.HoldUntil(consumer != nullptr ? *consumer : q.consumer, b.enqueued_at + core.launch->machine.flag_cycles);
     *tensor = View(core, handle);
-    tensor->handle |= b.notes << 16;
+    tensor->notes = b.notes;
 }
 
 }  // namespace

@@ -38,7 +38,6 @@ uint32_t Intern(Core& core, const TensorNotes& wanted, const void* pc) {
 }
 
 const Buffer* BufferOf(const Core& core, uint32_t handle) {
-    handle &= 0xffffu;
     return handle > 0 && handle <= core.buffer_count ? &core.buffers[handle] : nullptr;
 }
 
@@ -117,8 +116,8 @@ npukb::BufferView npukb_buffer_view(uint32_t handle) {
     using namespace twin;
     Core& core = ThisCore();
     const Buffer* buffer = BufferOf(core, handle);
-    if (buffer == nullptr) return {nullptr, 0, 0};
-    return {core.ub + buffer->offset, buffer->bytes, handle};
+    if (buffer == nullptr) return {nullptr, 0, 0, 0};
+    return {core.ub + buffer->offset, buffer->bytes, handle, 0};
 }
 
 npukb::BufferView npukb_buffer_part(const npukb::BufferView* buffer, uint64_t bytes, uint64_t offset) {
@@ -133,14 +132,14 @@ npukb::BufferView npukb_buffer_part(const npukb::BufferView* buffer, uint64_t by
                   "GetWithOffset: bytes %llu to %llu of a buffer that has %u", static_cast<unsigned long long>(offset),
                   static_cast<unsigned long long>(offset + bytes), buffer->bytes);
     }
-    return {static_cast<uint8_t*>(buffer->address) + offset, static_cast<uint32_t>(bytes), buffer->handle};
+    return {static_cast<uint8_t*>(buffer->address) + offset, static_cast<uint32_t>(bytes), buffer->handle, buffer->notes};
 }
 
 npukb::BufferView npukb_stack_rest(int) {
     using namespace twin;
     Core& core = ThisCore();
     const Pool& p = core.pools[0];
-    return {core.ub + p.used, p.bytes - p.used, 0};
+    return {core.ub + p.used, p.bytes - p.used, 0, 0};
 }
 
 npukb::BufferView npukb_ub_at(uint64_t offset, uint64_t bytes) {
@@ -153,7 +152,7 @@ npukb::BufferView npukb_ub_at(uint64_t offset, uint64_t bytes) {
                      "a tensor of %llu bytes at UB address %llu does not fit into %u bytes", static_cast<unsigned long long>(bytes),
                      static_cast<unsigned long long>(offset), core.launch->machine.ub_bytes);
     }
-    return {core.ub + offset, static_cast<uint32_t>(bytes), 0};
+    return {core.ub + offset, static_cast<uint32_t>(bytes), 0, 0};
 }
 
 npukb::BufferView npukb_ub_rest(const void* address) {

@@ -62,6 +62,7 @@ struct BufferView {
     void* address;
     uint32_t bytes;
     uint32_t handle;  // identifies the allocation; 0 for none
+    uint32_t notes;   // shape and tag that SetShapeInfo and SetUserTag left, as npukb_notes_set numbers them
 };
 
 // An instruction by count, packed: operation, mode (CMPMODE, RoundMode, SELMODE, calIndex), element types. One word and a few

@@ -7,13 +7,13 @@ namespace AscendC {
 // DataCopy by element count: the runtime rounds the length down to 32-byte blocks, as the hardware does.
 #define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                              \
     template <typename T>                                                                                               \
-    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const uint32_t count) {                 \
+    NPUKB_ONCE void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const uint32_t count) NPUKB_BODY({      \
         npukb_copy_count(sizeof(T), direction, &dst, &src, npukb::kHalfByte<T> ? count / 2 : count);                    \
-    }                                                                                                                   \
+    })                                                                                                                  \
     template <typename T>                                                                                               \
-    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& params) {         \
+    NPUKB_ONCE void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& params) NPUKB_BODY({ \
         npukb_copy_blocks(sizeof(T), direction, &dst, &src, &params);                                                   \
-    }
+    })
 NPUKB_DATA_COPY(LocalTensor, GlobalTensor, npukb::kIn)
 NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
 NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
@@ -66,25 +66,25 @@ NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, c
 
 // DataCopyPad: gaps are bytes on the GM side and 32-byte blocks on the UB side, where each piece starts on a block.
 template <typename T>
-NPUKB_API void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
-                           const DataCopyPadExtParams<T>& pad) {
+NPUKB_ONCE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
+                           const DataCopyPadExtParams<T>& pad) NPUKB_BODY({
     npukb_copy_pad_in(sizeof(T), &dst, &src, &params, &pad, &pad.paddingValue);
-}
+})
 template <typename T>
-NPUKB_API void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
-                           const DataCopyPadParams& pad) {
+NPUKB_ONCE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
+                           const DataCopyPadParams& pad) NPUKB_BODY({
     DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
     npukb_copy_pad_in(sizeof(T), &dst, &src, &wide, &pad, &pad.paddingValue);
-}
+})
 template <typename T>
-NPUKB_API void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params) {
+NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params) NPUKB_BODY({
     npukb_copy_pad_out(sizeof(T), &dst, &src, &params);
-}
+})
 template <typename T>
-NPUKB_API void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params) {
+NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params) NPUKB_BODY({
     DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
     npukb_copy_pad_out(sizeof(T), &dst, &src, &wide);
-}
+})
 template <typename T>
 NPUKB_API void DataCopyUB2GMImpl(__gm__ T* dst, __ubuf__ T* src, const DataCopyParams& params) {
     npukb_copy_raw(npukb::kOut, dst, src, params.blockCount, params.blockLen, params.srcStride, params.dstStride);

@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-struct half {
+struct __attribute__((visibility("default"))) half {
     uint16_t bits;
     half() = default;
     template <typename T>

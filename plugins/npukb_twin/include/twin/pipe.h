@@ -48,49 +48,54 @@ NPUKB_API constexpr TPosition TargetOf(TPosition position) {
 
 }  // namespace detail
 
-template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
-class TQueBind {
+class TPipe;
+template <TPosition position, uint32_t bufIDSize = 4>
+class TBufPool;
+
+namespace detail {
+
+// What every queue can do, wherever its ends are.
+class Queue {
   public:
-    static constexpr int kPositions = detail::Positions(src, dst);
-    NPUKB_API TQueBind() : queue_(0) {}
+    NPUKB_API Queue() : queue_(0) {}
     template <typename T>
-    NPUKB_API LocalTensor<T> AllocTensor() {
+    NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY({
         LocalTensor<T> tensor{npukb::Unfilled{}};
         npukb_queue_alloc(queue_, &tensor.npukb_view);
         return tensor;
-    }
+    })
     template <typename T>
-    NPUKB_API void AllocTensor(LocalTensor<T>& tensor) {
+    NPUKB_ONCE void AllocTensor(LocalTensor<T>& tensor) NPUKB_BODY({
         npukb_queue_alloc(queue_, &tensor.npukb_view);
-    }
+    })
     template <typename T>
-    NPUKB_API bool EnQue(const LocalTensor<T>& tensor) {
+    NPUKB_ONCE bool EnQue(const LocalTensor<T>& tensor) NPUKB_BODY({
         return npukb_queue_enque(queue_, &tensor.npukb_view) != 0;
-    }
+    })
     template <TPosition srcUserPos, TPosition dstUserPos, typename T>
     NPUKB_API bool EnQue(const LocalTensor<T>& tensor) {
-        return npukb_queue_enque_at(queue_, &tensor.npukb_view, detail::Positions(srcUserPos, dstUserPos)) != 0;
+        return npukb_queue_enque_at(queue_, &tensor.npukb_view, Positions(srcUserPos, dstUserPos)) != 0;
     }
     template <typename T>
-    NPUKB_API LocalTensor<T> DeQue() {
+    NPUKB_ONCE LocalTensor<T> DeQue() NPUKB_BODY({
         LocalTensor<T> tensor{npukb::Unfilled{}};
         npukb_queue_deque(queue_, &tensor.npukb_view);
         return tensor;
-    }
+    })
     template <typename T>
-    NPUKB_API void DeQue(LocalTensor<T>& tensor) {
+    NPUKB_ONCE void DeQue(LocalTensor<T>& tensor) NPUKB_BODY({
         npukb_queue_deque(queue_, &tensor.npukb_view);
-    }
+    })
     template <TPosition srcUserPos, TPosition dstUserPos, typename T>
     NPUKB_API LocalTensor<T> DeQue() {
         LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_queue_deque_at(queue_, &tensor.npukb_view, detail::Positions(srcUserPos, dstUserPos));
+        npukb_queue_deque_at(queue_, &tensor.npukb_view, Positions(srcUserPos, dstUserPos));
         return tensor;
     }
     template <typename T>
-    NPUKB_API void FreeTensor(LocalTensor<T>& tensor) {
+    NPUKB_ONCE void FreeTensor(LocalTensor<T>& tensor) NPUKB_BODY({
         npukb_queue_free(queue_, &tensor.npukb_view);
-    }
+    })
     NPUKB_API TBufHandle AllocBuffer() {
         npukb::BufferView view;
         npukb_queue_alloc(queue_, &view);
@@ -117,9 +122,9 @@ class TQueBind {
     NPUKB_API void FreeAllEvent() { npukb_queue_state(queue_, 3); }
 
   private:
-    friend class TPipe;
+    friend class AscendC::TPipe;
     template <TPosition, uint32_t>
-    friend class TBufPool;
+    friend class AscendC::TBufPool;
     NPUKB_API static TBufHandle Untyped(const npukb::BufferView& view) {
         return reinterpret_cast<TBufHandle>(static_cast<uintptr_t>(view.handle));
     }
@@ -127,6 +132,48 @@ class TQueBind {
         return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(buffer));
     }
     uint32_t queue_;
+};
+
+// What every TBuf can do.
+class Room {
+  public:
+    NPUKB_API Room() : view_{nullptr, 0, 0, 0} {}
+    template <typename T>
+    NPUKB_ONCE LocalTensor<T> Get() NPUKB_BODY({
+        return LocalTensor<T>(view_);
+    })
+    template <typename T>
+    NPUKB_ONCE LocalTensor<T> Get(uint32_t size) NPUKB_BODY({
+        LocalTensor<T> tensor(view_);
+        tensor.SetSize(size);
+        return tensor;
+    })
+    template <typename T>
+    NPUKB_ONCE LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) NPUKB_BODY({
+        return LocalTensor<T>(npukb_buffer_part(&view_, npukb::BytesOf<T>(size), bufOffset));
+    })
+    // A TBuf has one tensor and no flags: taking and giving it back are names for using it.
+    template <typename T>
+    NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY({
+        return LocalTensor<T>(view_);
+    })
+    template <typename T>
+    NPUKB_API void FreeTensor(LocalTensor<T>&) {}
+    NPUKB_API uint32_t GetBufLen() const { return view_.bytes; }
+
+  private:
+    friend class AscendC::TPipe;
+    template <TPosition, uint32_t>
+    friend class AscendC::TBufPool;
+    npukb::BufferView view_;
+};
+
+}  // namespace detail
+
+template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
+class TQueBind : public detail::Queue {
+  public:
+    static constexpr int kPositions = detail::Positions(src, dst);
 };
 
 template <TPosition position, int32_t depth, auto mask = 0>
@@ -139,41 +186,10 @@ template <TPosition position, int32_t depth = 1, auto mask = 0>
 using TSCM = TQueBind<position, TPosition::TSCM, depth, mask>;
 
 template <TPosition position = TPosition::LCM>
-class TBuf {
-  public:
-    NPUKB_API TBuf() : view_{nullptr, 0, 0} {}
-    template <typename T>
-    NPUKB_API LocalTensor<T> Get() {
-        return LocalTensor<T>(view_);
-    }
-    template <typename T>
-    NPUKB_API LocalTensor<T> Get(uint32_t size) {
-        LocalTensor<T> tensor(view_);
-        tensor.SetSize(size);
-        return tensor;
-    }
-    template <typename T>
-    NPUKB_API LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) {
-        return LocalTensor<T>(npukb_buffer_part(&view_, npukb::BytesOf<T>(size), bufOffset));
-    }
-    // A TBuf has one tensor and no flags: taking and giving it back are names for using it.
-    template <typename T>
-    NPUKB_API LocalTensor<T> AllocTensor() {
-        return LocalTensor<T>(view_);
-    }
-    template <typename T>
-    NPUKB_API void FreeTensor(LocalTensor<T>&) {}
-    NPUKB_API uint32_t GetBufLen() const { return view_.bytes; }
-
-  private:
-    friend class TPipe;
-    template <TPosition, uint32_t>
-    friend class TBufPool;
-    npukb::BufferView view_;
-};
+class TBuf : public detail::Room {};
 
 // A part of the unified buffer that is divided again; pools may share their memory.
-template <TPosition position, uint32_t bufIDSize = 4>
+template <TPosition position, uint32_t bufIDSize>
 class TBufPool {
   public:
     NPUKB_API TBufPool() : pool_(0) {}

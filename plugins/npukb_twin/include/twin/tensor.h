@@ -120,7 +120,7 @@ template <typename T>
 class LocalTensor {
   public:
     using PrimType = T;
-    NPUKB_API LocalTensor() : npukb_view{nullptr, 0, 0} {}
+    NPUKB_API LocalTensor() : npukb_view{nullptr, 0, 0, 0} {}
     NPUKB_API explicit LocalTensor(const npukb::BufferView& view) : npukb_view(view) {}
     // A tensor at a place of its author's choice, in programs that have no TPipe.
     NPUKB_API LocalTensor(TPosition, uint32_t addr, uint32_t tileSize)
@@ -166,10 +166,10 @@ class LocalTensor {
     NPUKB_API int32_t GetPosition() const { return npukb_tensor_position(npukb_view.handle); }
     NPUKB_API void SetShapeInfo(const ShapeInfo& shapeInfo) { Note(&shapeInfo, 0, 0); }
     NPUKB_API ShapeInfo GetShapeInfo() const {
-        return *static_cast<const ShapeInfo*>(npukb_notes_shape(npukb_view.handle >> 16));
+        return *static_cast<const ShapeInfo*>(npukb_notes_shape(npukb_view.notes));
     }
     NPUKB_API void SetUserTag(TTagType tag) { Note(nullptr, tag, 1); }
-    NPUKB_API TTagType GetUserTag() const { return npukb_notes_tag(npukb_view.handle >> 16); }
+    NPUKB_API TTagType GetUserTag() const { return npukb_notes_tag(npukb_view.notes); }
     // What the runtime knows of this tensor. Not part of Ascend C; read directly because every call would be compiled.
     npukb::BufferView npukb_view;
 
@@ -181,8 +181,7 @@ class LocalTensor {
         return element;
     }
     NPUKB_API void Note(const ShapeInfo* shape, int32_t tag, int what) {
-        uint32_t notes = npukb_notes_set(npukb_view.handle >> 16, shape, tag, what);
-        npukb_view.handle = (npukb_view.handle & 0xffffu) | notes << 16;
+        npukb_view.notes = npukb_notes_set(npukb_view.notes, shape, tag, what);
     }
 };
 

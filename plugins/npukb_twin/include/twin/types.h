@@ -30,6 +30,15 @@
 #define NPUKB_API __attribute__((always_inline, artificial)) inline
 #endif
 
+// The functions that most kernels call are compiled once, into the runtime (instances.cpp): a kernel sees their declarations, and
+// a call costs its compiler a call. What they take is checked by a default template argument.
+#define NPUKB_ONCE __attribute__((visibility("default")))
+#if defined(NPUKB_INSTANCES)
+#define NPUKB_BODY(...) __VA_ARGS__
+#else
+#define NPUKB_BODY(...) ;
+#endif
+
 #if defined(__clang__) || __GNUC__ >= 13
 typedef _Float16 half;
 #else
@@ -39,7 +48,7 @@ typedef half float16_t;
 typedef float float32_t;
 
 // Brain float: a storage type with conversions; the scalar and vector units do no arithmetic in it.
-struct bfloat16_t {
+struct NPUKB_ONCE bfloat16_t {
     uint16_t bits;
     bfloat16_t() = default;
     NPUKB_API explicit bfloat16_t(float value) : bits(Nearest(value)) {}
@@ -69,7 +78,7 @@ typedef int8_t TEventID;
 namespace AscendC {
 
 // Four-bit integers: tensors hold two of them a byte, the first in the low half. Only whole bytes can be addressed.
-struct int4b_t {
+struct NPUKB_ONCE int4b_t {
     uint8_t bits;
 };
 
@@ -145,7 +154,7 @@ enum class HardEvent : uint8_t {
 
 struct BinaryRepeatParams {
     constexpr BinaryRepeatParams() = default;
-    constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep, uint8_t src0Rep,
+    NPUKB_API constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep, uint8_t src0Rep,
                                  uint8_t src1Rep)
         : dstBlkStride(dstBlk), src0BlkStride(src0Blk), src1BlkStride(src1Blk), dstRepStride(dstRep),
           src0RepStride(src0Rep), src1RepStride(src1Rep) {}
@@ -159,7 +168,7 @@ struct BinaryRepeatParams {
 
 struct UnaryRepeatParams {
     constexpr UnaryRepeatParams() = default;
-    constexpr UnaryRepeatParams(uint16_t dstBlk, uint16_t srcBlk, uint8_t dstRep, uint8_t srcRep)
+    NPUKB_API constexpr UnaryRepeatParams(uint16_t dstBlk, uint16_t srcBlk, uint8_t dstRep, uint8_t srcRep)
         : dstBlkStride(dstBlk), srcBlkStride(srcBlk), dstRepStride(dstRep), srcRepStride(srcRep) {}
     uint16_t dstBlkStride = 1;
     uint16_t srcBlkStride = 1;
@@ -169,7 +178,7 @@ struct UnaryRepeatParams {
 
 struct CopyRepeatParams {
     constexpr CopyRepeatParams() = default;
-    constexpr CopyRepeatParams(uint16_t dstStrideIn, uint16_t srcStrideIn, uint16_t dstRep, uint16_t srcRep)
+    NPUKB_API constexpr CopyRepeatParams(uint16_t dstStrideIn, uint16_t srcStrideIn, uint16_t dstRep, uint16_t srcRep)
         : dstStride(dstStrideIn), srcStride(srcStrideIn), dstRepeatSize(dstRep), srcRepeatSize(srcRep) {}
     uint16_t dstStride = 1;
     uint16_t srcStride = 1;
@@ -179,14 +188,14 @@ struct CopyRepeatParams {
 
 struct BrcbRepeatParams {
     constexpr BrcbRepeatParams() = default;
-    constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
+    NPUKB_API constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
     uint16_t dstBlkStride = 1;
     uint16_t dstRepStride = 8;
 };
 
 struct DataCopyParams {
     constexpr DataCopyParams() = default;
-    constexpr DataCopyParams(uint16_t count, uint16_t len, uint16_t srcGap, uint16_t dstGap)
+    NPUKB_API constexpr DataCopyParams(uint16_t count, uint16_t len, uint16_t srcGap, uint16_t dstGap)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap) {}
     uint16_t blockCount = 1;
     uint16_t blockLen = 0;
@@ -202,7 +211,7 @@ struct DataCopyParams {
 
 struct DataCopyExtParams {
     constexpr DataCopyExtParams() = default;
-    constexpr DataCopyExtParams(uint16_t count, uint32_t len, uint32_t srcGap, uint32_t dstGap, uint32_t reserved)
+    NPUKB_API constexpr DataCopyExtParams(uint16_t count, uint32_t len, uint32_t srcGap, uint32_t dstGap, uint32_t reserved)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap), rsv(reserved) {}
     uint16_t blockCount = 1;
     uint32_t blockLen = 0;
@@ -213,7 +222,7 @@ struct DataCopyExtParams {
 
 struct DataCopyPadParams {
     constexpr DataCopyPadParams() = default;
-    constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
+    NPUKB_API constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
     bool isPad = false;
     uint8_t leftPadding = 0;
@@ -223,9 +232,20 @@ struct DataCopyPadParams {
 
 template <typename T>
 struct DataCopyPadExtParams {
-    constexpr DataCopyPadExtParams() = default;
+#if defined(__clang__)
+    // Clears bytes: storing a half makes the compiler leave its fast path.
+    NPUKB_API constexpr DataCopyPadExtParams() {
+        if (__builtin_is_constant_evaluated()) {
+            paddingValue = T{};
+        } else {
+            __builtin_memset(&paddingValue, 0, sizeof(T));
+        }
+    }
+#else
+    constexpr DataCopyPadExtParams() : paddingValue{} {}
+#endif
     template <typename V>
-    constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
+    NPUKB_API constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
     bool isPad = false;
     uint8_t leftPadding = 0;

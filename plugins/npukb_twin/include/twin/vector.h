@@ -66,6 +66,13 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
         npukb_vector_count(npukb::kCodeFor<npukb::Op::op, D, S>, static_cast<int64_t>(count), views, scalar);    \
     }
 
+// The form by count of an instruction of the table.
+#define NPUKB_COUNT_ONCE(name, template_parameters, operand_parameters, views, scalar)                     \
+    template <template_parameters, typename = typename npukb::takes::name<T>::ok>                          \
+    NPUKB_ONCE void name(operand_parameters, const int32_t& count) NPUKB_BODY({                            \
+        npukb_vector_count(npukb::kCodeFor<npukb::Op::name, T, T>, count, views, scalar);                  \
+    })
+
 #define NPUKB_MASK_FORMS(name, op, check, D, S, template_parameters, operand_parameters, strides, views, scalar)                \
     template <template_parameters, bool isSetMask = true>                                                                    \
     NPUKB_API void name(operand_parameters, const uint64_t mask[], const uint8_t repeatTime,                                 \
@@ -92,6 +99,22 @@ inline constexpr uint32_t kCodeFor = kCode<op, DTypeOf<D>::value, DTypeOf<S>::va
 
 inline constexpr AscendC::UnaryRepeatParams kContiguous{};
 
+// What an instruction takes, one structure per row of the table.
+namespace takes {
+using namespace types;
+#define NPUKB_TAKES(name, set)                                                                                                     \
+    template <typename T>                                                                                                          \
+    struct name {                                                                                                                  \
+        static_assert((kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set);                  \
+        using ok = void;                                                                                                           \
+    };
+#define NPUKB_UNARY(name, set, c16, c32) NPUKB_TAKES(name, set)
+#define NPUKB_BINARY(name, set, c16, c32) NPUKB_TAKES(name, set)
+#define NPUKB_SCALAR(name, set, c16, c32) NPUKB_TAKES(name, set)
+#include "instructions.def"
+NPUKB_TAKES(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32)
+}  // namespace takes
+
 }  // namespace npukb
 
 namespace AscendC {
@@ -106,19 +129,19 @@ namespace AscendC {
 #define NPUKB_TWO_VIEWS NPUKB_LIST(&dst.npukb_view, &src0.npukb_view, &src1.npukb_view)
 
 #define NPUKB_UNARY(name, set, c16, c32)                                                                                  \
-    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_ONE, const int32_t&, NPUKB_ONE_VIEWS, 0) \
+    NPUKB_COUNT_ONCE(name, typename T, NPUKB_ONE, NPUKB_ONE_VIEWS, 0) \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_ONE, Unary, NPUKB_ONE_VIEWS, 0)
 
 #define NPUKB_BINARY(name, set, c16, c32)                                                                                 \
-    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, const int32_t&, NPUKB_TWO_VIEWS, 0) \
+    NPUKB_COUNT_ONCE(name, typename T, NPUKB_TWO, NPUKB_TWO_VIEWS, 0) \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, Binary, NPUKB_TWO_VIEWS, 0)
 
 // Axpy and MulAddDst also take half sources for a float destination: fused.h has them.
 #define NPUKB_ACCUMULATE(name, set, c16, c32)
 
 #define NPUKB_SCALAR(name, set, c16, c32)                                                                                      \
-    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, NPUKB_LIST(typename T, bool isSetMask = true),                  \
-                     NPUKB_LIST(NPUKB_ONE, const T& scalarValue), const int32_t&, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue)) \
+    NPUKB_COUNT_ONCE(name, NPUKB_LIST(typename T, bool isSetMask = true), NPUKB_LIST(NPUKB_ONE, const T& scalarValue),          \
+                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))                                                            \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, \
                      NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 
@@ -156,11 +179,11 @@ NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask, 
 }
 
 // Duplicate: one scalar into every lane.
-template <typename T, bool isSetMask = true>
-NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count) {
-    NPUKB_SUPPORTS(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
-    npukb_vector_count(npukb::kCodeOf<npukb::Op::Duplicate, npukb::DTypeOf<T>::value>, count, &dst.npukb_view, nullptr, nullptr, npukb::RawBits(scalarValue));
-}
+template <typename T, bool isSetMask = true, typename = typename npukb::takes::Duplicate<T>::ok>
+NPUKB_ONCE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count) NPUKB_BODY({
+    npukb_vector_count(npukb::kCodeFor<npukb::Op::Duplicate, T, T>, count, &dst.npukb_view, nullptr, nullptr,
+                       npukb::RawBits(scalarValue));
+})
 template <typename T, bool isSetMask = true>
 NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask[], const uint8_t repeatTime,
                          const uint16_t dstBlockStride, const uint8_t dstRepeatStride) {
