@@ -64,8 +64,10 @@ class Deriver:
             if isinstance(built, str):
                 return "", built
             assert self._tools is not None
-            if any(argument.value_depend for argument, _ in built.bound.inputs):
-                return "", "its tiling function needs the values of inputs"
+            if any(
+                argument.value_depend and not _told(case.inputs[spec.name]) for argument, spec in built.bound.inputs
+            ):
+                return "", "its tiling function needs the values of inputs, which are drawn anew for every run"
             request = RunRequest(task, case, Artifact("", built.folder), _shaped(case), 0, _TIMEOUT_S)
             tiled = dynamic.tile_case(built, request, self._tools)
             if isinstance(tiled, dynamic.Failed):
@@ -98,12 +100,19 @@ class Deriver:
         return known
 
 
+def _told(item: TensorCase | tuple[TensorCase, ...] | None) -> bool:
+    """Whether the case itself says the values. It does of an absent tensor."""
+    return item is None or (isinstance(item, TensorCase) and item.values.kind in ("literal", "constant"))
+
+
 def _shaped(case: Case) -> dict[str, Argument]:
-    """Arrays of the case's shapes and types, whose values nobody looks at."""
+    """Arrays of the case's shapes and types. Values that the case leaves to chance are looked at by nobody."""
     import numpy as np
 
+    from npukernelbench.tasks.inputs import draw
+
     def empty(item: TensorCase) -> Array:
-        return np.empty(item.tensor.shape, item.tensor.dtype.numpy())
+        return draw(item, 0) if _told(item) else np.empty(item.tensor.shape, item.tensor.dtype.numpy())
 
     return {
         name: None if value is None else [empty(one) for one in value] if isinstance(value, tuple) else empty(value)
