@@ -16,12 +16,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from npukernelbench.conformance.scale import Scaled, scale, whole
 from npukernelbench.conformance.tensors import input_tensors, with_tensors
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape
+from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ToleranceLimits
 
-__all__ = ["Dispatch", "Rule", "Sent", "as_judged", "as_launched", "load_dispatch"]
+__all__ = ["Dispatch", "Rule", "Sent", "as_judged", "as_launched", "load_dispatch", "with_limits"]
 
 _FILE = "dispatch.yaml"
 _WITHOUT_LAST = "[:-1]"
+
+
+class Limits(BaseModel):
+    """Absolute and relative limits for one element type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    atol: float
+    rtol: float
 
 
 class Rule(BaseModel):
@@ -39,6 +48,15 @@ class Rule(BaseModel):
     real: tuple[str, ...] = ()
     whole: bool = False
     along: tuple[str, ...] = ()
+    limits: Mapping[DType, Limits] = {}
+
+
+def with_limits(task: Task, rule: Rule) -> Task:
+    """The task, with the limits that the kernel was verified under where those are wider than ours."""
+    if not rule.limits:
+        return task
+    wider = {dtype: ToleranceLimits(limits.atol, limits.rtol) for dtype, limits in rule.limits.items()}
+    return replace(task, tolerance=replace(task.tolerance, limits={**task.tolerance.limits, **wider}))
 
 
 class Sent(NamedTuple):

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.conformance.checkout import Checkout, Operator, Variant
-from npukernelbench.conformance.dispatch import Dispatch, as_judged, as_launched
+from npukernelbench.conformance.dispatch import Dispatch, as_judged, as_launched, with_limits
 from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
 from npukernelbench.conformance.scale import Scaled
 from npukernelbench.judge.executor import Executor
@@ -159,7 +159,7 @@ def plan(
         sent = dispatch.send(one.task, one.cases)
         rule = dispatch.rule(one.task.name)
         cases = tuple(as_judged(case, rule) for case in sent.cases[:most_cases])
-        task = replace(one.task, cases=tuple(scaled.case for scaled in cases))
+        task = with_limits(replace(one.task, cases=tuple(scaled.case for scaled in cases)), rule)
         planned.append(Planned(operator, task, candidate, cases, sent.kept_back, refused or ""))
     return tuple(planned)
 

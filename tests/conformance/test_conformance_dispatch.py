@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from npukernelbench.conformance.dispatch import Dispatch, Rule, load_dispatch
+from npukernelbench.conformance.dispatch import Dispatch, Rule, load_dispatch, with_limits
 from npukernelbench.conformance.scale import MOST_ELEMENTS, elements, scale
 from npukernelbench.nouns import DType, Task, TensorShape
 from npukernelbench.plugins import Plugins
@@ -86,3 +86,11 @@ def test_every_public_case_can_be_scaled(tasks):
             assert elements(found.case) <= MOST_ELEMENTS
             scaled += found.is_smaller
     assert scaled > 0
+
+
+def test_wider_limits_are_for_conformance_only() -> None:
+    rule = Rule(limits={DType.FLOAT32: {"atol": 0.5, "rtol": 0.25}}, reason="r")
+    wider = with_limits(TASK, rule)
+    assert (wider.tolerance.limits[DType.FLOAT32].atol, wider.tolerance.limits[DType.FLOAT32].rtol) == (0.5, 0.25)
+    assert wider.tolerance.policy == TASK.tolerance.policy
+    assert with_limits(TASK, Rule()) is TASK

@@ -345,7 +345,7 @@ def test_the_manifest_says_what_was_run_and_holds_no_secret(make_plan, plugins, 
     task = manifest.identity["tasks"]["TinyOne"]
     assert task["hash"] == plan.tasks[0].task.content_hash
     assert task["cases"] == ["a", "b"]
-    assert manifest.identity["prompt"]["templates"] == ["terse@1"]
+    assert manifest.identity["prompt"]["templates"] == ["terse@2"]
     assert manifest.identity["executor"]["description"] == {"executor": "fake", "version": "1"}
     assert manifest.identity["sampling"]["temperature"] == 0.7
     assert {"python", "platform", "packages", "plugins", "git", "sandbox"} <= set(manifest.provenance)

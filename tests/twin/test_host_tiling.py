@@ -130,7 +130,7 @@ def test_platform(hosting: Hosting) -> None:
     said[7] = context->GetDeterministic();
     """
     ask = TilingRequest("Probe", (VECTOR,), (VECTOR,), deterministic=True)
-    assert hosting.said(body, ask) == (196608, 48, 24, 48, 1, 16 << 20, 52, 1)
+    assert hosting.said(body, ask) == (196352, 48, 24, 48, 1, 16 << 20, 52, 1)
     small = replace(ask, soc=SocNumbers(vector_cores=4, cube_cores=2, ub_bytes=1024), deterministic=False)
     assert hosting.said(body, small) == (1024, 4, 2, 4, 1, 16 << 20, 8, 0)
 
