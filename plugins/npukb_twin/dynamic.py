@@ -330,7 +330,7 @@ def api_structures() -> frozenset[str]:
     import re
 
     text = "\n".join(path.read_text(encoding="utf-8") for path in (source_root() / "include" / "twin").iterdir())
-    return frozenset(re.findall(r"^struct (\w+)", text, re.MULTILINE))
+    return frozenset(re.findall(r"^(?:struct |NPUKB_TILING_BEGIN\()(\w+)", text, re.MULTILINE))
 
 
 def _other_chip(

@@ -54,6 +54,7 @@ struct NPUKB_ONCE bfloat16_t {
     NPUKB_API explicit bfloat16_t(float value) : bits(Nearest(value)) {}
     NPUKB_API explicit bfloat16_t(double value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
+    NPUKB_API explicit bfloat16_t(int64_t value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API explicit bfloat16_t(half value) : bfloat16_t(static_cast<float>(value)) {}
     NPUKB_API operator float() const {
         uint32_t wide = static_cast<uint32_t>(bits) << 16;
