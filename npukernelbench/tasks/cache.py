@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -68,7 +69,7 @@ class TaskCache:
         if entry is None:
             return None
         try:
-            if any(_state(Path(name)) != state for name, state in entry["files"].items()):
+            if any(_state(name) != state for name, state in entry["files"].items()):
                 return None
             task = task_from_json(entry["task"])
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -111,10 +112,10 @@ class TaskCache:
         return entries if isinstance(entries, dict) else {}
 
 
-def _state(path: Path) -> _State:
+def _state(path: Path | str) -> _State:
     """What changes when a file does; None when it is not there."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - thousands of calls, most of them for names
     except OSError:
         return None
     return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
@@ -253,7 +254,7 @@ def _case_from(specs: Mapping[str, InputSpec], data: list[Any]) -> Case:
         {name: _input_from(specs[name], value) for name, value in inputs.items()},
         {name: _shapes_from(value) for name, value in outputs.items()},
         {name: _attribute_from(value) for name, value in attributes.items()},
-        frozenset(profiles),
+        _profiles(tuple(profiles)),
     )
 
 
@@ -269,7 +270,7 @@ def _input_from(spec: InputSpec, data: list[Any] | _Json | None) -> CaseInput:
     if isinstance(data, list):
         dtype = _DTYPES[data[1]]
         values = _values_from(data[2]) if len(data) > 2 else spec.values_for.get(dtype, spec.values)
-        return TensorCase(TensorShape(tuple(data[0]), dtype), values)
+        return TensorCase(_shape_from(data), values)
     return None if data is None else tuple(_input_from(spec, item) for item in data["list"])  # type: ignore[misc]
 
 
@@ -286,7 +287,18 @@ def _shape_to(tensor: TensorShape) -> list[Any]:
 
 
 def _shape_from(data: list[Any]) -> TensorShape:
-    return TensorShape(tuple(data[0]), _DTYPES[data[1]])
+    return _tensor(tuple(data[0]), data[1])
+
+
+@cache
+def _tensor(shape: tuple[int, ...], dtype: str) -> TensorShape:
+    """Equal tensors are one object: most cases share theirs with others."""
+    return TensorShape(shape, _DTYPES[dtype])
+
+
+@cache
+def _profiles(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(names)
 
 
 def _values_to(values: ValueSpec) -> list[Any]:

@@ -134,10 +134,11 @@ def _load_file(path: Path, cache: TaskCache) -> Task:
 
 
 def _task_files(folder: Path) -> Iterator[Path]:
-    """Every ``task.yaml`` below ``folder``, in path order; hidden folders are left out."""
+    """Every ``task.yaml`` below ``folder``, in path order; hidden folders and what lies below a task are left out."""
     for current, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if "task.yaml" in files:
+            folders.clear()
             yield Path(current) / "task.yaml"
 
 
