@@ -9,6 +9,9 @@ import pytest
 from npukernelbench.conformance.dispatch import Dispatch, Rule, load_dispatch, with_limits
 from npukernelbench.conformance.scale import MOST_ELEMENTS, elements, scale
 from npukernelbench.nouns import DType, Task, TensorShape
+from npukernelbench.conformance.dispatch import Dispatch, Rule, as_judged, as_launched, load_dispatch
+from npukernelbench.conformance.scale import MOST_ELEMENTS, elements
+from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ValueSpec
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import TaskRegistry, load_registry
 from npukernelbench.testing import tiny_case, tiny_task
@@ -38,6 +41,9 @@ def test_every_name_in_our_rules_exists(tasks):
         (Rule(shapes={"9": {}}, reason="r"), "no case '9'"),
         (Rule(along=("nothing",), reason="r"), "no tensor 'nothing'"),
         (Rule(shapes={"0": {"nothing": (1,)}}, reason="r"), "no tensor 'nothing'"),
+        (Rule(room={"nothing": "x"}, reason="r"), "no tensor 'nothing'"),
+        (Rule(room={"y": "nothing[:-1]"}, reason="r"), "no tensor 'nothing'"),
+        (Rule(real=("nothing",), reason="r"), "no tensor 'nothing'"),
         (Rule(only=("0",)), "no reason"),
     ],
 )
@@ -75,15 +81,41 @@ def test_types_and_shapes_arrive_as_the_interface_makes_them():
     assert second.inputs["x"] == replace(TASK.cases[1].inputs["x"], tensor=TensorShape((20,), DType.FLOAT16))
 
 
+def case(dtype: DType, x: tuple[int, ...], y: tuple[int, ...]) -> Case:
+    return Case("0", {"x": TensorCase(TensorShape(x, dtype), ValueSpec())}, {"y": TensorShape(y, DType.FLOAT32)}, {})
+
+
+def test_room_is_made_for_outputs_that_the_task_leaves_empty():
+    empty = case(DType.FLOAT16, (6, 4), (0,))
+    assert as_launched(empty, Rule(room={"y": "x"})).outputs["y"] == TensorShape((6, 4), DType.FLOAT32)
+    assert as_launched(empty, Rule(room={"y": "x[:-1]"})).outputs["y"] == TensorShape((6,), DType.FLOAT32)
+    full = case(DType.FLOAT16, (6, 4), (6, 4))
+    assert as_launched(full, Rule(room={"y": "x[:-1]"})) is full
+
+
+def test_complex_inputs_give_complex_outputs_where_a_rule_says_so():
+    rule = Rule(real=("y",))
+    assert as_launched(case(DType.COMPLEX64, (3,), (3,)), rule).outputs["y"] == TensorShape((3,), DType.COMPLEX64)
+    plain = case(DType.FLOAT32, (3,), (3,))
+    assert as_launched(plain, rule) is plain
+
+
+def test_a_kernel_of_fixed_extents_is_judged_on_whole_cases():
+    large = case(DType.FLOAT32, (96 << 20, 1), (96 << 20, 1))
+    assert as_judged(large, Rule(whole=True)).case is large
+    assert elements(as_judged(large, Rule()).case) <= MOST_ELEMENTS
+
+
 def test_every_public_case_can_be_scaled(tasks):
     dispatch = load_dispatch()
     scaled = 0
     for task in tasks.values():
         if task.suite != "npukernelbench":
             continue
-        for case in dispatch.send(task, task.cases).cases:
-            found = scale(case, along=dispatch.rule(task.name).along)
-            assert elements(found.case) <= MOST_ELEMENTS
+        rule = dispatch.rule(task.name)
+        for one in dispatch.send(task, task.cases).cases:
+            found = as_judged(one, rule)
+            assert rule.whole or elements(found.case) <= MOST_ELEMENTS
             scaled += found.is_smaller
     assert scaled > 0
 

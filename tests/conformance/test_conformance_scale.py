@@ -64,6 +64,18 @@ def test_every_large_tensor_of_a_list_is_cut_and_small_ones_are_kept():
     assert shapes(found.case) == [(3,), (32, 10, 10), (2, 5), (16, 10, 10)] * 2
 
 
+@pytest.mark.parametrize(("rows", "kept"), [(1024, 544), (1000, 520), (600, 360), (640, 352)])
+def test_what_is_left_over_when_rows_are_dealt_out_to_cores_stays_the_same(rows, kept):
+    (first, _) = shapes(scale(case({"x": (rows, 10)}, {"y": (rows, 10)}), limit=rows * 10 * 6 // 10).case)
+    assert first == (kept, 10)
+    assert (rows - kept) % 48 == 0
+
+
+@pytest.mark.parametrize(("rows", "most", "kept"), [(100, 50, 44), (64, 7, 7), (64, 9, 8)])
+def test_few_rows_are_cut_by_what_costs_little(rows, most, kept):
+    assert shapes(scale(case({"x": (rows, 10)}, {"y": (rows, 10)}), limit=most * 10).case)[0] == (kept, 10)
+
+
 def test_named_tensors_go_along_whatever_their_rank():
     large = case({"x": (48, 1000), "lengths": (48,), "other": (48,)}, {"y": (48, 1000)})
     assert shapes(scale(large, limit=8096, along=("lengths",)).case) == [(8, 1000), (8,), (48,), (8, 1000)]

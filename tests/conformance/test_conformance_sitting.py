@@ -6,15 +6,27 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from npukernelbench.conformance.checkout import Checkout, Variant
 from npukernelbench.conformance.dispatch import Dispatch, Rule
 from npukernelbench.conformance.record import Records
-from npukernelbench.conformance.sitting import OperatorResult, plan, sit
+from npukernelbench.conformance.sitting import OperatorResult, Remembering, plan, sit
 from npukernelbench.errors import StoreError
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import Outcome, Track
+from npukernelbench.nouns import (
+    Artifact,
+    Case,
+    DType,
+    Observation,
+    Outcome,
+    RunRequest,
+    TensorCase,
+    TensorShape,
+    Track,
+    ValueSpec,
+)
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import Selected, TaskRegistry
 from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, tiny_case, tiny_task
@@ -156,3 +168,23 @@ def test_a_task_is_judged_on_the_cases_that_arrive(root, executor, tmp_path):
     (task,) = [one.planned.task for name, one in found.items() if name == "Right"]
     assert [case.outputs["y"].shape for case in task.cases] == [(20,), (4, 5)]
     assert replace(task, cases=TASKS["Right"].cases) == TASKS["Right"]
+
+
+class Echo(FakeExecutor):
+    """An executor that gives back ones, as many as the case asks for."""
+
+    def run(self, request: RunRequest) -> Observation:
+        outputs = {name: np.ones(one.shape, one.dtype.value) for name, one in request.case.outputs.items()}
+        return Observation(Outcome.OK, outputs)
+
+
+@pytest.mark.parametrize(
+    ("rule", "dtype", "shape"),
+    [(Rule(room={"y": "x"}), DType.FLOAT32, (0,)), (Rule(real=("y",)), DType.COMPLEX64, (4, 5))],
+)
+def test_a_kernel_gets_what_the_interface_allocates_and_the_task_what_it_declares(rule, dtype, shape, tmp_path):
+    (task,) = [one for one in TASKS.values() if one.name == "Right"]
+    x, y = TensorCase(TensorShape((4, 5), dtype), ValueSpec()), TensorShape(shape, DType.FLOAT32)
+    request = RunRequest(task, Case("0", {"x": x}, {"y": y}, {}), Artifact("0", tmp_path), {}, 0, 1.0)
+    found = Remembering(Echo(FakeExecutorArgs()), Dispatch({"Right": rule})).run(request).outputs["y"]
+    assert (found.shape, found.dtype.name) == (shape, "float32")
