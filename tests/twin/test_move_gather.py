@@ -186,3 +186,30 @@ def test_copy_and_index_by_lane_bits(twin: Twin, dtype: DType) -> None:
     wanted[4, :100] = 5 - 3 * np.arange(100)
     wanted[5, :9] = 1 + 2 * np.arange(9)
     assert models.same(actual, wanted)
+
+
+@pytest.mark.parametrize("dtype", [DType.BFLOAT16, DType.FLOAT32])
+def test_in_counter_mode_every_repeat_copies_as_many_elements_as_the_mask_says(twin: Twin, dtype: DType) -> None:
+    t, per = dtype.ascend_c, 32 // dtype.itemsize
+    row = 10 * per + 3  # more than a repeat holds in normal mode
+    count = f"SetMaskCount(); SetVectorMask<{t}, MaskMode::COUNTER>({row});"
+    actual = calls(
+        twin,
+        dtype,
+        [
+            f"{count} Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, 2, {{1, 1, 11, 0}}); SetMaskNorm(); ResetMask();",
+            f"{count} Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, 2, {{1, 0, 11, 1}}); SetMaskNorm(); ResetMask();",
+            f"{count} Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, 1, {{1, 1, 0, 0}}); SetMaskNorm(); ResetMask();",
+            f"SetMaskCount(); Copy(l_y, l_a, (uint64_t)({per} + 1), 2, {{2, 1, 5, 2}}); SetMaskNorm(); ResetMask();",
+        ],
+    )
+    a = values(dtype)
+    wanted = np.stack([filled(dtype)] * 4)
+    for r in range(2):
+        at = r * 11 * per
+        wanted[0, at : at + row] = a[:row]
+        wanted[1, at : at + row] = np.tile(a[r * per : (r + 1) * per], 11)[:row]
+        wanted[3, r * 5 * per : r * 5 * per + per] = a[2 * r * per : (2 * r + 1) * per]
+        wanted[3, r * 5 * per + 2 * per] = a[(2 * r + 1) * per]
+    wanted[2, :row] = a[:row]
+    assert models.same(actual, wanted)

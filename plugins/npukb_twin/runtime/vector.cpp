@@ -291,11 +291,39 @@ void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
     }
 }
 
+void Advance(Operand& o, uint32_t blocks) {
+    uint32_t bytes = blocks * 32;
+    o.address = static_cast<const uint8_t*>(o.address) + bytes;
+    o.tensor_bytes = o.tensor_bytes > bytes ? o.tensor_bytes - bytes : 0;
+}
+
+// Copy in counter mode: unlike in other instructions repeatTime counts, and the mask is the number of elements of each repeat. Blocks
+// of a repeat follow each other by the block stride however many there are, repeats by the repeat stride.
+void RunCountedCopies(Core& core, VectorInstruction& v, uint32_t widest, const void* pc) {
+    const uint32_t to = v.dst.repeat_stride, from = v.src0.repeat_stride;
+    auto within = [](const Operand& o) { return static_cast<uint16_t>(o.block_stride < 8192 ? 8 * o.block_stride : 65535); };
+    v.dst.repeat_stride = within(v.dst);
+    v.src0.repeat_stride = within(v.src0);
+    Lanes lanes = ResolveLanes(core, v, widest);
+    for (uint32_t r = 0; r < v.repeat; ++r) {
+        CheckOperands(core, v, lanes, pc);
+        Execute(core, v, lanes, pc);
+        TrackVector(core, v, lanes, pc);
+        Advance(v.dst, to);
+        Advance(v.src0, from);
+    }
+    LeaveMask(core, v);
+    lanes.total *= v.repeat;
+    lanes.repeats *= v.repeat;
+    Charge(core, v, lanes, widest);
+}
+
 void Run(VectorInstruction& v, const void* pc) {
     Core& core = ThisCore();
     uint32_t widest = Widest(v);
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
     CheckShape(core, v, pc);
+    if (v.op == Op::Copy && v.form == Form::Mask && core.counter_mode) return RunCountedCopies(core, v, widest, pc);
     Lanes lanes = ResolveLanes(core, v, widest);
     CheckOperands(core, v, lanes, pc);
     Execute(core, v, lanes, pc);
