@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from npukernelbench.conformance.dispatch import Dispatch, Rule, load_dispatch, with_limits
-from npukernelbench.conformance.scale import MOST_ELEMENTS, elements, scale
-from npukernelbench.nouns import DType, Task, TensorShape
-from npukernelbench.conformance.dispatch import Dispatch, Rule, as_judged, as_launched, load_dispatch
+from npukernelbench.conformance.dispatch import Dispatch, Rule, as_judged, as_launched, load_dispatch, with_limits
 from npukernelbench.conformance.scale import MOST_ELEMENTS, elements
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ValueSpec
 from npukernelbench.plugins import Plugins
