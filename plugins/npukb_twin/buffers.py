@@ -8,8 +8,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from npukb_twin.kinds import Composition, Images
 from npukernelbench.judge.poison import poison
-from npukernelbench.nouns import Case, DType, RunRequest, Task, TensorCase, TensorShape
+from npukernelbench.nouns import Allocation, Case, DType, RunRequest, Task, TensorCase, TensorShape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,8 @@ __all__ = ["Buffers", "Plan", "Slot", "SlotKind", "static_slots"]
 _GRANULE = 512  # device allocations are multiples of this
 _SPARE_BYTES = 32  # and hold at least so much more than was asked for
 _SHAPES_BYTES = 512
+_PAGE = 4096
+_LARGEST_SEGMENT = 20 << 20  # of a pool that smaller allocations share
 
 
 class SlotKind(Enum):
@@ -53,9 +56,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One launch. More ``blocks`` than ``cores`` run in waves."""
+    """One launch. More ``blocks`` than ``cores`` run in waves; a block has the cores of ``composition``."""
 
-    image: Path
+    images: Images
+    composition: Composition
     slots: tuple[Slot, ...]
     blocks: int
     cores: int
@@ -166,7 +170,11 @@ class Buffers:
         rounded = -(-(data.size + _SPARE_BYTES) // _GRANULE) * _GRANULE
         with path.open("wb", buffering=0) as file:
             data.tofile(file)
-            file.truncate(rounded)
+            if self._request.allocation is Allocation.POOLED:  # whoever had this memory before left something there
+                poison(-(-rounded // _PAGE) * _PAGE - data.size, self._request.seed, f"behind {name}").tofile(file)
+                self.total_bytes += _LARGEST_SEGMENT
+            else:
+                file.truncate(rounded)
         self.total_bytes += rounded
         return path
 

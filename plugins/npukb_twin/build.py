@@ -8,15 +8,19 @@ file.
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from npukb_twin.builds import call, call_all, make
+from npukb_twin.builds import build_launcher, call, call_all, make
+from npukb_twin.names import prelude_text
+from npukb_twin.sandbox import Sandbox
 from npukb_twin.toolchain import Toolchain
+from npukernelbench.errors import ExecutorError
 
-__all__ = ["Runtime", "ensure", "locate", "source_root"]
+__all__ = ["Runtime", "ensure", "locate", "refuse_stale", "source_root"]
 
 #: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
 #: more than running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps;
@@ -35,11 +39,66 @@ KERNEL_FLAGS = (
 )
 KERNEL_FLAGS_CLANG = (
     "-gline-tables-only",
+    "-fno-gnu-inline-asm",  # there is no other processor's assembly in a kernel
     "-fno-finite-loops",
     "-fno-color-diagnostics",
     "-fno-spell-checking",
     "-ferror-limit=20",
+    # a call before every division by zero; see runtime/debug.cpp
+    "-fsanitize=integer-divide-by-zero",
+    "-fsanitize-recover=integer-divide-by-zero",
+    "-Xclang",  # past the driver, which does not know that it goes together with announced accesses
+    "-fsanitize-minimal-runtime",
+    "-fsanitize-coverage=bb,no-prune,trace-pc",  # every piece of plain C++ between branches; see runtime/pieces.h
 )
+#: Every load and store of a kernel is announced to the runtime (raw.h), as compilers do for operating systems.
+_ANNOUNCED = ("-fsanitize=kernel-address",)
+_ANNOUNCED_CLANG = tuple(
+    word
+    for option in (
+        "asan-memory-access-callback-prefix=npukb_raw_",
+        "asan-kernel-mem-intrinsic-prefix",
+        "asan-instrumentation-with-call-threshold=0",
+        "asan-stack=0",
+        "asan-globals=0",
+        "asan-opt-stack",
+        "asan-opt-globals=0",  # a name of the runtime can be declared as anything
+        "asan-opt-same-temp=0",  # nor does an access of one byte stand for one of more
+        "asan-use-stack-safety=0",
+        "asan-constructor-kind=none",
+    )
+    for word in ("-mllvm", f"-{option}")
+)
+_ANNOUNCED_GCC = tuple(
+    word
+    for option in ("asan-instrumentation-with-call-threshold=0", "asan-stack=0", "asan-globals=0")
+    for word in ("--param", option)
+)
+#: Return addresses lie where no pointer leads. Where that is comes from a function: the compiler's fast path knows
+#: calls, but no variables of threads. A switch is no jump to a computed address.
+_GUARDED_CLANG = (
+    *("-Xclang", "-fsanitize=safe-stack", "-mllvm", "-safestack-use-pointer-address"),
+    "-fno-jump-tables",
+)
+#: The API functions that are compiled into the runtime write to objects whose place the kernel chooses.
+_INSTANCES = "instances.cpp"
+_INSTANCES_CLANG = (
+    "-Xclang",
+    "-fsanitize-minimal-runtime",
+    *_ANNOUNCED,
+    *_ANNOUNCED_CLANG,
+    "-mllvm",
+    "-asan-instrument-reads=0",
+    *_GUARDED_CLANG,
+)
+#: Jumps to computed addresses go through the runtime (runtime/indirect.h). These flags take the compiler's fast path
+#: away, so only code that has such jumps is compiled with them, again. That the precompiled header was not is no harm:
+#: they are about instructions.
+_THUNKS = ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch")
+#: A header is compiled ahead. The key of a build holds the text of its headers: they may have a new date, as after
+#: checking out or installing the same again.
+PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-x", "c++-header")
+_STALE = re.compile(r"^fatal error: .*precompiled header.*$", re.MULTILINE)
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
 _BASELINE = {
     "x86_64": ("-march=x86-64-v3",),
@@ -66,11 +125,16 @@ _RUNTIME_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A finished build. ``header`` is the precompiled API header, None for compilers without one."""
+    """A finished build. ``headers`` are the precompiled API headers, one per kind of core as the headers number them;
+    None for compilers without. ``prelude`` is the API and the names that kernels may not use. ``sandbox`` is what
+    compilers and kernels run in.
+    """
 
     key: str
     host: Path
-    header: Path | None
+    headers: tuple[Path, Path] | None
+    prelude: Path
+    sandbox: Sandbox = field(default_factory=Sandbox)
 
 
 def source_root() -> Path:
@@ -82,18 +146,59 @@ def source_root() -> Path:
 def kernel_flags(toolchain: Toolchain) -> tuple[str, ...]:
     """Flags every kernel is compiled with by ``toolchain``, without include paths."""
     own = KERNEL_FLAGS_CLANG if toolchain.is_clang else KERNEL_FLAGS_GCC
-    return (*KERNEL_FLAGS, *own, *_BASELINE.get(platform.machine(), ()))
+    how = _ANNOUNCED_CLANG if toolchain.is_clang else _ANNOUNCED_GCC
+    guarded = _GUARDED_CLANG if toolchain.is_clang else ()
+    return (*KERNEL_FLAGS, *own, *_ANNOUNCED, *how, *guarded, *_BASELINE.get(platform.machine(), ()))
+
+
+def thunk_flags(toolchain: Toolchain) -> tuple[str, ...]:
+    """Flags with which code is compiled again that jumps to computed addresses; none where there are none."""
+    return _THUNKS if toolchain.is_clang and platform.machine() == "x86_64" else ()
+
+
+def refuse_stale(output: str, folder: Path) -> None:
+    """ExecutorError when the compiler says that a header compiled ahead into ``folder`` is not what it was."""
+    if found := _STALE.search(output):
+        raise ExecutorError(
+            f"the twin's build is damaged: {found[0]}", remedy=f"remove the folder {folder}; the next run builds it"
+        )
+
+
+def kind_flag(kind: int) -> str:
+    """What tells the headers which kind of core a compilation is for."""
+    return f"-DNPUKB_CORE_KIND={kind}"
+
+
+def _prelude(folder: Path) -> Path:
+    """Beside the build's folder: precompiled headers remember where the files lie that they were made of."""
+    return folder.with_suffix(".prelude.h")
+
+
+def _header(kind: int) -> str:
+    return f"kernel_operator.{kind}.pch"
 
 
 def _sources() -> list[Path]:
     root = source_root()
-    return sorted(p for folder in ("include", "runtime") for p in (root / folder).rglob("*") if p.is_file())
+    folders = ("include", "runtime", "launcher")
+    return sorted(p for folder in folders for p in (root / folder).rglob("*") if p.is_file())
 
 
 def _key(toolchain: Toolchain) -> str:
-    digest = sha256()
-    for part in (toolchain.description, *toolchain.compile, *kernel_flags(toolchain), *_RUNTIME_FLAGS, _cpu()):
+    """What the build depends on: sources, flags, and where the headers lie, which precompiled ones remember."""
+    digest = sha256(bytes(source_root()))
+    for part in (
+        toolchain.description,
+        *toolchain.compile,
+        *toolchain.link_host,
+        *kernel_flags(toolchain),
+        *_RUNTIME_FLAGS,
+        *_INSTANCES_CLANG,
+        *PRECOMPILED,
+        _cpu(),
+    ):
         digest.update(part.encode() + b"\0")
+    digest.update(files("npukb_twin").joinpath("names.py").read_bytes())
     for path in _sources():
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:24]
@@ -113,10 +218,10 @@ def locate(toolchain: Toolchain, cache: Path) -> Runtime | None:
     """The finished build in ``cache``, or None when it has to be made."""
     key = _key(toolchain)
     folder = cache / "twin" / key
-    header = folder / "kernel_operator.h.pch"
+    headers = (folder / _header(0), folder / _header(1))
     if not (folder / "complete").exists():
         return None
-    return Runtime(key, folder / "npukb-twin-host", header if toolchain.is_clang else None)
+    return Runtime(key, folder / "npukb-twin-host", headers if toolchain.is_clang else None, _prelude(folder))
 
 
 def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
@@ -127,26 +232,33 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
     found = locate(toolchain, cache)
     if found is not None:
         return found
-    make(cache / "twin" / _key(toolchain), lambda work: _build(toolchain, work))
+    folder = cache / "twin" / _key(toolchain)
+    make(folder, lambda work: _build(toolchain, work, _prelude(folder)))
     found = locate(toolchain, cache)
     assert found is not None
     return found
 
 
-def _build(toolchain: Toolchain, work: Path) -> None:
+def _build(toolchain: Toolchain, work: Path, prelude: Path) -> None:
     """Compile the runtime and the precompiled header into ``work``."""
     root, what = source_root(), "the twin's runtime"
     extra = ["-Wno-pass-failed"] if toolchain.is_clang else []
     jobs = [
-        [*toolchain.compile, *_RUNTIME_FLAGS, *extra, "-D_GNU_SOURCE", "-c", str(source), "-o", f"{source.stem}.o"]
+        [
+            *(*toolchain.compile, *_RUNTIME_FLAGS, *extra),
+            *(_INSTANCES_CLANG if toolchain.is_clang and source.name == _INSTANCES else ()),
+            *("-D_GNU_SOURCE", "-c", str(source), "-o", f"{source.stem}.o"),
+        ]
         for source in sorted((root / "runtime").glob("*.cpp"))
     ]
+    prelude.write_text(prelude_text(toolchain), encoding="ascii")
     if toolchain.is_clang:
-        header = str(root / "include" / "kernel_operator.h")
-        own = (f"-I{root / 'include'}", "-x", "c++-header", header, "-o", "kernel_operator.h.pch")
-        jobs.append([*toolchain.compile, *kernel_flags(toolchain), *own])
+        for kind in (0, 1):
+            own = (f"-I{root / 'include'}", kind_flag(kind), *PRECOMPILED, str(prelude), "-o", _header(kind))
+            jobs.append([*toolchain.compile, *kernel_flags(toolchain), *own])
     call_all(jobs, work, what)
     objects = sorted(p.name for p in work.glob("*.o"))
     call([*toolchain.link_host, *objects, "-o", "npukb-twin-host", "-ldl", "-lpthread", "-lm"], work, what)
     for leftover in work.glob("*.o"):
         leftover.unlink()
+    build_launcher(toolchain, root, work)

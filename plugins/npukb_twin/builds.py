@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from npukb_twin.toolchain import clean_environment
+from npukb_twin.sandbox import LAUNCHER
+from npukb_twin.toolchain import Toolchain, clean_environment
 from npukernelbench.errors import ToolchainError
 
-__all__ = ["call", "call_all", "make", "turn"]
+__all__ = ["build_launcher", "call", "call_all", "make", "turn"]
 
 
 def make(folder: Path, build: Callable[[Path], None]) -> None:
@@ -54,6 +55,18 @@ def call_all(commands: Sequence[Sequence[str]], work: Path, what: str) -> None:
     """Run compilers in ``work``, as many at a time as there are CPUs."""
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         list(pool.map(lambda command: call(command, work, what), commands))
+
+
+def build_launcher(toolchain: Toolchain, root: Path, work: Path) -> None:
+    """Compile the sandbox's launcher into ``work``, out of the sources under ``root``."""
+    flags = ("-std=c++17", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-I{root / 'runtime'}")
+    sources = {"launcher.obj": root / "launcher/launcher.cpp", "filter.obj": root / "runtime/sandbox.cpp"}
+    call_all(
+        [[*toolchain.compile, *flags, "-c", str(path), "-o", name] for name, path in sources.items()], work, LAUNCHER
+    )
+    call([*toolchain.link_host, *sources, "-o", LAUNCHER], work, LAUNCHER)
+    for name in sources:
+        (work / name).unlink()
 
 
 def call(command: Sequence[str], work: Path, what: str) -> None:

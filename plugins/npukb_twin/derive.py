@@ -21,8 +21,9 @@ from npukb_twin import build, dynamic, hostside, machine, toolchain
 from npukb_twin.dialect import find_entry
 from npukb_twin.executor import default_cache_dir
 from npukb_twin.hostside import TilingStruct
+from npukb_twin.kinds import CUBE_ONLY, VECTOR_ONLY
 from npukb_twin.variants import default_structure, prelude, variant_of
-from npukernelbench.nouns import Artifact, Case, RunRequest, Task, TensorCase
+from npukernelbench.nouns import Artifact, Case, Core, RunRequest, Task, TensorCase
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -45,7 +46,16 @@ _CODES = {
 }
 _TIMEOUT_S = 120.0
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?P<path>[^"\n]+)"[^\n]*$', re.MULTILINE)
-_MEETING = re.compile(r"\b(?:SyncAll|IBSet|IBWait|CrossCoreSetFlag|CrossCoreWaitFlag)\b")
+#: What makes blocks wait for each other. Flags of modes 1 and 2 stay inside one block.
+_MEETING = re.compile(r"\b(?:SyncAll|IBSet|IBWait|CrossCoreSetFlag(?!\s*<\s*(?:0x)?[12]\b))\b")
+
+#: A block of a launch of one does not wait for those that the static track starts besides.
+_ALONE = (
+    "namespace AscendC {\ntemplate <bool isAIVOnly = true, typename... Operands>",
+    "__aicore__ inline void TiledSyncAll(const Operands&...) {}\n}",
+    "using AscendC::TiledSyncAll;",
+    "#define SyncAll TiledSyncAll",
+)
 
 
 @dataclass
@@ -123,8 +133,11 @@ def _shaped(case: Case) -> dict[str, Argument]:
 def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, tools: dynamic.Tools) -> tuple[str, str]:
     answer, bound = tiled.answer, built.bound
     device = _inlined(built.source, built.device_files, set())
-    cores = tools.machine.blocks(task.core)
-    if answer.block_dim > cores or (answer.block_dim < cores and _MEETING.search(device)):
+    cores = tools.machine.blocks(VECTOR_ONLY if task.core is Core.VECTOR else CUBE_ONLY)
+    meetings = set(_MEETING.findall(device))
+    if answer.block_dim == 1:
+        meetings.discard("SyncAll")  # nobody to wait for
+    if answer.block_dim > cores or (answer.block_dim < cores and meetings):
         return "", f"it wants {answer.block_dim} blocks that wait for each other; the static track has {cores}"
     wanted = sum(answer.workspace_bytes)
     if wanted >= dynamic.SYSTEM_WORKSPACE_BYTES:
@@ -156,9 +169,10 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
         f"namespace AscendC {{\n__aicore__ inline int64_t TiledBlockNum() {{ return {answer.block_dim}; }}\n}}",
         "using AscendC::TiledBlockNum;",
         "#define GetBlockNum TiledBlockNum",
+        *(_ALONE if answer.block_dim == 1 else ()),
         inner.rstrip(),
         f'extern "C" __global__ __aicore__ void {entry}({", ".join(f"GM_ADDR {name}" for name in task.arguments)}) {{',
-        f"    if (AscendC::GetBlockIdx() < {answer.block_dim}) {{",
+        f"    if (get_block_idx() < {answer.block_dim}) {{",
         f"        {entry}_tiled({', '.join(_passed(built))}, nullptr);",
         "    }\n}",
     ]

@@ -2,11 +2,13 @@
 
 The vendor's compiler knows a few forms that are not C++: attributes in single brackets (``[aicore]``, ``[host,
 aicore]``) and kernel launches from the host side (``entry<<<blocks, l2, stream>>>(…)``), which repositories leave in
-kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. A
-launch becomes a plain call inside a function that nobody calls. Comments, strings and character literals stay.
+kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. The
+function around a launch is the host's, which nobody calls here: its body is left out, directives excepted. Comments,
+strings and character literals stay.
 
 A header of the vendor's toolkit other than ``kernel_operator.h`` (``lib/math/…``, ``kernel_tiling/…``, ``impl/…``)
-becomes that header, which has everything that the twin offers.
+becomes that header, which has everything that the twin offers; those of matrix multiplication become
+``lib/matmul_intf.h``.
 
 The entry may be called as a function of the C library (``sqrt``): it gets another name of the same length, where it is
 declared and launched and nowhere else, so that the kernel may still call the library's. A type that is called as a
@@ -24,7 +26,7 @@ from typing import NamedTuple
 
 from npukb_twin.library_names import own_types
 
-__all__ = ["SOURCE_SUFFIXES", "Translated", "find_entry", "masked", "translate", "translate_files"]
+__all__ = ["SOURCE_SUFFIXES", "Translated", "declarator", "find_entry", "masked", "translate", "translate_files"]
 
 #: Files that are translated; anything else is passed through.
 SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inc", ".cce", ".asc")
@@ -53,6 +55,8 @@ _VENDOR_INCLUDE = re.compile(
     |kernel_(?!operator\.h)(?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar)\w*)\.h)[>"]""",
     re.MULTILINE | re.VERBOSE,
 )
+#: Those of objects that multiply matrices, which have a header of their own here, too.
+_MATMUL_HEADER = re.compile(r"(?:^|/)(?:matmul|bmm)(?:_\w+)?(?:/\w+)?\.h$|/matmul/")
 #: What may stand between ``__global__`` and the entry's name: words, and attributes with arguments.
 _DECLARATOR = r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
 
@@ -89,6 +93,15 @@ def find_entry(text: str, entry: str) -> tuple[int, int] | None:
         return None
     found = re.search(rf"{_DECLARATOR}({re.escape(entry)})\s*\(", masked(text))
     return found.span(1) if found else None
+
+
+def declarator(text: str, entry: str) -> str:
+    """What stands between ``__global__`` and the name of the kernel's ``entry``; empty when ``text`` has no entry."""
+    found = find_entry(text, entry)
+    if found is None:
+        return ""
+    code = masked(text)[: found[0]]
+    return code[code.rfind("__global__") :]
 
 
 def _other_name(entry: str, texts: Iterable[str]) -> str:
@@ -135,7 +148,7 @@ def translate(text: str, own: Collection[str] = ()) -> str:
         return text
     code = masked(text)
     pieces = list(text)
-    for start, end in (*_attributes(code), *_launches(code)):
+    for start, end in (*_attributes(code), *_launching(code)):
         for at in range(start, end):
             if pieces[at] not in "\r\n\\":
                 pieces[at] = " "
@@ -145,7 +158,8 @@ def translate(text: str, own: Collection[str] = ()) -> str:
 def _include(found: re.Match[str], own: Collection[str]) -> str:
     if found["path"].rpartition("/")[2] in own:
         return found.group()
-    return f'{found["directive"]}"kernel_operator.h"'
+    header = "lib/matmul_intf.h" if _MATMUL_HEADER.search(found["path"]) else "kernel_operator.h"
+    return f'{found["directive"]}"{header}"'
 
 
 def masked(text: str) -> str:
@@ -160,6 +174,28 @@ def _attributes(code: str) -> Iterator[tuple[int, int]]:
             if found["before"] in ")]" or not _WORD_BEFORE.search(code[line : found.start("form")]):
                 continue  # an index
         yield found.span("form")
+
+
+def _launching(code: str) -> Iterator[tuple[int, int]]:
+    """The bodies of functions that launch something: code of the host, which nobody calls here."""
+    launches = [start for start, _ in _launches(code)]
+    depth: list[tuple[int, bool]] = []  # where a brace opened, and whether it opened a function
+    body: list[tuple[int, int]] = []
+    for at, letter in enumerate(code) if launches else ():
+        if letter == "{":
+            inside = bool(depth) and depth[-1][1]
+            depth.append((at, inside or code[max(0, at - 99) : at].rstrip().endswith(")")))
+        elif letter == "}" and depth:
+            start, function = depth.pop()
+            if function and not (depth and depth[-1][1]):
+                body.append((start + 1, at))
+    covered = [span for span in body if any(span[0] <= launch < span[1] for launch in launches)]
+    for start, end in covered:
+        for line in re.finditer(r"^(?!\s*#).+", code[start:end], re.MULTILINE):
+            yield start + line.start(), start + line.end()
+    for start, end in _launches(code):
+        if not any(span[0] <= start < span[1] for span in covered):
+            yield start, end
 
 
 def _launches(code: str) -> Iterator[tuple[int, int]]:

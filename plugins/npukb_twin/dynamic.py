@@ -23,8 +23,9 @@ from npukb_twin.build import Runtime, source_root
 from npukb_twin.dialect import Translated
 from npukb_twin.interface import Bound, bind, place_of, row_of, shapes_of
 from npukb_twin.machine import Machine
+from npukb_twin.templates import NO_KEY, TemplateParameter, arguments_of, template_of
 from npukb_twin.toolchain import Toolchain
-from npukb_twin.variants import Variant, prelude, variant_of, wants_key
+from npukb_twin.variants import Variant, element_types, prelude, variant_of, wants_key
 from npukernelbench.nouns import (
     AttributeValue,
     Case,
@@ -81,6 +82,7 @@ class Built:
     description: hostside.OperatorDescription
     bound: Bound
     per_key: bool
+    template: tuple[TemplateParameter, ...] | None = None
     images: dict[Variant, driver.Compiled] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
     late: Lock = field(default_factory=Lock)  # held while a variant that nobody foresaw is compiled
@@ -120,6 +122,7 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
     problem = _other_chip(description, tools.machine, host_files)
     if problem is not None:
         return Failed(Outcome.LAUNCH_ERROR, (problem,))
+    template = template_of(device_files, task.kernel)
     return Built(
         folder=work,
         host_files=host_files,
@@ -130,7 +133,8 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
         translated=driver.write_sources(device_files, task.kernel, work),
         description=description,
         bound=bound,
-        per_key=wants_key(description, "\n".join(device_files.values())),
+        per_key=template is not None or wants_key(description, "\n".join(device_files.values())),
+        template=template,
     )
 
 
@@ -147,7 +151,7 @@ def _compile_foreseen(built: Built, request: CompileRequest, tools: Tools, deadl
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         results = list(pool.map(lambda one: compile_variant(built, one, tools, _left(deadline)), variants))
     for variant, result in zip(variants, results, strict=True):
-        if result.image is None:
+        if result.images is None:
             return Failed(result.outcome, _about(result.diagnostics, variant, among=len(variants)))
     return None
 
@@ -165,6 +169,7 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         prelude=prelude(built.description, variant, "\n".join(built.device_files.values()), api_structures()),
         name=f"kernel-{variant.id}",
         folder=DEVICE.rstrip("/"),
+        template=_template(built, variant.key),
     )
     result = driver.compile_unit(
         unit,
@@ -200,7 +205,23 @@ def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed
         message = f"the tiling function asks for {answer.block_dim} blocks; a launch has 1 to {_MOST_BLOCKS}"
         remedy = "Call context->SetBlockDim with the number of cores to use."
         return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
+    if built.template is not None:
+        try:
+            _template(built, answer.tiling_key)
+        except ValueError as error:
+            message = f"tiling key {answer.tiling_key} stands for no template arguments: {error}; {answer.log.strip()}"
+            remedy = "Set the key with ASCENDC_TPL_SEL_PARAM, to values that ASCENDC_TPL_SEL lists."
+            return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
     return Tiled(row, answer)
+
+
+def _template(built: Built, key: int | None) -> str:
+    """Template arguments of the entry for this key; "" for an entry that is no template."""
+    if built.template is None or key is None:
+        return ""
+    if key == NO_KEY:
+        raise ValueError("no combination has these values")
+    return arguments_of(built.template, key, element_types())
 
 
 def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
@@ -212,14 +233,16 @@ def plan(built: Built, request: RunRequest, tools: Tools) -> Plan | Failed:
     variant = variant_of(built.bound, request.case, row, answer.tiling_key if built.per_key else None)
     with built.late:
         compiled = compile_variant(built, variant, tools, request.timeout_s)
-    if compiled.image is None:
+    if compiled.images is None:
         return Failed(compiled.outcome, _about(compiled.diagnostics, variant, among=2))
     wanted = sum(answer.workspace_bytes)
+    composition = compiled.images.composition(answer.tiling_key)
     return Plan(
-        image=compiled.image,
+        images=compiled.images,
+        composition=composition,
         slots=_slots(built.bound, request.case, row),
         blocks=answer.block_dim,
-        cores=tools.machine.blocks(request.task.core),
+        cores=tools.machine.blocks(composition),
         # a request smaller than the system's part cannot include it
         workspace_bytes=wanted if wanted >= SYSTEM_WORKSPACE_BYTES else wanted + SYSTEM_WORKSPACE_BYTES,
         system_workspace_bytes=SYSTEM_WORKSPACE_BYTES,
@@ -286,7 +309,7 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         attributes=attributes,
-        soc=_numbers(machine),
+        soc=_numbers(machine, fewer=request.fewer_cores),
     )
 
 
@@ -314,14 +337,28 @@ def _attribute(kind: str, value: AttributeValue) -> hostside.AttributeValue:
     return value
 
 
-def _numbers(machine: Machine) -> hostside.SocNumbers:
+def _numbers(machine: Machine, *, fewer: bool) -> hostside.SocNumbers:
+    numbers = machine.numbers
+    cube_cores = _fewer(machine.cube_cores) if fewer else machine.cube_cores
     return replace(
         hostside.SocNumbers(),
-        vector_cores=machine.vector_cores,
-        cube_cores=machine.cube_cores,
-        ub_bytes=int(machine.numbers["ub_bytes"]) - _RESERVED_BYTES,
+        vector_cores=machine.vector_cores * cube_cores // machine.cube_cores,
+        cube_cores=cube_cores,
+        ub_bytes=int(numbers["ub_bytes"]) - _RESERVED_BYTES,
+        l0a_bytes=int(numbers["l0a_bytes"]),
+        l0b_bytes=int(numbers["l0b_bytes"]),
+        l0c_bytes=int(numbers["l0c_bytes"]),
+        bt_bytes=int(numbers["bt_bytes"]),
+        load_rate=round(numbers["l1_in_bytes_per_s"] / numbers["clock_hz"]),
+        feed_a_rate=int(numbers["load_a_bytes_per_cycle"]),
+        feed_b_rate=int(numbers["load_b_bytes_per_cycle"]),
         workspace_reserve_bytes=SYSTEM_WORKSPACE_BYTES,
     )
+
+
+def _fewer(cores: int) -> int:
+    """As chips of one family differ: 20 of 24 cores."""
+    return max(1, cores * 5 // 6)
 
 
 @cache
@@ -337,12 +374,12 @@ def _other_chip(
     description: hostside.OperatorDescription, machine: Machine, files: Mapping[str, str]
 ) -> Diagnostic | None:
     """Whether the definition leaves the modelled chip out."""
-    family = machine.name.lower().replace("ascend", "")
+    family = machine.chip.lower().replace("ascend", "")
     known = [soc for soc in description.socs if family.startswith(soc.lower().replace("ascend", ""))]
     if known or not description.socs:
         return None
     file, line = place_of(r"\bAddConfig\s*\(", files)
-    message = f"the definition of {description.name} supports {', '.join(description.socs)}, not {machine.name}"
+    message = f"the definition of {description.name} supports {', '.join(description.socs)}, not {machine.chip}"
     return Diagnostic(
         Severity.ERROR, "interface", message, file=file, line=line, remedy='Add this->AICore().AddConfig("ascend910b").'
     )

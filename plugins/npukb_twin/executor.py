@@ -15,18 +15,23 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukb_twin import build, driver, dynamic, hostside, launch, machine, toolchain
+from npukb_twin import build, driver, dynamic, hostside, machine, toolchain
 from npukb_twin.buffers import Plan, static_slots
+from npukb_twin.guards import missing_guards, require_guards
+from npukb_twin.kinds import Images
+from npukb_twin.launch import Checker, Detail, Start, Switch, run_case
+from npukb_twin.sandbox import LAUNCHER, Mode, open_sandbox, probe
+from npukb_twin.timing import time_model
+from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.executor import Finding, FindingStatus
+from npukernelbench.judge.roofline import Roof
 from npukernelbench.nouns import (
     Artifact,
     CompileRequest,
     CompileResult,
-    Core,
     Observation,
     Outcome,
     RunRequest,
-    Task,
     Tier,
     Track,
 )
@@ -43,9 +48,16 @@ class TwinArgs(BaseModel):
     toolchain: str = Field("auto", description="auto, zig, or a system compiler by name or path")
     threads: int = Field(0, ge=0, description="host threads per kernel; 0 uses every CPU")
     memory_mb: int = Field(8192, ge=64, description="address space a kernel process may use")
-    checker: launch.Checker = Field(launch.Checker.FAST, description="off, fast, or full: how much is checked in a run")
-    auto_sync: launch.Switch = Field(
-        launch.Switch.ON, description="whether the compiler is taken to insert missing synchronisation inside a core"
+    checker: Checker = Field(Checker.FAST, description="off, fast, or full: how much is checked in a run")
+    auto_sync: Switch = Field(
+        Switch.ON, description="whether the compiler is taken to insert missing synchronisation inside a core"
+    )
+    profile: Detail = Field(Detail.TIME, description="off, time, or full: how much of the predicted time is reported")
+    launch: Start = Field(
+        Start.WARM, description="warm or cold: whether the predicted launch is the first of its kernel"
+    )
+    sandbox: Mode = Field(
+        Mode.AUTO, description="auto, strict, or off: how compilers and kernels are confined; strict fails without all"
     )
     cache_dir: Path | None = Field(None, description="where the built runtime is kept")
 
@@ -57,6 +69,12 @@ class TwinExecutor:
     name = "twin"
     tier = Tier.TWIN
     tracks = frozenset({Track.STATIC, Track.DYNAMIC})
+    preference: ClassVar[int] = 0
+
+    @classmethod
+    def unusable(cls, executor_args: Mapping[str, object]) -> str:  # noqa: ARG003  the protocol's signature
+        """The twin needs nothing but itself."""
+        return ""
 
     def __init__(self, args: TwinArgs) -> None:
         self._args = args
@@ -68,7 +86,7 @@ class TwinExecutor:
         self._runtime: build.Runtime | None = None
         self._host: hostside.HostRuntime | None = None
         self._work: tempfile.TemporaryDirectory[str] | None = None
-        self._built: dict[Path, dynamic.Built] = {}
+        self._built: dict[Path, dynamic.Built | Images] = {}
 
     def describe(self) -> Mapping[str, str]:
         """Toolchain and machine: what a verdict depends on besides the harness's own version."""
@@ -76,14 +94,22 @@ class TwinExecutor:
             "executor": self.name,
             "machine": self._machine.name,
             "machine_digest": self._machine.digest,
+            "time_model": time_model(self._machine, self._args.launch),
+            "launch": self._args.launch.value,
             "toolchain": self._toolchain.description,
             "checker": self._args.checker.value,
             "auto_sync": self._args.auto_sync.value,
         }
 
-    def refuses(self, task: Task, track: Track) -> str | None:  # noqa: ARG002
-        """Kernels for other than vector cores."""
-        return None if task.core is Core.VECTOR else "the twin has no cube core yet"
+    def roof(self) -> Roof:
+        """The peaks of the machine file."""
+        return self._machine.roof
+
+    def sandbox_level(self) -> str:
+        """The measures that hold for every compiler and kernel: each launch takes all of them or fails."""
+        measures = str(self._ready().sandbox.measures)
+        missing = missing_guards(self._toolchain)
+        return f"{measures}; no {', no '.join(missing)}" if missing else measures
 
     def prepare(self, say: Callable[[str], None], track: Track) -> None:
         """Build what the track needs when this machine has none yet."""
@@ -118,10 +144,12 @@ class TwinExecutor:
             work=work,
             timeout_s=request.timeout_s,
         )
-        if compiled.image is None:
+        if compiled.images is None:
             shutil.rmtree(work, ignore_errors=True)
-        artifact = None if compiled.image is None else Artifact(key=key, path=compiled.image)
-        return CompileResult(compiled.outcome, artifact, compiled.diagnostics)
+            return CompileResult(compiled.outcome, None, compiled.diagnostics)
+        with self._lock:
+            self._built[work] = compiled.images
+        return CompileResult(compiled.outcome, Artifact(key=key, path=work), compiled.diagnostics)
 
     def _compile_dynamic(self, request: CompileRequest) -> CompileResult:
         tools = self._tools()
@@ -143,29 +171,36 @@ class TwinExecutor:
         if isinstance(plan, dynamic.Failed):
             return Observation(plan.outcome, {}, plan.diagnostics)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name:
-            return launch.run_case(
+            return run_case(
                 request,
                 plan,
                 host=runtime.host,
+                sandbox=runtime.sandbox,
                 machine=self._machine,
-                threads=self._threads,
+                threads=1 if request.repeat else self._threads,
                 memory_bytes=self._args.memory_mb << 20,
                 checker=self._args.checker,
                 auto_sync=self._args.auto_sync,
+                detail=self._args.profile,
+                start=self._args.launch,
                 work=Path(name),
             )
 
     def _plan(self, request: RunRequest) -> Plan | dynamic.Failed:
         with self._lock:
             built = self._built.get(request.artifact.path)
-        if built is not None:
+        if built is None:
+            raise ExecutorError(f"the twin has not compiled {request.artifact.path}")
+        if isinstance(built, dynamic.Built):
             return dynamic.plan(built, request, self._tools())
-        cores = self._machine.blocks(request.task.core)
+        composition = built.composition()
+        blocks = self._machine.blocks(composition)
         return Plan(
-            image=request.artifact.path,
+            images=built,
+            composition=composition,
             slots=static_slots(request.task),
-            blocks=cores,
-            cores=cores,
+            blocks=blocks,
+            cores=blocks,
             workspace_bytes=request.task.workspace_bytes,
         )
 
@@ -192,19 +227,49 @@ class TwinExecutor:
         host = hostside.locate_host(used, self._cache)
         state = f"ready: {host.runner.parent}" if host else "not built yet: the first run of track dynamic builds it"
         findings.append(Finding("twin host side", FindingStatus.OK, state))
+        findings.append(self._guard_finding())
+        findings.append(self._sandbox_finding(found))
         return findings
+
+    def _guard_finding(self) -> Finding:
+        """What keeps kernels from the runtime in their process, with the compiler in use."""
+        name, missing = "twin guards", missing_guards(self._toolchain)
+        if not missing:
+            return Finding(name, FindingStatus.OK, "all")
+        strict = self._args.sandbox is Mode.STRICT
+        status = FindingStatus.PROBLEM if strict else FindingStatus.WARNING
+        return Finding(name, status, f"missing: {', '.join(missing)}", "use the packaged compiler on x86-64")
+
+    def _sandbox_finding(self, runtime: build.Runtime | None) -> Finding:
+        """How well compilers and kernels are confined here."""
+        name, mode = "twin sandbox", self._args.sandbox
+        if mode is Mode.OFF:
+            remedy = "leave executor_args sandbox at auto unless all kernels are your own"
+            return Finding(name, FindingStatus.WARNING, "off: kernels may do what you may", remedy)
+        if runtime is None:
+            return Finding(name, FindingStatus.OK, f"{mode.value}; what it can do is known once the runtime is built")
+        measures = probe(runtime.host.parent / LAUNCHER)
+        if not measures.missing:
+            return Finding(name, FindingStatus.OK, f"{mode.value}: {measures}")
+        status = FindingStatus.PROBLEM if mode is Mode.STRICT else FindingStatus.WARNING
+        remedy = "Landlock needs Linux 5.13 or newer; containers may forbid seccomp filters or user namespaces"
+        return Finding(name, status, f"{mode.value}: {measures}; missing: {', '.join(measures.missing)}", remedy)
 
     def _ready(self) -> build.Runtime:
         with self._lock:
             if self._runtime is None:
-                self._runtime = build.ensure(self._toolchain, self._cache)
+                if self._args.sandbox is Mode.STRICT:
+                    require_guards(self._toolchain)
+                found = build.ensure(self._toolchain, self._cache)
+                self._runtime = replace(found, sandbox=open_sandbox(self._args.sandbox, found.host.parent))
             return self._runtime
 
     def _tools(self) -> dynamic.Tools:
         runtime = self._ready()
         with self._lock:
             if self._host is None:
-                self._host = hostside.ensure_host(self._toolchain, self._cache)
+                host = hostside.ensure_host(self._toolchain, self._cache)
+                self._host = replace(host, sandbox=open_sandbox(self._args.sandbox, host.runner.parent))
             return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
 
     def _folder(self) -> str:

@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from npukb_twin.build import source_root
-from npukb_twin.builds import call, call_all, make
+from npukb_twin.build import PRECOMPILED, refuse_stale, source_root
+from npukb_twin.builds import build_launcher, call, call_all, make
 from npukb_twin.cxxlib import ensure_library, locate_library
 from npukb_twin.hostmessages import begins_with_gap, explain_host
 from npukb_twin.hosttypes import HostResult, HostRuntime
@@ -64,14 +65,16 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
 
 
 def _key(toolchain: Toolchain) -> str:
-    digest = sha256()
-    for part in (toolchain.description, *toolchain.compile, *host_flags(toolchain), *_LIBRARY_FLAGS, _DSO):
+    digest = sha256(bytes(source_root()))  # precompiled headers remember where their headers lie
+    flags = (*host_flags(toolchain), *_LIBRARY_FLAGS, *PRECOMPILED)
+    for part in (toolchain.description, *toolchain.compile, *flags, _DSO):
         digest.update(part.encode() + b"\0")
     root = source_root()
     folders = (root / "include_host", root / "host", root / "include/twin")
     for path in sorted(p for folder in folders for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".def"}):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    digest.update((root / "runtime/sandbox.cpp").read_bytes())
+    for path in (root / "runtime/sandbox.cpp", root / "runtime/sandbox.h", root / "launcher/launcher.cpp"):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:24]
 
 
@@ -85,7 +88,7 @@ def _build(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
     jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
     if toolchain.is_clang:
         header = str(root / "include_host/twin_host/host.h")
-        made = ("-x", "c++-header", "-fpch-instantiate-templates", header, "-o", "host.h.pch")
+        made = (*PRECOMPILED, "-fpch-instantiate-templates", header, "-o", "host.h.pch")
         jobs.insert(0, [*toolchain.compile, *host_flags(toolchain), include, *made])
     call_all(jobs, work, what)
     objects = sorted(path.name for path in work.glob("*.o"))
@@ -93,6 +96,7 @@ def _build(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
     call([*toolchain.link_host, *objects, *map(str, library), "-o", "npukb-twin-tiling", *libraries], work, what)
     for leftover in (*work.glob("*.o"), work / "dso.cpp"):
         leftover.unlink()
+    build_launcher(toolchain, root, work)
 
 
 def sources_of(files: Mapping[str, str]) -> list[str]:
@@ -137,23 +141,31 @@ def compile_host(
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
     environment = clean_environment(work)
     command = _command(files, toolchain, runtime, include)
+    sandbox = runtime.sandbox.reaching(
+        source_root(),
+        runtime.runner.parent,
+        *include,
+        run=toolchain.folders,
+        children=toolchain.starts_programs,
+    )
+    call_compiler = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
 
     def compile_unit(index: int) -> Finished:
         own = (*command, "-c", units[index], "-o", f"host{index}.o")
-        return run(own, work=work, environment=environment, limits=limits)
+        return call_compiler(own)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         done = list(pool.map(compile_unit, range(len(units))))
     if any(one.timed_out for one in done):
         return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
-    said = explain_host("".join(one.output for one in done), files)
+    output = "".join(one.output for one in done)
+    refuse_stale(output, runtime.runner.parent)
+    said = explain_host(output, files)
     if bad := [one for one in done if one.returncode != 0]:
         return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
     extra = _ld_flags(toolchain, runtime)
     objects = [f"host{index}.o" for index in range(len(units))]
-    linked = run(
-        (*toolchain.link_kernel, *extra, *objects, "-o", "host.so"), work=work, environment=environment, limits=limits
-    )
+    linked = call_compiler((*toolchain.link_kernel, *extra, *objects, "-o", "host.so"))
     if linked.returncode != 0:
         return _failed(Outcome.COMPILE_ERROR, "link", f"the host code does not link: {linked.output.strip()[:2000]}")
     for name in objects:

@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
+from npukb_twin.sandbox import Sandbox
 from npukernelbench.nouns import Diagnostic, Outcome
 
 __all__ = [
@@ -44,11 +45,14 @@ class Presence(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class HostRuntime:
-    """What every operator's host side shares: the runner, and the precompiled host headers (None for g++)."""
+    """What every operator's host side shares: the runner, and the precompiled host headers (None for g++);
+    ``sandbox`` is what compilers and host code run in.
+    """
 
     key: str
     runner: Path
     header: Path | None
+    sandbox: Sandbox = field(default_factory=Sandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,9 @@ class TensorArgument:
 
 @dataclass(frozen=True, slots=True)
 class SocNumbers:
-    """What ``PlatformAscendC`` answers. Sizes in bytes."""
+    """What ``PlatformAscendC`` answers, and what the search for tilings of matrix products goes by. Sizes in bytes,
+    rates in bytes per cycle: global memory to L1, L1 to L0A, L1 to L0B.
+    """
 
     vector_cores: int = 48
     cube_cores: int = 24
@@ -167,6 +173,10 @@ class SocNumbers:
     l0a_bytes: int = 65536
     l0b_bytes: int = 65536
     l0c_bytes: int = 131072
+    bt_bytes: int = 1024
+    load_rate: int = 81
+    feed_a_rate: int = 256
+    feed_b_rate: int = 128
     l2_bytes: int = 201326592
     hbm_bytes: int = 68719476736
     soc: str = "Ascend910B"

@@ -29,6 +29,8 @@ from npukernelbench.nouns import (
 __all__ = ["Bound", "bind", "place_of", "row_of", "shapes_of"]
 
 INTERFACE = "interface"
+#: The most elements of an input whose values a tiling function may see.
+_LONGEST_PARAMETER = 64
 #: What frameworks call a dense tensor of these ranks.
 _BY_RANK = {3: "FORMAT_NCL", 4: "FORMAT_NCHW", 5: "FORMAT_NCDHW"}
 
@@ -166,12 +168,24 @@ def _input_problems(description: OperatorDescription, task: Task, files: Mapping
                 place_of(rf'\bInput\(\s*"{re.escape(argument.name)}"', files),
                 f"Use ParamType({spec.presence.value.upper()}).",
             )
+        if argument.value_depend and not _is_parameter(task, spec):
+            yield _problem(
+                f"the definition asks for the values of input {argument.name} for tiling; they are in device memory",
+                place_of(rf'\bInput\(\s*"{re.escape(argument.name)}"', files),
+                "Leave ValueDepend out: it is for lists such as axes and extents; what is computed is the kernel's.",
+            )
         if spec.presence.value == "optional" and argument.presence.value == "required":
             yield _problem(
                 f"the definition requires input {argument.name}, which the task may leave out",
                 place_of(rf'\bInput\(\s*"{re.escape(argument.name)}"', files),
                 "Use ParamType(OPTIONAL).",
             )
+
+
+def _is_parameter(task: Task, spec: InputSpec) -> bool:
+    """Whether an input is a short list of numbers in every public case, which a host has at hand; not a tensor."""
+    shapes = (shape for case in task.cases for shape in shapes_of(case.inputs.get(spec.name)))
+    return all(shape.size <= _LONGEST_PARAMETER for shape in shapes)
 
 
 def _attribute_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:

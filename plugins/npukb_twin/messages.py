@@ -15,14 +15,15 @@ from functools import cache
 from importlib.resources import files
 
 from npukb_twin.dialect import find_entry
+from npukb_twin.names import is_forbidden_name
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
 
 __all__ = ["GAP", "Message", "explain", "foreign_names", "gap_names", "messages_of", "only_gaps", "supported_names"]
 
 #: The file every candidate's device code is in.
 KERNEL_FILE = "kernel.cpp"
-#: Rule of an error that a gap of the twin explains, and of every other.
-GAP, COMPILE = "unsupported_api", "compile"
+#: Rules: of an error that a gap of the twin explains, of every other, and of names that no kernel may use.
+GAP, COMPILE, FORBIDDEN = "unsupported_api", "compile", "forbidden_name"
 
 _LINE = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +"
@@ -139,7 +140,18 @@ def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool
         if message.missing in gap_names():
             text = f"{message.missing} is Ascend C, but the twin does not support it yet"
         return Diagnostic(Severity.ERROR, GAP, text, *place, remedy="Not the kernel's fault: use another executor.")
+    if is_forbidden_name(message.text):
+        return Diagnostic(Severity.ERROR, FORBIDDEN, _forbidden(message, candidate), *place)
     return Diagnostic(Severity.ERROR, COMPILE, text, *place, remedy=remedy)
+
+
+def _forbidden(message: Message, candidate: Candidate) -> str:
+    """Which name it is: the message itself does not say."""
+    lines = candidate.files.get(message.file, "").splitlines()
+    text = lines[message.line - 1] if 0 < message.line <= len(lines) else ""
+    found = re.match(r"\w+", text[max(message.column - 1, 0) :])
+    name = f"'{found[0]}'" if found else "a name used here"
+    return f"{name} is not for kernels: it leads around what checks them, or exists on no AI core"
 
 
 def _reword(message: Message, entry: str) -> tuple[str, str]:

@@ -12,10 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from npukb_twin.sandbox import Sandbox
+from npukernelbench.errors import ExecutorError
+
 __all__ = ["Finished", "Limits", "run"]
 
 _OUTPUT_BYTES = 256 * 1024
-_REPORT_BYTES = 1024 * 1024
+_REPORT_BYTES = 4 * 1024 * 1024
+_STATUS_BYTES = 1024
+_OPEN_FILES = 512
+_NOT_CONFINED = Sandbox()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Limits:
             "FSIZE": self.file_bytes,
             "CORE": 0,
             "CPU": int(self.wall_s * 8) + 2,
+            "NOFILE": _OPEN_FILES,
         }
 
 
@@ -58,44 +65,51 @@ def run(
     environment: Mapping[str, str],
     limits: Limits,
     report: tuple[int, int] | None = None,
+    sandbox: Sandbox = _NOT_CONFINED,
 ) -> Finished:
     """Run ``command`` in ``work`` and wait for it. The whole process group is killed at the deadline and at the end.
 
-    ``report`` is a (read, write) pipe: the write end is inherited by the child and closed here.
+    ``report`` is a (read, write) pipe: the write end is inherited by the child and closed here. ExecutorError when the
+    sandbox cannot be set up.
     """
-    out_read, out_write = os.pipe()
+    output, status = os.pipe(), os.pipe()
+    given = (output[1], status[1]) if report is None else (output[1], status[1], report[1])
     started = time.monotonic()
     try:
         child = subprocess.Popen(
-            command,
+            sandbox.wrap(command, work=work, limits=limits.numbers(), status=status[1]),
             cwd=work,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
-            stdout=out_write,
-            stderr=out_write,
-            pass_fds=() if report is None else (report[1],),
+            stdout=output[1],
+            stderr=output[1],
+            pass_fds=given[1:] if sandbox.launcher else given[2:],
             start_new_session=True,
         )
     except OSError:
-        os.close(out_read)
-        if report is not None:
-            os.close(report[0])
+        for descriptor in (output[0], status[0], *(report or ())[:1]):
+            os.close(descriptor)
         raise
     finally:
-        os.close(out_write)
-        if report is not None:
-            os.close(report[1])
-    _limit(child.pid, limits)
-    streams = {out_read: _OUTPUT_BYTES} | ({} if report is None else {report[0]: _REPORT_BYTES})
+        for descriptor in given:
+            os.close(descriptor)
+    if sandbox.launcher is None:
+        _limit(child.pid, limits)
+    streams = {output[0]: _OUTPUT_BYTES, status[0]: _STATUS_BYTES} | (
+        {} if report is None else {report[0]: _REPORT_BYTES}
+    )
     try:
         texts, timed_out = _collect(child, streams, started + limits.wall_s)
     finally:
         _kill_group(child)
         for descriptor in streams:
             os.close(descriptor)
+    returncode = child.wait()
+    if refused := bytes(texts[status[0]]).decode("utf-8", errors="replace").strip():
+        raise ExecutorError(f"the sandbox cannot be set up: {refused}")
     return Finished(
-        returncode=child.wait(),
-        output=bytes(texts[out_read]).decode("utf-8", errors="replace"),
+        returncode=returncode,
+        output=bytes(texts[output[0]]).decode("utf-8", errors="replace"),
         report=b"" if report is None else bytes(texts[report[0]]),
         timed_out=timed_out,
         seconds=time.monotonic() - started,
@@ -104,11 +118,15 @@ def run(
 
 def _limit(pid: int, limits: Limits) -> None:
     """Set limits from outside, so that no Python runs between fork and exec. A child that has ended already needs
-    none.
+    none. Only the soft ones: a child that sets limits itself meanwhile, as sanitizers do and our own programs, could
+    otherwise ask for more than it may have by then, and die of it. Our programs make theirs final before any stranger's
+    code runs.
     """
     for name, value in limits.numbers().items():
+        kind = getattr(resource, f"RLIMIT_{name}")
         try:
-            resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (value, value))
+            most = resource.prlimit(pid, kind)[1]
+            resource.prlimit(pid, kind, (value if most == resource.RLIM_INFINITY else min(value, most), most))
         except (ProcessLookupError, PermissionError):
             return
 

@@ -26,6 +26,9 @@ __all__ = ["Toolchain", "candidates", "find"]
 
 _GLIBC_MINOR = 28  # what the runtime is linked against: older than any supported distribution
 
+#: Addresses of functions are filled in before anything runs and read-only from then on; a source names no libraries.
+_LINKED = ("-z", "now", "-z", "relro", "--no-dependent-libraries")
+
 _LIBCXX_DEFINES = (
     "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE",
     "-D_LIBCPP_ABI_VERSION=1",
@@ -53,6 +56,13 @@ class Toolchain:
     loss: str = ""
     library_sources: Path | None = None
     """Folder of the C++ standard library's sources where the toolchain brings no built one; host code needs it."""
+
+    folders: tuple[Path, ...] = ()
+    """What the compiler itself reads and runs, beside the system's shared libraries."""
+    links_directly: bool = False
+    """Whether ``link_kernel`` is the linker itself rather than a compiler that calls it."""
+    starts_programs: bool = False
+    """Whether it calls an assembler or a linker in a process of its own."""
 
     @property
     def description(self) -> str:
@@ -87,10 +97,12 @@ def _zig() -> Toolchain | None:
         name="zig",
         version=_zig_version(root),
         compile=(str(zig), "clang", *flags),
-        link_kernel=(str(zig), "ld.lld", "-shared", "--build-id=none"),
-        link_host=(str(zig), "cc", "-target", f"{arch}-linux-gnu.2.{_GLIBC_MINOR}", "-rdynamic"),
+        link_kernel=(str(zig), "ld.lld", "-shared", "--build-id=none", *_LINKED),
+        link_host=(str(zig), "cc", "-target", f"{arch}-linux-gnu.2.{_GLIBC_MINOR}", "-rdynamic", "-pie"),
         is_clang=True,
         library_sources=library,
+        folders=(root,),
+        links_directly=True,
     )
 
 
@@ -132,10 +144,12 @@ def _system(name: str) -> Toolchain | None:
         name=name,
         version=version,
         compile=(path,),
-        link_kernel=(path, "-shared"),
-        link_host=(path, "-rdynamic"),
+        link_kernel=(path, "-shared", "-Wl,-z,now,-z,relro"),
+        link_host=(path, "-rdynamic", "-pie"),
         is_clang=is_clang,
         loss=loss,
+        folders=(Path("/usr"), Path("/bin"), Path(path).resolve().parent),
+        starts_programs=True,
     )
 
 

@@ -17,7 +17,7 @@ from npukb_twin.hostside import OpArgument, OperatorDescription, TilingStruct
 from npukb_twin.interface import Bound, shapes_of
 from npukernelbench.nouns import Case, DType
 
-__all__ = ["Variant", "default_structure", "prelude", "variant_of", "wants_key"]
+__all__ = ["Variant", "default_structure", "element_types", "prelude", "variant_of", "wants_key"]
 
 #: Element types of the graph engine: their documented numbers.
 _DTYPE_NUMBERS = {
@@ -97,6 +97,11 @@ class Variant:
         return types if self.key is None else f"{types}, tiling key {self.key}"
 
 
+def element_types() -> Mapping[int, str]:
+    """The C++ type of every element type's number."""
+    return {_DTYPE_NUMBERS[name]: type_ for name, type_ in _TYPES.items() if name in _DTYPE_NUMBERS}
+
+
 def variant_of(bound: Bound, case: Case, row: int, key: int | None = None) -> Variant:
     """The variant that ``case`` runs, whose element types are in ``row`` of the definition."""
     macros: dict[str, str] = {}
@@ -106,6 +111,8 @@ def variant_of(bound: Bound, case: Case, row: int, key: int | None = None) -> Va
     for argument, output in bound.outputs:
         if output.alias_of is None or shapes_of(case.inputs.get(output.alias_of)):
             macros.update(_macros(argument, row))
+            if any(argument.name == other.name for other, _ in bound.inputs):
+                macros.update(_macros(argument, row, "_REF"))
     return Variant(tuple(macros.items()), key)
 
 
@@ -177,8 +184,9 @@ def _value(node: ast.expr, key: int) -> int:
     raise ValueError(ast.dump(node))
 
 
-def _macros(argument: OpArgument, row: int) -> Iterator[tuple[str, str]]:
-    name = re.sub(r"\W", "_", argument.name, flags=re.ASCII).upper()
+def _macros(argument: OpArgument, row: int, suffix: str = "") -> Iterator[tuple[str, str]]:
+    """``suffix`` tells an output from the input of the same name."""
+    name = re.sub(r"\W", "_", argument.name, flags=re.ASCII).upper() + suffix
     dtype = argument.dtypes[row] if row < len(argument.dtypes) else "DT_UNDEFINED"
     layout = argument.formats[row] if row < len(argument.formats) else "FORMAT_ND"
     if dtype in _TYPES:

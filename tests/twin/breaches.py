@@ -14,6 +14,7 @@ class Breach(NamedTuple):
     warning: bool = False
     blocks: int | None = 0
     twin: str = "fast"  # which of TWINS breaks it
+    cube: bool = False  # on a cube core, with the setup of breaches_cube.py
 
 
 OF_MEMORY = (

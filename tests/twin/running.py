@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
+    Allocation,
     Case,
     CompileRequest,
     CompileResult,
@@ -101,6 +102,7 @@ class Twin:
     """An executor and what its kernels are judged with."""
 
     executor: TwinExecutor = field(default_factory=lambda: TwinExecutor(TwinArgs()))
+    allocation: Allocation = Allocation.EXACT
 
     def run(
         self,
@@ -133,7 +135,7 @@ class Twin:
         compiled = self.compile(source, task)
         if compiled.artifact is None:
             return Finished(source, compiled, None)
-        request = RunRequest(task, task.cases[0], compiled.artifact, inputs or {}, seed, timeout_s)
+        request = RunRequest(task, task.cases[0], compiled.artifact, inputs or {}, seed, timeout_s, self.allocation)
         return Finished(source, compiled, self.executor.run(request))
 
     def compile(self, source: str, task: Task | None = None, *, timeout_s: float = 60.0) -> CompileResult:

@@ -219,7 +219,7 @@ def test_int32_equality_is_exact(twin: Twin) -> None:
     LocalTensor<uint8_t> l_y = b_m.Get<uint8_t>();
     Compare(l_y, l_a, l_b, CMPMODE::EQ, {N});
     {store("uint8_t", N // 8)}"""
-    actual = np.asarray(twin.run(body, {"a": a, "b": b}, {"y": ((N // 8,), U8)}).output())
+    actual = np.asarray(twin.run(body, {"a": a, "b": b}, {"y": ((N // 8,), U8)}).output(), np.uint8)
     assert np.array_equal(np.unpackbits(actual, bitorder="little"), a == b)
 
 

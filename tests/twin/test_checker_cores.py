@@ -16,6 +16,7 @@ OUTPUTS = {"y": ((BLOCKS * 8,), DType.INT32)}
 
 #: Tensors on the output and on the workspace, which every block fills with zeros, as the documentation asks.
 HEAD = """
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
     TPipe pipe;
     TBuf<TPosition::VECCALC> buffer;
     pipe.InitBuffer(buffer, 8192);
@@ -123,6 +124,7 @@ def test_some_blocks_meet_without_the_others(threaded: Twin) -> None:
 
 def test_a_block_may_run_ahead_of_the_others(threaded: Twin) -> None:
     body = """
+        KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
         for (int i = 0; i < 15; ++i) CrossCoreSetFlag<0, PIPE_V>(2);
         for (int i = 0; i < 15; ++i) CrossCoreWaitFlag(2);
         for (int i = 0; i < 40; ++i) {
@@ -143,7 +145,7 @@ def test_a_block_may_run_ahead_of_the_others(threaded: Twin) -> None:
         ),
         (
             "if (me == 7) {\n    CrossCoreWaitFlag(3);  // here\n}",
-            "CrossCoreWaitFlag: block 7 waits here for ever; 47 of 48",
+            "CrossCoreWaitFlag(3): block 7 waits here for ever: the flag was raised 0 times and this is wait 1; 47 of",
         ),
         ("if (me < 2) {\n    SyncAll(slots, ub, 3);  // here\n}", "SyncAll: blocks 0, 1 wait here"),
         (

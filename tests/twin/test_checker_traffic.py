@@ -47,6 +47,7 @@ HARMLESS = {
         if (me == 1) DataCopy(ys, a[64], 64);
     """,
     "flags between cores": """
+        KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
         if (me == 5) DataCopy(ys, a, 64);
         CrossCoreSetFlag<0, PIPE_MTE3>(3);
         CrossCoreWaitFlag(3);

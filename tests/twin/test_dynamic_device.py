@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npukb_twin import dynamic, hostside
+from npukb_twin import hostside
 from npukb_twin.hostside import OpArgument, OpAttribute, OperatorDescription, Presence, TilingField, TilingStruct
+from npukb_twin.interface import bind
 from npukb_twin.variants import Variant, prelude, variant_of
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
@@ -509,9 +510,54 @@ def test_prelude_orders_nested_structures_and_leaves_out_the_apis(host: FakeHost
 
 def test_variants_are_told_apart_by_what_the_kernel_sees(host: FakeHost) -> None:
     task = task_for({"x": X}, Y)
-    bound = dynamic.bind(host.description, task, {})
+    bound = bind(host.description, task, {})
     assert not isinstance(bound, tuple)
     one, two = (variant_of(bound, task.cases[0], row) for row in (0, 1))
     assert one != two
     assert one.id != two.id
     assert one == variant_of(bound, task.cases[0], 0)
+
+
+@pytest.mark.parametrize(("key", "cubes", "vectors"), [(1, 8, 8), (2, 0, 8), (3, 8, 16)])
+def test_task_types_of_keys(twin: Twin, host: FakeHost, key: int, cubes: int, vectors: int) -> None:
+    host.answer = lambda request: tiled(tiling_key=key, block_dim=8)
+    body = (
+        SET_Y
+        + """
+        KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+        if (TILING_KEY_IS(1)) {
+            KERNEL_TASK_TYPE(1, KERNEL_TYPE_MIX_AIC_1_1);
+        } else if (TILING_KEY_IS(2)) {
+            KERNEL_TASK_TYPE(2, KERNEL_TYPE_AIV_ONLY);
+        }
+        to.SetValue(g_coreType == AIC ? GetBlockIdx() : 8 + GetBlockIdx(), GetBlockNum());
+    """
+    )
+    inputs = {"x": np.zeros(8, np.float32)}
+    cells = np.asarray(go(twin, device(body), inputs, {"y": ((32,), DType.FLOAT32)}).output())
+    assert ((cells[:8] == 8).sum(), (cells[8:] == 8).sum()) == (cubes, vectors)
+
+
+def test_more_mixed_blocks_than_cores_run_in_waves_with_a_warning(twin: Twin, host: FakeHost) -> None:
+    host.answer = lambda request: tiled(block_dim=100)
+    body = (
+        SET_Y
+        + """
+        KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+        if ASCEND_IS_AIC {
+            to.SetValue(8 * GetBlockIdx(), 1.0f);
+            CrossCoreSetFlag<2, PIPE_FIX>(1);
+        }
+        if ASCEND_IS_AIV {
+            CrossCoreWaitFlag(1);
+            to.SetValue(8 * get_block_idx() + 1 + GetSubBlockIdx(), to.GetValue(8 * get_block_idx()) + 1.0f);
+        }
+    """
+    )
+    finished = go(twin, device(body), {"x": X}, {"y": ((800,), DType.FLOAT32)})
+    assert finished.output().reshape(100, 8)[:, :3].tolist() == [[1.0, 2.0, 2.0]] * 100
+    assert [(one.rule, one.severity) for one in finished.diagnostics] == [("mixed_waves", Severity.WARNING)]
+    meeting = body.replace("CrossCoreSetFlag<2, PIPE_FIX>(1);", "CrossCoreSetFlag<0, PIPE_FIX>(1);  // here")
+    finished = go(twin, device(meeting), {"x": X}, {"y": ((800,), DType.FLOAT32)})
+    assert [one.rule for one in finished.errors] == ["deadlock"]
+    assert "100 blocks run in waves on 24 cores" in finished.errors[0].message

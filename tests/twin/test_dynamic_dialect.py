@@ -70,7 +70,7 @@ CALLS = "{ f(sqrt(1.0f), a.sqrt(), std::sqrt(2.0)); }"
         ("__global__ __mix__(1, 2) void\nsqrt(GM_ADDR x);", "__global__ __mix__(1, 2) void\nsq__(GM_ADDR x);"),
         (
             "s() { sqrt<<<1, 0, s>>>(x); }\n__global__ void sqrt(int);",
-            "s() { sq__             (x); }\n__global__ void sq__(int);",
+            "s() {                       }\n__global__ void sq__(int);",
         ),
         ("ENTRY(sqrt) { __global__ }", "ENTRY(sqrt) { __global__ }"),
         ("__global__ void other(int x) { sqrt(x); }", "__global__ void other(int x) { sqrt(x); }"),
@@ -78,6 +78,19 @@ CALLS = "{ f(sqrt(1.0f), a.sqrt(), std::sqrt(2.0)); }"
 )
 def test_only_the_entry_is_renamed(text: str, expected: str) -> None:
     assert translate_files({"a.cpp": text}, "sqrt").files["a.cpp"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("void f(int n) {\n if (n) { k<<<n, 0, s>>>(x); }\n#endif\n}", "void f(int n) {\n" + " " * 30 + "\n#endif\n}"),
+        ("namespace a { void f() { k<<<1, 0, s>>>(x); } int g() { return 1; } }",
+         "namespace a { void f() {                    } int g() { return 1; } }"),
+        ("int y = 1; k<<<1, 0, s>>>(x);", "int y = 1; k             (x);"),
+    ],
+)  # fmt: skip
+def test_the_hosts_functions_are_left_out(text: str, expected: str) -> None:
+    assert translate(text) == expected
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

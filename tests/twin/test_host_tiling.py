@@ -313,3 +313,50 @@ def test_the_same_call_gives_the_same_bytes(hosting: Hosting) -> None:
     body = "said[0] = context->GetInputShape(0)->GetStorageShape().GetShapeSize();"
     first, second = hosting.tile(body), hosting.tile(body)
     assert first == second
+
+
+def test_sizes_of_quantisation_selection_and_shapes(hosting: Hosting) -> None:
+    body = """
+    uint32_t most = 0, least = 0, times = 0, extra = 0;
+    const ge::Shape shape({4, 64}), scale({64});
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    size_t ok = 0;
+    auto check = [&](bool more = true) { ok += more && least > 0 && least <= most; most = least = 0; };
+    AscendC::GetAscendQuantMaxMinTmpSize(shape, 2, most, least), check();
+    AscendC::GetAscendDequantMaxMinTmpSize(shape, 4, most, least), check();
+    AscendC::GetAscendAntiQuantMaxMinTmpSize(shape, scale, false, ge::DT_INT8, ge::DT_FLOAT16, most, least), check();
+    AscendC::GetDropOutMaxMinTmpSize(shape, 4, false, most, least), check();
+    AscendC::GetSelectWithBytesMaskMaxMinTmpSize(shape, scale, 4, shape, 1, true, most, least), check();
+    AscendC::GetSelectMaxMinTmpSize(shape, scale, 4, shape, 1, true, most, least), check();
+    AscendC::GetClampMaxMinTmpSize(shape, 4, false, most, least), check();
+    AscendC::GetPadMaxMinTmpSize(shape, 4, most, least), check();
+    AscendC::GetUnPadMaxMinTmpSize(platform, shape, 4, most, least), check();
+    AscendC::GetNormalizeMaxMinTmpSize(shape, 4, 2, false, true, false, most, least), check();
+    AscendC::GetWelfordUpdateMaxMinTmpSize(shape, 2, 4, false, false, most, least), check();
+    AscendC::GetWelfordFinalizeMaxMinTmpSize(shape, 4, false, most, least), check();
+    AscendC::GetTransposeMaxMinTmpSize(shape, 2, 7, most, least), check();
+    AscendC::GetConfusionTransposeMaxMinTmpSize(shape, 2, 7, most, least), check();
+    AscendC::TransDataConfig config = {AscendC::DataFormat::NCDHW, AscendC::DataFormat::NDC1HWC0};
+    const ge::Shape plain({1, 16, 2, 3, 5}), split({1, 2, 1, 3, 5, 16});
+    check(AscendC::GetTransDataMaxMinTmpSize(platform, plain, split, ge::DT_FLOAT16, config, most, least));
+    config.srcFormat = AscendC::DataFormat::NCHW;
+    said[0] = ok * 10 + AscendC::GetTransDataMaxMinTmpSize(platform, plain, split, ge::DT_FLOAT16, config, most, least);
+    AscendC::GetArangeMaxMinTmpSize(most, least), AscendC::GetArithProgressionMaxMinTmpSize(most, least);
+    said[1] = most + least;
+    AscendC::GetAscendQuantTmpBufferFactorSize(2, times, extra), said[2] = times;
+    AscendC::GetClampTmpBufferFactorSize(2, times, extra), said[3] = times;
+    PadTiling pad;
+    AscendC::PadTilingFunc(shape, ge::Shape({4, 60}), 1024, 4, pad);
+    said[4] = pad.get_srcHeight() * 10000 + pad.get_srcWidth() * 100 + pad.get_srcOriWidth();
+    AscendC::tiling::UnPadTiling unpad;
+    AscendC::UnPadTilingFunc(shape, 1024, 4, unpad);
+    said[5] = unpad.srcHeight * 100 + unpad.srcWidth;
+    ConfusionTransposeTiling transpose;
+    AscendC::GetTransposeTilingInfo(ge::Shape({1, 2, 32, 16}), 0, 2, 1, transpose);
+    AscendC::GetConfusionTransposeOnlyTilingInfo(shape, 0, 2, transpose);
+    said[6] = transpose.get_param2() * 100 + transpose.get_param3();
+    platform.ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_8K);
+    said[7] = platform.GetCurNpuArch() == NpuArch::DAV_2201;
+    """
+    said = hosting.said(body, before='}\n#include "tiling/tiling_api.h"\nnamespace optiling {')
+    assert said == (150, 0, 2, 1, 46460, 464, 464, 1)

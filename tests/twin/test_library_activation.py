@@ -9,7 +9,7 @@ from npukernelbench.nouns import DType
 from tests.twin import library_models as library
 from tests.twin.models import same
 from tests.twin.running import Twin
-from tests.twin.test_library_math import SETUP, close, grid, run_two
+from tests.twin.test_library_math import SETUP, assert_close, grid, run_two
 
 SWISH = [1.702, 1.0, -0.5]
 
@@ -65,4 +65,4 @@ def test_gelu_options_do_not_cost_precision(twin: Twin, name: str) -> None:
     done = twin.run(body, {"x": x}, {"y": ((3, 256), DType.FLOAT16)})
     assert not done.diagnostics, [str(one) for one in done.diagnostics]
     for actual in np.asarray(done.output()):
-        close(name, actual, x, DType.FLOAT16)
+        assert_close(name, actual, x, DType.FLOAT16)

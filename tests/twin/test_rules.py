@@ -13,8 +13,10 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch import Checker, Switch
-from npukernelbench.nouns import DType, Outcome, Severity
+from npukernelbench.nouns import Allocation, DType, Outcome, Severity
 from tests.twin.breaches import OF_MEMORY, OF_ORDER, Breach
+from tests.twin.breaches_cube import CUBE_SETUP, OF_CUBE
+from tests.twin.cubes import CUBE
 from tests.twin.running import Inputs, Twin
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ MERGE = """
     MrgSortSrcList<float> list(a, a[8], a[16], a[24]);
     uint16_t n[4] = {4, 4, 4, 4};
 """
+#: Types that a kernel declares: without flags between cores, and with them.
+TYPE = "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{});\n"
+ALONE, FLAGS = TYPE.format("AIV_ONLY"), TYPE.format("MIX_AIV_1_0")
 TOPK = """
     LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
     LocalTensor<bool> f;
@@ -67,6 +72,7 @@ TWINS = {
 BREACHES = [
     *OF_MEMORY,
     *OF_ORDER,
+    *OF_CUBE,
     # buffers and queues
     Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit", warning=True),
     Breach(
@@ -200,24 +206,34 @@ BREACHES = [
     ),
     Breach("misaligned", "buffer.GetWithOffset<float>(8, 4);  // here", "offset 4"),
     Breach("past_tensor", "buffer.GetWithOffset<float>(1024, 32);  // here", "of a buffer that has 4096", warning=True),
+    Breach("division_by_zero", "volatile int zero = 0;\nvolatile int n = 1 / zero;  // here", "by zero", warning=True),
     # flags and barriers
     Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
     Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "wait here for ever", blocks=None),
-    Breach("bad_sync_mode", "CrossCoreSetFlag<2, PIPE_MTE3>(3);  // here", "mode 2 needs"),
-    Breach("bad_event_id", "CrossCoreSetFlag<0, PIPE_MTE3>(16);  // here", "flag id 16"),
+    Breach("flag_task_type", ALONE + "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "vector cores alone"),
+    Breach("flag_task_type", ALONE + "CrossCoreWaitFlag(3);  // here", "need KERNEL_TYPE_MIX_AIV_1_0"),
+    Breach(
+        "flag_task_type",
+        "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\nCrossCoreWaitFlag(3);",
+        "declares no type",
+        warning=True,
+        blocks=None,
+    ),
+    Breach("bad_sync_mode", FLAGS + "CrossCoreSetFlag<2, PIPE_MTE3>(3);  // here", "mode 2 needs"),
+    Breach("bad_event_id", FLAGS + "CrossCoreSetFlag<0, PIPE_MTE3>(16);  // here", "flag id 16"),
     Breach(
         "reserved_flag",
-        "CrossCoreSetFlag<0, PIPE_MTE3>(12);  // here\nCrossCoreWaitFlag(12);",
+        FLAGS + "CrossCoreSetFlag<0, PIPE_MTE3>(12);  // here\nCrossCoreWaitFlag(12);",
         "flag id 12",
         warning=True,
         blocks=None,
     ),
     Breach(
         "limit_exceeded",
-        "for (int i = 0; i < 16; ++i) {\n    CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\n}",
+        FLAGS + "for (int i = 0; i < 16; ++i) {\n    CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\n}",
         "16 times without a wait",
     ),
-    Breach("unpaired_flag", "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "cross-core flag 3", warning=True),
+    Breach("unpaired_flag", FLAGS + "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "cross-core flag 3", warning=True),
     Breach("bad_core_index", "SyncAll(slots, ub, 49);  // here", "usedCores is 49"),
     Breach("bad_core_index", "IBWait(slots, ub, 0, 0);  // here", "this is block 0"),
     Breach("bad_core_index", "IBSet(slots, ub, 48, 0);  // here", "block 48"),
@@ -422,6 +438,12 @@ BREACHES = [
         "'ragged', which has 20 bytes",
         warning=True,
     ),
+    Breach(
+        "stray_read", "DataCopy(a, from[256], 512);  // here", "bytes 1024 to 3072 of 'x'", warning=True, twin="pooled"
+    ),
+    Breach(
+        "stray_write", "DataCopy(to[512], a, 512);  // here", "bytes 2048 to 4096 of 'y'", warning=True, twin="pooled"
+    ),
     Breach("copy_truncated", "DataCopy(to, a, 9);  // here", "32 of the 36 bytes", warning=True),
     Breach("overlap", "DataCopy(a[8], a, 64);  // here", "dst begins inside src", warning=True),
     Breach("misaligned", "DataCopy(a[1], from, 8);  // here", "UB offset 4"),
@@ -517,8 +539,9 @@ BREACHES = [
 
 @pytest.fixture(scope="module")
 def twins() -> Iterator[dict[str, Twin]]:
-    """A twin for each of TWINS."""
+    """A twin for each of TWINS, and one whose memory is that of a framework."""
     made = {name: Twin(TwinExecutor(args)) for name, args in TWINS.items()}
+    made["pooled"] = Twin(TwinExecutor(TWINS["fast"]), Allocation.POOLED)
     yield made
     for one in made.values():
         one.executor.close()
@@ -526,9 +549,9 @@ def twins() -> Iterator[dict[str, Twin]]:
 
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda b: f"{b.rule}-{re.sub(r'[^a-z0-9]+', '_', b.text.lower())}")
 def test_breach_is_reported_at_its_line(twins: dict[str, Twin], breach: Breach) -> None:
-    finished = twins[breach.twin].run(
-        textwrap.dedent(SETUP) + textwrap.dedent(breach.body), INPUTS, OUTPUTS, block=breach.blocks
-    )
+    setup, before = (CUBE_SETUP, CUBE) if breach.cube else (SETUP, "")
+    body = textwrap.dedent(setup) + textwrap.dedent(breach.body)
+    finished = twins[breach.twin].run(body, INPUTS, OUTPUTS, before=before, block=breach.blocks)
     assert finished.found == [(breach.rule, finished.marked)], [str(one) for one in finished.diagnostics]
     [said] = finished.diagnostics
     assert breach.text in said.message
@@ -542,10 +565,12 @@ def test_breach_is_reported_at_its_line(twins: dict[str, Twin], breach: Breach) 
 def test_setup_breaks_no_rule(twins: dict[str, Twin], name: str) -> None:
     finished = twins[name].run(SETUP, INPUTS, OUTPUTS)
     assert (finished.outcome, finished.found) == (Outcome.OK, [])
+    cube = twins[name].run(CUBE_SETUP, INPUTS, OUTPUTS, before=CUBE, block=None)
+    assert (cube.outcome, cube.found) == (Outcome.OK, [])
 
 
 #: Rules of library functions, each of which is broken in the tests of the functions that have it.
-OF_LIBRARY = {"scratch_too_small"}
+OF_LIBRARY = {"scratch_too_small", "bad_tiling", "matmul_misuse", "regist_late"}
 
 
 def test_every_rule_of_the_runtime_is_tested() -> None:

@@ -91,6 +91,8 @@ Registry& TheRegistry();
 struct Platform {
     uint64_t vector_cores = 0, cube_cores = 0;
     uint64_t ub_bytes = 0, l1_bytes = 0, l0a_bytes = 0, l0b_bytes = 0, l0c_bytes = 0, l2_bytes = 0, hbm_bytes = 0;
+    uint64_t bt_bytes = 0;
+    uint64_t load_rate = 0, feed_a_rate = 0, feed_b_rate = 0;  // bytes a cycle: global memory to L1, L1 to L0A, L1 to L0B
     uint64_t workspace_reserve_bytes = 0;
     std::string soc;
 };

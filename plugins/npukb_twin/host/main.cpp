@@ -3,7 +3,7 @@
 //   npukb-twin-tiling REQUEST_FILE
 //
 // The request is text, one directive per line:
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU N · chip KEY VALUE · deterministic 0|1 · operator NAME
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · chip KEY VALUE · deterministic 0|1 · operator NAME
 //   input|output none | input|output list COUNT | input|output|item DTYPE FORMAT RANK DIM… DATA_BYTES [PATH]
 //   attribute NAME COUNT TOKEN…           (text as hex after 'x'; rows of a table end in ';')
 //   describe IMAGE | tile IMAGE           (last: loads and asks)
@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <cxxabi.h>
+
+#include <algorithm>
 
 #include "answer.h"
 #include "define.h"
@@ -46,6 +48,7 @@ struct Request {
     std::vector<ArgumentLine> inputs, outputs;
     std::map<std::string, std::vector<std::string>> attributes;
     bool deterministic = false;
+    bool confine = false;
 };
 
 uint64_t g_image_base, g_image_end, g_stack_top;
@@ -110,10 +113,15 @@ void CatchSignals() {
 // ---- reading the request
 
 void Limit(const std::string& what, unsigned long long value) {
-    const std::map<std::string, int> known = {{"AS", RLIMIT_AS}, {"FSIZE", RLIMIT_FSIZE}, {"CORE", RLIMIT_CORE}, {"CPU", RLIMIT_CPU}};
+    const std::map<std::string, int> known = {{"AS", RLIMIT_AS}, {"FSIZE", RLIMIT_FSIZE}, {"CORE", RLIMIT_CORE}, {"CPU", RLIMIT_CPU}, {"NOFILE", RLIMIT_NOFILE}};
     auto found = known.find(what);
-    rlimit limit{static_cast<rlim_t>(value), static_cast<rlim_t>(value)};
-    if (found == known.end() || setrlimit(static_cast<__rlimit_resource_t>(found->second), &limit) != 0) throw BadRequest{"cannot limit " + what};
+    if (found == known.end()) throw BadRequest{"there is no limit named " + what};
+    auto resource = static_cast<__rlimit_resource_t>(found->second);
+    rlimit before{RLIM_INFINITY, RLIM_INFINITY};
+    getrlimit(resource, &before);
+    rlim_t least = std::min(static_cast<rlim_t>(value), before.rlim_max);
+    rlimit limit{least, least};
+    if (setrlimit(resource, &limit) != 0) throw BadRequest{"cannot limit " + what};
 }
 
 void SetChip(std::istringstream& line) {
@@ -129,6 +137,8 @@ void SetChip(std::istringstream& line) {
         {"l1_bytes", &chip.l1_bytes},         {"l0a_bytes", &chip.l0a_bytes},   {"l0b_bytes", &chip.l0b_bytes},
         {"l0c_bytes", &chip.l0c_bytes},       {"l2_bytes", &chip.l2_bytes},     {"hbm_bytes", &chip.hbm_bytes},
         {"workspace_reserve_bytes", &chip.workspace_reserve_bytes},
+        {"bt_bytes", &chip.bt_bytes},         {"load_rate", &chip.load_rate},   {"feed_a_rate", &chip.feed_a_rate},
+        {"feed_b_rate", &chip.feed_b_rate},
     };
     auto found = known.find(key);
     if (found == known.end() || !(line >> *found->second)) throw BadRequest{"bad chip number " + key};
@@ -316,6 +326,7 @@ void Tile(const Request& request) {
 void Ask(const std::string& verb, const std::string& image, const Request& request) {
     CatchSignals();
     setvbuf(stdout, nullptr, _IOLBF, 65536);
+    if (request.confine && !twin::ConfineToImages(image.c_str())) throw BadRequest{"the host code's process cannot be confined"};
     twin::ForbidProcesses();
     try {
         Load(image);
@@ -354,6 +365,7 @@ void Read(const char* path) {
         line >> word;
         if (word == "report" && line >> number >> token) SetAnswerDescriptor(static_cast<int>(number), token.c_str());
         else if (word == "limit" && line >> token >> number) Limit(token, number);
+        else if (word == "confine") request.confine = true;
         else if (word == "chip") SetChip(line);
         else if (word == "deterministic") line >> request.deterministic;
         else if (word == "operator") line >> request.operator_name;

@@ -263,6 +263,18 @@ void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size,
     ScratchSizes(ScratchKind::GroupNorm, Bytes(shape, type_size), most, least);
 }
 
+void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t statistic_size, const uint32_t type_size, const bool, const bool, const bool,
+                               uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::Normalize, Bytes(shape, std::max(type_size, statistic_size)), most, least);
+}
+void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t statistic_size, const bool, const bool,
+                                   uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::WelfordUpdate, Bytes(shape, std::max(type_size, statistic_size)), most, least);
+}
+void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+    ScratchSizes(ScratchKind::WelfordFinalize, Bytes(shape, type_size), most, least);
+}
+
 namespace {
 constexpr uint64_t kRecordBytes = 8;  // a value and its index
 uint64_t RecordBytes(uint64_t elements) { return (elements + 31) / 32 * 32 * kRecordBytes; }

@@ -21,7 +21,12 @@ void Each(const VectorInstruction& v, const Lanes& lanes, F f) {
 template <typename D, typename S>
 void ToInteger(const VectorInstruction& v, const Lanes& lanes, Rounding mode) {
     WithMode(mode, [&](auto m) {
-        Each<D, S>(v, lanes, [](S a) { return Saturated<D>(Integral<decltype(m)::value>(static_cast<float>(a))); });
+        auto convert = [](float a) { return Saturated<D>(Integral<decltype(m)::value>(a)); };
+        if constexpr (npukb::kSame<S, half>) {
+            ForEachWidened<D, S>(v, lanes, [convert](D& d, float a) { d = convert(a); });
+        } else {
+            Each<D, S>(v, lanes, [convert](S a) { return convert(static_cast<float>(a)); });
+        }
     });
 }
 

@@ -4,6 +4,7 @@
 #include "../include/twin/types.h"
 #include "atomic.h"
 #include "copy.h"
+#include "cube.h"
 #include "region.h"
 #include "tracker.h"
 
@@ -16,6 +17,7 @@ using npukb::kInside;
 using npukb::kOut;
 
 constexpr uint32_t kMaxPieces = 4095;
+constexpr uint64_t kAligned = 256;  // memory takes pieces of 256 bytes as well as those of 512
 
 uint64_t SpanOf(uint32_t blocks, int64_t stride, uint64_t bytes) {
     return blocks == 0 || bytes == 0 ? 0 : static_cast<uint64_t>(blocks - 1) * static_cast<uint64_t>(stride) + bytes;
@@ -30,7 +32,9 @@ uint64_t PlacedBytes(const CopyInstruction& c) {
 
 void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, uint32_t tensor_bytes, const char* role,
              bool write, const void* pc) {
-    CheckLocal(core, {c.name, role, address, span, tensor_bytes, 32, write}, pc);
+    bool inner_source = c.direction == kInside && !write;
+    MemorySet memories = inner_source ? SetOf(Memory::Ub) : CopyMemories(core);
+    CheckLocal(core, {c.name, role, address, span, tensor_bytes, 32, write, memories}, pc);
 }
 
 void CheckShape(Core& core, const CopyInstruction& c, const void* pc) {
@@ -50,7 +54,7 @@ void CheckShape(Core& core, const CopyInstruction& c, const void* pc) {
         core.Violate("limit_exceeded", pc, "Pad at most 32 bytes on each side.",
                      "%s: padding of %u and %u elements exceeds 32 bytes", c.name, c.pad_left, c.pad_right);
     }
-    if (c.padded && c.pad_value_set && c.element_bytes == 8 && c.pad_value != 0) {
+    if (c.padded && c.pad_value_set == 1 && c.element_bytes == 8 && c.pad_value != 0) {
         core.Violate("limit_exceeded", pc, "Pad with 0 and write the value afterwards.",
                      "%s: paddingValue of a 64-bit type must be 0", c.name);
     }
@@ -126,26 +130,55 @@ void Charge(Core& core, const CopyInstruction& c) {
     const Machine& m = core.launch->machine;
     double bytes = static_cast<double>(c.blocks) * static_cast<double>(c.block_bytes);
     if (c.direction == kInside) {
-        core.time.Issue(m, Pipe::V, m.vector_head_cycles + bytes / 256.0);
+        auto whole = static_cast<uint64_t>(bytes);
+        bool chained = core.vector.Chains(c.src, whole);
+        core.vector.Wrote(c.dst, whole);
+        core.time.Vector(m, m.copy_inside_head_cycles - m.vector_head_cycles + bytes / 256.0, 0, chained);
         return;
     }
     bool in = c.direction == kIn;
-    auto gm = reinterpret_cast<uint64_t>(in ? c.src : c.dst);
-    double per_byte = in ? core.launch->copy_in_cycles_per_byte : core.launch->copy_out_cycles_per_byte;
-    if (gm % 512 != 0) per_byte /= m.unaligned_factor;
-    double latency = (in ? m.copy_in_latency_s : m.copy_out_latency_s) * m.clock_hz;
-    core.time.Issue(m, in ? Pipe::MTE2 : Pipe::MTE3, latency + bytes * per_byte);
+    TimeTransfer(core, in ? Pipe::MTE2 : Pipe::MTE3, {in ? c.src : c.dst, c.origin}, c.block_bytes, c.blocks,
+                 in ? c.src_stride : c.dst_stride);
     (in ? core.bytes_in : core.bytes_out) += static_cast<uint64_t>(bytes);
 }
 
-// A raw pointer into UB has no tensor around it.
+// A raw pointer has no tensor around it.
 struct RawView {
     npukb::BufferView view;
     const void* origin;
 };
-RawView Raw(const void* address) { return {{const_cast<void*>(address), ThisCore().launch->machine.ub_bytes, 0}, nullptr}; }
+RawView Raw(const void* address) { return {{const_cast<void*>(address), ThisCore().launch->arena_bytes, 0, 0}, nullptr}; }
 
 }  // namespace
+
+MemorySet CopyMemories(const Core& core) {
+    if (core.kind == CoreKind::Cube) return SetOf(Memory::L1);
+    return SetOf(Memory::Ub);
+}
+
+namespace {
+
+// What a transfer takes a core that has its share of memory to itself.
+double CyclesAlone(const Core& core, bool out, bool unaligned, double bytes) {
+    const Machine& m = core.launch->machine;
+    double per_byte = out ? core.launch->copy_out_cycles_per_byte : core.launch->copy_in_cycles_per_byte;
+    if (core.kind == CoreKind::Cube && !out) per_byte = m.clock_hz / m.l1_in_bytes_per_s;
+    if (unaligned) per_byte /= m.unaligned_factor;
+    return (out ? m.copy_out_latency_s : m.copy_in_latency_s) * m.clock_hz + bytes * per_byte;
+}
+
+}  // namespace
+
+void TimeTransfer(Core& core, Pipe pipe, const TimedPlace& place, uint64_t piece_bytes, uint64_t pieces, int64_t stride) {
+    uint64_t address = core.launch->memory.DeviceAddress(place.address);
+    bool out = pipe == Pipe::MTE3 || pipe == Pipe::FIX, unaligned = address % kAligned != 0;
+    uint8_t flags = out ? kTapeWrite : 0;
+    if (unaligned) flags |= kTapeUnaligned;
+    if (core.kind == CoreKind::Cube) flags |= kTapeLateral;
+    if (core.hints.Bypasses(place.origin, out)) flags |= kTapeBypass;
+    double cycles = CyclesAlone(core, out, unaligned, static_cast<double>(piece_bytes) * static_cast<double>(pieces));
+    core.time.Move(core.launch->machine, {pipe, flags, address, piece_bytes, static_cast<uint32_t>(pieces), stride}, cycles);
+}
 
 void RunCopy(const CopyInstruction& c, const void* pc) {
     Core& core = ThisCore();
@@ -214,6 +247,11 @@ void InBytes(CopyInstruction& c, uint32_t blocks, uint32_t length, uint32_t src_
 extern "C" {
 
 void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, uint32_t count) {
+    if (direction == twin::kInside && twin::ThisCore().kind == twin::CoreKind::Cube) {
+        twin::RunInsideCopy("DataCopy", *static_cast<const npukb::BufferView*>(dst), *static_cast<const npukb::BufferView*>(src),
+                            nullptr, static_cast<uint64_t>(count) * element_bytes, false, NPUKB_PC);
+        return;
+    }
     npukb::CopyInstruction c = twin::CopyBetween("DataCopy", dst, src, element_bytes, direction);
     c.blocks = 1;
     c.requested_bytes = static_cast<uint64_t>(count) * element_bytes;
@@ -222,7 +260,12 @@ void npukb_copy_count(uint32_t element_bytes, uint32_t direction, const void* ds
 }
 
 void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* params) {
-    const auto& p = *static_cast<const AscendC::DataCopyParams*>(params);
+    if (direction == twin::kInside && twin::ThisCore().kind == twin::CoreKind::Cube) {
+        twin::RunInsideCopy("DataCopy", *static_cast<const npukb::BufferView*>(dst), *static_cast<const npukb::BufferView*>(src),
+                            params, 0, false, NPUKB_PC);
+        return;
+    }
+    const auto p = *static_cast<const AscendC::DataCopyParams*>(params);
     npukb::CopyInstruction c = twin::CopyBetween("DataCopy", dst, src, element_bytes, direction);
     twin::InBlocks(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
     twin::RunCopy(c, NPUKB_PC);
@@ -230,19 +273,37 @@ void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* d
 
 void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
                        const void* pad_value) {
-    const auto& p = *static_cast<const AscendC::DataCopyExtParams*>(params);
-    const auto& padding = *static_cast<const AscendC::DataCopyPadParams*>(pad);  // every variant begins alike
+    const auto p = *static_cast<const AscendC::DataCopyExtParams*>(params);
+    struct {
+        bool isPad;
+        uint8_t leftPadding, rightPadding;
+    } padding;
+    memcpy(&padding, pad, sizeof padding);  // every variant begins alike
     npukb::CopyInstruction c = twin::CopyBetween("DataCopyPad", dst, src, element_bytes, twin::kIn);
     c.pad_value_set = padding.isPad;
     c.pad_left = padding.leftPadding;
     c.pad_right = padding.rightPadding;
     memcpy(&c.pad_value, pad_value, element_bytes);
     twin::InBytes(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
+    twin::Core& core = twin::ThisCore();
+    if (padding.isPad) {
+        core.pad_value = c.pad_value;
+    } else if (core.pad_value_given) {
+        c.pad_value_set = 2;
+        c.pad_value = core.pad_value;
+    }
     twin::RunCopy(c, NPUKB_PC);
 }
 
+void npukb_pad_value(uint64_t value) {
+    twin::Core& core = twin::ThisCore();
+    core.pad_value = value;
+    core.pad_value_given = true;
+    core.time.Scalar(1);
+}
+
 void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params) {
-    const auto& p = *static_cast<const AscendC::DataCopyExtParams*>(params);
+    const auto p = *static_cast<const AscendC::DataCopyExtParams*>(params);
     npukb::CopyInstruction c = twin::CopyBetween("DataCopyPad", dst, src, element_bytes, twin::kOut);
     twin::InBytes(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
     twin::RunCopy(c, NPUKB_PC);
@@ -250,7 +311,9 @@ void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src
 
 void npukb_copy_raw(uint32_t direction, void* dst, const void* src, uint32_t count, uint32_t length, uint32_t src_gap,
                     uint32_t dst_gap) {
-    static const char* const kNames[] = {"copy_gm_to_ubuf", "copy_ubuf_to_gm", "copy_ubuf_to_ubuf"};
+    static const char* const kVectorNames[] = {"copy_gm_to_ubuf", "copy_ubuf_to_gm", "copy_ubuf_to_ubuf"};
+    static const char* const kCubeNames[] = {"copy_gm_to_cbuf", "copy_cbuf_to_gm", "copy_ubuf_to_ubuf"};
+    const char* const* kNames = twin::ThisCore().kind == twin::CoreKind::Cube ? kCubeNames : kVectorNames;
     twin::RawView to = twin::Raw(dst), from = twin::Raw(src);
     npukb::CopyInstruction c = twin::CopyBetween(kNames[direction], &to, &from, 1, direction);
     twin::InBlocks(c, count, length, src_gap, dst_gap);
@@ -272,14 +335,19 @@ void npukb_copy_init(uint32_t element_bytes, const void* gm, uint64_t count, uin
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const Machine& m = core.launch->machine;
     auto* to = *static_cast<uint8_t* const*>(gm);
     uint64_t bytes = count * element_bytes;
     if (bytes == 0) return;
     CheckGlobal(core, {"InitOutput", to, bytes, element_bytes, true}, pc);
     for (uint64_t i = 0; i < bytes; i += element_bytes) memcpy(to + i, &value, element_bytes);
-    core.time.Issue(m, Pipe::MTE3, m.copy_out_latency_s * m.clock_hz + static_cast<double>(bytes) * core.launch->copy_out_cycles_per_byte);
+    TimeTransfer(core, Pipe::MTE3, {to, nullptr}, bytes, 1, 0);
     core.bytes_out += bytes;
+}
+
+void npukb_l2_hint(const void* tensor, int which, int mode) {
+    twin::Core& core = twin::ThisCore();
+    core.time.Scalar(1);
+    core.hints.Set(static_cast<const npukb::GlobalView*>(tensor)->origin, which, mode == 0);
 }
 
 void npukb_cache_hint(uint32_t cycles) { twin::ThisCore().time.Scalar(cycles); }
@@ -288,12 +356,13 @@ void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t by
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto& view = *static_cast<const npukb::GlobalView*>(tensor);
+    const auto view = *static_cast<const npukb::GlobalView*>(tensor);
     auto* address = static_cast<uint8_t*>(view.address) + offset_bytes;
     const char* name = write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue";
     CheckGlobal(core, {name, address, bytes, bytes, write != 0, view.origin}, pc);
     TrackScalar(core, address, bytes, write != 0, true, pc);
-    core.time.Access(core.launch->machine.gm_scalar_cycles);
+    core.PayGlobal(address);
+    core.announced = reinterpret_cast<uint64_t>(address);
     return address;
 }
 
@@ -308,10 +377,12 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
     }
     // The compiler's automatic synchronisation makes the scalar unit wait for whoever fills UB.
     if (core.launch->auto_sync) {
-        core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V).time);
-        core.time.HoldUntil(Pipe::S, core.time.At(Pipe::MTE2).time);
+        core.time.AwaitScalar(Pipe::V);
+        core.time.AwaitScalar(Pipe::MTE2);
     }
+    core.Place(pc);
     TrackScalar(core, address, bytes, write != 0, false, pc);
     core.time.Access(m.scalar_access_cycles);
+    core.announced = reinterpret_cast<uint64_t>(address);
 }
 }

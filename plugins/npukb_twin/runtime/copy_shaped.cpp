@@ -1,4 +1,4 @@
-// Moves that know of shapes: slices of tensors with several dimensions, and row-major matrices into fractals.
+// Moves that know of shapes: slices of tensors with several dimensions.
 #include <string.h>
 
 #include "../include/twin/copy.h"
@@ -107,43 +107,6 @@ void npukb_copy_slices(uint32_t element_bytes, uint32_t direction, const void* d
         c.src = static_cast<const uint8_t*>(c.src) + from_at * element_bytes;
         c.ub_bytes -= static_cast<uint32_t>((direction == kOut ? from_at : to_at) * element_bytes);
         RunCopy(c, pc);
-    }
-}
-
-void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, const void* params) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    const auto& p = *static_cast<const AscendC::Nd2NzParams*>(params);
-    if (p.ndNum > 4095 || p.nValue > 16384 || p.dstNzC0Stride > 16384) {
-        core.Violate("limit_exceeded", pc, "Split the transfer.",
-                     "DataCopy: Nd2NzParams with ndNum %u, nValue %u, dstNzC0Stride %u; the limits are 4095, 16384, 16384", p.ndNum,
-                     p.nValue, p.dstNzC0Stride);
-    }
-    uint32_t c0 = 32 / element_bytes, columns = (p.dValue + c0 - 1) / c0;
-    for (uint32_t nd = 0; nd < p.ndNum; ++nd) {
-        for (uint32_t column = 0; column < columns; ++column) {
-            uint32_t width = p.dValue - column * c0 < c0 ? p.dValue - column * c0 : c0;
-            uint64_t dst_at = (static_cast<uint64_t>(nd) * p.dstNzMatrixStride + static_cast<uint64_t>(column) * p.dstNzC0Stride * c0) * element_bytes;
-            uint64_t src_at = (static_cast<uint64_t>(nd) * p.srcNdMatrixStride + static_cast<uint64_t>(column) * c0) * element_bytes;
-            CopyInstruction c = CopyBetween("DataCopy", dst, src, element_bytes, kIn);
-            c.dst = static_cast<const uint8_t*>(c.dst) + dst_at;
-            c.src = static_cast<const uint8_t*>(c.src) + src_at;
-            c.ub_bytes -= static_cast<uint32_t>(dst_at);
-            c.padded = 1;
-            c.pad_value_set = 1;
-            c.pad_right = static_cast<uint8_t>(c0 - width);
-            c.block_bytes = c.requested_bytes = static_cast<uint64_t>(width) * element_bytes;
-            c.src_stride = static_cast<int64_t>(p.srcDValue) * element_bytes;
-            c.dst_stride = static_cast<int64_t>(p.dstNzNStride) * 32;
-            for (uint32_t row = 0; row < p.nValue; row += c.blocks) {
-                c.blocks = p.nValue - row < 4095 ? p.nValue - row : 4095;
-                RunCopy(c, pc);
-                c.src = static_cast<const uint8_t*>(c.src) + c.src_stride * c.blocks;
-                c.dst = static_cast<const uint8_t*>(c.dst) + c.dst_stride * c.blocks;
-                c.ub_bytes -= static_cast<uint32_t>(c.dst_stride * c.blocks);
-            }
-        }
     }
 }
 }

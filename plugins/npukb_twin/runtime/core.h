@@ -1,13 +1,16 @@
-// One AI core running one block: its unified buffer, its queues and flags, its clock, its diagnostics.
+// One core running one block, or its part of one: its memories, its queues and flags, its clock, its diagnostics.
 #pragma once
 #include <stdarg.h>
 #include <stdint.h>
 
 #include "../include/twin/move_abi.h"
+#include "cachehint.h"
 #include "crosscore.h"
+#include "cube_state.h"
 #include "diagnostics.h"
 #include "machine.h"
 #include "memory.h"
+#include "onchip.h"
 #include "timeline.h"
 #include "vector_state.h"
 
@@ -19,8 +22,11 @@ inline constexpr int kMaxPools = 32;
 inline constexpr int kFlagIds = 8;
 inline constexpr int kPositionBuffers = 8;  // tensors alive at one queue position
 
-inline constexpr uint32_t kMaxUbBlocks = 8192;
+inline constexpr uint32_t kReadLately = 8;
 inline constexpr uint8_t kSharedBlock = 255;  // of pools that lie on top of each other
+
+// The pool that is all of a memory.
+constexpr uint32_t WholePool(Memory memory) { return memory == Memory::Ub ? 0 : kMaxPools + static_cast<uint32_t>(memory); }
 
 enum class BufferState : uint8_t { Idle, Allocated, Queued, Dequeued };
 
@@ -32,6 +38,7 @@ struct Buffer {
     bool used;
     Moment enqueued_at;  // when the producer was done
     Moment freed_at;     // when the consumer was done
+    Moment freed_before; // the same of the use before
     const void* allocated_by;
     bool live;           // given away by InitBuffer and not taken back
     int position;
@@ -39,7 +46,7 @@ struct Buffer {
     uint32_t notes;      // of the tensor that was enqueued
 };
 
-// A part of UB that is divided again. Number 0 is the pipe's own: all of UB.
+// A part of a memory that is divided again. Number 0 is all of UB; those of the other memories follow the pools that a kernel has.
 struct Pool {
     uint32_t offset;
     uint32_t bytes;
@@ -66,48 +73,88 @@ struct Queue {
 // Full: every byte of every operand as well.
 enum class Checker : uint8_t { Off, Fast, Full };
 
+// How much of a launch's time is reported: nothing, the time and where it goes, or also lines, a trace and what would be faster.
+enum class Detail : uint8_t { Off, Time, Full };
+// Where a compiled kernel lies, so that return addresses become offsets. There is one for every kind of core that it runs on.
+struct Image {
+    uint64_t base;
+    uint64_t end;
+};
+
 // Everything the launch shares between cores.
+// Whether the type that a kernel declares of itself comes with flags between cores.
+enum class FlagSupport : uint8_t { Yes, No, Undeclared };
+
 struct Launch {
     Machine machine;
     GlobalMemory memory;
     int64_t blocks;
-    int64_t cores;  // that run blocks at the same time; more blocks than that run in waves
+    int64_t cores;  // blocks that run at the same time; more than that run in waves
+    int per_block[kCoreKinds];  // cores of every kind that a block has: at most one cube core
+    MemoryRange memories[kMemories];
+    uint32_t arena_bytes;
     uint64_t seed;
     Checker checker;
     bool auto_sync;  // the compiler inserts what is missing between pipes
+    bool cold;       // the launch is the first of its kernel
+    FlagSupport core_flags;
     CrossCore* cross;
+    Detail profile;
+    Tape** tapes;  // of all blocks; null when nothing is reported
+    bool last_first;  // blocks begin with the last: what they do must not depend on it
     bool shares_variables;  // the kernel has variables that all blocks share, through which they may take turns unseen
     uint64_t tiling_key;
     uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
     void* system_workspace;
-    uint64_t image_base;  // of the kernel, so that return addresses become offsets
-    uint64_t image_end;
+    Image images[kCoreKinds];
     double copy_in_cycles_per_byte;
     double copy_out_cycles_per_byte;
+
+    int CoresPerBlock() const { return per_block[0] + per_block[1]; }
+    int64_t CoreCount() const { return blocks * CoresPerBlock(); }
+    // Of core `number`: a block's cube core comes first.
+    CoreKind KindOf(int64_t number) const {
+        return number % CoresPerBlock() < per_block[static_cast<int>(CoreKind::Cube)] ? CoreKind::Cube : CoreKind::Vector;
+    }
+    // Cube and vector cores in one kernel.
+    bool Mixed() const { return per_block[0] > 0 && per_block[1] > 0; }
+    const MemoryRange& RangeOf(Memory memory) const { return memories[static_cast<int>(memory)]; }
 };
 
+// The offset of `address` in the kernel's image, plus kCubeImage for that of the cube cores; 0 when it lies in neither.
+uint64_t PlaceOf(const Launch& launch, uint64_t address);
+
 class Tracker;
+struct MatmulCore;
 
 struct Core {
     Launch* launch;
-    int64_t block;
-    uint8_t* ub;
+    CoreKind kind;
+    int64_t number;     // among all cores of the launch; a block's cube core comes first
+    int64_t block;      // that it belongs to
+    int64_t sub_block;  // among the block's vector cores
+    int64_t index;      // what GetBlockIdx gives: counts the cores of one kind
+    uint8_t* ub;        // the arena, which begins with UB
     bool pipe_alive;
+    bool ended;  // the kernel came to its end
     void* pipe;
     bool counter_mode;
     uint64_t mask[2];
     uint16_t merged[4];  // elements that the last MrgSort took from each queue
     VectorState vector;
+    CubeState cube;
     Queue queues[kMaxQueues + 1];
     uint32_t queue_count;
     Buffer buffers[kMaxBuffers + 1];
     uint32_t buffer_count;  // the highest number in use
-    Pool pools[kMaxPools + 1];
+    Pool pools[kMaxPools + kMemories];
     struct TensorNotes* notes;  // see tensor.cpp; the first is that of a tensor without any
     uint32_t notes_count;
     uint32_t notes_room;
     npukb::AtomicMode atomic_mode;  // of moves from UB to global memory
     npukb::DType atomic_type;
+    uint64_t pad_value;  // of SetPadValue, and of the last DataCopyPad that named one
+    bool pad_value_given;
     uint64_t atomic_turn;  // when it was last this core's turn; see WaitForTurn
     uint64_t address_registers[8][8];
     uint8_t flags[npukb::kPipes][npukb::kPipes];  // bit per event id
@@ -117,18 +164,32 @@ struct Core {
     CrossCoreState cross;
     const void* polled;  // global memory that was read last
     uint32_t polls;      // how often in a row
+    uint64_t announced;  // where the kernel's next load or store goes that has been paid for already
+    uint64_t read_lately[kReadLately];  // global memory, through raw pointers
+    uint32_t next_read;
+    uint32_t ub_used;  // the most that its buffers took
     uint64_t bytes_in;
     uint64_t bytes_out;
+    CacheHints hints;
     Timeline time;
     Tracker* tracker;     // of the full checker; null otherwise
+    MatmulCore* matmul;   // objects that multiply matrices; see matmul_core.h
     const void* related;  // another place that the next diagnostic is about
-    uint8_t owner[kMaxUbBlocks];  // per 32-byte block of UB: the buffer that it belongs to, 0 for none, or kSharedBlock
+    uint8_t owner[kArenaBlocks];  // per 32-byte block of the arena: the buffer that it belongs to, 0 for none, or kSharedBlock
     Diagnostics diagnostics;
 
-    void Start(Launch* shared, int64_t index, uint8_t* arena);
+    // Of a core that is full of zeros.
+    void Start(Launch* shared, int64_t core, uint8_t* arena);
     // End of the kernel: what was left behind.
     void Finish();
     uint64_t PcOf(const void* return_address) const;
+    // The scalar unit's time for a load or store of global memory.
+    void PayGlobal(const void* address);
+    // What is issued from now on belongs to this line.
+    void Place(const void* pc) {
+        uint64_t offset = PcOf(pc);
+        time.Place(static_cast<uint32_t>(offset) | (offset >= kCubeImage ? kTapeCubeImage : 0));
+    }
     // Reports an error and leaves the block for good.
     [[noreturn]] void Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));
@@ -147,6 +208,10 @@ struct Core {
         auto* p = static_cast<const uint8_t*>(address);
         return p >= ub && p < ub + launch->machine.ub_bytes;
     }
+    // Which memory `address` belongs to, on this core or, by its place, on one of the other kind.
+    Memory Holding(const void* address) const;
+    // From the beginning of the arena, which is that of UB; OffsetIn from the beginning of the memory.
+    uint32_t OffsetIn(Memory memory, const void* address) const { return UbOffset(address) - launch->RangeOf(memory).offset; }
     uint32_t UbOffset(const void* address) const {
         return static_cast<uint32_t>(static_cast<const uint8_t*>(address) - ub);
     }

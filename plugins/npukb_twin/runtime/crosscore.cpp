@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "matmul_core.h"
 #include "region.h"
 #include "tracker.h"
 
@@ -22,14 +23,6 @@ const void* SlotOf(const void* workspace, int64_t index) {
     return static_cast<const uint8_t*>(workspace) + static_cast<uint64_t>(index) * kSlotBytes;
 }
 
-void CheckWaves(Core& core, const char* name, const void* pc) {
-    const Launch& launch = *core.launch;
-    if (launch.blocks <= launch.cores) return;
-    core.Violate("deadlock", pc, "Start no more blocks than there are cores when blocks wait for each other.",
-                 "%s: %lld blocks run in waves on %lld cores; the first wave waits for blocks that have no core yet", name,
-                 static_cast<long long>(launch.blocks), static_cast<long long>(launch.cores));
-}
-
 void CheckWorkspaces(Core& core, const char* name, const void* gm, uint64_t gm_bytes, const npukb::BufferView* ub,
                      uint64_t ub_bytes, const void* pc) {
     CheckWaves(core, name, pc);
@@ -44,13 +37,12 @@ void CheckZero(Core& core, const char* name, const void* slot, const void* pc) {
     if (value == 0) return;
     core.Violate("sync_not_zeroed", pc, "Fill the whole workspace with zeros, on the host or in every core, before it is used.",
                  "%s: gmWorkspace holds %d where the flag of block %lld lies; it has to be zero", name, value,
-                 static_cast<long long>(core.block));
+                 static_cast<long long>(core.index));
 }
 
 void LeaveTogether(Core& core, double time) {
     const Machine& m = core.launch->machine;
-    if (core.tracker != nullptr) core.tracker->Met();
-    core.time.HoldAllUntil(time + m.sync_all_s * m.clock_hz);
+    core.time.Meet(time, m.sync_all_s * m.clock_hz);
 }
 
 void Drain(Core& core) { core.time.HoldAllUntil(core.time.End()); }
@@ -67,26 +59,32 @@ uint64_t& WaitsFor(Core& core, const PairFlag* flag, const char* name, const voi
     return mine.pairs[mine.pair_count++].waits;
 }
 
-// On a launch of vector cores alone, flags work between all of them: the other modes need cores that belong together.
-void CheckCoreFlag(Core& core, const char* name, uint32_t mode, uint32_t id, const void* pc) {
-    CheckWaves(core, name, pc);
-    if (mode != 0) {
-        core.Violate("bad_sync_mode", pc, "Use mode 0, or SyncAll.",
-                     "%s: mode %u needs a kernel of cube and vector cores; a vector kernel has mode 0", name, mode);
-    }
-    if (id >= kCoreFlags) {
-        core.Violate("bad_event_id", pc, "Use ids 0 to 10.", "%s: flag id %u is outside of 0 to %d", name, id, kCoreFlags - 1);
-    }
-}
-
 }  // namespace
 
-void CrossCore::Start(int64_t blocks) {
-    all.expected = blocks;
-    all.whole = true;
-    for (Meeting& flag : flags) flag.expected = blocks;
-    turns = static_cast<Signal*>(calloc(static_cast<size_t>(blocks), sizeof(Signal)));
+void CheckWaves(Core& core, const char* name, const void* pc) {
+    const Launch& launch = *core.launch;
+    if (launch.blocks <= launch.cores) return;
+    core.Violate("deadlock", pc, "Start no more blocks than there are cores when blocks wait for each other.",
+                 "%s: %lld blocks run in waves on %lld cores; the first wave waits for blocks that have no core yet", name,
+                 static_cast<long long>(launch.blocks), static_cast<long long>(launch.cores));
+}
+
+int64_t NameOf(const Launch& launch, const Signal* signal) {
+    if (signal->name != 0) return signal->name;
+    return reinterpret_cast<const uint8_t*>(signal) - reinterpret_cast<const uint8_t*>(launch.cross);
+}
+
+void CrossCore::Start(const Launch& launch) {
+    int vectors = launch.per_block[static_cast<int>(CoreKind::Vector)];
+    all.expected = vectors > 0 ? launch.blocks * vectors : launch.blocks;
+    all.whole = !launch.Mixed();
+    everyone.expected = launch.CoreCount();
+    everyone.whole = true;
+    flags = NewCoreFlags(launch);
+    turns = static_cast<Signal*>(calloc(static_cast<size_t>(launch.CoreCount()), sizeof(Signal)));
     if (turns == nullptr) abort();
+    for (int64_t c = 0; c < launch.CoreCount(); ++c) turns[c].name = TurnName(c);
+    bills = NewMatmulBills(launch);
 }
 
 SoftMeeting* CrossCore::SoftAt(const void* workspace, int64_t expected) {
@@ -96,7 +94,7 @@ SoftMeeting* CrossCore::SoftAt(const void* workspace, int64_t expected) {
         if (one.workspace != nullptr && (one.workspace != workspace || one.meeting.expected != expected)) continue;
         one.workspace = workspace;
         one.meeting.expected = expected;
-        one.meeting.whole = expected == all.expected;
+        one.meeting.whole = all.whole && expected == all.expected;
         found = &one;
         break;
     }
@@ -119,26 +117,29 @@ PairFlag* CrossCore::PairAt(const void* slot) {
     return found;
 }
 
-void FinishCrossCore(Core& core) {
-    for (int id = 0; id < kCoreFlags; ++id) {
-        if (core.cross.flag_sets[id] <= core.cross.flag_waits[id]) continue;
-        core.Warn("unpaired_flag", core.cross.flag_set_by[id], "Give every CrossCoreSetFlag a CrossCoreWaitFlag with the same id.",
-                  "the cross-core flag %d was set and not waited for; it would still be set when the next kernel starts", id);
-    }
-}
-
 }  // namespace twin
 
 extern "C" {
 
-void npukb_sync_all(void) {
+void npukb_sync_all(int vector_only) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
+    const Launch& launch = *core.launch;
     CheckWaves(core, "SyncAll", pc);
+    if (vector_only && launch.Mixed() && core.kind == CoreKind::Cube) {
+        core.Warn("bad_sync_mode", pc, "Use SyncAll<false> on both kinds of cores.",
+                  "SyncAll: on a cube core it does not wait; only vector cores meet");
+        return;
+    }
+    if (!vector_only && launch.per_block[static_cast<int>(CoreKind::Cube)] == 0) {
+        core.Violate("bad_sync_mode", pc, "Use SyncAll, or a kernel of cube and vector cores.",
+                     "SyncAll<false> waits for cube cores, and this kernel runs on vector cores alone");
+    }
     Drain(core);
-    Meeting& meeting = core.launch->cross->all;
-    uint64_t nth = ++core.cross.all;
+    bool everyone = !vector_only && launch.Mixed();
+    Meeting& meeting = everyone ? launch.cross->everyone : launch.cross->all;
+    uint64_t nth = everyone ? ++core.cross.everyone : ++core.cross.all;
     Arrive(&meeting, nth, core.time.End());
     WaitFor(&meeting.complete, nth, {"SyncAll", pc});
     LeaveTogether(core, meeting.complete.At(nth));
@@ -148,7 +149,7 @@ void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t us
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    int64_t blocks = core.launch->blocks;
+    int64_t blocks = core.launch->cross->all.expected;
     if (used < 0 || used > blocks) {
         core.Violate("bad_core_index", pc, "Give the number of blocks that meet, or leave it out.",
                      "SyncAll: usedCores is %d of %lld blocks", used, static_cast<long long>(blocks));
@@ -162,42 +163,11 @@ void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t us
         core.Violate("limit_exceeded", pc, "Use one workspace for all meetings.", "SyncAll: more than %d workspaces", kMeetings);
     }
     uint64_t nth = ++core.cross.soft[soft - cross.soft];
-    if (nth == 1) CheckZero(core, "SyncAll", SlotOf(workspace, core.block), pc);
+    if (nth == 1) CheckZero(core, "SyncAll", SlotOf(workspace, core.index), pc);
     Drain(core);
     Arrive(&soft->meeting, nth, core.time.End());
     WaitFor(&soft->meeting.complete, nth, {"SyncAll", pc});
     LeaveTogether(core, soft->meeting.complete.At(nth));
-}
-
-void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    CheckCoreFlag(core, "CrossCoreSetFlag", mode, id, pc);
-    if (id > kFreeCoreFlag) {
-        core.Warn("reserved_flag", pc, "Use ids 0 to 10.",
-                  "CrossCoreSetFlag: flag id %u is used by the system, SyncAll among others", id);
-    }
-    uint64_t nth = ++core.cross.flag_sets[id];
-    core.cross.flag_set_by[id] = pc;
-    if (nth - core.cross.flag_waits[id] > kCoreFlagLimit) {
-        core.Violate("limit_exceeded", pc, "Wait for the flag before setting it again.",
-                     "CrossCoreSetFlag(%u): the flag was set %d times without a wait; its counter ends at %d", id,
-                     kCoreFlagLimit + 1, kCoreFlagLimit);
-    }
-    core.time.Scalar(core.launch->machine.scalar_issue_cycles);
-    Arrive(&core.launch->cross->flags[id], nth, core.time.At(pipe).time);
-}
-
-void npukb_core_flag_wait(uint32_t id) {
-    using namespace twin;
-    const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    CheckCoreFlag(core, "CrossCoreWaitFlag", 0, id, pc);
-    Meeting& meeting = core.launch->cross->flags[id];
-    uint64_t nth = ++core.cross.flag_waits[id];
-    WaitFor(&meeting.complete, nth, {"CrossCoreWaitFlag", pc});
-    LeaveTogether(core, meeting.complete.At(nth));
 }
 
 void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait) {
@@ -205,11 +175,11 @@ void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     const char* name = wait ? "IBWait" : "IBSet";
-    int64_t blocks = core.launch->blocks;
-    if (block < 0 || block >= blocks || event < 0 || (wait && block == core.block)) {
+    int64_t blocks = core.launch->cross->all.expected;
+    if (block < 0 || block >= blocks || event < 0 || (wait && block == core.index)) {
         core.Violate("bad_core_index", pc, "Name a block of this launch; IBWait waits for another block than its own.",
                      "%s: block %d, event %d; the launch has %lld blocks and this is block %lld", name, block, event,
-                     static_cast<long long>(blocks), static_cast<long long>(core.block));
+                     static_cast<long long>(blocks), static_cast<long long>(core.index));
     }
     const void* workspace = AddressOf(gm);
     const void* slot = SlotOf(workspace, blocks * event + block);
@@ -234,7 +204,7 @@ void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step) {
     const void* pc = NPUKB_PC;
     static const char* const names[] = {"InitDetermineComputeWorkspace", "WaitPreBlock", "NotifyNextBlock"};
     Core& core = ThisCore();
-    int64_t blocks = core.launch->blocks;
+    int64_t blocks = core.launch->cross->all.expected;
     uint64_t slots = static_cast<uint64_t>(blocks) * kSlotBytes;
     CheckWorkspaces(core, names[step], AddressOf(gm), slots, ub, slots + kSlotBytes, pc);
     Drain(core);
@@ -247,13 +217,13 @@ void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step) {
                      "%s: the workspace was not initialised by this block", names[step]);
     }
     if (step == 2) {
-        Raise(&core.launch->cross->turns[core.block], core.time.End());
+        Raise(&core.launch->cross->turns[core.index], core.time.End());
         return;
     }
     // Block 0 opens the first round; every later round begins when the last block has finished the one before.
     uint64_t round = ++core.cross.turns_waited;
-    uint64_t target = core.block == 0 ? round - 1 : round;
-    const Signal& before = core.launch->cross->turns[(core.block + blocks - 1) % blocks];
+    uint64_t target = core.index == 0 ? round - 1 : round;
+    const Signal& before = core.launch->cross->turns[(core.index + blocks - 1) % blocks];
     WaitFor(&before, target, {"WaitPreBlock", pc});
     if (target > 0) LeaveTogether(core, before.At(target));
 }

@@ -158,9 +158,18 @@ void DefineLanes(Core& core, const VectorInstruction& v, const Lanes& lanes, Flo
         DefineRun(shadow, RunOf(core, v, sources, count, 0, 0, true), flow, static_cast<uint32_t>(lanes.total));
         return;
     }
+    // Lanes that share a block in the widest operand follow each other in all of them.
+    uint32_t widest = Bytes(v.dst.dtype);
+    for (int s = 0; s < count; ++s) widest = Bytes(sources[s]->dtype) > widest ? Bytes(sources[s]->dtype) : widest;
+    uint32_t block = 32 / widest;
     for (uint32_t r = 0; r < lanes.repeats; ++r) {
-        for (uint32_t lane = 0; lane < lanes.per_repeat; ++lane) {
-            if (lanes.On(r, lane)) DefineRun(shadow, RunOf(core, v, sources, count, r, lane, false), flow, 1);
+        for (uint32_t lane = 0; lane < lanes.per_repeat;) {
+            uint32_t stop = lane + 1;
+            if (lanes.On(r, lane)) {
+                while (stop < lanes.per_repeat && stop % block != 0 && lanes.On(r, stop)) ++stop;
+                DefineRun(shadow, RunOf(core, v, sources, count, r, lane, false), flow, stop - lane);
+            }
+            lane = stop;
         }
     }
 }
@@ -278,6 +287,13 @@ void TrackCopy(Core& core, const CopyInstruction& c, const void* pc) {
         to += c.dst_stride;
         from += c.src_stride;
     }
+}
+
+void TrackStored(Core& core, const void* gm, uint64_t bytes) {
+    if (core.tracker == nullptr || core.atomic_mode != npukb::AtomicMode::None) return;
+    GlobalBuffer* buffer = BufferAt(core, gm);
+    uint64_t begin = core.launch->memory.OffsetOf(gm);
+    if (buffer != nullptr) core.launch->memory.Mark(buffer, begin, begin + bytes, false);
 }
 
 void TrackScalar(Core& core, const void* address, uint32_t bytes, bool write, bool global, const void* pc) {

@@ -18,13 +18,14 @@ bool Diagnostics::Full(Severity severity) const {
 }
 
 void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, uint64_t related, int64_t block,
-                      const char* message, const char* remedy) {
+                      CoreKind kind, const char* message, const char* remedy) {
     Diagnostic d;
     d.severity = severity;
     d.rule = rule;
     d.pc = pc;
     d.related = related;
     d.block = block;
+    d.kind = kind;
     d.count = 1;
     snprintf(d.message, sizeof d.message, "%s", message);
     snprintf(d.remedy, sizeof d.remedy, "%s", remedy);

@@ -1,4 +1,5 @@
 // Element-wise arithmetic, and the instructions that fill or move elements. One functor per instruction.
+#include "half_table.h"
 #include "lanes.h"
 #include "numeric.h"
 
@@ -66,18 +67,48 @@ inline T FromDouble(double x) {
     else return static_cast<T>(x);
 }
 
+// A function of a float, whose result is rounded to T.
+template <typename T, typename F>
+void EachWide(const VectorInstruction& v, const Lanes& lanes, F f) {
+    if constexpr (npukb::kSame<T, half>) {
+        ForEachWidened<T, T>(v, lanes, [f](T& d, float a) { d = f(a); });
+    } else {
+        ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T&) { d = f(a); });
+    }
+}
+
+// The same for a function that costs more than looking its result up.
+template <typename T, typename F>
+void EachCostly(const VectorInstruction& v, const Lanes& lanes, F f) {
+    if constexpr (npukb::kSame<T, half>) {
+        static HalfTable table;
+        auto each = [f](half& d, float a) { d = f(a); };
+        auto span = [each](void* d, const void* a, const void*, int64_t n) {
+            auto compute = [each](void* to, const void* from, int64_t count) { SpanWidened<half, half>(&each, to, from, count); };
+            const uint16_t* results = table.For(n, compute);
+            if (results != nullptr) return LookUp(results, static_cast<uint16_t*>(d), static_cast<const uint16_t*>(a), n);
+            compute(d, a, n);
+        };
+        ForEachSpan<half, half, half>(v, lanes, span);
+    } else {
+        EachWide<T>(v, lanes, f);
+    }
+}
+
 template <typename T>
 void Unary(const VectorInstruction& v, const Lanes& lanes) {
+    auto costly = [&](auto f) { EachCostly<T>(v, lanes, f); };
+    auto wide = [&](auto f) { EachWide<T>(v, lanes, f); };
     auto each = [&](auto f) { ForEachLane<T, T, T>(v, lanes, [f](T& d, const T& a, const T&) { d = f(a); }); };
     constexpr bool kHalf = npukb::kSame<T, half>;
     if constexpr (kReal<T>) {
         switch (v.op) {
             case Op::Abs: return each([](T a) { return Magnitude(a); });
-            case Op::Exp: return each([](T a) { return FromDouble<T>(ExpDouble<kHalf ? 8 : 11>(static_cast<double>(Wide(a)))); });
-            case Op::Ln: return each([](T a) { return FromDouble<T>(LnDouble<kHalf ? 6 : 8>(static_cast<double>(Wide(a)))); });
-            case Op::Reciprocal: return each([](T a) { return static_cast<T>(1.0f / Wide(a)); });
-            case Op::Rsqrt: return each([](T a) { return FromDouble<T>(RsqrtDouble(static_cast<double>(Wide(a)))); });
-            case Op::Sqrt: return each([](T a) { return static_cast<T>(__builtin_sqrtf(Wide(a))); });
+            case Op::Exp: return costly([](float a) { return FromDouble<T>(ExpDouble<kHalf ? 8 : 11>(static_cast<double>(a))); });
+            case Op::Ln: return costly([](float a) { return FromDouble<T>(LnDouble<kHalf ? 6 : 8>(static_cast<double>(a))); });
+            case Op::Reciprocal: return wide([](float a) { return static_cast<T>(1.0f / a); });
+            case Op::Rsqrt: return costly([](float a) { return FromDouble<T>(RsqrtDouble(static_cast<double>(a))); });
+            case Op::Sqrt: return wide([](float a) { return static_cast<T>(__builtin_sqrtf(a)); });
             default: break;
         }
     } else if (v.op == Op::Not) {

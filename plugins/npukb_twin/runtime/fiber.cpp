@@ -13,161 +13,70 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "blockmemory.h"
+#include "clock.h"
 #include "core.h"
+#include "fiber_state.h"
+#include "pieces.h"
 #include "report.h"
+#include "sanitizer.h"
+#include "switch.h"
 #include "traffic.h"
 
 namespace twin {
 namespace {
 
-constexpr size_t kStackBytes = 1u << 20;
-constexpr size_t kGuardBytes = 1u << 20;
 constexpr size_t kSignalStackBytes = 1u << 16;
 
-}  // namespace
-
-// Saves the callee-saved registers and the stack pointer into *from, then continues where `to` was left.
-extern "C" void npukb_switch(void** from, void* to);
-
-#if defined(__x86_64__)
-__asm__(
-    ".text\n"
-    ".globl npukb_switch\n"
-    ".hidden npukb_switch\n"
-    ".type npukb_switch,@function\n"
-    "npukb_switch:\n"
-    "  push %rbp\n  push %rbx\n  push %r12\n  push %r13\n  push %r14\n  push %r15\n"
-    "  mov %rsp, (%rdi)\n"
-    "  mov %rsi, %rsp\n"
-    "  pop %r15\n  pop %r14\n  pop %r13\n  pop %r12\n  pop %rbx\n  pop %rbp\n"
-    "  ret\n"
-    ".size npukb_switch,.-npukb_switch\n");
-constexpr int kFrameWords = 8;  // six registers, the return address, and one word that keeps calls aligned
-constexpr int kReturnWord = 6;
-#elif defined(__aarch64__)
-__asm__(
-    ".text\n"
-    ".globl npukb_switch\n"
-    ".hidden npukb_switch\n"
-    ".type npukb_switch,%function\n"
-    "npukb_switch:\n"
-    "  sub sp, sp, #176\n"
-    "  stp x19, x20, [sp, #0]\n  stp x21, x22, [sp, #16]\n  stp x23, x24, [sp, #32]\n"
-    "  stp x25, x26, [sp, #48]\n  stp x27, x28, [sp, #64]\n  stp x29, x30, [sp, #80]\n"
-    "  stp d8, d9, [sp, #96]\n  stp d10, d11, [sp, #112]\n  stp d12, d13, [sp, #128]\n  stp d14, d15, [sp, #144]\n"
-    "  mov x9, sp\n  str x9, [x0]\n  mov sp, x1\n"
-    "  ldp x19, x20, [sp, #0]\n  ldp x21, x22, [sp, #16]\n  ldp x23, x24, [sp, #32]\n"
-    "  ldp x25, x26, [sp, #48]\n  ldp x27, x28, [sp, #64]\n  ldp x29, x30, [sp, #80]\n"
-    "  ldp d8, d9, [sp, #96]\n  ldp d10, d11, [sp, #112]\n  ldp d12, d13, [sp, #128]\n  ldp d14, d15, [sp, #144]\n"
-    "  add sp, sp, #176\n  ret\n"
-    ".size npukb_switch,.-npukb_switch\n");
-constexpr int kFrameWords = 22;
-constexpr int kReturnWord = 11;
-#else
-#error "the twin runs on x86-64 and aarch64 hosts"
-#endif
-
-namespace {
-
-enum class State : uint8_t { Ready, Running, Polling, Waiting, Done };
-
-struct Fiber {
-    Core core;
-    State state;
-    bool idle;  // polls, and has done nothing else since it polled last
-    bool spins;         // was interrupted in a loop that calls nothing
-    int turns;          // in a row in which it only polled or span
-    uint64_t meetings;  // waits for other blocks that have ended
-    const Signal* signal;
-    uint64_t target;
-    Waiting waiting;
-    void* stack_pointer;
-    uint8_t* stack;
-    uint8_t* arena;
-};
-
-struct Worker;
-
-struct Scheduler {
-    Launch* launch;
-    Entry entry;
-    void** arguments;
-    Fiber** fibers;
-    Worker* workers;
-    int threads;
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-    int64_t done = 0;
-    int idle = 0;             // workers that wait for a signal, and have seen them all
-    uint64_t generation = 0;  // grows with every signal
-    uint64_t quiet = 0;       // sweeps in a row in which blocks did nothing but poll
-    bool stuck = false;
-    bool broken = false;  // a block left by a rule violation, so that others may wait in vain
-};
-
-struct Worker {
-    Scheduler* scheduler;
-    int index;
-    pthread_t thread;
-    void* stack_pointer;
-    Fiber* running;
-    uint64_t beats;     // grows with every call of the runtime
-    uint64_t switches;  // grows with every fiber that is entered
-    bool overdue;
-    bool spins;  // the running block was interrupted in a loop before
-};
-
 thread_local Worker* t_worker;
-
-void* MapStack() {
-    void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) abort();
-    mprotect(memory, kGuardBytes, PROT_NONE);
-    return memory;
-}
 
 void Leave(State state) {
     Worker* worker = t_worker;
     Fiber* fiber = worker->running;
+    fiber->core.time.SpendOperations();
     __atomic_store(&fiber->state, &state, __ATOMIC_RELEASE);
+    BeginSwitch(&fiber->known, state == State::Done, worker->known);
     npukb_switch(&fiber->stack_pointer, worker->stack_pointer);
+    EndSwitch(fiber->known, &worker->known);
 }
 
 void Main() {
     Worker* worker = t_worker;
-    worker->scheduler->entry(worker->scheduler->arguments);
+    EndSwitch(worker->running->known, &worker->known);
+    const Scheduler* s = worker->scheduler;
+    auto** own = reinterpret_cast<void**>(worker->running->memory.SeenTop()) - kMaxArguments;  // where its kernel may read
+    CallCounting(s->entries[static_cast<int>(worker->running->core.kind)], own);
     worker->running->core.Finish();
     Leave(State::Done);
     abort();
 }
 
-Fiber* NewFiber(Scheduler* s, int64_t block) {
-    auto* fiber = static_cast<Fiber*>(malloc(sizeof(Fiber)));
-    uint32_t ub = s->launch->machine.ub_bytes;
-    void* arena = mmap(nullptr, (ub + 0xffffu) & ~0xffffu, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (fiber == nullptr || arena == MAP_FAILED) abort();
-    fiber->arena = static_cast<uint8_t*>(arena);
-    fiber->core.Start(s->launch, block, fiber->arena);
-    fiber->stack = static_cast<uint8_t*>(MapStack());
+// `fiber` is full of zeros.
+void StartFiber(Worker* worker, Fiber* fiber, int64_t number) {
+    Launch* launch = worker->scheduler->launch;
+    fiber->memory = worker->memories[static_cast<int>(launch->KindOf(number))].Take();
+    fiber->known = {fiber->memory.stack + kGuardBytes, kStackBytes, nullptr};
+    fiber->core.Start(launch, number, fiber->memory.arena);
+    constexpr size_t kBytes = kMaxArguments * sizeof(void*);
+    fiber->seen_stack = memcpy(fiber->memory.SeenTop() - kBytes, worker->scheduler->arguments, kBytes);
     fiber->state = State::Ready;
-    fiber->waiting = {};
-    fiber->signal = nullptr;
-    fiber->spins = false;
-    fiber->turns = 0;
-    fiber->meetings = 0;
-    auto top = reinterpret_cast<uintptr_t>(fiber->stack + kGuardBytes + kStackBytes) & ~uintptr_t{15};
+    auto top = reinterpret_cast<uintptr_t>(NPUKB_TWO_STACKS ? fiber->memory.Top() : fiber->seen_stack) & ~uintptr_t{15};
     void** words = reinterpret_cast<void**>(top) - kFrameWords;
-    memset(words, 0, kFrameWords * sizeof(void*));
     words[kReturnWord] = reinterpret_cast<void*>(&Main);
     fiber->stack_pointer = words;
-    return fiber;
 }
 
-void Retire(Scheduler* s, Fiber* fiber) {
-    munmap(fiber->stack, kStackBytes + kGuardBytes);
-    munmap(fiber->arena, (s->launch->machine.ub_bytes + 0xffffu) & ~0xffffu);
-    fiber->stack = fiber->arena = nullptr;
+// Cores of a mixed block wait for each other, so that all of them are there at once; more blocks than the machine has room for
+// wait until others have ended, as on the device.
+bool MayStart(Scheduler* s, int64_t number) {
+    const Launch& launch = *s->launch;
+    if (!launch.Mixed()) return true;
+    return number / launch.CoresPerBlock() < __atomic_load_n(&s->ended_blocks, __ATOMIC_ACQUIRE) + launch.cores;
+}
+
+void CountEnd(Scheduler* s, const Core& core) {
+    if (!s->launch->Mixed()) return;
+    if (__atomic_sub_fetch(&s->running[core.block], 1, __ATOMIC_ACQ_REL) == 0) __atomic_fetch_add(&s->ended_blocks, 1, __ATOMIC_ACQ_REL);
 }
 
 struct Sweep {
@@ -185,9 +94,14 @@ bool Runnable(const Fiber& fiber) {
 Sweep RunReady(Worker* worker) {
     Scheduler* s = worker->scheduler;
     Sweep sweep{};
-    for (int64_t block = worker->index; block < s->launch->blocks; block += s->threads) {
+    for (int64_t turn = worker->index; turn < s->count; turn += s->threads) {
+        int64_t block = s->launch->last_first ? s->count - 1 - turn : turn;
         Fiber*& fiber = s->fibers[block];
-        if (fiber == nullptr) __atomic_store_n(&fiber, NewFiber(s, block), __ATOMIC_RELEASE);
+        if (fiber == nullptr && !MayStart(s, block)) continue;
+        if (fiber == nullptr) {
+            StartFiber(worker, &s->storage[block], block);
+            __atomic_store_n(&fiber, &s->storage[block], __ATOMIC_RELEASE);
+        }
         if (!Runnable(*fiber)) continue;
         fiber->state = State::Running;
         fiber->signal = nullptr;
@@ -197,15 +111,25 @@ Sweep RunReady(Worker* worker) {
         fiber->spins = false;
         ++worker->switches;
         worker->running = fiber;
+        BeginSwitch(&worker->known, false, fiber->known);
+        SwapSeenStack(&fiber->seen_stack);
         npukb_switch(&worker->stack_pointer, fiber->stack_pointer);
+        SwapSeenStack(&fiber->seen_stack);
+        EndSwitch(worker->known, nullptr);
         worker->running = nullptr;
+        bool progress = fiber->state != State::Polling || !fiber->idle;
+        if (progress) __atomic_fetch_add(&s->events, 1, __ATOMIC_ACQ_REL);
+#ifdef NPUKB_UNFAIR  // of tests: an operating system that gives one worker little time
+        if (worker->index == 0 && worker->switches % 37 == 36) usleep(20'000);
+#endif
         fiber->turns = fiber->state == State::Polling ? fiber->turns + 1 : 0;
         if (fiber->state == State::Done) {
-            Retire(s, fiber);
+            worker->memories[static_cast<int>(fiber->core.kind)].GiveBack(fiber->memory);
+            CountEnd(s, fiber->core);
             ++sweep.done;
         }
         sweep.polling = sweep.polling || fiber->state == State::Polling;
-        sweep.progress = sweep.progress || fiber->state != State::Polling || !fiber->idle;
+        sweep.progress = sweep.progress || progress;
     }
     return sweep;
 }
@@ -222,8 +146,9 @@ void Wake(Scheduler* s) {
 // block runs.
 void Unblock(Scheduler* s) {
     s->stuck = true;
-    for (int64_t b = 0; b < s->launch->blocks; ++b) {
+    for (int64_t b = 0; b < s->count; ++b) {
         Fiber* fiber = s->fibers[b];
+        if (fiber == nullptr) continue;
         if (fiber->state == State::Waiting) fiber->state = State::Ready;
         s->broken = s->broken || fiber->core.diagnostics.HasError();
     }
@@ -235,7 +160,7 @@ constexpr int kSettledTurns = 2000;
 
 // Whether every block has ended, waits in vain, or polls without doing anything else.
 bool AllQuiet(const Scheduler* s) {
-    for (int64_t b = 0; b < s->launch->blocks; ++b) {
+    for (int64_t b = 0; b < s->count; ++b) {
         const Fiber* fiber = s->fibers[b];
         if (fiber == nullptr) return false;
         if (fiber->state == State::Done || (fiber->state == State::Polling && fiber->idle)) continue;
@@ -244,17 +169,33 @@ bool AllQuiet(const Scheduler* s) {
     return true;
 }
 
+// Whether every worker has looked at all of its blocks, many times over, since anything happened. A worker that the operating
+// system keeps waiting has not.
+bool LookedInVain(const Scheduler* s, uint64_t events) {
+    for (int i = 0; i < s->threads; ++i) {
+        const Worker& worker = s->workers[i];
+        if (!worker.resting && (worker.quiet_from != events || worker.quiet < kQuietSweeps)) return false;
+    }
+    return AllQuiet(s) && __atomic_load_n(&s->events, __ATOMIC_ACQUIRE) == events;
+}
+
 // After a sweep in which nothing happened: waits until something can. Called with the lock held.
-void Rest(Scheduler* s, const Sweep& sweep, uint64_t seen) {
+void Rest(Worker* worker, const Sweep& sweep, uint64_t seen) {
+    Scheduler* s = worker->scheduler;
     if (sweep.polling) {
-        if (!s->stuck && AllQuiet(s) && ++s->quiet == kQuietSweeps) Unblock(s);
+        uint64_t events = __atomic_load_n(&s->events, __ATOMIC_ACQUIRE);
+        worker->quiet = worker->quiet_from == events ? worker->quiet + 1 : 0;
+        worker->quiet_from = events;
+        if (!s->stuck && LookedInVain(s, events)) Unblock(s);
         pthread_mutex_unlock(&s->lock);
         sched_yield();
         pthread_mutex_lock(&s->lock);
         return;
     }
     if (++s->idle == s->threads) Unblock(s);
-    while (s->generation == seen && s->done < s->launch->blocks) pthread_cond_wait(&s->changed, &s->lock);
+    worker->resting = true;
+    while (s->generation == seen && s->done < s->count) pthread_cond_wait(&s->changed, &s->lock);
+    worker->resting = false;
 }
 
 // Signal handlers run on a stack of their own: the fiber's may be what overflowed.
@@ -266,20 +207,29 @@ void UseSignalStack() {
     sigaltstack(&stack, nullptr);
 }
 
+// Addresses for every memory; what is behind them only for those that a core of this kind has.
+BlockMemories MemoriesOf(const Launch& launch, CoreKind kind) {
+    const MemoryRange& ub = launch.RangeOf(Memory::Ub);
+    uint32_t behind_ub = launch.RangeOf(Memory::L1).offset;
+    return kind == CoreKind::Vector ? BlockMemories(launch.arena_bytes, ub.offset, behind_ub - ub.offset)
+                                    : BlockMemories(launch.arena_bytes, behind_ub, launch.arena_bytes - behind_ub);
+}
+
 void* Work(void* argument) {
     auto* worker = static_cast<Worker*>(argument);
     Scheduler* s = worker->scheduler;
+    BlockMemories memories[kCoreKinds] = {MemoriesOf(*s->launch, CoreKind::Vector), MemoriesOf(*s->launch, CoreKind::Cube)};
+    worker->memories = memories;
     t_worker = worker;
     UseSignalStack();
     pthread_mutex_lock(&s->lock);
-    while (s->done < s->launch->blocks) {
+    while (s->done < s->count) {
         uint64_t seen = s->generation;
         pthread_mutex_unlock(&s->lock);
         Sweep sweep = RunReady(worker);
         pthread_mutex_lock(&s->lock);
         s->done += sweep.done;
-        if (sweep.progress) s->quiet = 0;
-        if (!sweep.progress && s->generation == seen && s->done < s->launch->blocks) Rest(s, sweep, seen);
+        if (!sweep.progress && s->generation == seen && s->done < s->count) Rest(worker, sweep, seen);
     }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -297,8 +247,7 @@ void OnInterrupt(int, siginfo_t*, void* context) {
     Worker* worker = t_worker;
     if (worker == nullptr || worker->running == nullptr) return;
     uint64_t pc = ProgramCounter(context);
-    const Launch& launch = *worker->scheduler->launch;
-    if (pc < launch.image_base || pc >= launch.image_end) return;
+    if (PlaceOf(*worker->scheduler->launch, pc) == 0) return;
     int kept = errno;
     worker->running->spins = true;
     Leave(State::Polling);
@@ -369,34 +318,6 @@ void CatchInterrupts() {
     sigaction(kInterrupt, &action, nullptr);
 }
 
-// "0, 2, 4 and 9 more", of the blocks that wait where `like` does.
-void ListAlike(const Scheduler* s, const Waiting& like, char* text, size_t size) {
-    constexpr int kNamed = 6;
-    int alike = 0;
-    size_t used = 0;
-    for (int64_t b = 0; b < s->launch->blocks; ++b) {
-        if (s->fibers[b]->waiting.pc != like.pc) continue;
-        if (alike++ >= kNamed) continue;
-        used += static_cast<size_t>(snprintf(text + used, size - used, "%s%lld", alike == 1 ? "" : ", ", static_cast<long long>(b)));
-    }
-    if (alike > kNamed) snprintf(text + used, size - used, " and %d more", alike - kNamed);
-}
-
-int64_t Ended(const Scheduler* s) {
-    int64_t ended = 0;
-    for (int64_t b = 0; b < s->launch->blocks; ++b) ended += s->fibers[b]->waiting.pc == nullptr;
-    return ended;
-}
-
-[[noreturn]] void ReportDeadlock(const Scheduler* s, Fiber* fiber) {
-    char blocks[96];
-    ListAlike(s, fiber->waiting, blocks, sizeof blocks);
-    fiber->core.Violate("deadlock", fiber->waiting.pc, "Let every block that is waited for reach the matching call.",
-                        "%s: block%s %s wait%s here for ever; %lld of %lld blocks have ended, the others wait too",
-                        fiber->waiting.what, strpbrk(blocks, ",a") ? "s" : "", blocks, strpbrk(blocks, ",a") ? "" : "s",
-                        static_cast<long long>(Ended(s)), static_cast<long long>(s->launch->blocks));
-}
-
 }  // namespace
 
 Core& ThisCore() {
@@ -421,8 +342,23 @@ uint64_t ProgramCounter(const void* context) {
 
 bool InStackGuard(const void* address) {
     if (t_worker == nullptr || t_worker->running == nullptr) return false;
-    const uint8_t* stack = t_worker->running->stack;
-    return address >= stack && address < stack + kGuardBytes;
+    return t_worker->running->memory.InGuard(address);
+}
+
+Core* RunningCore() { return t_worker == nullptr || t_worker->running == nullptr ? nullptr : &t_worker->running->core; }
+
+bool OnOwnStack(uint64_t address, uint64_t bytes) {
+    return t_worker->running->memory.HoldsSeen(address, bytes);
+}
+
+bool OnReturnStack(uint64_t address, uint64_t bytes) {
+    return t_worker->running->memory.HoldsReturns(address, bytes);
+}
+
+void EndFiber() {
+    t_worker->running->core.Finish();
+    Leave(State::Done);
+    abort();
 }
 
 void AbandonFiber() {
@@ -434,29 +370,44 @@ namespace {
 
 void CompareTraffic(const Scheduler* s) {
     if (s->launch->checker != Checker::Full) return;
-    auto** cores = static_cast<Core**>(malloc(static_cast<size_t>(s->launch->blocks) * sizeof(Core*)));
+    auto** cores = static_cast<Core**>(malloc(static_cast<size_t>(s->count) * sizeof(Core*)));
     if (cores == nullptr) abort();
-    for (int64_t b = 0; b < s->launch->blocks; ++b) cores[b] = &s->fibers[b]->core;
-    CheckRaces(cores, s->launch->blocks);
+    for (int64_t b = 0; b < s->count; ++b) cores[b] = &s->fibers[b]->core;
+    CheckRaces(cores, s->count);
     free(cores);
 }
 
 }  // namespace
 
-void Raise(Signal* signal, double time) {
+void Raise(Signal* signal, double time, const uint32_t* known) {
     Scheduler* s = t_worker->scheduler;
     pthread_mutex_lock(&s->lock);
-    signal->raised_at[(signal->count + 1) % kSignalDepth] = time;
+    auto slot = (signal->count + 1) % kSignalDepth;
+    signal->raised_at[slot] = time;
+    JoinClocks(t_worker->running->core, known, &signal->known[slot]);
     __atomic_store_n(&signal->count, signal->count + 1, __ATOMIC_RELEASE);
     Wake(s);
     pthread_mutex_unlock(&s->lock);
 }
 
+void Raise(Signal* signal, double time) {
+    Core& core = t_worker->running->core;
+    int64_t name = NameOf(*core.launch, signal);
+    if (name != kUntimed) core.time.Tell(TapeMark::Raise, Pipe::S, name, 0, 0);
+    Clock known = nullptr;
+    Publish(core, Pipe::All, &known);
+    Raise(signal, time, known);
+    free(known);
+}
+
 void Arrive(Meeting* meeting, uint64_t nth, double time) {
     Scheduler* s = t_worker->scheduler;
+    Core& core = t_worker->running->core;
+    core.time.Tell(TapeMark::Arrive, Pipe::S, NameOf(*core.launch, &meeting->complete), nth, meeting->expected);
     pthread_mutex_lock(&s->lock);
     int slot = static_cast<int>(nth % kSignalDepth);
     if (time > meeting->latest[slot]) meeting->latest[slot] = time;
+    Publish(t_worker->running->core, Pipe::All, &meeting->known[slot]);
     bool last = ++meeting->arrived[slot] == meeting->expected;
     double latest = meeting->latest[slot];
     if (last) {
@@ -465,7 +416,7 @@ void Arrive(Meeting* meeting, uint64_t nth, double time) {
     }
     pthread_mutex_unlock(&s->lock);
     if (last && meeting->whole) CompareTraffic(s);
-    if (last) Raise(&meeting->complete, latest);
+    if (last) Raise(&meeting->complete, latest, meeting->known[slot]);
 }
 
 void WaitFor(const Signal* signal, uint64_t count, const Waiting& waiting) {
@@ -481,7 +432,11 @@ void WaitFor(const Signal* signal, uint64_t count, const Waiting& waiting) {
         Leave(State::Waiting);
     }
     fiber->waiting = {};
+    fiber->core.Place(waiting.pc);
+    int64_t name = NameOf(*fiber->core.launch, signal);
+    if (name != kUntimed) fiber->core.time.Tell(TapeMark::Wait, Pipe::S, name, count, 0);
     ++fiber->meetings;
+    if (count > 0) Adopt(fiber->core, signal->known[count % kSignalDepth]);
 }
 
 // Whether a block does nothing until another one does something.
@@ -499,7 +454,7 @@ bool Settled(const Fiber* fiber) {
 void WaitForLowerBlocks() {
     Scheduler* s = t_worker->scheduler;
     Fiber* fiber = t_worker->running;
-    for (int64_t b = 0; b < fiber->core.block;) {
+    for (int64_t b = 0; b < fiber->core.number;) {
         if (Settled(__atomic_load_n(&s->fibers[b], __ATOMIC_ACQUIRE))) {
             ++b;
         } else {
@@ -526,15 +481,19 @@ void Poll(const Waiting& waiting) {
 
 bool Overdue() { return __atomic_load_n(&t_worker->overdue, __ATOMIC_RELAXED); }
 
-void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void (*finish)(Core*, void*), void* context) {
+void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threads, void (*finish)(Core*, void*), void* context) {
     Scheduler s;
     s.launch = launch;
-    s.entry = entry;
+    s.entries = entries;
     s.arguments = arguments;
-    s.threads = threads < launch->blocks ? threads : static_cast<int>(launch->blocks);
-    s.fibers = static_cast<Fiber**>(calloc(static_cast<size_t>(launch->blocks), sizeof(Fiber*)));
+    s.count = launch->CoreCount();
+    s.threads = threads < s.count ? threads : static_cast<int>(s.count);
+    s.storage = static_cast<Fiber*>(calloc(static_cast<size_t>(s.count), sizeof(Fiber)));
+    s.fibers = static_cast<Fiber**>(calloc(static_cast<size_t>(s.count), sizeof(Fiber*)));
+    s.running = static_cast<int*>(calloc(static_cast<size_t>(launch->blocks), sizeof(int)));
     s.workers = static_cast<Worker*>(calloc(static_cast<size_t>(s.threads), sizeof(Worker)));
-    if (s.fibers == nullptr || s.workers == nullptr) abort();
+    if (s.storage == nullptr || s.fibers == nullptr || s.workers == nullptr || s.running == nullptr) abort();
+    for (int64_t b = 0; b < launch->blocks; ++b) s.running[b] = launch->CoresPerBlock();
     CatchInterrupts();
     for (int i = 0; i < s.threads; ++i) {
         s.workers[i].scheduler = &s;
@@ -548,10 +507,9 @@ void RunBlocks(Launch* launch, Entry entry, void** arguments, int threads, void 
     sem_post(&watch.over);
     pthread_join(watcher, nullptr);
     CompareTraffic(&s);
-    for (int64_t b = 0; b < launch->blocks; ++b) {
-        finish(&s.fibers[b]->core, context);
-        free(s.fibers[b]);
-    }
+    for (int64_t b = 0; b < s.count; ++b) finish(&s.fibers[b]->core, context);
+    free(s.running);
+    free(s.storage);
     free(s.fibers);
     free(s.workers);
 }

@@ -3,6 +3,7 @@
 
 #include "../include/twin/gather.h"
 #include "lanes.h"
+#include "raw.h"
 #include "region.h"
 
 namespace twin {
@@ -39,8 +40,7 @@ void CheckSource(Core& core, const char* name, const npukb::BufferView& src, con
 
 void Charge(Core& core, double repeats, double cycles_per_repeat) {
     const Machine& m = core.launch->machine;
-    double head = core.time.Idle(Pipe::V) ? m.vector_idle_head_cycles : m.vector_head_cycles;
-    core.time.Issue(m, Pipe::V, head + repeats * cycles_per_repeat);
+    core.time.Vector(m, repeats * cycles_per_repeat, 0, false);
 }
 
 // Bits of GatherMask's built-in patterns, repeated over a word.
@@ -54,6 +54,7 @@ extern "C" {
 void npukb_gather_count(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
                         const npukb::BufferView* offsets, uint32_t base, int64_t count) {
     using namespace twin;
+    const Pinned pinned[] = {dst, src, offsets};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     auto n = static_cast<uint64_t>(count);
@@ -72,7 +73,7 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const VectorInstruction& v = *lanes_of;
+    const VectorInstruction v = *lanes_of;
     uint32_t bytes = Bytes(v.dst.dtype);
     Lanes lanes = ResolveLanes(core, v, bytes);
     if (v.dst.repeat_stride > kMaxStride) {
@@ -85,7 +86,7 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
         uint64_t last = static_cast<uint64_t>(lanes.repeats - 1) * lanes.per_repeat + top;
         CheckLocal(core, {"Gather", "dst", v.dst.address, span, v.dst.tensor_bytes, 32, true}, pc);
         CheckLocal(core, {"Gather", "srcOffset", v.src1.address, last * 4, v.src1.tensor_bytes, 32, false}, pc);
-        CheckSource(core, "Gather", {const_cast<void*>(v.src0.address), v.src0.tensor_bytes, 0}, pc);
+        CheckSource(core, "Gather", {const_cast<void*>(v.src0.address), v.src0.tensor_bytes, 0, 0}, pc);
     }
     auto* to = static_cast<uint8_t*>(const_cast<void*>(v.dst.address));
     for (uint32_t r = 0; r < lanes.repeats; ++r) {
@@ -101,9 +102,10 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
 void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
                          const npukb::BufferView* offsets, uint32_t repeat, const void* params) {
     using namespace twin;
+    const Pinned pinned[] = {dst, src, offsets};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto& p = *static_cast<const AscendC::GatherRepeatParams*>(params);
+    const auto p = *static_cast<const AscendC::GatherRepeatParams*>(params);
     if (repeat > 0) {
         uint64_t span = (static_cast<uint64_t>(repeat - 1) * p.dstRepStride + 7u * p.dstBlkStride + 1) * 32;
         CheckLocal(core, {"Gatherb", "dst", dst->address, span, dst->bytes, 32, true}, pc);
@@ -120,11 +122,14 @@ void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, c
     Charge(core, repeat, element_bytes == 2 ? 128.0 / 42 : 64.0 / 21);
 }
 
-void npukb_gather_mask(const npukb::GatherMaskCall* call, const void* params, uint64_t* kept) {
+void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, uint64_t* kept) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto& p = *static_cast<const AscendC::GatherMaskParams*>(params);
+    npukb::GatherMaskCall copied = *given;
+    const Pinned pinned[] = {copied.dst, copied.src, copied.bits};
+    const npukb::GatherMaskCall* call = &copied;
+    const auto p = *static_cast<const AscendC::GatherMaskParams*>(params);
     uint32_t bytes = call->element_bytes, per_block = 32 / bytes;
     if (call->bits == nullptr && (call->pattern < 1 || call->pattern > 7)) {
         core.Violate("limit_exceeded", pc, "Use pattern 1 to 7, or a tensor of bits.", "GatherMask: there is no pattern %u", call->pattern);
@@ -154,6 +159,7 @@ void npukb_gather_mask(const npukb::GatherMaskCall* call, const void* params, ui
         }
     }
     CheckLocal(core, {"GatherMask", "dst", call->dst->address, count * bytes, call->dst->bytes, 32, true}, pc);
+    CheckResult(kept, sizeof *kept, pc);
     *kept = count;
     core.counter_mode = false;  // documented: whatever the mode was, it is normal afterwards
     Charge(core, static_cast<double>(repeats), static_cast<double>(per_repeat) / (bytes == 2 ? 64 : 32));

@@ -114,6 +114,10 @@ __attribute__((used)) void EmitInstances() {
     All<uint64_t>();
     Tensors<double>();
     Moves<double>();
+    Tensors<complex32>();
+    Moves<complex32>();
+    Tensors<complex64>();
+    Moves<complex64>();
 }
 
 }  // namespace twin

@@ -100,6 +100,40 @@ void ForEachLane(const VectorInstruction& v, const Lanes& lanes, F f) {
     RunSpans(v, lanes, {sizeof(D), sizeof(A), sizeof(B)}, Loop::Span, &f);
 }
 
+// Calls f(dst, src0, src1, n) for every span of elements that lie one after the other.
+template <typename D, typename A, typename B, typename F>
+void ForEachSpan(const VectorInstruction& v, const Lanes& lanes, F f) {
+    auto span = [](const void* function, void* dst, const void* src0, const void* src1, int64_t n) {
+        (*static_cast<const F*>(function))(dst, src0, src1, n);
+    };
+    RunSpans(v, lanes, {sizeof(D), sizeof(A), sizeof(B)}, span, &f);
+}
+
+// Calls f(dst, src) for `n` elements, with src as a float. Widening halves piece by piece keeps compilers from comparing and rounding
+// them as such, for which most hosts have no vector instructions.
+template <typename D, typename A, typename F>
+void SpanWidened(const F* function, void* dst, const void* src, int64_t n) {
+    constexpr int64_t kPiece = 512;
+    F each = *function;
+    float wide[kPiece];
+    for (int64_t first = 0; first < n; first += kPiece) {
+        int64_t m = n - first < kPiece ? n - first : kPiece;
+        auto* d = static_cast<D*>(dst) + first;
+        auto* a = static_cast<const A*>(src) + first;
+        for (int64_t i = 0; i < m; ++i) wide[i] = static_cast<float>(a[i]);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+        for (int64_t i = 0; i < m; ++i) each(d[i], wide[i]);
+    }
+}
+template <typename D, typename A, typename F>
+void ForEachWidened(const VectorInstruction& v, const Lanes& lanes, F f) {
+    ForEachSpan<D, A, A>(v, lanes, [&f](void* d, const void* a, const void*, int64_t n) { SpanWidened<D, A>(&f, d, a, n); });
+}
+
 // The executing half of each instruction family. Operands have been checked.
 void ExecuteElementwise(const Core& core, const VectorInstruction& v, const Lanes& lanes);
 void ExecuteCast(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc);

@@ -8,11 +8,12 @@ void* Library::Check(const npukb::BufferView* view, int64_t elements, uint32_t e
         core_.Violate("bad_count", pc_, "Compute the count so that it cannot be negative.", "%s: %lld elements of %s", name_,
                       static_cast<long long>(elements), role);
     }
-    uint64_t bytes = static_cast<uint64_t>(elements) * element_bytes;
-    CheckLocal(core_, {name_, role, view->address, bytes, view->bytes, alignment, write}, pc_);
-    auto begin = reinterpret_cast<uint64_t>(view->address);
+    auto bytes = static_cast<uint64_t>(Area(static_cast<uint64_t>(elements), element_bytes));
+    void* address = view->address;  // read once: another block may change the view meanwhile
+    CheckLocal(core_, {name_, role, address, bytes, view->bytes, alignment, write}, pc_);
+    auto begin = reinterpret_cast<uint64_t>(address);
     if (span_count_ < kMaxSpans && bytes > 0) spans_[span_count_++] = {role, begin, begin + bytes, write};
-    return view->address;
+    return address;
 }
 
 namespace {
@@ -93,9 +94,10 @@ void Library::Scratch(const npukb::BufferView* view, uint64_t bytes) const {
 }
 
 void Library::Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const {
-    if (source->address == dst->address) return;
-    CheckLocal(core_, {name_, "src", source->address, bytes, source->bytes, 1, true}, pc_);
-    __builtin_memset(source->address, 0xff, bytes);
+    void* address = source->address;
+    if (address == dst->address) return;
+    CheckLocal(core_, {name_, "src", address, bytes, source->bytes, 1, true}, pc_);
+    __builtin_memset(address, 0xff, bytes);
 }
 
 void Library::Charge(npukb::DType dtype, int64_t elements, double passes) const {

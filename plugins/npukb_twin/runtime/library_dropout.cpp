@@ -18,9 +18,9 @@ template <typename T>
 void Run(const Library& call, bool bits, const npukb::BufferView* dst, const npukb::BufferView* src,
          const npukb::BufferView* mask, float keep, const AscendC::DropOutShapeInfo& info) {
     int64_t rows = info.firstAxis, n = info.srcLastAxis, pitch = info.maskLastAxis;
-    const T* x = call.Read<T>(src, rows * n, "srcLocal");
-    const uint8_t* chosen = call.Read<uint8_t>(mask, rows * pitch, "maskLocal");
-    T* out = call.Write<T>(dst, rows * n, "dstLocal");
+    const T* x = call.Read<T>(src, Area(rows, n), "srcLocal");
+    const uint8_t* chosen = call.Read<uint8_t>(mask, Area(rows, pitch), "maskLocal");
+    T* out = call.Write<T>(dst, Area(rows, n), "dstLocal");
     T scale = static_cast<T>(1.0f / keep);
     for (int64_t r = 0; r < rows; ++r) {
         for (int64_t i = 0; i < n; ++i) {

@@ -2,7 +2,10 @@
 #include "library_math.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "half_table.h"
 #include "real_special.h"
 
 namespace twin {
@@ -94,6 +97,25 @@ UnaryPiece UnaryOf(LibraryOp op) {
     }
 }
 
+// `piece` over elements of any number.
+void InPieces(UnaryPiece piece, void* d, const void* a, DType type, int64_t count) {
+    double wide[kPiece], result[kPiece];
+    for (int64_t first = 0; first < count; first += kPiece) {
+        int64_t n = count - first < kPiece ? count - first : kPiece;
+        Widen(wide, a, first, n, type);
+        piece(result, wide, n);
+        Narrow(d, result, first, n, type);
+    }
+}
+
+// Results of `op` for halves when they need not be computed any more.
+const uint16_t* TableOf(LibraryOp op, UnaryPiece piece, int64_t count) {
+    static HalfTable tables[256];
+    return tables[static_cast<int>(op)].For(count, [piece](void* to, const void* from, int64_t n) {
+        InPieces(piece, to, from, DType::F16, n);
+    });
+}
+
 void Fmod(double* __restrict d, const double* __restrict a, const double* __restrict b, int64_t n) {
     bool small = true;
     NPUKB_VECTORIZE
@@ -119,13 +141,29 @@ void Swish(double* __restrict d, const double* __restrict a, const double* __res
     for (int64_t i = 0; i < n; ++i) d[i] = a[i] / (1.0 + real::Exp(-(b[i] * a[i])));
 }
 
+// In several loops: one would need more registers than there are. Where every base is positive and everything finite, no argument
+// is special.
+void Power(double* __restrict d, const double* __restrict a, const double* __restrict b, int64_t n) {
+    double log[kPiece];
+    bool ordinary = true;
+    for (int64_t i = 0; i < n; ++i) ordinary &= a[i] > 0.0 && a[i] < real::kInfinity && real::Abs(b[i]) < real::kInfinity;
+    NPUKB_VECTORIZE
+    for (int64_t i = 0; i < n; ++i) log[i] = real::LogOfPositive(real::Abs(a[i]));
+    NPUKB_VECTORIZE
+    for (int64_t i = 0; i < n && !ordinary; ++i) log[i] = real::LogOrSpecial(real::Abs(a[i]), log[i]);
+    NPUKB_VECTORIZE
+    for (int64_t i = 0; i < n; ++i) d[i] = real::Denoised(real::Exp(b[i] * log[i]));
+    NPUKB_VECTORIZE
+    for (int64_t i = 0; i < n && !ordinary; ++i) d[i] = real::PowerOf(a[i], b[i], d[i]);
+}
+
 BinaryPiece BinaryOf(LibraryOp op) {
     switch (op) {
         case LibraryOp::ClampMax: return ClampMax;
         case LibraryOp::ClampMin: return ClampMin;
         case LibraryOp::Fmod: return Fmod;
         case LibraryOp::GeGLU: return EachOfTwo<GeGLU>;
-        case LibraryOp::Power: return EachOfTwo<real::Power>;
+        case LibraryOp::Power: return Power;
         case LibraryOp::ReGlu: return EachOfTwo<ReGlu>;
         case LibraryOp::Swish: return Swish;
         default: return nullptr;
@@ -157,7 +195,7 @@ struct Facts {
     Sharing sharing;
 };
 const Facts& FactsOf(LibraryOp op) {
-    static const Facts facts[] = {
+    static const Facts facts[256] = {  // for every number that a LibraryOp can be
 #define NPUKB_LIBRARY_UNARY(name, types, passes, sharing) {#name, passes, Sharing::sharing},
 #define NPUKB_LIBRARY_BINARY(name, types, passes, sharing) {#name, passes, Sharing::sharing},
 #define NPUKB_LIBRARY_OTHER(name, types, passes, sharing) {#name, passes, Sharing::sharing},
@@ -248,6 +286,22 @@ double WidenScalar(const void* scalar, DType type) {
 
 namespace {
 
+// The source, or a copy of it where the result begins inside it. Such an overlap is a warning; the functions keep what they compute in
+// scratch, so that a source has been read before anything is written.
+const void* Kept(const void* source, const void* d, uint64_t bytes, int operand) {
+    auto from = reinterpret_cast<uint64_t>(source), to = reinterpret_cast<uint64_t>(d);
+    if (source == nullptr || to <= from || to >= from + bytes) return source;
+    static thread_local void* rooms[2];
+    static thread_local uint64_t sizes[2];
+    if (sizes[operand] < bytes) {
+        void* larger = realloc(rooms[operand], bytes);
+        if (larger == nullptr) abort();
+        rooms[operand] = larger;
+        sizes[operand] = bytes;
+    }
+    return memcpy(rooms[operand], source, bytes);
+}
+
 // Runs `compute(d, a, b, n)` over pieces; a source that is null is filled with `scalar`.
 template <typename Compute>
 void InPieces(void* d, const void* a, const void* b, DType type, int64_t count, double scalar, Compute compute) {
@@ -298,17 +352,19 @@ void npukb_library_unary(uint32_t code, int64_t count, const npukb::BufferView* 
     call.Apart(facts.sharing == Sharing::Same);
     call.ScratchFor(tmp, static_cast<uint64_t>(count) * BytesOf(type));
     call.Charge(type, count, facts.passes);
+    a = Kept(a, d, static_cast<uint64_t>(count) * BytesOf(type), 0);
     if (type == DType::F16 ? ExactOf<half>(op, d, a, count) : ExactOf<float>(op, d, a, count)) return;
     UnaryPiece piece = UnaryOf(op);
     const Domain domain = DomainOf(op);
-    double wide[kPiece], result[kPiece];
-    for (int64_t first = 0; first < count; first += kPiece) {
+    double wide[kPiece];
+    for (int64_t first = 0; first < count && domain.text != nullptr; first += kPiece) {
         int64_t n = count - first < kPiece ? count - first : kPiece;
         Widen(wide, a, first, n, type);
-        if (domain.text != nullptr) CheckDomain(call, domain, wide, first, n);
-        piece(result, wide, n);
-        Narrow(d, result, first, n, type);
+        CheckDomain(call, domain, wide, first, n);
     }
+    const uint16_t* results = type == DType::F16 ? TableOf(op, piece, count) : nullptr;
+    if (results != nullptr) LookUp(results, static_cast<uint16_t*>(d), static_cast<const uint16_t*>(a), count);
+    else InPieces(piece, d, a, type, count);
     if ((code & npukb::kReuse) != 0) call.Spoil(src, static_cast<uint64_t>(count) * BytesOf(type), dst);
 }
 
@@ -325,6 +381,8 @@ void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::Buffer
     void* d = Out(call, dst, count, type);
     call.Apart(facts.sharing == Sharing::Same);
     call.ScratchFor(tmp, static_cast<uint64_t>(count) * BytesOf(type));
+    a = Kept(a, d, static_cast<uint64_t>(count) * BytesOf(type), 0);
+    b = Kept(b, d, static_cast<uint64_t>(count) * BytesOf(type), 1);
     if (type == DType::I16 || type == DType::U16 || type == DType::I32) {
         Integers(op, d, a, b, scalar, count);
     } else if (op == LibraryOp::SwiGLU) {

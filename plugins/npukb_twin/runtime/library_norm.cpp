@@ -77,13 +77,13 @@ struct NormOperands {
 // LayerNorm, and DeepNorm when there is `gx`: then the row is alpha · x + gx.
 template <typename T>
 void RunLayerNorm(const Library& call, const Grid& g, const NormOperands& o, float alpha, float epsilon) {
-    const T* x = call.Read<T>(o.x, g.rows * g.padded, o.gx ? "srcLocal" : "inputX");
-    const T* gx = o.gx ? call.Read<T>(o.gx, g.rows * g.padded, "gxLocal") : nullptr;
+    const T* x = call.Read<T>(o.x, Area(g.rows, g.padded), o.gx ? "srcLocal" : "inputX");
+    const T* gx = o.gx ? call.Read<T>(o.gx, Area(g.rows, g.padded), "gxLocal") : nullptr;
     const T* gamma = call.Read<T>(o.gamma, g.padded, "gamma");
     const T* beta = call.Read<T>(o.beta, g.padded, "beta");
     T* mean = call.Write<T>(o.mean, g.rows, "outputMean");
     T* variance = call.Write<T>(o.variance, g.rows, "outputVariance");
-    T* dst = call.Write<T>(o.dst, g.rows * g.padded, "output");
+    T* dst = call.Write<T>(o.dst, Area(g.rows, g.padded), "output");
     Rows rows(g.padded, 4);
     LoadRow(rows[2], gamma, g.padded);
     LoadRow(rows[3], beta, g.padded);
@@ -107,14 +107,14 @@ template <typename T, typename U>
 void RunNormalize(const Library& call, const Grid& g, uint32_t flags, const NormOperands& o, const BufferView* rstd,
                   float epsilon) {
     bool given = (flags & 4) != 0;
-    const T* x = call.Read<T>(o.x, g.rows * g.padded, "inputX");
+    const T* x = call.Read<T>(o.x, Area(g.rows, g.padded), "inputX");
     const U* gamma = (flags & 2) ? nullptr : call.Read<U>(o.gamma, g.length, "gamma");
     const U* beta = (flags & 1) ? nullptr : call.Read<U>(o.beta, g.length, "beta");
     const float* in_mean = given ? call.Read<float>(o.mean, g.rows, "inputMean") : nullptr;
     const float* in_variance = given ? call.Read<float>(o.variance, g.rows, "inputVariance") : nullptr;
     float* out_mean = given ? nullptr : call.Write<float>(o.mean, g.rows, "outputMean");
     float* out_rstd = call.Write<float>(rstd, g.rows, given ? "outputRstd" : "output1");
-    T* dst = call.Write<T>(o.dst, g.rows * g.padded, "output");
+    T* dst = call.Write<T>(o.dst, Area(g.rows, g.padded), "output");
     Rows rows(g.padded, 4);
     if (gamma != nullptr) LoadRow(rows[2], gamma, g.length);
     if (beta != nullptr) LoadRow(rows[3], beta, g.length);
@@ -137,7 +137,7 @@ struct GradOperands {
 
 template <typename T>
 void RunLayerNormGrad(const Library& call, const Grid& g, const GradOperands& o, float epsilon) {
-    int64_t n = g.rows * g.padded;
+    int64_t n = Area(g.rows, g.padded);
     const T* dy = call.Read<T>(o.dy, n, "inputDy");
     const T* x = call.Read<T>(o.x, n, "inputX");
     const T* variance = call.Read<T>(o.variance, g.rows, "inputVariance");
@@ -173,8 +173,8 @@ void RunLayerNormGrad(const Library& call, const Grid& g, const GradOperands& o,
 template <typename T>
 void RunGradBeta(const Library& call, const Grid& g, const BufferView* pd_gamma, const BufferView* pd_beta,
                  const BufferView* for_gamma, const BufferView* dy) {
-    const T* res = call.Read<T>(for_gamma, g.rows * g.padded, "resForGamma");
-    const T* grad = call.Read<T>(dy, g.rows * g.padded, "inputDy");
+    const T* res = call.Read<T>(for_gamma, Area(g.rows, g.padded), "resForGamma");
+    const T* grad = call.Read<T>(dy, Area(g.rows, g.padded), "inputDy");
     T* out_gamma = call.Write<T>(pd_gamma, g.padded, "outputPdGamma");
     T* out_beta = call.Write<T>(pd_beta, g.padded, "outputPdBeta");
     Rows rows(g.padded, 2);
@@ -193,9 +193,9 @@ void RunGradBeta(const Library& call, const Grid& g, const BufferView* pd_gamma,
 template <typename T>
 void RunRmsNorm(const Library& call, const Grid& g, const BufferView* dst, const BufferView* src, const BufferView* gamma,
                 float epsilon) {
-    const T* x = call.Read<T>(src, g.rows * g.padded, "srcLocal");
+    const T* x = call.Read<T>(src, Area(g.rows, g.padded), "srcLocal");
     const T* scale = call.Read<T>(gamma, g.padded, "gammaLocal");
-    T* out = call.Write<T>(dst, g.rows * g.padded, "dstLocal");
+    T* out = call.Write<T>(dst, Area(g.rows, g.padded), "dstLocal");
     Rows rows(g.padded, 3);
     LoadRow(rows[2], scale, g.padded);
     float share = 1.0f / static_cast<float>(g.length);
@@ -212,12 +212,12 @@ void RunRmsNorm(const Library& call, const Grid& g, const BufferView* dst, const
 // Moments over the first axis; gamma and beta belong to its elements, as documented.
 template <typename T>
 void RunBatchNorm(const Library& call, const Grid& g, const NormOperands& o, float epsilon) {
-    const T* x = call.Read<T>(o.x, g.rows * g.padded, "inputX");
+    const T* x = call.Read<T>(o.x, Area(g.rows, g.padded), "inputX");
     const T* gamma = call.Read<T>(o.gamma, g.rows, "gamm");
     const T* beta = call.Read<T>(o.beta, g.rows, "beta");
     T* mean = call.Write<T>(o.mean, g.padded, "outputMean");
     T* variance = call.Write<T>(o.variance, g.padded, "outputVariance");
-    T* dst = call.Write<T>(o.dst, g.rows * g.padded, "output");
+    T* dst = call.Write<T>(o.dst, Area(g.rows, g.padded), "output");
     Rows rows(g.padded, 2);
     float *m = rows[0], *v = rows[1];
     float share = 1.0f / static_cast<float>(g.rows);
@@ -245,12 +245,12 @@ void RunBatchNorm(const Library& call, const Grid& g, const NormOperands& o, flo
 template <typename T>
 void RunGroupNorm(const Library& call, const GroupNormTiling& t, const NormOperands& o, float epsilon) {
     int64_t hw = t.hw, padded = t.hwAlignSize, channels = t.c, groups = t.g, depth = channels / groups;
-    int64_t n = static_cast<int64_t>(t.n) * channels * padded;
+    int64_t n = Area(Area(t.n, channels), padded);
     const T* x = call.Read<T>(o.x, n, "inputX");
     const T* gamma = call.Read<T>(o.gamma, channels, "gamma");
     const T* beta = call.Read<T>(o.beta, channels, "beta");
-    T* mean = call.Write<T>(o.mean, t.n * groups, "outputMean");
-    T* variance = call.Write<T>(o.variance, t.n * groups, "outputVariance");
+    T* mean = call.Write<T>(o.mean, Area(t.n, groups), "outputMean");
+    T* variance = call.Write<T>(o.variance, Area(t.n, groups), "outputVariance");
     T* dst = call.Write<T>(o.dst, n, "output");
     Rows rows(depth * hw, 2);
     for (int64_t group = 0; group < t.n * groups; ++group) {

@@ -55,9 +55,9 @@ void RunDequant(const Library& call, const DequantShape& s, const BufferView* ds
                 const BufferView* scales, const void* scale, DType scale_type) {
     constexpr int64_t kPerBlock = 32 / sizeof(D);
     int64_t stride = (s.length + kPerBlock - 1) / kPerBlock * kPerBlock;
-    const int32_t* x = call.Read<int32_t>(src, s.rows * s.length, "srcTensor");
+    const int32_t* x = call.Read<int32_t>(src, Area(s.rows, s.length), "srcTensor");
     const void* factors = scales ? ReadScales(call, scales, scale_type, s.used) : scale;
-    D* out = call.Write<D>(dst, s.rows * stride, "dstTensor");
+    D* out = call.Write<D>(dst, Area(s.rows, stride), "dstTensor");
     for (int64_t r = 0; r < s.rows; ++r) {
         for (int64_t i = 0; i < s.used; ++i) {
             float factor = ScaleOf(factors, scale_type, scales ? i : 0);
@@ -84,7 +84,7 @@ Factors<O> FactorsOf(const Library& call, const BufferView* view, const void* sc
                             "AscendAntiQuant: %s has %lld groups for %lld elements", role, static_cast<long long>(groups),
                             static_cast<long long>(k));
     }
-    return {call.Read<O>(view, groups * n, role), groups, false};
+    return {call.Read<O>(view, Area(groups, n), role), groups, false};
 }
 
 half Scaled(float q, half offset, half scale) { return static_cast<half>(static_cast<half>(static_cast<half>(q) + offset) * scale); }

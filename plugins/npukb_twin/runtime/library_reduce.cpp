@@ -157,7 +157,7 @@ void npukb_library_row_sum(uint32_t types, bool mean, const BufferView* dst, con
     Library call(mean ? "Mean" : "Sum", NPUKB_PC);
     if (p.n == 0 || p.n > p.inner) BadShape(call, "n", p.n, "and has to be between 1 and inner");
     WantBlocks(call, "inner", p.inner, BytesOf(type));
-    uint64_t elements = static_cast<uint64_t>(p.outter) * p.inner;
+    auto elements = static_cast<uint64_t>(Area(p.outter, p.inner));
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(elements * BytesOf(type)), "src");
     void* d = call.Write<uint8_t>(dst, static_cast<int64_t>(p.outter) * BytesOf(type), "dst");
     call.Apart();
@@ -176,14 +176,14 @@ void npukb_library_reduce(DType type, Reduction reduction, bool last, const Buff
                           const BufferView* tmp, const uint32_t* shape, uint32_t flags) {
     static constexpr const char* kNames[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
                                              "ReduceProd", "ReduceAny", "ReduceAll"};
-    Library call(kNames[static_cast<int>(reduction)], NPUKB_PC);
+    Library call(kNames[static_cast<size_t>(reduction) % (sizeof kNames / sizeof *kNames)], NPUKB_PC);
     uint32_t bytes = BytesOf(type);
     Matrix m{shape[0], shape[1], shape[1]};
     if (m.rows == 0) BadShape(call, "srcShape[0]", m.rows, "and has to be at least 1");
     if (m.columns == 0) BadShape(call, "srcShape[1]", m.columns, "and has to be at least 1");
     if ((flags & 1) == 0) BadShape(call, "srcInnerPad", 0, "and this core takes only true: rows padded to 32 bytes");
     m.stride = (m.columns * bytes + 31) / 32 * 32 / bytes;
-    uint64_t read = (static_cast<uint64_t>(m.rows - 1) * m.stride + m.columns) * bytes;
+    auto read = static_cast<uint64_t>(Area(Area(m.rows - 1, m.stride) + m.columns, bytes));
     uint64_t written = static_cast<uint64_t>(last ? m.rows : m.columns) * bytes;
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(read), "src");
     void* d = call.Write<uint8_t>(dst, static_cast<int64_t>(written), "dst");
@@ -205,11 +205,13 @@ void npukb_library_reduce(DType type, Reduction reduction, bool last, const Buff
 void npukb_library_cumsum(DType type, const AscendC::CumSumConfig* config, const BufferView* dst, const BufferView* last_row,
                           const BufferView* src, const BufferView* tmp, const AscendC::CumSumInfo* info) {
     Library call("CumSum", NPUKB_PC);
+    const AscendC::CumSumInfo own = *info;
+    info = &own;
     uint32_t bytes = BytesOf(type);
     if (info->outter == 0) BadShape(call, "outter", 0, "and has to be at least 1");
     if (info->inner == 0) BadShape(call, "inner", 0, "and has to be at least 1");
     WantBlocks(call, "inner", info->inner, bytes);
-    uint64_t size = static_cast<uint64_t>(info->outter) * info->inner * bytes;
+    auto size = static_cast<uint64_t>(Area(Area(info->outter, info->inner), bytes));
     uint64_t row = static_cast<uint64_t>(info->inner) * bytes;
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(size), "src");
     auto* d = call.Write<uint8_t>(dst, static_cast<int64_t>(size), "dst");
@@ -233,14 +235,16 @@ void npukb_library_select_bytes(uint32_t types, bool swapped, const BufferView* 
     auto type = static_cast<DType>(types & 0xff);
     auto mask_type = static_cast<DType>(types >> 8 & 0xff);
     Library call("SelectWithBytesMask", NPUKB_PC);
+    const AscendC::SelectWithBytesMaskShapeInfo own = *info;
+    info = &own;
     uint32_t bytes = BytesOf(type), mask_bytes = BytesOf(mask_type);
     if (info->maskLastAxis < info->srcLastAxis) {
         BadShape(call, "maskLastAxis", info->maskLastAxis, "and has to be at least srcLastAxis");
     }
     WantBlocks(call, "srcLastAxis", info->srcLastAxis, bytes);
     WantBlocks(call, "maskLastAxis", info->maskLastAxis, mask_bytes);
-    uint64_t elements = static_cast<uint64_t>(info->firstAxis) * info->srcLastAxis;
-    uint64_t mask_elements = static_cast<uint64_t>(info->firstAxis) * info->maskLastAxis;
+    auto elements = static_cast<uint64_t>(Area(info->firstAxis, info->srcLastAxis));
+    auto mask_elements = static_cast<uint64_t>(Area(info->firstAxis, info->maskLastAxis));
     const void* a = call.Read<uint8_t>(src, static_cast<int64_t>(elements * bytes), swapped ? "src1" : "src0");
     auto* m = call.Read<uint8_t>(mask, static_cast<int64_t>(mask_elements * mask_bytes), "mask");
     void* d = call.Write<uint8_t>(dst, static_cast<int64_t>(elements * bytes), "dst");

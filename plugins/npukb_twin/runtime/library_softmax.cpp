@@ -97,8 +97,8 @@ template <typename S>
 Statistic<S> StatisticOf(const Library& call, const Form& f, const BufferView* view, const char* role, bool write) {
     int64_t per_row = f.narrow ? 1 : 32 / static_cast<int64_t>(sizeof(S));
     if (view == nullptr) return {nullptr, per_row};
-    if (write) return {call.Write<S>(view, f.m * per_row, role), per_row};
-    return {const_cast<S*>(call.Read<S>(view, f.m * per_row, role)), per_row};
+    if (write) return {call.Write<S>(view, Area(f.m, per_row), role), per_row};
+    return {const_cast<S*>(call.Read<S>(view, Area(f.m, per_row), role)), per_row};
 }
 
 void ExpMinus(float* row, int64_t n, float max) {
@@ -116,7 +116,7 @@ void LogOf(float* row, int64_t n) {
 template <typename V, typename S>
 void Run(const Library& call, const Form& f, SoftMaxKind kind, bool update, const BufferView* const* t) {
     using namespace npukb;
-    const V* src = call.Read<V>(t[kSoftMaxSrc], f.m * f.k, "srcTensor");
+    const V* src = call.Read<V>(t[kSoftMaxSrc], Area(f.m, f.k), "srcTensor");
     bool given = kind == SoftMaxKind::Simple;
     bool flash = kind == SoftMaxKind::Flash || kind == SoftMaxKind::FlashV2;
     update = update && flash;
@@ -126,7 +126,7 @@ void Run(const Library& call, const Form& f, SoftMaxKind kind, bool update, cons
     auto out_max = StatisticOf<S>(call, f, given ? nullptr : t[kSoftMaxMax], "maxTensor", true);
     auto exp_max = StatisticOf<V>(call, f, update ? t[kSoftMaxExpMax] : nullptr, "expMaxTensor", true);
     auto own_max = StatisticOf<S>(call, f, update ? t[kSoftMaxReduceMax] : nullptr, "outReduceMax", true);
-    V* dst = call.Write<V>(t[kSoftMaxDst], f.m * f.k, "dstTensor");
+    V* dst = call.Write<V>(t[kSoftMaxDst], Area(f.m, f.k), "dstTensor");
     Rows rows(f.k);
     float* row = rows[0];
     for (int64_t r = 0; r < f.m; ++r) {
@@ -163,10 +163,10 @@ void Run(const Library& call, const Form& f, SoftMaxKind kind, bool update, cons
 template <typename T>
 void RunGrad(const Library& call, const Form& f, bool front, const BufferView* dst, const BufferView* grad,
              const BufferView* src) {
-    const T* g = call.Read<T>(grad, f.m * f.k, "gradTensor");
-    const T* x = call.Read<T>(src, f.m * f.k, "srcTensor");
+    const T* g = call.Read<T>(grad, Area(f.m, f.k), "gradTensor");
+    const T* x = call.Read<T>(src, Area(f.m, f.k), "srcTensor");
     auto narrow = StatisticOf<T>(call, f, front ? dst : nullptr, "dstTensor", true);
-    T* full = front ? nullptr : call.Write<T>(dst, f.m * f.k, "dstTensor");
+    T* full = front ? nullptr : call.Write<T>(dst, Area(f.m, f.k), "dstTensor");
     Rows rows(f.k, 3);
     float* grad_row = rows[0];
     float* src_row = rows[1];
@@ -188,9 +188,9 @@ void RunGrad(const Library& call, const Form& f, bool front, const BufferView* d
 template <typename V, typename S>
 bool RunAdjust(const Library& call, const Form& f, bool each, const BufferView* result, const BufferView* max, uint32_t from,
                const void* to) {
-    V* values = call.Write<V>(result, f.m * f.k, "softMaxRes");
+    V* values = call.Write<V>(result, Area(f.m, f.k), "softMaxRes");
     int64_t per_row = each ? 1 : 32 / static_cast<int64_t>(sizeof(S));
-    const S* maxima = call.Read<S>(max, f.m * per_row, "maxTensor");
+    const S* maxima = call.Read<S>(max, Area(f.m, per_row), "maxTensor");
     V value;
     memcpy(&value, to, sizeof value);
     bool any = false;
@@ -214,7 +214,7 @@ extern "C" {
 void npukb_softmax(uint32_t code, const npukb::BufferView* const* tensors, const AscendC::SoftMaxShapeInfo* shape,
                    const SoftMaxTiling* tiling, const AscendC::SoftmaxConfig* config) {
     auto kind = static_cast<npukb::SoftMaxKind>(code & 0xff);
-    Library call(kNames[code & 0xff], NPUKB_PC);
+    Library call(kNames[(code & 0xff) % (sizeof kNames / sizeof *kNames)], NPUKB_PC);
     Form f = FormOf(call, code, shape, tiling, config);
     bool update = (code & npukb::kSoftMaxUpdate) != 0;
     call.Scratch(tensors[npukb::kSoftMaxTmp], kLeastScratch);

@@ -6,10 +6,10 @@
 namespace twin {
 namespace {
 
-constexpr Pipe kPipeOf[] = {Pipe::S, Pipe::V, Pipe::MTE2, Pipe::MTE3};
+constexpr Pipe kPipeOf[] = {Pipe::S, Pipe::V, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX};
 
 int IndexOf(Pipe pipe) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 7; ++i) {
         if (kPipeOf[i] == pipe) return i;
     }
     return 0;
@@ -34,7 +34,7 @@ T* Zeroed(size_t count) {
 
 }  // namespace
 
-Order::Order(Core& core) : core_(core), blocks_((core.launch->machine.ub_bytes + 31) / 32) {
+Order::Order(Core& core) : core_(core), blocks_(core.launch->arena_bytes / 32) {
     for (int p = 0; p < kPipes; ++p) {
         written_[p] = Zeroed<uint32_t>(blocks_);
         read_[p] = Zeroed<uint32_t>(blocks_);
@@ -130,11 +130,15 @@ void Order::Report(Pipe pipe, const Access& access, int other, uint32_t when, bo
     bool old = core_.time.Begun(q) - when >= kPlaces;
     const void* place = old ? nullptr : places_[other][when % kPlaces];
     uint64_t bytes = to - from;
-    uint64_t offset = access.global ? core_.launch->memory.OffsetOf(reinterpret_cast<const void*>(from)) : from;
+    Memory memory = access.global ? Memory::None : core_.Holding(core_.ub + from);
+    uint64_t offset = access.global            ? core_.launch->memory.OffsetOf(reinterpret_cast<const void*>(from))
+                      : memory == Memory::None ? from
+                                               : from - core_.launch->RangeOf(memory).offset;
     char where[96];
     snprintf(where, sizeof where, "%llu bytes at offset %llu of %s%s%s", static_cast<unsigned long long>(bytes),
              static_cast<unsigned long long>(offset), access.global ? "'" : "",
-             access.global ? core_.launch->memory.NameOf(reinterpret_cast<const void*>(from)) : "UB", access.global ? "'" : "");
+             access.global ? core_.launch->memory.NameOf(reinterpret_cast<const void*>(from)) : MemoryName(memory),
+             access.global ? "'" : "");
     char what[256];
     snprintf(what, sizeof what, "%s: pipe %s %s %s (%s) while pipe %s may still be %s it; nothing makes it wait",
              access.instruction, PipeName(pipe), access.write ? "writes" : "reads", where, access.role, PipeName(q),

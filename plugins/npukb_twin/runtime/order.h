@@ -29,7 +29,7 @@ class Order {
     void Check(Pipe pipe, const Access* accesses, int count);
 
   private:
-    static constexpr int kPipes = 4;        // S, V, MTE2, MTE3
+    static constexpr int kPipes = npukb::kPipes;
     static constexpr int kRecent = 32;      // moves to and from global memory that may still be under way
     static constexpr uint32_t kPlaces = 4096;  // instructions whose source lines are remembered
     struct Recent {
@@ -46,7 +46,7 @@ class Order {
 
     Core& core_;
     uint32_t blocks_;
-    uint32_t* written_[kPipes];  // per 32-byte block of UB: the pipe's last instruction that wrote it
+    uint32_t* written_[kPipes];  // per 32-byte block of the arena: the pipe's last instruction that wrote it
     uint32_t* read_[kPipes];
     const void** places_[kPipes];
     Recent recent_[kPipes][kRecent] = {};

@@ -2,21 +2,31 @@
 #include <string.h>
 
 #include "core.h"
+#include "raw.h"
 
 namespace twin {
 namespace {
 
 // TPosition, as far as the pipes at both ends of a queue depend on it.
-enum Position { kGm, kA1, kA2, kB1, kB2, kC1, kC2, kCo1, kCo2, kVecIn, kVecOut, kVecCalc };
+enum Position { kGm, kA1, kA2, kB1, kB2, kC1, kC2, kCo1, kCo2, kVecIn, kVecOut, kVecCalc, kSpm, kTscm, kScales };
+
+bool InL1(int position) { return position == kA1 || position == kB1 || position == kC1; }
+
+// Where the tensors of a queue lie: at its source, unless that is global memory or L1 on the way to another memory.
+int PlaceOf(int src, int dst) {
+    if (src == kGm || dst == kTscm) return dst;
+    return InL1(src) && dst != kGm ? dst : src;
+}
 
 // Who writes a tensor that goes from `src` to `dst`, and who reads it.
 Pipe ProducerOf(int src, int dst) {
+    if (dst == kScales) return Pipe::FIX;
     switch (src) {
         case kGm: return Pipe::MTE2;
         case kVecIn: return dst == kVecOut ? Pipe::MTE2 : Pipe::V;
         case kA1:
         case kB1:
-        case kC1: return Pipe::MTE1;
+        case kC1: return dst == kGm ? Pipe::MTE2 : Pipe::MTE1;
         case kCo1:
         case kCo2: return Pipe::M;
         default: return Pipe::V;
@@ -33,7 +43,9 @@ Pipe ConsumerOf(int src, int dst) {
         case kA2:
         case kB2:
         case kC2: return Pipe::M;
-        case kCo2: return Pipe::FIX;
+        case kCo2:
+        case kScales: return Pipe::FIX;
+        case kTscm: return Pipe::MTE1;
         default: return Pipe::V;
     }
 }
@@ -43,8 +55,14 @@ npukb::BufferView View(const Core& core, uint32_t handle) {
     return {core.ub + b.offset, b.bytes, handle, 0};
 }
 
+// Pool 0 stands for all of the memory that a position belongs to. Positions of global memory are given addresses in UB.
+uint32_t Resolve(uint32_t pool, int position) {
+    Memory memory = MemoryOf(position);
+    return pool != 0 || memory == Memory::None ? pool : WholePool(memory);
+}
+
 Pool& PoolOf(Core& core, uint32_t pool, const char* operation, const void* pc) {
-    if (pool > static_cast<uint32_t>(kMaxPools) || !core.pools[pool].live) {
+    if (pool >= static_cast<uint32_t>(kMaxPools + kMemories) || !core.pools[pool].live) {
         core.Violate("queue_misuse", pc, "Call InitBufPool for the pool first.", "%s on a pool that has no memory", operation);
     }
     return core.pools[pool];
@@ -52,21 +70,24 @@ Pool& PoolOf(Core& core, uint32_t pool, const char* operation, const void* pc) {
 
 // Takes `bytes` from a pool. Returns where they begin.
 uint32_t Take(Core& core, uint32_t pool, int position, int64_t bytes, uint32_t rounded, const char* operation, const void* pc) {
+    pool = Resolve(pool, position);
     Pool& p = PoolOf(core, pool, operation, pc);
+    bool whole = pool == 0 || pool > static_cast<uint32_t>(kMaxPools);
+    const char* rule = pool == 0 || !whole ? "ub_overflow" : "memory_overflow";
+    const char* name = pool == 0 ? "unified buffer" : whole ? MemoryName(MemoryOf(position)) : "pool";
     uint64_t used = static_cast<uint64_t>(p.used) + rounded;
     constexpr const char* remedy = "Use smaller tiles or fewer buffers.";
     constexpr const char* format = "%s: %lld bytes for a %s buffer do not fit: %u of the %s's %u bytes are taken";
-    // The device hands out addresses past the end of UB without a word; they do harm when they are used.
-    if (bytes < 0 || used > UINT32_MAX || (pool != 0 && used > p.bytes)) {
-        core.Violate("ub_overflow", pc, remedy, format, operation, static_cast<long long>(bytes), PositionName(position), p.used,
-                     pool == 0 ? "unified buffer" : "pool", p.bytes);
+    // The device hands out addresses past the end of a memory without a word; they do harm when they are used.
+    if (bytes < 0 || used > UINT32_MAX || (!whole && used > p.bytes)) {
+        core.Violate(rule, pc, remedy, format, operation, static_cast<long long>(bytes), PositionName(position), p.used, name, p.bytes);
     }
     if (used > p.bytes) {
-        core.Warn("ub_overflow", pc, remedy, format, operation, static_cast<long long>(bytes), PositionName(position), p.used,
-                  "unified buffer", p.bytes);
+        core.Warn(rule, pc, remedy, format, operation, static_cast<long long>(bytes), PositionName(position), p.used, name, p.bytes);
     }
     uint32_t offset = p.offset + p.used;
     p.used += rounded;
+    if (pool == 0 && p.used > core.ub_used) core.ub_used = p.used;
     return offset;
 }
 
@@ -94,7 +115,7 @@ void Reserve(Core& core, uint32_t handle, uint32_t pool, int position, int64_t b
     b.bytes = rounded;
     b.live = true;
     b.position = position;
-    b.pool = pool;
+    b.pool = Resolve(pool, position);
     core.buffers[handle] = b;
     core.Own(handle);
     if (handle > core.buffer_count) core.buffer_count = handle;
@@ -171,6 +192,7 @@ void Deque(uint32_t queue, npukb::BufferView* tensor, const Pipe* consumer, cons
     for (uint32_t i = 0; i < q.waiting; ++i) q.fifo[i] = q.fifo[i + 1];
     Buffer& b = core.buffers[handle];
     b.state = BufferState::Dequeued;
+    core.Place(pc);
     core.time.HoldUntil(consumer != nullptr ? *consumer : q.consumer, b.enqueued_at + core.launch->machine.flag_cycles);
     *tensor = View(core, handle);
     tensor->notes = b.notes;
@@ -193,7 +215,9 @@ void Core::TakeBack(uint32_t pool) {
         TakeBack(static_cast<uint32_t>(i));
     }
     pools[pool].used = 0;
-    if (pool == 0) memset(owner, 0, sizeof owner);
+    if (pool != 0) return;
+    for (int m = 1; m < kMemories; ++m) TakeBack(WholePool(static_cast<Memory>(m)));
+    memset(owner, 0, sizeof owner);
 }
 
 }  // namespace twin
@@ -239,7 +263,7 @@ uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t c
     uint32_t first = FreeBuffers(core, static_cast<uint32_t>(count), pc);
     int src = positions >> 8, dst = positions & 0xff;
     Queue q{};
-    q.position = src == kGm ? dst : src;
+    q.position = PlaceOf(src, dst);
     q.producer = ProducerOf(src, dst);
     q.consumer = ConsumerOf(src, dst);
     q.live = true;
@@ -255,13 +279,14 @@ uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t c
     return index;
 }
 
-npukb::BufferView npukb_buffer_init(uint32_t pool, int position, int64_t bytes) {
+void npukb_buffer_init(npukb::BufferView* view, uint32_t pool, int position, int64_t bytes) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
+    CheckResult(view, sizeof *view, pc);
     uint32_t handle = FreeBuffers(core, 1, pc);
     Reserve(core, handle, pool, position, bytes, pc);
-    return View(core, handle);
+    *view = View(core, handle);
 }
 
 uint32_t npukb_pool_init(uint32_t parent, int position, int64_t bytes, uint32_t shared) {
@@ -276,7 +301,7 @@ uint32_t npukb_pool_init(uint32_t parent, int position, int64_t bytes, uint32_t 
     uint32_t rounded = Round(bytes);
     if (shared == 0) {
         uint32_t offset = Take(core, parent, position, bytes, rounded, "InitBufPool", pc);
-        core.pools[index] = Pool{offset, rounded, 0, parent, true};
+        core.pools[index] = Pool{offset, rounded, 0, Resolve(parent, position), true};
         return index;
     }
     const Pool& other = PoolOf(core, shared, "InitBufPool", pc);
@@ -301,6 +326,7 @@ void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     Queue& q = QueueOf(core, queue, "AllocTensor", pc);
+    CheckResult(tensor, sizeof *tensor, pc);
     for (uint32_t i = 0; i < q.count; ++i) {
         uint32_t handle = q.first + (q.next + i) % q.count;
         Buffer& b = core.buffers[handle];
@@ -313,7 +339,8 @@ void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
         q.next = (q.next + i + 1) % q.count;
         b.state = BufferState::Allocated;
         b.allocated_by = pc;
-        if (b.used) core.time.HoldUntil(q.producer, b.freed_at + core.launch->machine.flag_cycles);
+        core.Place(pc);
+        if (b.used) core.time.HoldForBuffer(q.producer, b.freed_at + core.launch->machine.flag_cycles, b.freed_before);
         *tensor = View(core, handle);
         return;
     }
@@ -331,10 +358,14 @@ int npukb_queue_enque_at(uint32_t queue, const npukb::BufferView* tensor, int po
     return twin::Enque(queue, tensor, &producer, NPUKB_PC);
 }
 
-void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor) { twin::Deque(queue, tensor, nullptr, NPUKB_PC); }
+void npukb_queue_deque(uint32_t queue, npukb::BufferView* tensor) {
+    twin::CheckResult(tensor, sizeof *tensor, NPUKB_PC);
+    twin::Deque(queue, tensor, nullptr, NPUKB_PC);
+}
 
 void npukb_queue_deque_at(uint32_t queue, npukb::BufferView* tensor, int positions) {
     twin::Pipe consumer = twin::ConsumerOf(positions >> 8, positions & 0xff);
+    twin::CheckResult(tensor, sizeof *tensor, NPUKB_PC);
     twin::Deque(queue, tensor, &consumer, NPUKB_PC);
 }
 
@@ -351,6 +382,7 @@ void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor) {
     }
     b.state = BufferState::Idle;
     b.used = true;
+    b.freed_before = b.freed_at;
     b.freed_at = core.time.At(q.consumer);
 }
 

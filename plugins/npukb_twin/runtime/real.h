@@ -1,8 +1,8 @@
 // Elementary functions of a real number on the host: the same bits on every machine, and close enough to the truth that a result
 // rounded to float is the correctly rounded one in all but a few cases in a million.
 //
-// Everything is double arithmetic of add, multiply, divide, square root and rounding, which IEEE defines to the last bit; no
-// library function, no fused multiply-add, no branch, so that loops over these functions become vector code. Arguments come from
+// Everything is double arithmetic of add, multiply, fused multiply-add, divide, square root and rounding, which IEEE defines to the
+// last bit; no library function, no branch, so that loops over these functions become vector code. Arguments come from
 // half or float; results are meant to be rounded to one of them, so overflow is wherever a float overflows. The relative error
 // is below 1e-13 unless said otherwise. Polynomials interpolate at Chebyshev nodes; the error given is that of the polynomial.
 #pragma once
@@ -45,10 +45,13 @@ inline constexpr double kAsin[] = {
     0.017337192543712077, 0.014140941807431192, 0.0102896411236249, 0.015445133336819308, -0.006822043980671263,
     0.027871289137110143};
 
+// a · b + c, rounded once. Fused where it is written so, and nowhere else: the compiler may not choose.
+NPUKB_REAL double MulAdd(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
 template <int n>
 NPUKB_REAL double Polynomial(const double (&c)[n], double x) {
     double p = c[n - 1];
-    for (int i = n - 2; i >= 0; --i) p = p * x + c[i];
+    for (int i = n - 2; i >= 0; --i) p = MulAdd(p, x, c[i]);
     return p;
 }
 
@@ -62,18 +65,18 @@ struct ExpParts {
 NPUKB_REAL ExpParts SplitExp(double x) {
     x = x > 710.0 ? 710.0 : x;
     x = x < -700.0 ? -700.0 : x;
-    double shifted = x * kLog2E + kMagic;
+    double shifted = MulAdd(x, kLog2E, kMagic);
     double n = shifted - kMagic;
-    double r = (x - n * kLn2High) - n * kLn2Low;
-    return {Bits<double>((Bits<uint64_t>(shifted) + 1023u) << 52), r + r * r * Polynomial(kExp, r)};
+    double r = MulAdd(-n, kLn2Low, MulAdd(-n, kLn2High, x));
+    return {Bits<double>((Bits<uint64_t>(shifted) + 1023u) << 52), MulAdd(r * r, Polynomial(kExp, r), r)};
 }
 NPUKB_REAL double Exp(double x) {
     ExpParts e = SplitExp(x);
-    return e.scale * (1.0 + e.rest);
+    return e.scale * (1.0 + e.rest);  // not fused: the scale may be infinite
 }
 NPUKB_REAL double Expm1(double x) {
     ExpParts e = SplitExp(x > 700.0 ? 700.0 : x);
-    return (e.scale - 1.0) + e.scale * e.rest;
+    return MulAdd(e.scale, e.rest, e.scale - 1.0);
 }
 
 // x = 2^exponent · m with m near 1; log is ln(m). For positive, finite, normal doubles.
@@ -89,7 +92,8 @@ NPUKB_REAL LogParts SplitLog(double x) {
     exponent = upper ? exponent + 1.0 : exponent;
     double s = (m - 1.0) / (m + 1.0);
     double z = s * s;
-    return {exponent, 2.0 * s + 2.0 * s * (z * Polynomial(kLog, z))};
+    double twice = s + s;
+    return {exponent, MulAdd(twice, z * Polynomial(kLog, z), twice)};
 }
 // What a logarithm is outside of its domain and at its ends.
 NPUKB_REAL double LogOrSpecial(double x, double log) {
@@ -100,7 +104,7 @@ NPUKB_REAL double LogOrSpecial(double x, double log) {
 }
 NPUKB_REAL double LogOfPositive(double x) {
     LogParts p = SplitLog(x);
-    return p.exponent * kLn2High + (p.exponent * kLn2Low + p.log);
+    return MulAdd(p.exponent, kLn2High, MulAdd(p.exponent, kLn2Low, p.log));
 }
 NPUKB_REAL double Log(double x) { return LogOrSpecial(x, LogOfPositive(x)); }
 NPUKB_REAL double Log2(double x) {
@@ -273,11 +277,10 @@ NPUKB_REAL double Denoised(double x) {
     return Abs(x) < 1e300 ? rounded : x;
 }
 
-// x to the power y, with C's special values.
-NPUKB_REAL double Power(double x, double y) {
+// x to the power y, with C's special values; `magnitude` is that of |x|, which is enough where x is positive and both are finite.
+NPUKB_REAL double PowerOf(double x, double y, double magnitude) {
     double a = Abs(x);
-    double log = LogOrSpecial(a, LogOfPositive(a));
-    double result = Denoised(Exp(y * log));
+    double result = magnitude;
     bool integral = __builtin_rint(y) == y;
     bool odd = integral && __builtin_rint(0.5 * y) != 0.5 * y;
     bool negative = Bits<uint64_t>(x) >> 63 != 0;

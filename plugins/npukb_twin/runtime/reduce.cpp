@@ -126,6 +126,20 @@ struct Extreme {
     bool any;
 };
 
+// Where the key is found first; it is there. Whole pieces are looked at together, which takes vector instructions.
+template <typename T, bool largest>
+uint32_t FirstWithKey(const T* values, uint32_t n, typename Ordered<T>::Key wanted) {
+    constexpr uint32_t kTogether = 128;
+    uint32_t i = 0;
+    for (; i + kTogether <= n; i += kTogether) {
+        bool any = false;
+        for (uint32_t k = 0; k < kTogether; ++k) any |= KeyOf<T, largest>(values[i + k]) == wanted;
+        if (any) break;
+    }
+    while (KeyOf<T, largest>(values[i]) != wanted) ++i;
+    return i;
+}
+
 template <typename T, bool largest>
 Extreme<T> ExtremeOfRun(const T* values, uint32_t n, bool with_index = true) {
     using Key = typename Ordered<T>::Key;
@@ -134,8 +148,7 @@ Extreme<T> ExtremeOfRun(const T* values, uint32_t n, bool with_index = true) {
         Key key = KeyOf<T, largest>(values[i]);
         best = largest ? (key > best ? key : best) : (key < best ? key : best);
     }
-    uint32_t index = 0;
-    while (with_index && KeyOf<T, largest>(values[index]) != best) ++index;
+    uint32_t index = with_index ? FirstWithKey<T, largest>(values, n, best) : 0;
     bool is_nan = best == static_cast<Key>(largest ? Ordered<T>::kMost : -Ordered<T>::kMost - 1);
     auto bits = static_cast<Key>(best < 0 ? best ^ Ordered<T>::kMost : best);
     return {Bits<T>(is_nan ? static_cast<Key>(Ordered<T>::kInfinity | Ordered<T>::kQuiet) : bits), index, best, true};

@@ -1,5 +1,7 @@
 #include "region.h"
 
+#include <stdio.h>
+
 #include "fiber.h"
 #include "tracker.h"
 
@@ -46,10 +48,13 @@ bool CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_ten
     const Buffer& buffer = core.buffers[first];
     uint8_t last = core.owner[(offset + r.bytes - 1) / 32];
     uint64_t end = buffer.offset + buffer.bytes;
+    Memory memory = core.Holding(r.address);
+    uint32_t base = core.launch->RangeOf(memory).offset;
     if (last != first && offset + r.bytes > end && last != kSharedBlock && !past_tensor) {
         core.Warn("cross_buffer", pc, "Ask InitBuffer for more bytes or process fewer elements.",
-                  "%s: %s spans UB bytes %u to %llu; the buffer it lies in ends at %llu, and another begins there", r.instruction,
-                  r.role, offset, static_cast<unsigned long long>(offset + r.bytes), static_cast<unsigned long long>(end));
+                  "%s: %s spans %s bytes %u to %llu; the buffer it lies in ends at %llu, and another begins there", r.instruction,
+                  r.role, MemoryName(memory), offset - base, static_cast<unsigned long long>(offset - base + r.bytes),
+                  static_cast<unsigned long long>(end - base));
         return false;
     }
     if (buffer.queue != 0) CheckHeld(core, r, buffer, pc);
@@ -58,48 +63,118 @@ bool CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_ten
 
 }  // namespace
 
-void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
-    if (!r.write) core.polls = 0;  // something is done with what was read
-    if (r.bytes == 0) return;
-    auto place = reinterpret_cast<uint64_t>(r.address) - reinterpret_cast<uint64_t>(core.ub);
-    const uint32_t capacity = core.launch->machine.ub_bytes;
-    if (core.pools[0].used > capacity && place < core.pools[0].used && place + r.bytes > capacity) {
-        core.Violate("ub_overflow", pc, "Use smaller tiles or fewer buffers.",
-                     "%s: %s spans bytes %llu to %llu of UB, which has %u; the kernel's buffers take %u", r.instruction, r.role,
-                     static_cast<unsigned long long>(place), static_cast<unsigned long long>(place + r.bytes),
-                     capacity, core.pools[0].used);
+namespace {
+
+// The names of a set of memories: "L0A or L0B".
+struct MemoryNames {
+    char text[64];
+    explicit MemoryNames(MemorySet set) {
+        int at = 0;
+        text[0] = 0;
+        for (int m = 0; m < kMemories; ++m) {
+            if (!(set >> m & 1)) continue;
+            at += snprintf(text + at, sizeof text - static_cast<size_t>(at), "%s%s", at > 0 ? " or " : "",
+                           MemoryName(static_cast<Memory>(m)));
+        }
     }
-    if (!core.InUb(r.address)) {
+};
+
+// A core has the memories of its kind only.
+void CheckKind(Core& core, const LocalRegion& r, const void* pc) {
+    for (int m = 0; m < kMemories; ++m) {
+        if ((r.memories >> m & 1) && HolderOf(static_cast<Memory>(m)) == core.kind) return;
+    }
+    CoreKind other = core.kind == CoreKind::Vector ? CoreKind::Cube : CoreKind::Vector;
+    core.Violate("wrong_core", pc, other == CoreKind::Cube ? "Put it under ASCEND_IS_AIC." : "Put it under ASCEND_IS_AIV.",
+                 "%s is an instruction of %s cores; this is a %s core", r.instruction, CoreKindName(other), CoreKindName(core.kind));
+}
+
+// Buffers may have been given away past the end of a memory: this is where it does harm.
+void CheckOverflow(Core& core, const LocalRegion& r, const void* pc) {
+    auto place = reinterpret_cast<uint64_t>(r.address) - reinterpret_cast<uint64_t>(core.ub);
+    for (int m = 0; m < kMemories; ++m) {
+        if (!(r.memories >> m & 1)) continue;
+        const MemoryRange& range = core.launch->memories[m];
+        uint32_t used = core.pools[WholePool(static_cast<Memory>(m))].used;
+        if (used <= range.bytes || place < range.offset || place >= range.offset + used) continue;
+        if (place + r.bytes <= range.offset + range.bytes) continue;
+        uint64_t begin = place - range.offset;
+        const char* overflow = m == 0 ? "ub_overflow" : "memory_overflow";
+        core.Violate(overflow, pc, "Use smaller tiles or fewer buffers.",
+                     "%s: %s spans bytes %llu to %llu of %s, which has %u; the kernel's buffers take %u", r.instruction, r.role,
+                     static_cast<unsigned long long>(begin), static_cast<unsigned long long>(begin + r.bytes),
+                     MemoryName(static_cast<Memory>(m)), range.bytes, used);
+    }
+}
+
+// The memory that the operand begins in; ends the block when it is none that it may be in.
+Memory Locate(Core& core, const LocalRegion& r, const void* pc) {
+    Memory memory = core.Holding(r.address);
+    if (memory != Memory::None && (r.memories & SetOf(memory)) != 0) return memory;
+    if (memory == Memory::None && r.memories == SetOf(Memory::Ub)) {
         core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
                      "%s: %s is not in the unified buffer (address %p)", r.instruction, r.role, r.address);
     }
-    uint32_t offset = core.UbOffset(r.address);
-    if (offset + r.bytes > core.launch->machine.ub_bytes) {
+    if (memory == Memory::None) {
+        core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
+                     "%s: %s is not in %s (address %p)", r.instruction, r.role, MemoryNames(r.memories).text, r.address);
+    }
+    core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf with the right TPosition.",
+                 "%s: %s is in %s and must be in %s", r.instruction, r.role, MemoryName(memory), MemoryNames(r.memories).text);
+}
+
+}  // namespace
+
+void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
+    core.Place(pc);
+    if (!r.write) core.polls = 0;  // something is done with what was read
+    if (r.bytes == 0) return;
+    CheckKind(core, r, pc);
+    CheckOverflow(core, r, pc);
+    Memory memory = Locate(core, r, pc);
+    uint32_t capacity = core.launch->RangeOf(memory).bytes, offset = core.OffsetIn(memory, r.address);
+    if (offset > capacity || r.bytes > capacity - offset) {
         core.Violate("out_of_bounds", pc, "Shrink the count, mask, repeat or transfer, or move the tensor.",
-                     "%s: %s spans bytes %u to %llu of UB, which has %u bytes", r.instruction, r.role, offset,
-                     static_cast<unsigned long long>(offset + r.bytes), core.launch->machine.ub_bytes);
+                     "%s: %s spans bytes %u to %llu of %s, which has %u bytes", r.instruction, r.role, offset,
+                     static_cast<unsigned long long>(offset + r.bytes), MemoryName(memory), capacity);
     }
     if (core.launch->checker == Checker::Off) return;
     if (offset % r.alignment != 0) {
-        core.Violate("misaligned", pc, "Start the operand at a multiple of 32 bytes.",
-                     "%s: %s starts at UB offset %u, which is not a multiple of %u bytes", r.instruction, r.role, offset,
-                     r.alignment);
+        char remedy[80];
+        snprintf(remedy, sizeof remedy, "Start the operand at a multiple of %u bytes.", r.alignment);
+        core.Violate("misaligned", pc, remedy, "%s: %s starts at %s offset %u, which is not a multiple of %u bytes", r.instruction,
+                     r.role, MemoryName(memory), offset, r.alignment);
     }
     // A slice taken past the end of its tensor has a size that wrapped around.
-    uint32_t tensor_bytes = r.tensor_bytes > core.launch->machine.ub_bytes ? 0 : r.tensor_bytes;
+    uint32_t tensor_bytes = r.tensor_bytes > core.launch->arena_bytes ? 0 : r.tensor_bytes;
     bool past_tensor = r.bytes > tensor_bytes;
     if (past_tensor) {
         core.Warn("past_tensor", pc, "Ask InitBuffer for more bytes or process fewer elements.",
                   "%s: %s reaches %llu bytes past the end of its tensor of %u bytes", r.instruction, r.role,
                   static_cast<unsigned long long>(r.bytes - tensor_bytes), tensor_bytes);
     }
+    offset = core.UbOffset(r.address);
     bool sound = CheckOwner(core, r, offset, past_tensor, pc) && !past_tensor;
     if (core.tracker != nullptr) core.tracker->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, !sound});
 }
 
+bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const void* pc) {
+    auto begin = reinterpret_cast<int64_t>(r.address) - reinterpret_cast<int64_t>(buffer.address);
+    int64_t end = begin + static_cast<int64_t>(r.bytes);
+    if (begin < 0 || r.bytes > buffer.mapped || end <= static_cast<int64_t>(buffer.reachable) || end > static_cast<int64_t>(buffer.mapped)) return false;
+    const char* beyond = r.write ? "stray_write" : "stray_read";
+    core.launch->memory.Reveal(&buffer, static_cast<uint64_t>(end), core.launch->seed);
+    core.Warn(beyond, pc, "Cut the last piece at the end of the tensor.",
+              "%s %s bytes %lld to %lld of '%s', which has %llu bytes: another tensor's, or nobody's", r.instruction,
+              r.write ? "writes" : "reads", static_cast<long long>(begin), static_cast<long long>(end), buffer.name,
+              static_cast<unsigned long long>(buffer.bytes));
+    return true;
+}
+
 void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
+    core.Place(pc);
     if (r.write) core.polls = 0;
-    if (!r.write && core.launch->blocks > 1) NotePoll(core, r, pc);
+    if (!r.write && core.launch->CoreCount() > 1) NotePoll(core, r, pc);
     const char* rule = r.write ? "illegal_write" : "illegal_read";
     const char* verb = r.write ? "writes" : "reads";
     const GlobalBuffer* buffer = core.launch->memory.Nearest(r.address);
@@ -118,11 +193,14 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
     }
     auto begin = reinterpret_cast<int64_t>(r.address) - reinterpret_cast<int64_t>(buffer->address);
     int64_t end = begin + static_cast<int64_t>(r.bytes);
-    if (begin < 0 || end > static_cast<int64_t>(buffer->reachable)) {
+    bool stray = Strays(core, r, *buffer, pc);
+    if (!stray && (begin < 0 || r.bytes > buffer->mapped || end > static_cast<int64_t>(buffer->reachable))) {
         core.Violate(rule, pc, "Cut the last piece at the end of the tensor.",
                      "%s %s bytes %lld to %lld of '%s', which has %llu bytes", r.instruction, verb, static_cast<long long>(begin),
                      static_cast<long long>(end), buffer->name, static_cast<unsigned long long>(buffer->bytes));
     }
+    GlobalMemory::Cover(*buffer, r.address, r.bytes, r.write);
+    if (r.write && core.atomic_mode != npukb::AtomicMode::None) GlobalMemory::Cover(*buffer, r.address, r.bytes, false);
     if (core.launch->checker == Checker::Off && (!r.write || buffer->writable)) return;
     if (r.write && !buffer->writable) {
         core.Violate("write_to_input", pc, "Write to an output or to the workspace.",
@@ -133,7 +211,7 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
                      "%s: offset %lld in '%s' is not a multiple of the element size %u", r.instruction,
                      static_cast<long long>(begin), buffer->name, r.element_bytes);
     }
-    if (end > static_cast<int64_t>(buffer->bytes)) {
+    if (!stray && end > static_cast<int64_t>(buffer->bytes)) {
         core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
                   "%s %s up to byte %lld of '%s', which has %llu bytes; only the allocator's rounding hides it", r.instruction,
                   verb, static_cast<long long>(end), buffer->name, static_cast<unsigned long long>(buffer->bytes));

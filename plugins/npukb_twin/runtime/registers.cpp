@@ -34,6 +34,7 @@ void npukb_mask_set(uint64_t high, uint64_t low) {
 }
 
 void npukb_compare_mask(uint32_t, const npukb::BufferView* tensor, int write) {
+    const twin::Pinned pinned[] = {tensor};
     twin::Core& core = twin::ThisCore();
     // Reading the register fills 128 bytes' worth of room, of which 16 are its content.
     uint64_t bytes = write ? 128 : sizeof core.vector.compare_mask;
@@ -51,6 +52,7 @@ void npukb_deq_scale(uint64_t word) {
 }
 
 void npukb_deq_scale_vector(const npukb::BufferView* tensor, const void* info) {
+    const twin::Pinned pinned[] = {tensor};
     twin::Core& core = twin::ThisCore();
     twin::CheckLocal(core, {"SetDeqScale", "vdeq", tensor->address, 128, tensor->bytes, 32, true}, NPUKB_PC);
     for (int i = 0; i < AscendC::VDEQ_TENSOR_SIZE; ++i) {

@@ -7,21 +7,16 @@
 
 namespace twin {
 
-// Times and bytes of all cores of a launch.
+// What all cores of a launch did.
 struct Totals {
-    double longest_cycles = 0;  // of the blocks of the last wave
-    double earlier_waves_cycles = 0;
-    int64_t wave = 0;
-    double busy_cycles[npukb::kPipes] = {};
-    double waited_cycles[npukb::kPipes] = {};
-    double core_cycles = 0;
-    uint64_t instructions[npukb::kPipes] = {};
     uint64_t bytes_in = 0;
     uint64_t bytes_out = 0;
+    uint64_t transfers = 0;
+    uint32_t ub_used = 0;  // the most that buffers of one core took
     Diagnostics diagnostics;
 
     // Blocks come in order.
-    void Add(const Core& core, int64_t in_wave);
+    void Add(const Core& core);
 };
 
 // Where reports go, and what they begin with to be told from what a kernel may write there.

@@ -7,14 +7,14 @@ namespace twin {
 
 constexpr uint32_t kBlock = 32;
 
-Shadow::Shadow(Core& core) : core_(core), size_(core.launch->machine.ub_bytes) {
+Shadow::Shadow(Core& core) : core_(core), size_(core.launch->arena_bytes) {
     uint32_t blocks = (size_ + kBlock - 1) / kBlock;
     blocks_ = static_cast<uint8_t*>(malloc(blocks));
     bytes_ = static_cast<uint8_t*>(malloc(blocks * kBlock));
     fill_ = static_cast<uint8_t*>(malloc(kBlock));
     if (blocks_ == nullptr || bytes_ == nullptr || fill_ == nullptr) abort();
     memset(blocks_, kFresh, blocks);
-    memcpy(fill_, core.ub, kBlock);
+    memcpy(fill_, core.ub + (core.kind == CoreKind::Vector ? 0 : core.launch->RangeOf(Memory::L1).offset), kBlock);
 }
 
 void Shadow::Release() {

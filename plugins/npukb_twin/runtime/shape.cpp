@@ -28,8 +28,8 @@ uint32_t ValueBits(DType dtype, int32_t value) {
 }
 
 // Rows of a tensor that Pad or UnPad works on.
-void CheckRows(const Library& call, const char* role, const npukb::BufferView* view, uint64_t bytes, bool write) {
-    CheckLocal(call.core(), {call.name(), role, view->address, bytes, view->bytes, 32, write}, call.pc());
+void CheckRows(const Library& call, const char* role, const npukb::BufferView* view, int64_t bytes, bool write) {
+    CheckLocal(call.core(), {call.name(), role, view->address, static_cast<uint64_t>(bytes), view->bytes, 32, write}, call.pc());
 }
 
 }  // namespace
@@ -52,20 +52,22 @@ void npukb_progression(npukb::DType dtype, const npukb::BufferView* dst, uint64_
 void npukb_broadcast(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src,
                      const npukb::BufferView*, const uint32_t* dst_shape, const uint32_t* src_shape, uint32_t dim_axis) {
     using namespace twin;
+    const Pinned pinned[] = {dst, src};
     Library call("Broadcast", NPUKB_PC);
     uint32_t dim = dim_axis >> 8, axis = dim_axis & 0xff, bytes = npukb::kDTypeBytes[static_cast<int>(dtype)];
-    for (uint32_t i = 0; i < dim; ++i) {
+    for (uint32_t i = 0; i < dim && i < 2; ++i) {
         if (src_shape[i] == dst_shape[i] || (i == axis && src_shape[i] == 1)) continue;
         call.core().Violate("bad_shape", call.pc(), "Let src have one element along the axis and agree with dst elsewhere.",
                             "Broadcast: dimension %u is %u in src and %u in dst, the axis is %u", i, src_shape[i], dst_shape[i], axis);
     }
     // [rows, columns], of which one is repeated; a vector is a row.
-    uint64_t rows = dim == 2 ? dst_shape[0] : 1, columns = dst_shape[dim - 1];
-    uint64_t src_rows = dim == 2 ? src_shape[0] : 1, src_columns = src_shape[dim - 1];
+    uint32_t last = dim == 2 ? 1 : 0;
+    uint64_t rows = dim == 2 ? dst_shape[0] : 1, columns = dst_shape[last];
+    uint64_t src_rows = dim == 2 ? src_shape[0] : 1, src_columns = src_shape[last];
     auto* s = static_cast<const uint8_t*>(src->address);
     auto* d = static_cast<uint8_t*>(dst->address);
-    CheckRows(call, "src", src, src_rows * src_columns * bytes, false);
-    CheckRows(call, "dst", dst, rows * columns * bytes, true);
+    CheckRows(call, "src", src, Area(Area(src_rows, src_columns), bytes), false);
+    CheckRows(call, "dst", dst, Area(Area(rows, columns), bytes), true);
     // From the last element down, so that dst may begin where src does.
     for (uint64_t r = rows; r-- > 0;) {
         const uint8_t* row = s + (src_rows == 1 ? 0 : r) * src_columns * bytes;
@@ -83,9 +85,10 @@ void npukb_broadcast(npukb::DType dtype, const npukb::BufferView* dst, const npu
 void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src, const npukb::BufferView*,
                const void* params, const void* tiling) {
     using namespace twin;
+    const Pinned pinned[] = {dst, src};
     Library call("Pad", NPUKB_PC);
-    const auto& p = *static_cast<const AscendC::PadParams*>(params);
-    const auto& t = *static_cast<const PadTiling*>(tiling);
+    const auto p = *static_cast<const AscendC::PadParams*>(params);
+    const auto t = *static_cast<const PadTiling*>(tiling);
     uint64_t bytes = npukb::kDTypeBytes[static_cast<int>(dtype)];
     bool aligned = t.srcWidth * bytes % 32 == 0;
     // Rows that end on a block have their last columns replaced; others grow, on both sides.
@@ -95,8 +98,8 @@ void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::Bu
                             "Pad: rows of %llu elements become %llu elements of %llu bytes", static_cast<unsigned long long>(kept),
                             static_cast<unsigned long long>(width), static_cast<unsigned long long>(bytes));
     }
-    CheckRows(call, "src", src, t.srcHeight * t.srcWidth * bytes, false);
-    CheckRows(call, "dst", dst, t.srcHeight * width * bytes, true);
+    CheckRows(call, "src", src, Area(Area(t.srcHeight, t.srcWidth), bytes), false);
+    CheckRows(call, "dst", dst, Area(Area(t.srcHeight, width), bytes), true);
     auto* s = static_cast<const uint8_t*>(src->address);
     auto* d = static_cast<uint8_t*>(dst->address);
     uint32_t value = ValueBits(dtype, p.padValue);
@@ -112,17 +115,18 @@ void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::Bu
 void npukb_unpad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src, const npukb::BufferView*,
                  const void* params, const void* tiling) {
     using namespace twin;
+    const Pinned pinned[] = {dst, src};
     Library call("UnPad", NPUKB_PC);
-    const auto& p = *static_cast<const AscendC::UnPadParams*>(params);
-    const auto& t = *static_cast<const UnPadTiling*>(tiling);
+    const auto p = *static_cast<const AscendC::UnPadParams*>(params);
+    const auto t = *static_cast<const UnPadTiling*>(tiling);
     uint64_t bytes = npukb::kDTypeBytes[static_cast<int>(dtype)];
     if (t.srcWidth * bytes % 32 != 0 || p.rightPad == 0 || p.rightPad * bytes >= 32 || p.rightPad > t.srcWidth) {
         call.core().Violate("bad_shape", call.pc(), "UnPad rows of whole blocks, by less than 32 bytes on the right.",
                             "UnPad: %u of %u columns of %llu bytes", p.rightPad, t.srcWidth, static_cast<unsigned long long>(bytes));
     }
     uint64_t width = t.srcWidth - p.rightPad;
-    CheckRows(call, "src", src, t.srcHeight * t.srcWidth * bytes, false);
-    CheckRows(call, "dst", dst, t.srcHeight * width * bytes, true);
+    CheckRows(call, "src", src, Area(Area(t.srcHeight, t.srcWidth), bytes), false);
+    CheckRows(call, "dst", dst, Area(Area(t.srcHeight, width), bytes), true);
     auto* s = static_cast<const uint8_t*>(src->address);
     auto* d = static_cast<uint8_t*>(dst->address);
     for (uint64_t r = 0; r < t.srcHeight; ++r) memmove(d + r * width * bytes, s + r * t.srcWidth * bytes, width * bytes);

@@ -5,6 +5,7 @@
 #include "../include/twin/sort.h"
 #include "library.h"
 #include "numeric.h"
+#include "raw.h"
 
 namespace twin {
 namespace {
@@ -27,7 +28,7 @@ bool Before(T a, T b) {
 
 void Cost(const Library& call, uint64_t repeats, double records) {
     Core& core = call.core();
-    core.time.Issue(core.launch->machine, Pipe::V, core.launch->machine.vector_head_cycles + records * static_cast<double>(repeats) / kPerCycle);
+    core.time.Vector(core.launch->machine, records * static_cast<double>(repeats) / kPerCycle, 0, false);
 }
 
 // Repeats of an instruction, 0 to 255.
@@ -294,6 +295,7 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
     q.suspend = info->ifExhaustedSuspension;
     memcpy(q.length, info->elementLengths, sizeof q.length);
     CheckLengths(call, q.length, q.valid);
+    const Pinned pinned[] = {views[0], views[1], views[2], views[3]};
     for (uint32_t i = 0; i < q.valid; ++i) q.data[i] = static_cast<const uint8_t*>(views[i]->address);
     uint32_t repeat = MergeRepeats(call, q, info->repeatTimes);
     uint32_t alignment = region ? q.width : 8;
@@ -302,7 +304,7 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
         total += q.length[i];
         call.Read<uint8_t>(views[i], static_cast<int64_t>(q.length[i]) * q.width, roles[i], alignment);
     }
-    if (repeat > 1) call.Read<uint8_t>(src1, static_cast<int64_t>(total) * repeat * q.width, "src1", alignment);
+    if (repeat > 1) call.Read<uint8_t>(views[0], static_cast<int64_t>(total) * repeat * q.width, "src1", alignment);
     if (q.suspend) {  // the length of the result depends on the values
         if (element_bytes == 2) Merge<half>(q, nullptr);
         else Merge<float>(q, nullptr);
@@ -314,6 +316,7 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
 
 void npukb_merge_result(uint16_t* counts) {
     Core& core = ThisCore();
+    CheckResult(counts, sizeof core.merged, NPUKB_PC);
     memcpy(counts, core.merged, sizeof core.merged);
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
 }
@@ -422,9 +425,9 @@ void npukb_topk(uint32_t element_bytes, uint32_t flags, const npukb::BufferView*
 void npukb_vbitsort(uint32_t element_bytes, void* dst, const void* value, const void* index, uint64_t repeat) {
     Library call("vbitsort", NPUKB_PC);
     uint32_t n = Repeats(call, static_cast<int32_t>(repeat)) * kSortWidth;
-    npukb::BufferView to{dst, n * kRecord, 0};
-    npukb::BufferView from{const_cast<void*>(value), n * element_bytes, 0};
-    npukb::BufferView with{const_cast<void*>(index), n * 4, 0};
+    npukb::BufferView to{dst, n * kRecord, 0, 0};
+    npukb::BufferView from{const_cast<void*>(value), n * element_bytes, 0, 0};
+    npukb::BufferView with{const_cast<void*>(index), n * 4, 0, 0};
     auto* out = call.Write<uint8_t>(&to, n * kRecord, "dst");
     const void* values = ReadValues(call, element_bytes, &from, n, "src0");
     Sort32Into(call, element_bytes, out, values, call.Read<uint32_t>(&with, n, "src1"), n / kSortWidth);
@@ -445,10 +448,10 @@ void npukb_vmrgsort4(uint32_t element_bytes, void* dst, const void* const* sourc
     }
     uint32_t repeat = MergeRepeats(call, q, config & 0xff);
     for (uint32_t i = 0; i < q.valid; ++i) {
-        npukb::BufferView from{const_cast<void*>(sources[i]), (i == 0 ? total * repeat : q.length[i]) * kRecord, 0};
+        npukb::BufferView from{const_cast<void*>(sources[i]), (i == 0 ? total * repeat : q.length[i]) * kRecord, 0, 0};
         call.Read<uint8_t>(&from, (i == 0 && repeat > 1 ? total * repeat : q.length[i]) * kRecord, "src", 8);
     }
-    npukb::BufferView to{dst, total * repeat * kRecord, 0};
+    npukb::BufferView to{dst, total * repeat * kRecord, 0, 0};
     MergeQueues(call, element_bytes, q, call.Write<uint8_t>(&to, total * repeat * kRecord, "dst"), repeat);
 }
 

@@ -4,6 +4,7 @@
 
 #include "../include/twin/tensor.h"
 #include "core.h"
+#include "raw.h"
 #include "region.h"
 
 namespace twin {
@@ -92,6 +93,7 @@ uint32_t npukb_notes_set(uint32_t notes, const void* shape, int32_t tag, int wha
     Core& core = ThisCore();
     TensorNotes wanted;
     memset(static_cast<void*>(&wanted), 0, sizeof wanted);
+    if (what == 0) CheckSource(shape, sizeof(AscendC::ShapeInfo), NPUKB_PC);
     const TensorNotes& old = NotesOf(core, notes);
     const auto& from = what == 0 ? *static_cast<const AscendC::ShapeInfo*>(shape) : old.shape;
     wanted.shape.shapeDim = from.shapeDim;
@@ -103,7 +105,10 @@ uint32_t npukb_notes_set(uint32_t notes, const void* shape, int32_t tag, int wha
     return Intern(core, wanted, NPUKB_PC);
 }
 
-const void* npukb_notes_shape(uint32_t notes) { return &twin::NotesOf(twin::ThisCore(), notes).shape; }
+void npukb_notes_shape(uint32_t notes, void* shape) {
+    twin::CheckResult(shape, sizeof(AscendC::ShapeInfo), NPUKB_PC);
+    *static_cast<AscendC::ShapeInfo*>(shape) = twin::NotesOf(twin::ThisCore(), notes).shape;
+}
 
 int32_t npukb_notes_tag(uint32_t notes) { return twin::NotesOf(twin::ThisCore(), notes).tag; }
 
@@ -112,56 +117,76 @@ int npukb_tensor_position(uint32_t handle) {
     return buffer != nullptr ? buffer->position : static_cast<int>(AscendC::TPosition::VECCALC);
 }
 
-npukb::BufferView npukb_buffer_view(uint32_t handle) {
+void npukb_buffer_view(npukb::BufferView* view, uint32_t handle) {
     using namespace twin;
     Core& core = ThisCore();
+    CheckResult(view, sizeof *view, NPUKB_PC);
     const Buffer* buffer = BufferOf(core, handle);
-    if (buffer == nullptr) return {nullptr, 0, 0, 0};
-    return {core.ub + buffer->offset, buffer->bytes, handle, 0};
+    if (buffer == nullptr) *view = {nullptr, 0, 0, 0};
+    else *view = {core.ub + buffer->offset, buffer->bytes, handle, 0};
 }
 
-npukb::BufferView npukb_buffer_part(const npukb::BufferView* buffer, uint64_t bytes, uint64_t offset) {
+void npukb_buffer_part(npukb::BufferView* view, const npukb::BufferView* buffer, uint64_t bytes, uint64_t offset, int part) {
     using namespace twin;
+    const void* pc = NPUKB_PC;
     Core& core = ThisCore();
+    CheckResult(view, sizeof *view, pc);
+    CheckSource(buffer, sizeof *buffer, pc);
+    const npukb::BufferView whole = *buffer;
     if (offset % 32 != 0) {
-        core.Violate("misaligned", NPUKB_PC, "Use an offset that is a multiple of 32 bytes.",
+        core.Violate("misaligned", pc, "Use an offset that is a multiple of 32 bytes.",
                      "GetWithOffset: offset %llu is not a multiple of 32 bytes", static_cast<unsigned long long>(offset));
     }
-    if (offset + bytes > buffer->bytes) {
-        core.Warn("past_tensor", NPUKB_PC, "Ask InitBuffer for more bytes or take fewer elements.",
+    if (part == 2 && offset + bytes > whole.bytes) {
+        core.Warn("past_tensor", pc, "Ask InitBuffer for more bytes or take fewer elements.",
                   "GetWithOffset: bytes %llu to %llu of a buffer that has %u", static_cast<unsigned long long>(offset),
-                  static_cast<unsigned long long>(offset + bytes), buffer->bytes);
+                  static_cast<unsigned long long>(offset + bytes), whole.bytes);
     }
-    return {static_cast<uint8_t*>(buffer->address) + offset, static_cast<uint32_t>(bytes), buffer->handle, buffer->notes};
+    *view = whole;
+    view->address = static_cast<uint8_t*>(whole.address) + offset;
+    if (part != 0) view->bytes = static_cast<uint32_t>(bytes);
 }
 
-npukb::BufferView npukb_stack_rest(int) {
+void npukb_stack_rest(npukb::BufferView* view, int position) {
     using namespace twin;
     Core& core = ThisCore();
-    const Pool& p = core.pools[0];
-    return {core.ub + p.used, p.bytes - p.used, 0, 0};
+    CheckResult(view, sizeof *view, NPUKB_PC);
+    Memory memory = MemoryOf(position);
+    const Pool& p = core.pools[memory == Memory::None ? 0 : WholePool(memory)];
+    *view = {core.ub + p.offset + p.used, p.bytes - p.used, 0, 0};
 }
 
-npukb::BufferView npukb_ub_at(uint64_t offset, uint64_t bytes) {
+void npukb_memory_at(npukb::BufferView* view, int position, uint64_t offset, uint64_t bytes) {
     using namespace twin;
     Core& core = ThisCore();
-    uint64_t rest = offset < core.launch->machine.ub_bytes ? core.launch->machine.ub_bytes - offset : 0;
+    CheckResult(view, sizeof *view, NPUKB_PC);
+    Memory memory = MemoryOf(position);
+    if (memory == Memory::None) memory = Memory::Ub;
+    const MemoryRange& range = core.launch->RangeOf(memory);
+    uint64_t rest = offset < range.bytes ? range.bytes - offset : 0;
     if (bytes == ~0ull) bytes = rest;
     if (bytes > rest || rest == 0) {
-        core.Violate("ub_overflow", NPUKB_PC, "Use smaller tiles or fewer buffers.",
-                     "a tensor of %llu bytes at UB address %llu does not fit into %u bytes", static_cast<unsigned long long>(bytes),
-                     static_cast<unsigned long long>(offset), core.launch->machine.ub_bytes);
+        const char* overflow = memory == Memory::Ub ? "ub_overflow" : "memory_overflow";
+        core.Violate(overflow, NPUKB_PC, "Use smaller tiles or fewer buffers.",
+                     "a tensor of %llu bytes at %s address %llu does not fit into %u bytes", static_cast<unsigned long long>(bytes),
+                     MemoryName(memory), static_cast<unsigned long long>(offset), range.bytes);
     }
-    return {core.ub + offset, static_cast<uint32_t>(bytes), 0, 0};
+    *view = {core.ub + range.offset + offset, static_cast<uint32_t>(bytes), 0, 0};
 }
 
-npukb::BufferView npukb_ub_rest(const void* address) {
+void npukb_ub_rest(npukb::BufferView* view, const void* address) {
     const twin::Core& core = twin::ThisCore();
+    twin::CheckResult(view, sizeof *view, NPUKB_PC);
     uint32_t rest = core.InUb(address) ? core.launch->machine.ub_bytes - core.UbOffset(address) : 0;
-    return {const_cast<void*>(address), rest, 0};
+    *view = {const_cast<void*>(address), rest, 0, 0};
 }
 
-uint64_t npukb_ub_base(void) { return reinterpret_cast<uint64_t>(twin::ThisCore().ub); }
+uint64_t npukb_memory_base(int position) {
+    using namespace twin;
+    const Core& core = ThisCore();
+    Memory memory = MemoryOf(position);
+    return reinterpret_cast<uint64_t>(core.ub) + (memory == Memory::None ? 0 : core.launch->RangeOf(memory).offset);
+}
 
 void npukb_list_open(const void* table, uint32_t length, uint32_t count) {
     using namespace twin;
@@ -196,6 +221,8 @@ void* npukb_list_shape(const void* table, uint32_t index, uint64_t* shape, uint6
                            "ListTensorDesc::GetDesc: the TensorDesc has no memory for the shape");
     }
     uint64_t at = list.Description(index);
+    CheckResult(dim, sizeof *dim, pc);
+    CheckResult(shape, list.DimOf(at) * sizeof *shape, pc);
     *dim = list.DimOf(at);
     for (uint64_t i = 0; i < *dim; ++i) shape[i] = list.Word(at + 1 + i);
     return list.Address(index);

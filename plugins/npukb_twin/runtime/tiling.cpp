@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "raw.h"
 #include "region.h"
 
 extern "C" {
@@ -12,6 +13,7 @@ void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes) {
     using namespace twin;
     Core& core = ThisCore();
     CheckGlobal(core, {"GET_TILING_DATA", tiling, bytes, 1, false}, NPUKB_PC);
+    CheckResult(data, bytes, NPUKB_PC);
     memcpy(data, tiling, bytes);
     core.time.Scalar(core.launch->machine.gm_scalar_cycles);
 }

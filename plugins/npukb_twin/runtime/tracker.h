@@ -12,7 +12,8 @@ namespace twin {
 
 class Tracker final : public Observer {
   public:
-    explicit Tracker(Core& core) : core_(core), order_(core), shadow_(core) {}
+    explicit Tracker(Core& core);
+    ~Tracker();
     // The next instruction touches this.
     void Note(const Access& access);
     // Where the operand that begins at `address` has gaps.
@@ -25,6 +26,8 @@ class Tracker final : public Observer {
     }
     // What was noted last is no instruction of the kernel.
     void Forget() { count_ = 0; }
+    // What was noted last is done for this core by another one, and over when the core's call is.
+    void Served();
     // Undefined bytes of UB go to global memory, at [begin, end) of the buffer with this number.
     void NoteSpoiled(int buffer, uint64_t begin, uint64_t end, const char* instruction, const void* pc);
     // After the last block has ended: undefined bytes that nothing has replaced.
@@ -32,13 +35,14 @@ class Tracker final : public Observer {
     // Whoever knows better than the operands' extents which bytes an instruction defines says so here.
     Shadow& shadow() { return shadow_; }
     Traffic& traffic() { return traffic_; }
-    // The core has met the others: what it did before comes before what they do next.
-    void Met() { ++phase_; }
+    // What this core knows of the others now, and what it has just learnt of them.
+    const uint32_t* Known() const { return views_ + phase_ * words_; }
+    void Learn(const uint32_t* clock);
+    void ToldOthers() { ++told_others_; }
+    // What it knew when it made a transfer with this phase.
+    const uint32_t* KnownIn(uint32_t phase) const { return views_ + phase * words_; }
     // All cores have met, and their traffic has been compared.
-    void Restart() {
-        traffic_.Clear();
-        phase_ = 0;
-    }
+    void Restart();
     Shadow& Results() {
         told_ = true;
         return shadow_;
@@ -50,11 +54,16 @@ class Tracker final : public Observer {
     Order order_;
     Shadow shadow_;
     Traffic traffic_;
+    static constexpr uint32_t kMostViews = 2048;  // later transfers are not looked at
+    size_t words_;
+    uint32_t* views_;  // one clock per phase: the core has learnt something between two of them
     uint32_t phase_ = 0;
+    uint32_t room_ = 1;
+    uint32_t told_others_ = 0;
     Access pending_[kMost];
     int count_ = 0;
     bool told_ = false;
-    void NoteTraffic(Pipe pipe, const Access& access);
+    void NoteTraffic(Pipe pipe, const Access& access, bool scalar);
     static constexpr int kMostSpoiled = 32;
     struct Spoiled {
         int buffer;
@@ -73,6 +82,8 @@ void StopTracker(Core& core);  // after the last block has ended
 struct Lanes;
 void TrackVector(Core& core, const npukb::VectorInstruction& v, const Lanes& lanes, const void* pc);
 void TrackCopy(Core& core, const npukb::CopyInstruction& c, const void* pc);
+// Bytes that an instruction of the cube unit has put into global memory.
+void TrackStored(Core& core, const void* gm, uint64_t bytes);
 void TrackScalar(Core& core, const void* address, uint32_t bytes, bool write, bool global, const void* pc);
 
 }  // namespace twin

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "clock.h"
 #include "tracker.h"
 
 namespace twin {
@@ -41,6 +42,25 @@ bool AllZero(uint64_t from, uint64_t to) {
 
 bool Changed(const Transfer& t) { return t.hashed && ContentHash(t.range) != t.content; }
 
+// Whether the core that made the `later` transfer knew that the `earlier` one was complete.
+bool Knew(const Stretch& later, const Stretch& earlier) {
+    const uint32_t* known = later.core->tracker->KnownIn(later.transfer->phase) + earlier.core->number * kClockPipes;
+    return known[earlier.transfer->pipe] >= earlier.transfer->number;
+}
+
+// "blocks 3 and 5" or, where there are two kinds of cores, "cube core 3 and vector core 6".
+struct Pair {
+    char text[80];
+    Pair(const Core& a, const Core& b) {
+        auto x = static_cast<long long>(a.index), y = static_cast<long long>(b.index);
+        if (a.launch->Mixed()) {
+            snprintf(text, sizeof text, "%s core %lld and %s core %lld", CoreKindName(a.kind), x, CoreKindName(b.kind), y);
+        } else {
+            snprintf(text, sizeof text, "blocks %lld and %lld", x, y);
+        }
+    }
+};
+
 class Sweep {
   public:
     // Whether blocks read with the scalar unit what others write: then they may take turns in a way that is not seen here.
@@ -55,7 +75,7 @@ class Sweep {
     void Compare(const Stretch& a, const Stretch& b) {
         const Transfer& x = *a.transfer;
         const Transfer& y = *b.transfer;
-        if (x.phase != y.phase || !(x.write || y.write) || (x.atomic && y.atomic)) return;
+        if (!(x.write || y.write) || (x.atomic && y.atomic) || Knew(b, a) || Knew(a, b)) return;
         uint64_t from = 0, to = 0;
         if (Overlap(x.range, y.range, &from, &to)) return Meet(a, b, from, to);
         if (x.scalar && y.scalar && x.write && y.write) CompareLines(a, b);
@@ -79,8 +99,7 @@ class Sweep {
         if (x.write && y.write && !differs && AllZero(from, to)) return;
         if (!New(x.pc, y.pc)) return;
         char text[320];
-        snprintf(text, sizeof text, "blocks %lld and %lld %s bytes %llu to %llu of '%s' and nothing orders them%s",
-                 static_cast<long long>(a.core->block), static_cast<long long>(b.core->block),
+        snprintf(text, sizeof text, "%s %s bytes %llu to %llu of '%s' and nothing orders them%s", Pair(*a.core, *b.core).text,
                  x.write && y.write ? "both write" : (x.write ? "write and read" : "read and write"),
                  static_cast<unsigned long long>(memory.OffsetOf(at)),
                  static_cast<unsigned long long>(memory.OffsetOf(at) + (to - from)), memory.NameOf(at),
@@ -100,9 +119,9 @@ class Sweep {
         auto* at = reinterpret_cast<const void*>(first * kCacheLine);
         a.core->related = y.pc;
         a.core->Warn("cache_line_shared", x.pc, "Let blocks write to different cache lines, or use DataCopyPad.",
-                     "%s: blocks %lld and %lld write elements of one cache line of %llu bytes of '%s'; one core's line may "
+                     "%s: %s write elements of one cache line of %llu bytes of '%s'; one core's line may "
                      "overwrite the other's",
-                     x.instruction, static_cast<long long>(a.core->block), static_cast<long long>(b.core->block),
+                     x.instruction, Pair(*a.core, *b.core).text,
                      static_cast<unsigned long long>(kCacheLine), a.core->launch->memory.NameOf(at));
     }
     Found found_[kMostFound];
@@ -146,7 +165,7 @@ Traffic::~Traffic() { free(items_); }
 
 // Whether `next` goes on where `last` ends: directly behind it, or at the same distance again.
 bool Traffic::Join(Transfer& last, const Transfer& next) const {
-    if (last.pc != next.pc || last.phase != next.phase || last.write != next.write || last.atomic != next.atomic) return false;
+    if (last.pc != next.pc || last.phase != next.phase || last.told != next.told || last.pipe != next.pipe || last.write != next.write || last.atomic != next.atomic) return false;
     Range& r = last.range;
     const Range& n = next.range;
     if (n.count != 1) return false;
@@ -165,6 +184,7 @@ bool Traffic::Join(Transfer& last, const Transfer& next) const {
         joined = false;
     }
     if (joined) last.content += next.content;
+    if (joined) last.number = next.number;
     return joined;
 }
 
@@ -196,7 +216,7 @@ void CheckRaces(Core* const* cores, int64_t count) {
     }
     std::sort(entries, entries + n, [](const Stretch& a, const Stretch& b) {
         if (a.transfer->range.begin != b.transfer->range.begin) return a.transfer->range.begin < b.transfer->range.begin;
-        if (a.core->block != b.core->block) return a.core->block < b.core->block;
+        if (a.core->number != b.core->number) return a.core->number < b.core->number;
         return a.transfer < b.transfer;
     });
     Sweep sweep;

@@ -9,8 +9,11 @@ struct Transfer {
     Range range;
     const void* pc;
     const char* instruction;
-    uint32_t phase;    // meetings that the core has been through
+    uint32_t phase;    // what the core knew of the others, as its tracker numbers it
+    uint32_t told;     // how often the core had told others what it has done
+    uint32_t number;   // among the instructions of its pipe; of the last one when several were joined
     uint32_t content;  // hash of what was written
+    uint8_t pipe;      // as clocks number it
     bool write;
     bool atomic;
     bool scalar;  // through the core's data cache

@@ -13,8 +13,7 @@ using AscendC::TransposeType;
 
 void Charge(Core& core, double repeats, double cycles_per_repeat) {
     const Machine& m = core.launch->machine;
-    double head = core.time.Idle(Pipe::V) ? m.vector_idle_head_cycles : m.vector_head_cycles;
-    core.time.Issue(m, Pipe::V, head + repeats * cycles_per_repeat);
+    core.time.Vector(m, repeats * cycles_per_repeat, 0, false);
 }
 
 // Sixteen blocks in, sixteen out. Everything is read before anything is written, so that both may be the same.
@@ -106,9 +105,10 @@ extern "C" {
 void npukb_transpose(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
                      const npukb::BufferView* scratch, const void* params) {
     using namespace twin;
+    const Pinned pinned[] = {dst, src, scratch};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto& p = *static_cast<const AscendC::TransposeParamsExt*>(params);
+    const auto p = *static_cast<const AscendC::TransposeParamsExt*>(params);
     switch (p.transposeType) {
         case TransposeType::TRANSPOSE_TYPE_NONE: return;  // documented to do nothing
         case TransposeType::TRANSPOSE_NCHW2NHWC:

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "../include/twin/types.h"
+#include "banks.h"
 #include "lanes.h"
 #include "reduce.h"
 #include "region.h"
@@ -22,7 +23,7 @@ struct Facts {
     uint16_t per_cycle32;
 };
 
-const Facts kFacts[] = {
+const Facts kFacts[256] = {  // for every number that an Op can be
 #define NPUKB_UNARY(name, t, c16, c32) {#name, 'e', 1, c16, c32},
 #define NPUKB_BINARY(name, t, c16, c32) {#name, 'e', 2, c16, c32},
 #define NPUKB_SCALAR(name, t, c16, c32) {#name, 'e', 1, c16, c32},
@@ -165,30 +166,69 @@ int64_t EffectiveCount(Core& core, const VectorInstruction& v, uint32_t widest, 
     return v.count / lanes * lanes;
 }
 
-bool SameBankGroup(const Core& core, const VectorInstruction& v) {
-    if (v.src0.address == nullptr || v.src1.address == nullptr || v.src0.address == v.src1.address) return false;
-    return (core.UbOffset(v.src0.address) / 32) % 16 == (core.UbOffset(v.src1.address) / 32) % 16;
+BankUse UseOf(const Core& core, const Operand& o, const Lanes& lanes) {
+    uint32_t block = core.UbOffset(o.address) / 32;
+    if (lanes.contiguous) return {block, 1, 8};
+    return {block, o.block_stride, o.repeat_stride};
+}
+
+// Cycles of the vector unit for one repeat, without waiting for banks, and with it.
+struct Pace {
+    double free;
+    double banked;
+};
+
+// Elements per cycle, as the machine file or else the instruction table says.
+double ElementsPerCycle(const Machine& m, Op op, uint32_t widest) {
+    const Facts& facts = FactsOf(op);
+    if (widest <= 4) {
+        double measured = m.rates[static_cast<int>(op)][widest == 4];
+        if (measured > 0) return measured;
+    }
+    if (op == Op::Cast && widest <= 2) return 128;
+    uint32_t per_cycle = widest <= 2 ? facts.per_cycle16 : (widest == 4 ? facts.per_cycle32 : 32);
+    return per_cycle != 0 ? per_cycle : 64;
+}
+
+Pace PaceOf(const Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t widest, double repeats) {
+    double free = static_cast<double>(lanes.per_repeat) / ElementsPerCycle(core.launch->machine, v.op, widest);
+    BankUse reads[3];
+    int count = 0;
+    bool scratch = ReducesTensor(v.op);
+    if (v.op == Op::Brcb || repeats == 0) return {free, free};
+    if (v.src0.address != nullptr) reads[count++] = UseOf(core, v.src0, lanes);
+    if (v.src1.address != nullptr && v.src1.address != v.src0.address && !scratch) reads[count++] = UseOf(core, v.src1, lanes);
+    bool accumulates = v.op == Op::FusedMulAdd || v.op == Op::MulAddRelu;
+    if (accumulates && v.dst.address != v.src0.address && v.dst.address != v.src1.address) reads[count++] = UseOf(core, v.dst, lanes);
+    BankUse write = UseOf(core, v.dst, lanes);
+    double read_write = core.launch->machine.bank_read_write_cycles;
+    if (IsReduce(v.op) || IsComparison(v.op)) write = {0, 1, 8}, read_write = 0;  // a few elements
+    double banks = BankCycles(reads, count, write, lanes.contiguous ? static_cast<uint32_t>(repeats) : lanes.repeats, read_write);
+    return {free, banks > free ? banks : free};
+}
+
+// Whether the instruction reads what the one before it wrote.
+bool Chained(Core& core, const VectorInstruction& v, double repeats) {
+    auto bytes = static_cast<uint64_t>(repeats * 256);
+    bool chained = core.vector.Chains(v.src0.address, bytes) || core.vector.Chains(v.src1.address, bytes);
+    core.vector.Wrote(v.dst.address, bytes);
+    return chained;
 }
 
 void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t widest) {
     const Machine& m = core.launch->machine;
-    const Facts& facts = FactsOf(v.op);
-    uint32_t per_cycle = widest <= 2 ? facts.per_cycle16 : (widest == 4 ? facts.per_cycle32 : 32);
-    if (v.op == Op::Cast && widest <= 2) per_cycle = 128;
-    double per_repeat = static_cast<double>(lanes.per_repeat) / (per_cycle != 0 ? per_cycle : 64);
     double repeats = lanes.contiguous ? static_cast<double>((lanes.total + lanes.per_repeat - 1) / lanes.per_repeat) : lanes.repeats;
     if (v.op == Op::Brcb) repeats = v.repeat;
-    bool two_sources = facts.family == 'e' || v.op == Op::Compare || v.op == Op::Select;
-    if (two_sources && SameBankGroup(core, v)) per_repeat += 1;
-    double head = core.time.Idle(Pipe::V) ? m.vector_idle_head_cycles : m.vector_head_cycles;
-    double cycles = head + repeats * per_repeat;
+    Pace pace = PaceOf(core, v, lanes, widest, repeats);
+    double cycles = repeats * pace.free;
     if (ReducesTensor(v.op)) {
         // A software sequence: repeats into scratch, then the scratch again until one value is left.
         for (double left = repeats; left > 1; left = left / lanes.per_repeat) {
-            cycles += m.barrier_cycles + m.vector_head_cycles + per_repeat * (left / lanes.per_repeat);
+            cycles += m.barrier_cycles + m.vector_head_cycles + pace.free * (left / lanes.per_repeat);
         }
     }
-    core.time.Issue(m, Pipe::V, cycles);
+    if (v.form == Form::Count) core.time.Scalar(m.mask_sequence_cycles);
+    core.time.Vector(m, cycles, repeats * (pace.banked - pace.free), Chained(core, v, repeats));
 }
 
 // What the form of an instruction that sets the mask leaves behind: by count, everything on; by lanes, those lanes.
@@ -216,7 +256,8 @@ void TakeLanes(VectorInstruction& v, npukb::LaneSource source, uint64_t lanes) {
     v.use_register = source == npukb::LaneSource::Register;
     if (source == npukb::LaneSource::Count) {
         v.count = static_cast<int64_t>(lanes);
-        FirstLanes(lanes, 256 / Widest(v), v.mask);
+        uint32_t widest = Widest(v);
+        FirstLanes(lanes, widest == 0 ? 0 : 256 / widest, v.mask);
     } else if (source == npukb::LaneSource::Bits) {
         __builtin_memcpy(v.mask, reinterpret_cast<const void*>(lanes), sizeof v.mask);
         v.count = static_cast<int64_t>(v.mask[0]);  // in counter mode the low word is a number of elements
@@ -272,6 +313,14 @@ void Execute(Core& core, const VectorInstruction& v, const Lanes& lanes, const v
     if (saturate) SaturateResults(v, lanes);
 }
 
+// Headers ask for instructions that exist; whoever calls the runtime past them may ask for anything.
+void CheckKnown(Core& core, const VectorInstruction& v, const void* pc) {
+    bool typed = Bytes(v.dst.dtype) != 0 && Bytes(v.src0.dtype) != 0 && Bytes(v.src1.dtype) != 0;
+    if (FactsOf(v.op).name != nullptr && typed) return;
+    core.Violate("limit_exceeded", pc, "Call the functions of kernel_operator.h.", "there is no vector instruction %d on types %d, %d and %d",
+                 static_cast<int>(v.op), static_cast<int>(v.dst.dtype), static_cast<int>(v.src0.dtype), static_cast<int>(v.src1.dtype));
+}
+
 void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
     const char* name = FactsOf(v.op).name;
     if (v.form == Form::Mask && v.repeat > 255 && !ReducesTensor(v.op)) {
@@ -320,6 +369,7 @@ void RunCountedCopies(Core& core, VectorInstruction& v, uint32_t widest, const v
 
 void Run(VectorInstruction& v, const void* pc) {
     Core& core = ThisCore();
+    CheckKnown(core, v, pc);
     uint32_t widest = Widest(v);
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
     CheckShape(core, v, pc);

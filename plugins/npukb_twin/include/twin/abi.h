@@ -9,8 +9,8 @@ namespace npukb {
 
 enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U64, I4 };
 
-// I4 counts bytes of two elements.
-inline constexpr uint32_t kDTypeBytes[] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8, 1};
+// I4 counts bytes of two elements. There is an entry for whatever a byte can hold: no number leads outside of the table.
+inline constexpr uint32_t kDTypeBytes[256] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 
 enum class Op : uint8_t {
 #define NPUKB_UNARY(name, types, c16, c32) name,
@@ -127,10 +127,10 @@ void npukb_flag_wait(npukb::Pipe from, npukb::Pipe to, int32_t id);
 int32_t npukb_event_id(npukb::Pipe from, npukb::Pipe to, int hold);
 void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id);
 void npukb_barrier(npukb::Pipe pipe);
-void npukb_sync_all(void);
+void npukb_sync_all(int vector_only);
 void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t used);
 void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id);
-void npukb_core_flag_wait(uint32_t id);
+void npukb_core_flag_wait(uint32_t mode, uint32_t id);
 void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait);
 void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step);
 
@@ -138,6 +138,8 @@ void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t by
 void npukb_scalar_access(const void* address, uint32_t bytes, int write);  // in UB
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
+int64_t npukb_group(void);            // the block that this core is a part of
+int64_t npukb_sub_block(int count);  // which of the block's cores of its kind this is; how many there are
 uint64_t npukb_tiling_key(void);
 void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes);
 void* npukb_user_workspace(void* workspace);

@@ -25,12 +25,15 @@ NPUKB_API constexpr bool CastSupported() {
     }
 }
 
-template <typename T, typename U>
+template <typename T, typename U, bool = CastSupported<T, U>()>
 struct CastTypes {
-    static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core");
     using ok = void;
 };
-#define NPUKB_CAST_CHECK (void)sizeof(CastTypes<T, U>)
+template <typename T, typename U>
+struct CastTypes<T, U, false> {
+    using no = void;
+};
+#define NPUKB_CAST_CHECK static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
 #define NPUKB_CAST_CODE (npukb::kCodeFor<npukb::Op::Cast, T, U> | static_cast<uint32_t>(roundMode) << npukb::kModeShift)
 
 template <typename T, typename U, typename = typename CastTypes<T, U>::ok>
@@ -38,6 +41,10 @@ NPUKB_ONCE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const
                      const uint32_t count) NPUKB_BODY({
     npukb_vector_count(NPUKB_CAST_CODE, static_cast<int32_t>(count), &dst.npukb_view, &src.npukb_view, nullptr, 0);
 })
+template <typename T, typename U, typename = typename CastTypes<T, U>::no, int = 0>
+NPUKB_API void Cast(const LocalTensor<T>&, const LocalTensor<U>&, const RoundMode&, const uint32_t) {
+    NPUKB_CAST_CHECK;
+}
 template <typename T, typename U, bool isSetMask = true>
 NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode, const uint64_t mask[],
                     const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {

@@ -19,6 +19,29 @@ NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
 NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
 #undef NPUKB_DATA_COPY
 
+// What older chips do to the data on its way out of the cube unit's memory. On the paths of the vector core it has no effect.
+enum class BlockMode : uint8_t { BLOCK_MODE_NORMAL, BLOCK_MODE_MATRIX, BLOCK_MODE_VECTOR, BLOCK_MODE_SMALL_CHANNEL, BLOCK_MODE_DEPTHWISE };
+enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+struct DataCopyEnhancedParams {
+    BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
+    DeqScale deqScale = DeqScale::DEQ_NONE;
+    uint64_t deqValue = 0;
+    uint8_t sidStoreMode = 0;
+    bool isRelu = false;
+    pad_t padMode = pad_t::PAD_NONE;
+    uint64_t padValue = 0;
+};
+#define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                              \
+    template <typename T>                                                                                               \
+    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& intriParams,      \
+                            const DataCopyEnhancedParams&) {                                                            \
+        npukb_copy_blocks(sizeof(T), direction, &dst, &src, &intriParams);                                              \
+    }
+NPUKB_DATA_COPY(LocalTensor, GlobalTensor, npukb::kIn)
+NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
+NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
+#undef NPUKB_DATA_COPY
+
 // Part of a dimension: bursts of burstLen blocks, `stride` elements between one and the next. Dimension 0 is the innermost.
 struct SliceInfo {
     constexpr SliceInfo() = default;
@@ -85,6 +108,13 @@ NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& sr
     DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
     npukb_copy_pad_out(sizeof(T), &dst, &src, &wide);
 })
+// What DataCopyPad fills in where its parameters ask for padding and name no value of their own (isPad is false).
+template <typename T, TPosition pos = TPosition::MAX>
+NPUKB_API void SetPadValue(T paddingValue) {
+    static_assert(pos == TPosition::MAX || pos == TPosition::VECIN || pos == TPosition::VECOUT,
+                  "SetPadValue: the position is VECIN, VECOUT or MAX");
+    npukb_pad_value(npukb::RawBits(paddingValue));
+}
 template <typename T>
 NPUKB_API void DataCopyUB2GMImpl(__gm__ T* dst, __ubuf__ T* src, const DataCopyParams& params) {
     npukb_copy_raw(npukb::kOut, dst, src, params.blockCount, params.blockLen, params.srcStride, params.dstStride);
@@ -98,6 +128,11 @@ NPUKB_API void InitOutput(GlobalTensor<T> gmWorkspaceAddr, uint32_t size, V valu
 template <typename T, typename V>
 NPUKB_API void Fill(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const V value) {
     npukb_copy_init(sizeof(T), &gmWorkspaceAddr, size, npukb::RawBits(static_cast<T>(value)));
+}
+
+template <typename T>
+NPUKB_API void InitGlobalMemory(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value) {
+    Fill(gmWorkspaceAddr, size, value);
 }
 
 // Moves from UB to global memory that come later add to what is there, or keep the larger or smaller value.
@@ -119,6 +154,12 @@ NPUKB_API void SetAtomicType() {
 }
 NPUKB_API void SetAtomicNone() { npukb_atomic(npukb::AtomicMode::None, npukb::DType::F32); }
 NPUKB_API void DisableDmaAtomic() { SetAtomicNone(); }
+// What a core's state is when a kernel begins: no atomic moves, a full mask in normal mode.
+NPUKB_API void InitSocState() {
+    SetAtomicNone();
+    npukb_mask_mode(0);
+    npukb_mask_set(~0ull, ~0ull);
+}
 
 enum class AtomicDtype { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
 enum class AtomicOp { ATOMIC_SUM };
@@ -157,5 +198,7 @@ NPUKB_API void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {
     npukb_cache_hint(1);
 }
 NPUKB_API void ICachePreLoad(const int64_t) { npukb_cache_hint(1); }
+// Whether the last preload is still under way; it is always over.
+NPUKB_API int64_t GetICachePreloadStatus() { return 0; }
 
 }  // namespace AscendC

@@ -5,7 +5,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __vector__
 #define __cube__
-#define __mix__(cube, vector)
+#define __mix__(cubes, vectors)
 #define __schedmode__(mode)
 #define __kfc_workspace__
 #define __sync_alias__
@@ -15,7 +15,7 @@ namespace npukb {
 
 // Reads as the block's index. An object rather than a macro, so that a kernel may call a variable of its own the same.
 struct BlockIndex {
-    NPUKB_API operator int64_t() const { return npukb_block_idx(); }
+    NPUKB_API operator int64_t() const { return npukb_group(); }
 };
 
 }  // namespace npukb
@@ -25,8 +25,16 @@ namespace AscendC {
 inline constexpr int32_t MIX = 0;
 inline constexpr int32_t AIC = 1;
 inline constexpr int32_t AIV = 2;
-// Kernels are compiled for the vector core.
-inline constexpr int32_t g_coreType = AIV;
+// The kind of core that this compilation is for.
+inline constexpr int32_t g_coreType = NPUKB_CORE_KIND == 1 ? AIC : AIV;
+
+enum class EngineType : int32_t { AIC = 1, AIV = 2 };
+
+// Calls a function on one kind of core only.
+template <EngineType engine, auto funPtr, class... Args>
+NPUKB_API void Async(Args... args) {
+    if constexpr (static_cast<int32_t>(engine) == g_coreType) funPtr(args...);
+}
 
 // Where a tiling function says how large the workspace is, the workspace begins with the system's part; the harness's own
 // (static track) has none.
@@ -50,23 +58,32 @@ using AscendC::SetSysWorkspace;
 #define ASCEND_IS_NOT_AIC constexpr(g_coreType != AscendC::AIC)
 
 static constexpr npukb::BlockIndex block_idx{};
-NPUKB_API int64_t get_block_idx() { return npukb_block_idx(); }
+NPUKB_API int64_t get_block_idx() { return npukb_group(); }
 NPUKB_API int64_t get_block_num() { return npukb_block_num(); }
-NPUKB_API int64_t get_subblockid() { return 0; }
-NPUKB_API int64_t get_subblockdim() { return 1; }
+NPUKB_API int64_t get_subblockid() { return npukb_sub_block(0); }
+NPUKB_API int64_t get_subblockdim() { return npukb_sub_block(1); }
 
-// Which cores a kernel starts. The twin runs vector kernels: any other type is refused at compile time.
+// Which cores a kernel starts. The numbers are known to the driver (kinds.py).
 enum KernelMetaType {
     KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
     KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE,
     KERNEL_TYPE_MIX_AICORE, KERNEL_TYPE_MIX_VECTOR_CORE
 };
-#define KERNEL_TASK_TYPE_DEFAULT(type)                                                                                  \
-    static_assert((type) == KERNEL_TYPE_AIV_ONLY || (type) == KERNEL_TYPE_MIX_AIV_1_0 ||                                \
-                      (type) == KERNEL_TYPE_MIX_VECTOR_CORE,                                                            \
-                  "KERNEL_TASK_TYPE_DEFAULT: a vector kernel is KERNEL_TYPE_AIV_ONLY or KERNEL_TYPE_MIX_AIV_1_0")
+
+namespace npukb {
+
+// What a kernel declares of itself, in a section of the image that the driver reads. Key 2^64-1 is the default of all keys.
+struct TaskType {
+    uint64_t key;
+    uint64_t type;
+};
+
+}  // namespace npukb
+
+#define NPUKB_PASTE(a, b) a##b
+#define NPUKB_TASK_TYPE(key, type, line)                                                                  \
+    static constexpr npukb::TaskType NPUKB_PASTE(npukb_task_type_, line)                                  \
+        __attribute__((used, section("npukb_task_type"))) = {static_cast<uint64_t>(key), static_cast<uint64_t>(type)}
+#define KERNEL_TASK_TYPE_DEFAULT(type) NPUKB_TASK_TYPE(-1, type, __COUNTER__)
 // The type of one tiling key: documented to go together with a default.
-#define KERNEL_TASK_TYPE(key, type)                                                                                     \
-    static_assert((type) == KERNEL_TYPE_AIV_ONLY || (type) == KERNEL_TYPE_MIX_AIV_1_0 ||                                \
-                      (type) == KERNEL_TYPE_MIX_VECTOR_CORE,                                                            \
-                  "KERNEL_TASK_TYPE: a vector kernel is KERNEL_TYPE_AIV_ONLY or KERNEL_TYPE_MIX_AIV_1_0")
+#define KERNEL_TASK_TYPE(key, type) NPUKB_TASK_TYPE(key, type, __COUNTER__)

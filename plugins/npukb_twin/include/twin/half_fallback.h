@@ -29,7 +29,7 @@ struct __attribute__((visibility("default"))) half {
         uint32_t middle = 1u << (shift - 1);
         kept += (rest > middle || (rest == middle && (kept & 1u))) ? 1u : 0u;
         if (exponent < -14) return static_cast<uint16_t>(sign | kept);
-        return static_cast<uint16_t>(sign | (static_cast<uint32_t>(exponent + 14) << 10) + kept);
+        return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent + 14) << 10) + kept));
     }
     static constexpr float Widen(uint16_t h) {
         uint32_t sign = (h & 0x8000u) << 16;

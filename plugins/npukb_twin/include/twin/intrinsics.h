@@ -17,7 +17,7 @@ constexpr uint32_t kUbBytes = 192 * 1024;
 
 // UB from an address on. Where its tensor ends is not known.
 struct Raw : BufferView {
-    NPUKB_API explicit Raw(const void* pointer) : BufferView{const_cast<void*>(pointer), kUbBytes, 0} {}
+    NPUKB_API explicit Raw(const void* pointer) : BufferView{const_cast<void*>(pointer), kUbBytes, 0, 0} {}
 };
 
 template <typename T>

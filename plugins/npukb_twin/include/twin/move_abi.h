@@ -25,7 +25,7 @@ struct CopyInstruction {
     uint8_t padded;            // DataCopyPad: bytes, not blocks
     uint8_t pad_left;          // elements
     uint8_t pad_right;
-    uint8_t pad_value_set;
+    uint8_t pad_value_set;  // 1: by the copy itself, 2: by SetPadValue
     uint64_t pad_value;  // raw bits
 };
 
@@ -54,6 +54,7 @@ void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* d
 void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
                        const void* pad_value);
 void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params);
+void npukb_pad_value(uint64_t value);
 void npukb_copy_slices(uint32_t element_bytes, uint32_t direction, const void* dst, const void* src, const void* dst_slices,
                        const void* src_slices, uint32_t dimensions);
 void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, const void* params);
@@ -66,12 +67,15 @@ void npukb_atomic(npukb::AtomicMode mode, npukb::DType dtype);
 void npukb_atomic_type(npukb::DType dtype);
 uint32_t npukb_atomic_state(int question);
 void npukb_cache_hint(uint32_t cycles);
+void npukb_l2_hint(const void* tensor, int which, int mode);
 
 void npukb_pipe_create(void* self);
 void npukb_pipe_destroy(void* self, int reset);
 void* npukb_pipe_current(void);
+// A view is put where the caller says and the runtime has looked, never returned: where results of that size go is decided by the
+// processor's convention, which nobody can check.
 uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t count, int64_t bytes);
-npukb::BufferView npukb_buffer_init(uint32_t pool, int position, int64_t bytes);
+void npukb_buffer_init(npukb::BufferView* view, uint32_t pool, int position, int64_t bytes);
 uint32_t npukb_pool_init(uint32_t parent, int position, int64_t bytes, uint32_t shared);
 void npukb_pool_reset(uint32_t pool);
 void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor);
@@ -82,18 +86,20 @@ void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor);
 int npukb_queue_enque_at(uint32_t queue, const npukb::BufferView* tensor, int positions);
 void npukb_queue_deque_at(uint32_t queue, npukb::BufferView* tensor, int positions);
 int32_t npukb_queue_state(uint32_t queue, int question);
-npukb::BufferView npukb_buffer_view(uint32_t handle);
-npukb::BufferView npukb_buffer_part(const npukb::BufferView* buffer, uint64_t bytes, uint64_t offset);
-npukb::BufferView npukb_stack_rest(int position);
-npukb::BufferView npukb_ub_at(uint64_t offset, uint64_t bytes);
+void npukb_buffer_view(npukb::BufferView* view, uint32_t handle);
+// `part`: 0 the whole buffer, 1 its beginning, whatever its size, 2 at `offset`.
+void npukb_buffer_part(npukb::BufferView* view, const npukb::BufferView* buffer, uint64_t bytes, uint64_t offset, int part);
+void npukb_stack_rest(npukb::BufferView* view, int position);
+// In the memory of a position; all of its rest when bytes is ~0.
+void npukb_memory_at(npukb::BufferView* view, int position, uint64_t offset, uint64_t bytes);
 // From a raw pointer to the end of UB.
-npukb::BufferView npukb_ub_rest(const void* address);
-uint64_t npukb_ub_base(void);
+void npukb_ub_rest(npukb::BufferView* view, const void* address);
+uint64_t npukb_memory_base(int position);
 
 // Notes that a tensor carries: its shape and the user's tag. They are kept once per core and named by a number; a tensor
 // in UB holds that number in the upper half of its handle.
 uint32_t npukb_notes_set(uint32_t notes, const void* shape, int32_t tag, int what);
-const void* npukb_notes_shape(uint32_t notes);
+void npukb_notes_shape(uint32_t notes, void* shape);
 int32_t npukb_notes_tag(uint32_t notes);
 int npukb_tensor_position(uint32_t handle);
 

@@ -40,7 +40,8 @@ NPUKB_API void vector_dup(T* dst, T value, uint8_t repeat, uint16_t dstBlockStri
                   "vector_dup takes elements of 16 and 32 bits");
     npukb::VectorInstruction v = npukb::Masked(npukb::Op::Duplicate, nullptr, repeat, false);
     v.scalar = npukb::RawBits(value);
-    npukb::BufferView rest = npukb_ub_rest(dst);
+    npukb::BufferView rest;
+    npukb_ub_rest(&rest, dst);
     npukb::Issue(v, npukb::Operand{dst, rest.bytes, dstBlockStride, dstRepeatStride, npukb::DTypeOf<T>::value}, npukb::Operand{});
 }
 
@@ -61,7 +62,9 @@ NPUKB_API void scatter_vnchwconv_b8(ub_addr8_t dst, ub_addr8_t src, uint8_t repe
 template <typename T>
 NPUKB_API void vtranspose(T* dst, T* src) {
     static_assert(sizeof(T) == 2, "vtranspose takes elements of 16 bits");
-    npukb::BufferView to = npukb_ub_rest(dst), from = npukb_ub_rest(src);
+    npukb::BufferView to, from;
+    npukb_ub_rest(&to, dst);
+    npukb_ub_rest(&from, src);
     AscendC::TransposeParamsExt params(0, 0, 16, 16, AscendC::TransposeType::TRANSPOSE_ND2ND_B16);
     npukb_transpose(2, &to, &from, nullptr, &params);
 }

@@ -1,4 +1,4 @@
-// TPipe, TQue, TQueBind, TBuf and TBufPool: buffers in the unified buffer and the queues that carry them between pipes.
+// TPipe, TQue, TQueBind, TBuf and TBufPool: buffers in on-chip memory and the queues that carry them between pipes.
 #pragma once
 #include "tensor.h"
 
@@ -29,7 +29,8 @@ NPUKB_API constexpr TPosition SourceOf(TPosition position) {
     switch (position) {
         case TPosition::A2: return TPosition::A1;
         case TPosition::B2: return TPosition::B1;
-        case TPosition::C2: return TPosition::C1;
+        case TPosition::C2:
+        case TPosition::C2PIPE2GM: return TPosition::C1;
         case TPosition::VECOUT:
         case TPosition::VECCALC:
         case TPosition::CO1:
@@ -102,7 +103,8 @@ class Queue {
         return Untyped(view);
     }
     NPUKB_API bool EnQue(TBufHandle buffer) {
-        npukb::BufferView view = npukb_buffer_view(Number(buffer));
+        npukb::BufferView view;
+        npukb_buffer_view(&view, Number(buffer));
         return npukb_queue_enque(queue_, &view) != 0;
     }
     NPUKB_API TBufHandle DeQue() {
@@ -111,7 +113,8 @@ class Queue {
         return Untyped(view);
     }
     NPUKB_API void FreeBuffer(TBufHandle buffer) {
-        npukb::BufferView view = npukb_buffer_view(Number(buffer));
+        npukb::BufferView view;
+        npukb_buffer_view(&view, Number(buffer));
         npukb_queue_free(queue_, &view);
     }
     NPUKB_API bool VacantInQue() const { return npukb_queue_state(queue_, 0) != 0; }
@@ -140,22 +143,28 @@ class Room {
     NPUKB_API Room() : view_{nullptr, 0, 0, 0} {}
     template <typename T>
     NPUKB_ONCE LocalTensor<T> Get() NPUKB_BODY({
-        return LocalTensor<T>(view_);
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_buffer_part(&tensor.npukb_view, &view_, 0, 0, 0);
+        return tensor;
     })
     template <typename T>
     NPUKB_ONCE LocalTensor<T> Get(uint32_t size) NPUKB_BODY({
-        LocalTensor<T> tensor(view_);
-        tensor.SetSize(size);
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_buffer_part(&tensor.npukb_view, &view_, npukb::BytesOf<T>(size), 0, 1);
         return tensor;
     })
     template <typename T>
     NPUKB_ONCE LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) NPUKB_BODY({
-        return LocalTensor<T>(npukb_buffer_part(&view_, npukb::BytesOf<T>(size), bufOffset));
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_buffer_part(&tensor.npukb_view, &view_, npukb::BytesOf<T>(size), bufOffset, 2);
+        return tensor;
     })
     // A TBuf has one tensor and no flags: taking and giving it back are names for using it.
     template <typename T>
     NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY({
-        return LocalTensor<T>(view_);
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_buffer_part(&tensor.npukb_view, &view_, 0, 0, 0);
+        return tensor;
     })
     template <typename T>
     NPUKB_API void FreeTensor(LocalTensor<T>&) {}
@@ -200,7 +209,7 @@ class TBufPool {
     }
     template <TPosition at>
     NPUKB_API bool InitBuffer(TBuf<at>& buf, uint32_t len) {
-        buf.view_ = npukb_buffer_init(Pool(), static_cast<int>(at), len);
+        npukb_buffer_init(&buf.view_, Pool(), static_cast<int>(at), len);
         return true;
     }
     template <TPosition at, uint32_t ids>
@@ -224,9 +233,6 @@ class TBufPool {
     uint32_t pool_;
 };
 
-template <HardEvent event>
-struct EventPipes;
-
 class TPipe {
   public:
     NPUKB_API TPipe() { npukb_pipe_create(this); }
@@ -241,8 +247,13 @@ class TPipe {
     }
     template <TPosition position>
     NPUKB_API bool InitBuffer(TBuf<position>& buf, uint32_t len) {
-        buf.view_ = npukb_buffer_init(0, static_cast<int>(position), len);
+        npukb_buffer_init(&buf.view_, 0, static_cast<int>(position), len);
         return true;
+    }
+    // As for a queue: room for `num` pieces of `len` bytes.
+    template <TPosition position>
+    NPUKB_API bool InitBuffer(TBuf<position>& buf, uint8_t num, uint32_t len) {
+        return InitBuffer(buf, num * ((len + 31) / 32 * 32));
     }
     template <TPosition position, uint32_t ids>
     NPUKB_API bool InitBufPool(TBufPool<position, ids>& bufPool, uint32_t len) {
@@ -254,19 +265,19 @@ class TPipe {
         bufPool.pool_ = npukb_pool_init(0, static_cast<int>(position), len, shareBuf.pool_);
         return true;
     }
-    // Where a position's memory begins: on the vector core that is always the unified buffer.
-    NPUKB_API uint64_t GetBaseAddr(int8_t) { return npukb_ub_base(); }
+    // Where a position's memory begins.
+    NPUKB_API uint64_t GetBaseAddr(int8_t logicPos) { return npukb_memory_base(logicPos); }
     template <HardEvent event>
     NPUKB_API TEventID AllocEventID() {
-        return static_cast<TEventID>(npukb_event_id(EventPipes<event>::from, EventPipes<event>::to, 1));
+        return static_cast<TEventID>(npukb_event_id(npukb::kFromPipe<event>, npukb::kToPipe<event>, 1));
     }
     template <HardEvent event>
     NPUKB_API void ReleaseEventID(TEventID id) {
-        npukb_event_release(EventPipes<event>::from, EventPipes<event>::to, id);
+        npukb_event_release(npukb::kFromPipe<event>, npukb::kToPipe<event>, id);
     }
     template <HardEvent event>
     NPUKB_API TEventID FetchEventID() {
-        return static_cast<TEventID>(npukb_event_id(EventPipes<event>::from, EventPipes<event>::to, 0));
+        return static_cast<TEventID>(npukb_event_id(npukb::kFromPipe<event>, npukb::kToPipe<event>, 0));
     }
     NPUKB_API TEventID FetchEventID(HardEvent event);
 };
@@ -276,17 +287,25 @@ NPUKB_API TPipe* GetTPipePtr() { return static_cast<TPipe*>(npukb_pipe_current()
 // What is left of the unified buffer behind everything that InitBuffer gave away.
 template <typename T, TPosition position>
 NPUKB_API bool PopStackBuffer(LocalTensor<T>& popLocal) {
-    popLocal = LocalTensor<T>(npukb_stack_rest(static_cast<int>(position)));
+    npukb_stack_rest(&popLocal.npukb_view, static_cast<int>(position));
     return popLocal.npukb_view.bytes != 0;
 }
 
 enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };
 
+namespace detail {
+
+// Where tensors of each Hardware lie.
+inline constexpr TPosition kMemoryPositions[] = {TPosition::VECCALC, TPosition::VECCALC, TPosition::A1, TPosition::A2,
+                                                 TPosition::B2,      TPosition::CO1,     TPosition::C2, TPosition::C2PIPE2GM};
+
+}  // namespace detail
+
 // Hands out tensors one behind the other, for programs that have no TPipe.
 template <Hardware hardware = Hardware::UB>
 class LocalMemAllocator {
   public:
-    static_assert(hardware == Hardware::UB, "LocalMemAllocator: the vector core has the unified buffer only");
+    static_assert(hardware != Hardware::GM && hardware != Hardware::MAX, "LocalMemAllocator: the memory must be on the chip");
     NPUKB_API LocalMemAllocator() : next_(0) {}
     NPUKB_API uint32_t GetCurAddr() const { return next_; }
     template <TPosition position, typename T, uint32_t tileSize>
@@ -303,12 +322,14 @@ class LocalMemAllocator {
     }
     template <typename T>
     NPUKB_API LocalTensor<T> Alloc(uint32_t tileSize) {
-        LocalTensor<T> tensor(npukb_ub_at(next_, npukb::BytesOf<T>(tileSize)));
+        LocalTensor<T> tensor{npukb::Unfilled{}};
+        npukb_memory_at(&tensor.npukb_view, kPosition, next_, npukb::BytesOf<T>(tileSize));
         next_ += (tensor.npukb_view.bytes + 31u) & ~31u;
         return tensor;
     }
 
   private:
+    static constexpr int kPosition = static_cast<int>(detail::kMemoryPositions[static_cast<int>(hardware)]);
     uint32_t next_;
 };
 

@@ -178,3 +178,8 @@ NPUKB_EXTREME_REGISTER(GetReduceRepeatMaxMinSpr)
 #undef NPUKB_EXTREME_REGISTER
 
 }  // namespace AscendC
+
+// The register of the last extreme: its value, and its index above it.
+NPUKB_API int64_t get_max_min_cnt() {
+    return static_cast<int64_t>((npukb_vector_register(1) & 0xffffffffu) | npukb_vector_register(2) << 32);
+}

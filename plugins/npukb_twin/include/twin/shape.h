@@ -1,19 +1,7 @@
 // Library functions that change the shape of a tensor: Broadcast, Pad, UnPad.
 #pragma once
 #include "tensor.h"
-
-// What the host computes for Pad and UnPad. Behind the sizes of the source lies how the device divides its work.
-struct PadTiling {
-    uint32_t srcHeight = 0, srcWidth = 0, srcOriWidth = 0, widthWithoutLastBlock = 0, blocksPerRow = 0, heightTiling = 0,
-             heightFractal = 0, heightFractalTail = 0, mainLoopOffset = 0, tailBlockOffset = 0, tmpBuffer1BlockNum = 0,
-             tmpBuffer1RowNum = 0, tmpBuffer2Offset = 0, widthTiling = 0, widthFractal = 0, widthFractalTail = 0,
-             widthFractalTailAlingned = 0, brcbTiling = 0, brcbFractal = 0, brcbFractalTail = 0, maxRepeatTimes = 0,
-             brcbTilingRepeatTimes = 0, brcbTilingRepeatTimesTail = 0;
-};
-struct UnPadTiling {
-    uint32_t srcHeight = 0, srcWidth = 0, tmpBuffer1BlockNum = 0, tmpBuffer1RowNum = 0, tmpBuffer2Offset = 0, widthTiling = 0,
-             widthFractal = 0, widthFractalTail = 0;
-};
+#include "tiling_structs.h"
 
 namespace AscendC {
 

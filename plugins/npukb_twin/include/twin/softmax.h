@@ -164,6 +164,15 @@ NPUKB_API constexpr SoftMaxTiling SoftMaxFlashV2TilingFunc(const SoftMaxShapeInf
     uint32_t m = shapeInfo.srcM, k = shapeInfo.srcK, block = dataTypeSize2 == 0 ? 0 : 32 / dataTypeSize2;
     return {m, k, m * k, m, block, m * block, m, k, m * k, m, block, m * block, 1, 0, 0, 0};
 }
+// The same, as kernels call it with a shape of two numbers.
+NPUKB_API constexpr SoftMaxTiling SoftMaxFlashV2TilingFuncImpl(const uint32_t srcM, const uint32_t srcK, const uint32_t dataTypeSize1,
+                                                               const uint32_t dataTypeSize2, const uint32_t localWorkSpaceSize,
+                                                               const bool isUpdate = false, const bool isBasicBlock = false,
+                                                               const bool isDataFormatNZ = false,
+                                                               const bool isFlashOutputBrc = false) {
+    return SoftMaxFlashV2TilingFunc({srcM, srcK, srcM, srcK}, dataTypeSize1, dataTypeSize2, localWorkSpaceSize, isUpdate, isBasicBlock,
+                                    isDataFormatNZ, isFlashOutputBrc);
+}
 
 #define NPUKB_SOFTMAX(tmp, tmp_view)                                                                                      \
     template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>                                        \

@@ -4,33 +4,13 @@
 
 namespace AscendC {
 
-#define NPUKB_EVENT(from_pipe, to_pipe)                               \
-    template <>                                                       \
-    struct EventPipes<HardEvent::from_pipe##_##to_pipe> {             \
-        static constexpr npukb::Pipe from = npukb::Pipe::from_pipe;   \
-        static constexpr npukb::Pipe to = npukb::Pipe::to_pipe;       \
-    }
-NPUKB_EVENT(S, V);
-NPUKB_EVENT(S, MTE2);
-NPUKB_EVENT(S, MTE3);
-NPUKB_EVENT(V, S);
-NPUKB_EVENT(V, MTE2);
-NPUKB_EVENT(V, MTE3);
-NPUKB_EVENT(MTE2, S);
-NPUKB_EVENT(MTE2, V);
-NPUKB_EVENT(MTE2, MTE3);
-NPUKB_EVENT(MTE3, S);
-NPUKB_EVENT(MTE3, V);
-NPUKB_EVENT(MTE3, MTE2);
-#undef NPUKB_EVENT
-
 template <HardEvent event>
 NPUKB_API void SetFlag(int32_t eventID) {
-    npukb_flag_set(EventPipes<event>::from, EventPipes<event>::to, eventID);
+    npukb_flag_set(npukb::kFromPipe<event>, npukb::kToPipe<event>, eventID);
 }
 template <HardEvent event>
 NPUKB_API void WaitFlag(int32_t eventID) {
-    npukb_flag_wait(EventPipes<event>::from, EventPipes<event>::to, eventID);
+    npukb_flag_wait(npukb::kFromPipe<event>, npukb::kToPipe<event>, eventID);
 }
 
 template <pipe_t pipe>
@@ -41,8 +21,7 @@ NPUKB_API void PipeBarrier() {
 
 template <bool isAIVOnly = true>
 NPUKB_API void SyncAll() {
-    static_assert(isAIVOnly, "SyncAll<false> needs a mixed cube and vector kernel");
-    npukb_sync_all();
+    npukb_sync_all(isAIVOnly);
 }
 
 // The software form of SyncAll: the flags of the cores lie in global memory, which has to be zero.
@@ -77,7 +56,7 @@ NPUKB_API void CrossCoreSetFlag(uint16_t flagId) {
 template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
 NPUKB_API void CrossCoreWaitFlag(uint16_t flagId) {
     static_assert(modeId <= 2, "CrossCoreWaitFlag: the mode must be 0, 1 or 2");
-    npukb_core_flag_wait(flagId);
+    npukb_core_flag_wait(modeId, flagId);
 }
 
 // Blocks take turns in the order of their index.
@@ -114,11 +93,7 @@ class TQueSync {
 };
 
 NPUKB_API TEventID TPipe::FetchEventID(HardEvent event) {
-    constexpr npukb::Pipe S = npukb::Pipe::S, V = npukb::Pipe::V, IN = npukb::Pipe::MTE2, OUT = npukb::Pipe::MTE3;
-    constexpr npukb::Pipe pairs[][2] = {{S, V},  {S, IN},  {S, OUT},  {V, S},   {V, IN},  {V, OUT},
-                                        {IN, S}, {IN, V},  {IN, OUT}, {OUT, S}, {OUT, V}, {OUT, IN}};
-    const auto& pair = pairs[static_cast<int>(event)];
-    return static_cast<TEventID>(npukb_event_id(pair[0], pair[1], 0));
+    return static_cast<TEventID>(npukb_event_id(npukb::FromPipe(event), npukb::ToPipe(event), 0));
 }
 
 }  // namespace AscendC

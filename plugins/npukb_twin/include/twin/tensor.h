@@ -98,10 +98,14 @@ class GlobalTensor {
         *Element(offset, 1) = value;
     }
     NPUKB_API void SetShapeInfo(const ShapeInfo& shapeInfo) { notes_ = npukb_notes_set(notes_, &shapeInfo, 0, 0); }
-    NPUKB_API ShapeInfo GetShapeInfo() const { return *static_cast<const ShapeInfo*>(npukb_notes_shape(notes_)); }
-    // How a tensor uses the L2 cache decides the speed of its transfers, never their result; the twin's times do not know L2.
+    NPUKB_API ShapeInfo GetShapeInfo() const {
+        ShapeInfo shape;
+        npukb_notes_shape(notes_, &shape);
+        return shape;
+    }
+    // How a tensor uses the L2 cache decides the speed of its transfers, never their result.
     template <CacheRwMode rwMode = CacheRwMode::RW>
-    NPUKB_API void SetL2CacheHint(CacheMode) {}
+    NPUKB_API void SetL2CacheHint(CacheMode mode) { npukb_l2_hint(this, static_cast<int>(rwMode), static_cast<int>(mode)); }
 
   private:
     NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size, __gm__ T* origin, uint32_t notes)
@@ -123,9 +127,10 @@ class LocalTensor {
     NPUKB_API LocalTensor() : npukb_view{nullptr, 0, 0, 0} {}
     NPUKB_API explicit LocalTensor(const npukb::BufferView& view) : npukb_view(view) {}
     // A tensor at a place of its author's choice, in programs that have no TPipe.
-    NPUKB_API LocalTensor(TPosition, uint32_t addr, uint32_t tileSize)
-        : npukb_view(npukb_ub_at(addr, npukb::BytesOf<T>(tileSize))) {}
-    NPUKB_API explicit LocalTensor(uint32_t addr) : npukb_view(npukb_ub_at(addr, ~0ull)) {}
+    NPUKB_API LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize) {
+        npukb_memory_at(&npukb_view, static_cast<int>(pos), addr, npukb::BytesOf<T>(tileSize));
+    }
+    NPUKB_API explicit LocalTensor(uint32_t addr) { npukb_memory_at(&npukb_view, static_cast<int>(TPosition::VECCALC), addr, ~0ull); }
     // Left empty on purpose: the runtime fills it in.
     NPUKB_API explicit LocalTensor(npukb::Unfilled) {}
 
@@ -166,7 +171,9 @@ class LocalTensor {
     NPUKB_API int32_t GetPosition() const { return npukb_tensor_position(npukb_view.handle); }
     NPUKB_API void SetShapeInfo(const ShapeInfo& shapeInfo) { Note(&shapeInfo, 0, 0); }
     NPUKB_API ShapeInfo GetShapeInfo() const {
-        return *static_cast<const ShapeInfo*>(npukb_notes_shape(npukb_view.notes));
+        ShapeInfo shape;
+        npukb_notes_shape(npukb_view.notes, &shape);
+        return shape;
     }
     NPUKB_API void SetUserTag(TTagType tag) { Note(nullptr, tag, 1); }
     NPUKB_API TTagType GetUserTag() const { return npukb_notes_tag(npukb_view.notes); }

@@ -14,6 +14,7 @@
 namespace AscendC {
 
 using ::BatchNormTiling;
+using ::ConfusionTransposeTiling;
 using ::DeepNormTiling;
 using ::GroupNormTiling;
 using ::LayerNormGradBetaTiling;
@@ -21,9 +22,23 @@ using ::LayerNormGradTiling;
 using ::LayerNormSeparateTiling;
 using ::LayerNormTiling;
 using ::LogSoftMaxTiling;
+using ::PadTiling;
 using ::RmsNormTiling;
 using ::SoftMaxTiling;
+using ::TCubeTiling;
 using ::TopkTiling;
+using ::UnPadTiling;
+
+// Kernels that share a header with host code say AscendC::tiling::TCubeTiling.
+namespace tiling {
+#define NPUKB_TILING_BEGIN(name) using ::name;
+#define NPUKB_TILING_FIELD(type, name)
+#define NPUKB_TILING_END(name)
+#include "tiling_structs.def"
+#undef NPUKB_TILING_BEGIN
+#undef NPUKB_TILING_FIELD
+#undef NPUKB_TILING_END
+}  // namespace tiling
 
 // Shapes and configurations that are not tiling: parameters of a call.
 struct SoftMaxShapeInfo {

@@ -1,6 +1,7 @@
 // Transposing inside the unified buffer: Transpose and TransDataTo5HD.
 #pragma once
 #include "tensor.h"
+#include "tiling_structs.h"
 
 namespace AscendC {
 
@@ -84,5 +85,38 @@ NPUKB_API void TransDataTo5HDImpl(__ubuf__ T* dstList[NCHW_CONV_ADDR_LIST_SIZE],
     npukb_transpose_blocks(sizeof(T), dstList, srcList, 1, &nchwconvParams);
 }
 #undef NPUKB_TRANSDATA_TYPES
+
+}  // namespace AscendC
+
+#pragma GCC visibility push(default)
+extern "C" {
+void npukb_rearrange(uint32_t element_bytes, AscendC::TransposeType type, const npukb::BufferView* dst,
+                     const npukb::BufferView* src, const npukb::BufferView* tmp, const ConfusionTransposeTiling* tiling);
+}
+#pragma GCC visibility pop
+
+namespace AscendC {
+
+// Transpose of the library, and its older name: swaps axes, splits or joins the last one, between NZ and ND.
+#define NPUKB_REARRANGE(name)                                                                                                 \
+    template <typename T>                                                                                                     \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,    \
+                        TransposeType transposeType, ConfusionTransposeTiling& tiling) {                                      \
+        using namespace npukb::types;                                                                                         \
+        static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | I32 | U32 | F32)) != 0,                                          \
+                      #name " takes integers of 16 and 32 bits, half or float");                                              \
+        npukb_rearrange(sizeof(T), transposeType, &dst.npukb_view, &src.npukb_view, &sharedTmpBuffer.npukb_view, &tiling);    \
+    }                                                                                                                         \
+    template <typename T>                                                                                                     \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType transposeType,                    \
+                        ConfusionTransposeTiling& tiling) {                                                                   \
+        using namespace npukb::types;                                                                                         \
+        static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | I32 | U32 | F32)) != 0,                                          \
+                      #name " takes integers of 16 and 32 bits, half or float");                                              \
+        npukb_rearrange(sizeof(T), transposeType, &dst.npukb_view, &src.npukb_view, nullptr, &tiling);                        \
+    }
+NPUKB_REARRANGE(Transpose)
+NPUKB_REARRANGE(ConfusionTranspose)
+#undef NPUKB_REARRANGE
 
 }  // namespace AscendC

@@ -17,6 +17,15 @@
 #ifndef __restrict__
 #define __restrict__ __restrict
 #endif
+// The driver compiles a kernel once per kind of core that runs it: 0 for vector cores, 1 for cube cores.
+#ifndef NPUKB_CORE_KIND
+#define NPUKB_CORE_KIND 0
+#endif
+#if NPUKB_CORE_KIND == 1
+#define __DAV_C220_CUBE__ 1
+#else
+#define __DAV_C220_VEC__ 1
+#endif
 #define __CCE_AICORE__ 220
 #define __NPU_ARCH__ 2201
 #define ASCENDC_CPU_DEBUG 1
@@ -72,7 +81,19 @@ struct NPUKB_ONCE bfloat16_t {
     }
 };
 
+// Complex numbers are stored and moved; the vector unit sees their parts.
+struct NPUKB_ONCE complex32 {
+    half real, imag;
+};
+struct NPUKB_ONCE complex64 {
+    float real, imag;
+};
+struct NPUKB_ONCE complex128 {
+    double real, imag;
+};
+
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
+enum class pad_t : uint8_t { PAD_NONE, PAD_MODE1, PAD_MODE2, PAD_MODE3, PAD_MODE4, PAD_MODE5, PAD_MODE6, PAD_MODE7, PAD_MODE8 };
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
 typedef int8_t TEventID;
 
@@ -123,6 +144,9 @@ inline constexpr uint32_t F16 = 1u << 0, BF16 = 1u << 1, F32 = 1u << 2, I8 = 1u 
 template <typename T>
 inline constexpr uint32_t kSetOf = 1u << static_cast<uint32_t>(DTypeOf<T>::value);
 
+template <>
+inline constexpr uint32_t kSetOf<double> = 0;  // stored and moved, like complex numbers
+
 template <typename T>
 NPUKB_API uint64_t RawBits(const T& value) {
     uint64_t bits = 0;
@@ -149,9 +173,31 @@ enum class MaskMode : uint8_t { NORMAL, COUNTER };
 
 enum class HardEvent : uint8_t {
     S_V, S_MTE2, S_MTE3, V_S, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2,
-    // Cube-side events; kernels on the vector core may not use them.
-    M_MTE1, M_MTE2, M_FIX, MTE1_M, MTE1_MTE2, MTE1_MTE3, MTE1_FIX, MTE2_M, MTE2_MTE1, MTE3_MTE1, FIX_M, FIX_MTE1, MAX
+    // Events of cube cores, and those of chips whose cores have all pipes.
+    M_MTE1, M_MTE2, M_FIX, MTE1_M, MTE1_MTE2, MTE1_MTE3, MTE1_FIX, MTE2_M, MTE2_MTE1, MTE2_FIX, MTE3_MTE1, FIX_M, FIX_MTE1,
+    FIX_MTE2, FIX_MTE3, FIX_S, M_S, M_V, V_M, V_V, MTE1_V, V_MTE1, MAX
 };
+
+}  // namespace AscendC
+
+namespace npukb {
+
+// The pipes of every event, first and second, four bits each.
+inline constexpr uint8_t kEvents[] = {
+    0x01, 0x04, 0x05, 0x10, 0x14, 0x15, 0x40, 0x41, 0x45, 0x50, 0x51, 0x54, 0x23, 0x24, 0x26, 0x32, 0x34, 0x35, 0x36, 0x42,
+    0x43, 0x46, 0x53, 0x62, 0x63, 0x64, 0x65, 0x60, 0x20, 0x21, 0x12, 0x11, 0x31, 0x13};
+static_assert(sizeof kEvents == static_cast<int>(AscendC::HardEvent::MAX), "every event has its pipes");
+NPUKB_API constexpr Pipe FromPipe(AscendC::HardEvent event) { return static_cast<Pipe>(kEvents[static_cast<int>(event)] >> 4); }
+NPUKB_API constexpr Pipe ToPipe(AscendC::HardEvent event) { return static_cast<Pipe>(kEvents[static_cast<int>(event)] & 15); }
+// Of an event that is known when a kernel is compiled: looking its pipes up is no work of the kernel.
+template <AscendC::HardEvent event>
+constexpr Pipe kFromPipe = FromPipe(event);
+template <AscendC::HardEvent event>
+constexpr Pipe kToPipe = ToPipe(event);
+
+}  // namespace npukb
+
+namespace AscendC {
 
 struct BinaryRepeatParams {
     constexpr BinaryRepeatParams() = default;
@@ -253,6 +299,8 @@ struct DataCopyPadExtParams {
     uint8_t rightPadding = 0;
     T paddingValue{};
 };
+template <typename V>
+DataCopyPadExtParams(bool, uint8_t, uint8_t, V) -> DataCopyPadExtParams<V>;
 
 inline constexpr uint32_t ONE_BLK_SIZE = 32;
 inline constexpr uint32_t ONE_BLK_HALF_NUM = 16;
@@ -261,13 +309,16 @@ inline constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256;
 inline constexpr int32_t DEFAULT_BLK_NUM = 8;
 inline constexpr uint8_t DEFAULT_BLK_STRIDE = 1;
 inline constexpr uint8_t DEFAULT_REPEAT_STRIDE = 8;
+inline constexpr uint8_t HALF_DEFAULT_REPEAT_STRIDE = 4;
 inline constexpr int32_t MAX_REPEAT_TIMES = 255;
 inline constexpr uint32_t BRCB_BROADCAST_NUMBER = 8;
 inline constexpr uint64_t MASK_PLACEHOLDER = 0;
 
 NPUKB_API int64_t GetBlockIdx() { return npukb_block_idx(); }
 NPUKB_API int64_t GetBlockNum() { return npukb_block_num(); }
-NPUKB_API int64_t GetSubBlockIdx() { return 0; }
-NPUKB_API int64_t GetSubBlockNum() { return 1; }
+NPUKB_API int64_t GetSubBlockIdx() { return npukb_sub_block(0); }
+NPUKB_API int64_t GetSubBlockNum() { return npukb_sub_block(1); }
+NPUKB_API int64_t GetTaskRation() { return npukb_sub_block(1); }
+NPUKB_API int64_t GetTaskRatio() { return npukb_sub_block(1); }
 
 }  // namespace AscendC

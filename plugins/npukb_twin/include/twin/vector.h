@@ -66,12 +66,17 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
         npukb_vector_count(npukb::kCodeFor<npukb::Op::op, D, S>, static_cast<int64_t>(count), views, scalar);    \
     }
 
-// The form by count of an instruction of the table.
+// The form by count of an instruction of the table. Types that it does not take are refused where the call is compiled to code:
+// in a discarded branch it may stand.
 #define NPUKB_COUNT_ONCE(name, template_parameters, operand_parameters, views, scalar)                     \
     template <template_parameters, typename = typename npukb::takes::name<T>::ok>                          \
     NPUKB_ONCE void name(operand_parameters, const int32_t& count) NPUKB_BODY({                            \
         npukb_vector_count(npukb::kCodeFor<npukb::Op::name, T, T>, count, views, scalar);                  \
-    })
+    })                                                                                                     \
+    template <template_parameters, typename = typename npukb::takes::name<T>::no, int = 0>                 \
+    NPUKB_API void name(operand_parameters, const int32_t&) {                                              \
+        npukb::takes::name<T>::Refuse(views, scalar);                                                      \
+    }
 
 #define NPUKB_MASK_FORMS(name, op, check, D, S, template_parameters, operand_parameters, strides, views, scalar)                \
     template <template_parameters, bool isSetMask = true>                                                                    \
@@ -103,10 +108,16 @@ inline constexpr AscendC::UnaryRepeatParams kContiguous{};
 namespace takes {
 using namespace types;
 #define NPUKB_TAKES(name, set)                                                                                                     \
-    template <typename T>                                                                                                          \
+    template <typename T, bool = (kSetOf<T> & (set)) != 0>                                                                         \
     struct name {                                                                                                                  \
-        static_assert((kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set);                  \
         using ok = void;                                                                                                           \
+    };                                                                                                                             \
+    template <typename T>                                                                                                          \
+    struct name<T, false> {                                                                                                        \
+        using no = void;                                                                                                           \
+        static void Refuse(...) {                                                                                                   \
+            static_assert((kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set);              \
+        }                                                                                                                          \
     };
 #define NPUKB_UNARY(name, set, c16, c32) NPUKB_TAKES(name, set)
 #define NPUKB_BINARY(name, set, c16, c32) NPUKB_TAKES(name, set)
@@ -184,6 +195,10 @@ NPUKB_ONCE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const
     npukb_vector_count(npukb::kCodeFor<npukb::Op::Duplicate, T, T>, count, &dst.npukb_view, nullptr, nullptr,
                        npukb::RawBits(scalarValue));
 })
+template <typename T, bool isSetMask = true, typename = typename npukb::takes::Duplicate<T>::no, int = 0>
+NPUKB_API void Duplicate(const LocalTensor<T>&, const T&, const int32_t&) {
+    npukb::takes::Duplicate<T>::Refuse(0);
+}
 template <typename T, bool isSetMask = true>
 NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask[], const uint8_t repeatTime,
                          const uint16_t dstBlockStride, const uint8_t dstRepeatStride) {

@@ -26,5 +26,6 @@
 #include <utility>
 #include <vector>
 
+#include "twin_host/matmul_tiling.h"
 #include "twin_host/op_def.h"
-#include "twin_host/tiling_norm.h"
+#include "twin_host/tiling_shape.h"

@@ -113,6 +113,8 @@ class OpAICoreDef {
     OpAICoreDef& SetOpSupportInfo(optiling::OP_CHECK_FUNC) { return *this; }
     OpAICoreDef& SetOpSpecInfo(optiling::OP_CHECK_FUNC) { return *this; }
     OpAICoreDef& SetParamGeneralize(optiling::PARAM_GENERALIZE_FUNC) { return *this; }
+    // The twin launches every case, whatever its outputs hold.
+    OpAICoreDef& LaunchWithZeroEleOutputTensors(bool) { return *this; }
     OpAICoreDef& AddConfig(const char* soc);
     OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig& config);
 

@@ -28,8 +28,13 @@ using OptionalInfos = PlatFormInfos;
 
 }  // namespace fe
 
+enum class NpuArch : uint32_t {
+    DAV_1001 = 1001, DAV_2002 = 2002, DAV_2201 = 2201, DAV_3002 = 3002, DAV_3102 = 3102, DAV_3510 = 3510, DAV_RESV = 0xffff
+};
+
 namespace platform_ascendc {
 
+enum class ReservedSize { RESERVED_SIZE_8K, RESERVED_SIZE_16K, RESERVED_SIZE_32K };
 enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
 enum class SocVersion {
     ASCEND910 = 0,
@@ -54,6 +59,9 @@ class PlatformAscendC {
     // Vector cores beside the AI cores: none on this chip.
     uint32_t GetCoreNumVector() const { return 0; }
     SocVersion GetSocVersion() const;
+    NpuArch GetCurNpuArch() const { return NpuArch::DAV_2201; }
+    // Has an effect on later chips only.
+    void ReserveLocalMemory(ReservedSize) {}
     void GetCoreMemSize(const CoreMemType& type, uint64_t& bytes) const;
     void GetCoreMemBw(const CoreMemType& type, uint64_t& bytes_per_cycle) const;
     uint32_t GetLibApiWorkSpaceSize() const;

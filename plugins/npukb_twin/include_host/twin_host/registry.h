@@ -48,3 +48,5 @@ using OpImplRegister = OpImplRegisterV2;
     [[maybe_unused]] static gert::OpImplRegisterV2 NPUKB_JOIN(npukb_implementation_##op_type##_, __COUNTER__) = gert::OpImplRegisterV2(#op_type)
 #define IMPL_OP_OPTILING(op_type) IMPL_OP(op_type)
 #define IMPL_OP_INFERSHAPE(op_type) IMPL_OP(op_type)
+// Tiling that a device may run by itself: here it runs on the host like any other.
+#define DEVICE_IMPL_OP_OPTILING(op_type) IMPL_OP(op_type)

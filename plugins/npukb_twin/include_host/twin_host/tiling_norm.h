@@ -77,6 +77,12 @@ bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& original,
     npukb_host::Put(out, plain);
     return true;
 }
+void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t statistic_size, const uint32_t type_size, const bool reuse, const bool rstd,
+                               const bool only_output, uint32_t& most, uint32_t& least);
+void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t statistic_size, const bool reuse,
+                                   const bool in_place, uint32_t& most, uint32_t& least);
+void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
+
 // Shape (n, c, h, w): rows of h * w, padded to whole blocks.
 template <class T>
 void GetGroupNormNDTilingInfo(const ge::Shape& shape, const uint32_t, const uint32_t type_size, const bool, const uint32_t groups, T& out) {

@@ -1,0 +1,190 @@
+"""Regenerates ``docs/calibration.md``: published figures of the machine against what the twin predicts.
+
+    python -m benchmarks.calibration.run [--check]
+
+The figures are those that the machine files were fitted to, so that agreement here says that the model has the right
+form, and nothing about kernels it has not seen.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from benchmarks.calibration.harness import Bench, Inputs
+from benchmarks.calibration.heldout import HeldOut, held_out
+from benchmarks.calibration.steps import Step, steps
+from npukb_npu.rows import Row, table
+from npukb_twin import machine
+
+__all__ = ["Compared", "compare", "main", "render"]
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "calibration.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One published figure and the prediction for it."""
+
+    section: str
+    what: str
+    unit: str
+    published: float
+    predicted: float
+    source: str
+    grade: str
+
+    @property
+    def error(self) -> float:
+        """Of the prediction, relative to what is published."""
+        return self.predicted / self.published - 1
+
+
+def compare(bench: Bench, row: Row) -> Compared:
+    """Predict one row with a published figure."""
+    if row.published is None:
+        raise ValueError(f"nothing is published about: {row.what}")
+    rounds = row.rounds or (64, 128)
+    clock = machine.load(row.soc).numbers["clock_hz"]
+    if row.unit == "elements/cycle" or row.per_count:
+        low, high = row.counts
+        cycles = (_cost(bench, row, rounds, high) - _cost(bench, row, rounds, low)) * clock
+        predicted = cycles / (high - low) if row.per_count else (high - low) / cycles
+    elif row.unit == "scalar cycles more":
+        predicted = (_scalar(bench, row, row.body) - _scalar(bench, row, row.than)) * clock * row.times
+    else:
+        predicted = _cost(bench, row, rounds, 0) * (clock if row.unit == "cycles" else 1e9)
+    return Compared(row.section, row.what, row.unit, row.published, predicted, row.source, row.grade)
+
+
+def _cost(bench: Bench, row: Row, rounds: tuple[int, int], count: int) -> float:
+    """Seconds that one round takes."""
+    few, many = rounds
+    return (_time(bench, row, many, count) - _time(bench, row, few, count)) / (many - few)
+
+
+def _scalar(bench: Bench, row: Row, body: str) -> float:
+    """Seconds that the scalar unit is busy in one round."""
+    few, many = 64, 128
+    times = [_run(bench, row, body, rounds, 0)["aiv_scalar_time"] for rounds in (few, many)]
+    cores = machine.load(row.soc).vector_cores
+    return (times[1] - times[0]) * 1e-6 * cores / (many - few)
+
+
+def _time(bench: Bench, row: Row, rounds: int, count: int) -> float:
+    return _run(bench, row, row.body, rounds, count)["time_us"] * 1e-6
+
+
+def _run(bench: Bench, row: Row, body: str, rounds: int, count: int) -> Mapping[str, float]:
+    size, out_size = row.tensor_bytes
+    inputs: Inputs = {"data": np.zeros(size, np.uint8), "parameters": np.array([rounds, count], np.int32)}
+    profile = bench.time(row.soc, row.kernel, row.macros(body), inputs, out_size)
+    return {**profile.counters, "time_us": profile.time_us}
+
+
+def render(
+    rows: list[Compared], pairs: list[Step], unseen: list[HeldOut], excluded: Iterable[Mapping[str, str]]
+) -> str:
+    """The page: ``page.md`` with its tables filled in."""
+    errors = [abs(row.error) for row in rows]
+    fitted = [abs(row.error) for row in rows if row.section != "1.7"]
+    rank = spearmanr([row.published for row in rows], [float(f"{row.predicted:.4g}") for row in rows]).statistic
+    return (
+        (HERE / "page.md")
+        .read_text(encoding="utf-8")
+        .format(
+            rows=len(rows),
+            median=median(errors),
+            fitted=len(fitted),
+            fitted_median=median(fitted),
+            worst=max(errors),
+            rank=rank,
+            pairs=len(pairs),
+            worst_pair=max(abs(pair.error) for pair in pairs),
+            steps="\n".join(_steps(pairs)),
+            unseen=len(unseen),
+            first_median=median(abs(one.first_error) for one in unseen),
+            first_close=sum(abs(one.first_error) <= 0.15 for one in unseen),
+            now_median=median(abs(one.error) for one in unseen),
+            now_close=sum(abs(one.error) <= 0.15 for one in unseen),
+            unfitted=sum(not one.fitted for one in unseen),
+            unfitted_median=median(abs(one.error) for one in unseen if not one.fitted),
+            held_out="\n".join(_held_out(unseen)),
+            machine="\n".join(_sections(rows)),
+            excluded="\n".join(f"| {one['what']} | {one['why']} |" for one in excluded),
+        )
+    )
+
+
+def _percent(error: float) -> str:
+    """With its sign, and without one for what rounds to zero."""
+    text = f"{error:+.1%}"
+    return "0.0%" if text in ("+0.0%", "-0.0%") else text
+
+
+def _steps(pairs: list[Step]) -> Iterator[str]:
+    for i, pair in enumerate(pairs):
+        before = pairs[i - 1] if i else None
+        ratios = ("", "") if before is None else (pair.published / before.published, pair.predicted / before.predicted)
+        shown = " | ".join(one if isinstance(one, str) else f"{one:.3f}" for one in ratios)
+        yield f"| {pair.what} | {pair.published:,.1f} | {pair.predicted:,.1f} | {_percent(pair.error)} | {shown} |"
+
+
+def _held_out(unseen: list[HeldOut]) -> Iterator[str]:
+    for one in unseen:
+        first = f"{one.first_us:,.1f} | {_percent(one.first_error)}"
+        now = f"{one.predicted_us:,.1f} | {_percent(one.error)}"
+        yield f"| {one.what} | {one.published_us:,.1f} | {first} | {now} | {one.fitted} | {one.source} |"
+
+
+def _sections(rows: list[Compared]) -> Iterator[str]:
+    for section, title in _TITLES.items():
+        yield from ("", f"### {title}", "", "| what | published | predicted | unit | error | source | grade |")
+        yield "|---|---|---|---|---|---|---|"
+        for row in rows:
+            if row.section == section:
+                figures = f"{row.published:.4g} | {row.predicted:.4g} | {row.unit} | {_percent(row.error)}"
+                yield f"| {row.what} | {figures} | {row.source} | {row.grade} |"
+
+
+_TITLES = {
+    "1.3": "Data paths of a core",
+    "1.4": "Transfers",
+    "1.5": "Alignment",
+    "1.6": "Banks of the unified buffer",
+    "1.7": "Vector throughput",
+    "1.8": "Vector instructions",
+    "1.9": "Cube unit",
+    "1.10": "Scalar unit",
+    "1.12": "Order",
+    "6.2": "Pairs of one instruction",
+}
+
+
+def main() -> None:
+    known = table()
+    bench = Bench()
+    try:
+        rows = [compare(bench, row) for row in known.rows]
+        pairs, more = steps(bench)
+        unseen = list(held_out(bench))
+    finally:
+        bench.close()
+    more_rows = [
+        Compared(one.section, one.what, one.unit, one.published, one.predicted, one.source, "B") for one in more
+    ]
+    text = render([*rows, *more_rows], pairs, unseen, known.excluded)
+    if "--check" in sys.argv:
+        sys.exit(text != PAGE.read_text(encoding="utf-8"))
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Sections and symbols of a 64-bit ELF image: as much as is needed to look a compiled kernel over, and fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+__all__ = ["Elf", "Section", "Symbol"]
+
+_HEADER = Struct("<16sHHIQQQIHHHHHH")
+_SECTION = Struct("<IIQQQQIIQQ")
+_SYMBOL = Struct("<IBBHQQ")
+
+PROGBITS = 1
+WRITABLE, EXECUTABLE = 0x1, 0x4
+OBJECT, IFUNC = 1, 10
+UNDEFINED, FIRST_SPECIAL = 0, 0xFF00
+
+
+class Section(NamedTuple):
+    """A section: its contents lie in the file from ``offset`` on; ``link`` is the section of its names."""
+
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+
+
+class Symbol(NamedTuple):
+    """A symbol: ``kind`` is that of the ELF standard, ``section`` the index of where it is defined."""
+
+    name: str
+    kind: int
+    section: int
+    size: int
+
+
+class Elf:
+    """An image, read once. ValueError when it is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._data = path.read_bytes()
+        if self._data[:5] != b"\x7fELF\x02":
+            raise ValueError(f"{path.name} is no 64-bit ELF image")
+        *_, at, _, _, _, _, entry, count, names = _HEADER.unpack_from(self._data)
+        rows = [_SECTION.unpack_from(self._data, at + entry * i) for i in range(count)]
+        strings = rows[names][4]
+        self.sections = tuple(
+            Section(self._text(strings + name), kind, flags, offset, size, link)
+            for name, kind, flags, _, offset, size, link, *_ in rows
+        )
+
+    def section(self, name: str) -> Section | None:
+        """The first section of that name."""
+        return next((one for one in self.sections if one.name == name), None)
+
+    def contents(self, section: Section) -> bytes:
+        """The section's bytes in the file."""
+        return self._data[section.offset : section.offset + section.size]
+
+    def symbols(self, table: str) -> Iterator[Symbol]:
+        """The symbols of ``.symtab`` or ``.dynsym``; none when there is no such table."""
+        found = self.section(table)
+        if found is None:
+            return
+        strings = self.sections[found.link].offset
+        for name, info, _, section, _, size in _SYMBOL.iter_unpack(
+            self._data[found.offset : found.offset + found.size // _SYMBOL.size * _SYMBOL.size]
+        ):
+            yield Symbol(self._text(strings + name), info & 0xF, section, size)
+
+    def _text(self, at: int) -> str:
+        return self._data[at : self._data.index(b"\0", at)].decode("utf-8", "replace")

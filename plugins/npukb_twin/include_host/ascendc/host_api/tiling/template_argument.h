@@ -1,0 +1,2 @@
+#pragma once
+#include "twin_host/template_argument.h"

@@ -1,0 +1,123 @@
+"""What a child process may do: the measures of this machine, and how a command is wrapped so that they hold.
+
+A small program of ours (``launcher/launcher.cpp``, built with the runtime) takes power away from itself and becomes the
+compiler, the tiling function's runner or the kernel's host. Which measures the machine has is asked once; a launch then
+takes all of them or fails as a fault of the infrastructure: no sample is judged with fewer than its run says.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from npukernelbench.errors import ExecutorError
+
+__all__ = ["LAUNCHER", "Measures", "Mode", "Sandbox", "open_sandbox", "probe"]
+
+#: The launcher's file name beside the programs that are built with it.
+LAUNCHER = "npukb-sandbox"
+
+#: Where programs find the shared libraries they are linked with, and devices that hold nothing.
+_SYSTEM_RUN = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec")
+_SYSTEM_READ = ("/etc/ld.so.cache", "/dev/zero", "/dev/urandom", "/sys/devices/system/cpu")
+_SYSTEM_CHANGE = ("/dev/null",)
+
+
+class Mode(str, Enum):
+    """How much a child process is confined."""
+
+    AUTO = "auto"  # by every measure the machine has
+    STRICT = "strict"  # by all measures, or not at all: the run fails where one is missing
+    OFF = "off"  # by limits and time-outs only
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What a machine offers. ``landlock`` is the version, 0 without it."""
+
+    landlock: int = 0
+    seccomp: bool = False
+    namespaces: bool = False
+
+    def __str__(self) -> str:
+        held = [f"landlock {self.landlock}"] if self.landlock else []
+        held += [name for name in ("seccomp", "namespaces") if getattr(self, name)]
+        return ", ".join(held) or "none"
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the measures that are not there."""
+        return tuple(name for name in ("landlock", "seccomp", "namespaces") if not getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The measures that hold for a child. ``launcher`` is None where none of them does."""
+
+    launcher: Path | None = None
+    measures: Measures = field(default_factory=Measures)
+    readable: tuple[Path, ...] = ()
+    runnable: tuple[Path, ...] = ()
+    children: bool = False
+
+    def reaching(self, *read: Path, run: Iterable[Path] = (), children: bool = False) -> Sandbox:
+        """The same, for a program that needs these files or folders too, or has to start other programs."""
+        return replace(
+            self,
+            readable=(*self.readable, *read),
+            runnable=(*self.runnable, *run),
+            children=self.children or children,
+        )
+
+    def wrap(self, command: Sequence[str], *, work: Path, limits: Mapping[str, int], status: int) -> tuple[str, ...]:
+        """``command`` under these measures and limits; the folder ``work`` alone can be changed.
+
+        ``status`` is the descriptor on which the launcher says why the program could not be started.
+        """
+        if self.launcher is None:
+            return tuple(command)
+        own = [str(self.launcher), "--status", str(status), "--parent", str(os.getpid())]
+        for name, value in limits.items():
+            own += ["--limit", f"{name}={value}"]
+        own += ["--namespaces"] if self.measures.namespaces else []
+        own += self._paths(Path(command[0]), work) if self.measures.landlock else []
+        own += ["--filter"] if self.measures.seccomp else []
+        own += ["--children"] if self.children else []
+        return (*own, "--", *command)
+
+    def _paths(self, program: Path, work: Path) -> Iterator[str]:
+        for path in (*_SYSTEM_RUN, program, *self.runnable):
+            yield from ("--run", str(path))
+        for path in (*_SYSTEM_READ, *self.readable):
+            yield from ("--read", str(path))
+        for path in (*_SYSTEM_CHANGE, work):
+            yield from ("--change", str(path))
+
+
+def open_sandbox(mode: Mode, folder: Path) -> Sandbox:
+    """The sandbox of ``mode`` with the launcher in ``folder``. ExecutorError where ``strict`` cannot be had."""
+    if mode is Mode.OFF:
+        return Sandbox()
+    measures = probe(folder / LAUNCHER)
+    if mode is Mode.STRICT and measures.missing:
+        raise ExecutorError(
+            f"this machine offers no {', '.join(measures.missing)}, which sandbox=strict requires",
+            remedy="allow it (Linux 5.13 or newer, unprivileged user namespaces), or take --executor_args sandbox=auto",
+        )
+    return Sandbox(folder / LAUNCHER, measures)
+
+
+@cache
+def probe(launcher: Path) -> Measures:
+    """What this machine offers, found out by trying. ExecutorError when the launcher itself does not run."""
+    try:
+        done = subprocess.run([launcher, "--probe"], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ExecutorError(f"the sandbox launcher does not run: {error}", remedy="empty the cache folder") from error
+    found = {name: int(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+    return Measures(found["landlock"], bool(found["filter"]), bool(found["namespaces"]))

@@ -1,0 +1,110 @@
+"""Golden kernels say and compute the same on any number of threads, and when they run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.launch import Checker
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.nouns import (
+    Candidate,
+    Case,
+    CompileRequest,
+    Observation,
+    Outcome,
+    RunRequest,
+    Task,
+    TensorShape,
+    Track,
+)
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import specialise
+from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks.goldens import read_golden
+
+THREADS = (1, 2, 5)
+#: Every golden of the static track is tried, and every so manieth of the dynamic track.
+STEP = 12
+
+
+class Sample(NamedTuple):
+    """A golden kernel, specialised for the task's smallest case where it is of the static track."""
+
+    task: Task
+    case: Case
+    track: Track
+    candidate: Candidate
+
+
+def samples() -> Iterator[Sample]:
+    """The goldens to try, in the order of their tasks' names."""
+    tasks = load_registry(Plugins.load(autoload=False))
+    dynamic = 0
+    for name in sorted(tasks):
+        task = tasks[name]
+        case = cheapest(task)
+        for golden in task.goldens:
+            files = read_golden(golden)
+            if golden.track is Track.STATIC:
+                [text] = files.values()
+                yield Sample(task, case, golden.track, candidate_of({"kernel.cpp": specialise(task, case, text)}))
+            elif (dynamic := dynamic + 1) % STEP == 0:
+                yield Sample(task, case, golden.track, candidate_of(files))
+
+
+def cheapest(task: Task) -> Case:
+    """The case with the smallest outputs."""
+
+    def output_bytes(case: Case) -> int:
+        tensors = (one if isinstance(one, tuple) else (one,) for one in case.outputs.values())
+        return sum(tensor.nbytes for one in tensors for tensor in one if isinstance(tensor, TensorShape))
+
+    return min(task.cases, key=output_bytes)
+
+
+SAMPLES = {f"{one.task.name}-{one.track.value}": one for one in samples()}
+
+
+@pytest.fixture(scope="module")
+def executors() -> Iterator[Mapping[int, TwinExecutor]]:
+    """Full checkers with different numbers of host threads."""
+    made = {threads: TwinExecutor(TwinArgs(threads=threads, checker=Checker.FULL)) for threads in THREADS}
+    yield made
+    for executor in made.values():
+        executor.close()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_threads_and_repetition_change_nothing(executors: Mapping[int, TwinExecutor], name: str) -> None:
+    seen = [one for executor in executors.values() for one in twice(executor, SAMPLES[name])]
+    assert seen[0].outcome is Outcome.OK, [str(one) for one in seen[0].diagnostics]
+    for other in seen[1:]:
+        assert (other.outcome, other.diagnostics) == (seen[0].outcome, seen[0].diagnostics)
+        assert other.profile == seen[0].profile
+        assert contents(other) == contents(seen[0])
+
+
+def test_both_tracks_are_tried() -> None:
+    assert {one.track for one in SAMPLES.values()} == {Track.STATIC, Track.DYNAMIC}
+
+
+def twice(executor: TwinExecutor, sample: Sample) -> Iterator[Observation]:
+    """What two runs of a kernel come to."""
+    task, case, track, candidate = sample
+    cases = (case,) if track is Track.DYNAMIC else ()
+    compiled = executor.compile(CompileRequest(task, case, track, candidate, 60.0, cases))
+    assert compiled.artifact is not None, [str(one) for one in compiled.diagnostics]
+    request = RunRequest(task, case, compiled.artifact, generate_inputs(task, case, 3), 5, 60.0)
+    for _ in range(2):
+        yield executor.run(request)
+
+
+def contents(seen: Observation) -> dict[str, list[bytes]]:
+    """The bytes of every output."""
+    lists = {name: value if isinstance(value, list) else [value] for name, value in seen.outputs.items()}
+    return {name: [np.asarray(array).tobytes() for array in arrays] for name, arrays in lists.items()}

@@ -1,0 +1,187 @@
+"""The sandbox: what a child cannot do, that it is all or nothing, and that a dead parent leaves nothing running."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from npukb_twin import driver, sandbox
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.process import Limits, run
+from npukb_twin.sandbox import Measures, Mode, Sandbox, open_sandbox
+from npukernelbench.errors import ExecutorError
+from npukernelbench.judge.executor import FindingStatus
+from npukernelbench.nouns import Outcome
+from tests.twin.running import Twin, kernel
+
+if TYPE_CHECKING:
+    from npukb_twin.process import Finished as Ended
+
+LIMITS = Limits(wall_s=20.0, memory_bytes=4 << 30, file_bytes=1 << 20)
+PYTHON = (Path(sys.base_prefix), Path(sys.prefix))
+
+
+@pytest.fixture(scope="module")
+def folder(twin: Twin) -> Path:
+    """Where the launcher lies."""
+    return twin.executor._ready().host.parent
+
+
+@pytest.fixture(scope="module")
+def confined(folder: Path) -> Sandbox:
+    found = open_sandbox(Mode.AUTO, folder)
+    if found.measures.missing:
+        pytest.skip(f"this machine offers no {', '.join(found.measures.missing)}")
+    return found.reaching(run=PYTHON)
+
+
+def python(code: str, work: Path, how: Sandbox) -> Ended:
+    return run((sys.executable, "-I", "-c", code), work=work, environment={"PATH": ""}, limits=LIMITS, sandbox=how)
+
+
+FORBIDDEN = {
+    "read a file": "open('/etc/passwd')",
+    "list a folder": "import os; os.listdir('/')",
+    "read another process": "import os; open(f'/proc/{os.getppid()}/environ')",
+    "read its own memory": "open('/proc/self/mem')",
+    "write a file": "open('/tmp/npukb-forbidden', 'w')",
+    "leave a device open": "open('/dev/shm/npukb-forbidden', 'w')",
+    "signal its parent": "import os; os.kill(os.getppid(), 0)",
+    "signal everybody": "import os; os.kill(-1, 0)",
+    "start a process": "import os; os.fork()",
+    "leave its session": "import os; os.setpgid(0, 0)",
+    "open a socket": "import socket; socket.socket()",
+    "open a socket pair": "import socket; socket.socketpair()",
+    "raise a limit": "import resource; resource.prlimit(1, resource.RLIMIT_CPU)",
+    "make anonymous files": "import os; os.memfd_create('x')",
+}
+
+
+@pytest.mark.parametrize("code", FORBIDDEN.values(), ids=FORBIDDEN)
+def test_what_a_child_cannot_do(confined: Sandbox, tmp_path: Path, code: str) -> None:
+    done = python(code, tmp_path, confined)
+    assert done.returncode == 1
+    assert "Error" in done.output.splitlines()[-1]
+    assert any(word in done.output for word in ("PermissionError", "Operation not permitted")), done.output
+
+
+@pytest.mark.parametrize("number", [101, 321, 425, 298, 165, 272, 308, 250, 175])
+def test_calls_that_no_compiler_needs(confined: Sandbox, tmp_path: Path, number: int) -> None:
+    """ptrace, bpf, io_uring_setup, perf_event_open, mount, unshare, setns, keyctl, init_module on x86-64."""
+    if os.uname().machine != "x86_64":
+        pytest.skip("the numbers are those of x86-64")
+    call = f"ctypes.CDLL(None, use_errno=True).syscall({number}, 0, 0, 0, 0, 0, 0)"
+    done = python(f"import ctypes; print({call}, ctypes.get_errno())", tmp_path, confined)
+    assert done.output.strip() == "-1 1"
+
+
+def test_what_a_child_can_do(confined: Sandbox, tmp_path: Path) -> None:
+    code = "open('own', 'w').write('x'); import os, threading; threading.Thread(target=print, args=['on']).start()"
+    done = python(code, tmp_path, confined)
+    assert (done.returncode, done.output) == (0, "on\n")
+    assert (tmp_path / "own").read_text() == "x"
+
+
+def test_a_launch_that_is_refused_a_measure_fails(folder: Path, tmp_path: Path) -> None:
+    wanting = Sandbox(folder / sandbox.LAUNCHER, Measures(), readable=())
+    with pytest.raises(ExecutorError, match="the sandbox cannot be set up: /no/such/program: No such file"):
+        run(("/no/such/program",), work=tmp_path, environment={}, limits=LIMITS, sandbox=wanting)
+
+
+def test_what_a_child_prints_is_no_failure_of_the_sandbox(confined: Sandbox, tmp_path: Path) -> None:
+    done = python("import os; print('seccomp: refused'); os._exit(125)", tmp_path, confined)
+    assert (done.returncode, done.output) == (125, "")
+
+
+def test_strict_is_all_or_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "probe", lambda launcher: Measures(landlock=0, seccomp=True, namespaces=False))
+    assert open_sandbox(Mode.AUTO, folder).measures == Measures(seccomp=True)
+    with pytest.raises(ExecutorError, match="no landlock, namespaces, which sandbox=strict requires"):
+        open_sandbox(Mode.STRICT, folder)
+
+
+def test_off_is_told(twin: Twin) -> None:
+    twin.executor._ready()
+    for mode, status in ((Mode.OFF, FindingStatus.WARNING), (Mode.AUTO, FindingStatus.OK)):
+        executor = TwinExecutor(TwinArgs(sandbox=mode))
+        [finding] = [one for one in executor.diagnose() if one.name == "twin sandbox"]
+        if mode is Mode.OFF or not sandbox.probe(twin.executor._ready().host.parent / sandbox.LAUNCHER).missing:
+            assert finding.status is status
+        assert finding.detail.startswith(mode.value)
+    assert TwinExecutor(TwinArgs(sandbox=Mode.OFF)).sandbox_level() == "none"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "/etc/passwd"',
+        '#include "/proc/self/environ"',
+        '#include "../../../../../../etc/passwd"',
+        "#embed </etc/passwd>",
+    ],
+)
+def test_the_compiler_reads_nothing_outside(twin: Twin, confined: Sandbox, line: str) -> None:
+    """The guard refuses such a source; here the compiler is on its own."""
+    result = twin.compile(kernel("", ("y", "workspace"), before=line))
+    assert result.outcome is Outcome.COMPILE_ERROR
+    assert "root" not in "".join(str(one) for one in result.diagnostics)
+
+
+def test_compilations_do_not_see_each_other(twin: Twin, confined: Sandbox) -> None:
+    other = twin.compile(kernel("", ("y", "workspace"), before="// SECRET OF ANOTHER"))
+    assert other.artifact is not None
+    theirs = other.artifact.path / driver.KERNEL_FILE
+    result = twin.compile(kernel("", ("y", "workspace"), before=f'#include "{theirs}"'))
+    assert "cannot open file" in result.diagnostics[0].message
+
+
+def test_limits_from_outside_leave_a_child_its_own(tmp_path: Path) -> None:
+    # whoever reads its limits and then sets some of its own, as sanitizers do, must not find less allowed in between
+    code = """
+import resource, time
+while resource.getrlimit(resource.RLIMIT_NOFILE)[0] != 512: time.sleep(0.01)
+print(*resource.getrlimit(resource.RLIMIT_FSIZE))
+"""
+    ended = python(code, tmp_path, Sandbox())
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    assert (ended.returncode, ended.output.split()) == (0, [str(LIMITS.file_bytes), str(most)]), ended.output
+
+
+def test_a_killed_parent_leaves_no_child(confined: Sandbox, tmp_path: Path) -> None:
+    child = f"import time; open({str(tmp_path / 'pid')!r}, 'w').write(str(__import__('os').getpid())); time.sleep(60)"
+    parent = f"""
+from pathlib import Path
+from npukb_twin.process import Limits, run
+from npukb_twin.sandbox import Measures, Sandbox
+how = Sandbox(Path({str(confined.launcher)!r}), Measures({confined.measures.landlock}, True, True))
+how = how.reaching(run=(Path({str(PYTHON[0])!r}), Path({str(PYTHON[1])!r})))
+limits = Limits(60.0, 4 << 30, 1 << 20)
+command = ({sys.executable!r}, "-I", "-c", {child!r})
+run(command, work=Path({str(tmp_path)!r}), environment={{}}, limits=limits, sandbox=how)
+"""
+    process = subprocess.Popen([sys.executable, "-c", parent])
+    mark = tmp_path / "pid"
+    deadline = time.monotonic() + 30
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    pid = int(mark.read_text())
+    while Path(f"/proc/{pid}").exists() and _running(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _running(pid)
+
+
+def _running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
