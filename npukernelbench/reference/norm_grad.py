@@ -6,12 +6,14 @@ mean(g * xhat))``; the statistics are taken as given, not computed again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from npukernelbench.reference.norm import grouped
 
-__all__ = ["add_layer_norm_grad", "deep_norm_grad", "group_norm_swish_grad", "rms_norm_grad"]
+__all__ = ["add_layer_norm_grad", "deep_norm_grad", "group_norm_swish_grad", "group_norm_then_grad", "rms_norm_grad"]
 
 _Floats = NDArray[np.float64]
 
@@ -71,18 +73,35 @@ def group_norm_swish_grad(
 
     if data_format != "NCHW":
         raise ValueError(f"data_format must be NCHW, not {data_format!r}")
+    factor = float(np.float32(swish_scale))
+
+    def slope(z: _Floats) -> _Floats:
+        return np.asarray(expit(factor * z) * (1.0 + factor * z * expit(-factor * z)))
+
+    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, mean, rstd, x, gamma, beta, num_groups)
+    return dx, dgamma if dgamma_is_require else np.empty(0), dbeta if dbeta_is_require else np.empty(0)
+
+
+def group_norm_then_grad(
+    slope: Callable[[_Floats], _Floats],
+    dy: _Floats,
+    mean: _Floats,
+    rstd: _Floats,
+    x: _Floats,
+    gamma: _Floats,
+    beta: _Floats,
+    num_groups: int,
+) -> tuple[_Floats, _Floats, _Floats]:
+    """Gradients at ``x``, ``gamma`` and ``beta`` of a function of the normalised ``z`` that has this slope."""
     channel = (-1, *[1] * (x.ndim - 2))
     others = (0, *range(2, x.ndim))
     deviation = rstd[..., None]
     xhat = ((grouped(x, num_groups) - mean[..., None]) * deviation).reshape(x.shape)
-    z = xhat * gamma.reshape(channel) + beta.reshape(channel)
-    scaled = float(np.float32(swish_scale)) * z
-    dz = dy * expit(scaled) * (1.0 + scaled * expit(-scaled))
+    dz = dy * slope(xhat * gamma.reshape(channel) + beta.reshape(channel))
     g, normal = grouped(dz * gamma.reshape(channel), num_groups), grouped(xhat, num_groups)
     projected = np.mean(g, axis=-1, keepdims=True) + normal * np.mean(g * normal, axis=-1, keepdims=True)
     dx = (deviation * (g - projected)).reshape(x.shape)
-    dgamma = np.sum(dz * xhat, axis=others) if dgamma_is_require else np.empty(0)
-    return dx, np.asarray(dgamma), np.asarray(np.sum(dz, axis=others) if dbeta_is_require else np.empty(0))
+    return dx, np.asarray(np.sum(dz * xhat, axis=others)), np.asarray(np.sum(dz, axis=others))
 
 
 def _layer_norm_grad(dy: _Floats, centred: _Floats, rstd: _Floats, gamma: _Floats) -> tuple[_Floats, _Floats, _Floats]:

@@ -18,6 +18,7 @@ from npukernelbench.nouns import AttributeValue, Case, DType, Task, TensorCase
 from npukernelbench.seed import derive
 from npukernelbench.tasks.arrangements import ARRANGEMENTS
 from npukernelbench.tasks.special import sprinkle
+from npukernelbench.tasks.variation import PATCHWORK, patched
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -266,10 +267,19 @@ def _partition(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dt
     return _cast(np.diff(cuts, prepend=0, append=total).astype(np.int64).reshape(shape), dtype)
 
 
+def _inner(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Values of the generator ``of``, whose arguments bear its name in front."""
+    base = {name.removeprefix("of."): value for name, value in args.items() if name.startswith("of.")}
+    return _GENERATORS[str(args["of"])](rng, base, shape, dtype)
+
+
+def _patchwork(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
+    return patched(_inner(rng, args, shape, dtype), int(_number(args, "period")))
+
+
 def _special(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
     """Values of the generator ``of``, some of which give way to those of a class of unusual ones."""
-    base = {name.removeprefix("of."): value for name, value in args.items() if name.startswith("of.")}
-    drawn = _GENERATORS[str(args["of"])](rng, base, shape, dtype)
+    drawn = _inner(rng, args, shape, dtype)
     limit = args.get("limit")
     return sprinkle(rng, drawn, dtype, str(args["class"]), float(limit) if isinstance(limit, (int, float)) else None)
 
@@ -299,6 +309,7 @@ _GENERATORS: dict[str, _Generator] = {
     "log_softmax": _log_softmax,
     "partition": _partition,
     "special": _special,
+    PATCHWORK: _patchwork,
 }
 
 

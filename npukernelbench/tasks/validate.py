@@ -18,6 +18,7 @@ import numpy as np
 
 from npukernelbench.errors import NpukbError, TaskError
 from npukernelbench.nouns import AttributeValue, Case, DType, Severity, Task, TensorCase, TensorShape, Track
+from npukernelbench.prompts import tracks_of
 from npukernelbench.reference import expected_outputs, resolve
 from npukernelbench.tasks.hidden import hidden_cases
 from npukernelbench.tasks.inputs import generate_inputs
@@ -151,6 +152,8 @@ def _prompts(task: Task, styles: Iterable[PromptStyle]) -> Iterator[Finding]:
     asked: list[tuple[Case | None, Track]] = [*((case, Track.STATIC) for case in task.cases), (None, Track.DYNAMIC)]
     for style in styles:
         for case, track in asked:
+            if track not in tracks_of(style):
+                continue
             place = case.id if case else ""
             try:
                 text = "".join(message.content for message in style.render(task, case, track).messages)

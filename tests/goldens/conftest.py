@@ -24,14 +24,18 @@ from npukernelbench.tasks import load_registry, load_task
 JudgeGolden = Callable[[Task, Case, Callable[[str], str]], Verdict]
 
 
-def _ragged(file: str) -> Mapping[str, list[dict[str, Any]]]:
-    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
-    cases: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(text)
+HERE = Path(__file__).parent
+
+
+def _ragged(*files: Path) -> Mapping[str, list[dict[str, Any]]]:
+    cases: dict[str, list[dict[str, Any]]] = {}
+    for file in files:
+        cases |= yaml.safe_load(file.read_text(encoding="utf-8"))
     return cases
 
 
 #: Cases by task. Kernels of the static track are judged on the first alone, operators of the dynamic track on both.
-RAGGED, RAGGED_DYNAMIC = _ragged("ragged.yaml"), _ragged("ragged_dynamic.yaml")
+RAGGED, RAGGED_DYNAMIC = _ragged(HERE / "ragged.yaml"), _ragged(*sorted(HERE.glob("ragged_dynamic/*.yaml")))
 
 
 @pytest.fixture(scope="session")

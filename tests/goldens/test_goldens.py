@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from benchmarks.golden_times import read
+from npukernelbench.judge.speed import RENEW
 from npukernelbench.nouns import Outcome, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry
@@ -33,7 +35,9 @@ def test_every_golden_kernel_has_ragged_cases() -> None:
 @pytest.mark.parametrize(("name", "case_id"), [(task.name, case.id) for task in SUITE.values() for case in task.cases])
 def test_public_case(judge_golden: JudgeGolden, name: str, case_id: str) -> None:
     task = SUITE[name]
-    assert_faultless(judge_golden(task, task.case(case_id), _unchanged))
+    verdict = judge_golden(task, task.case(case_id), _unchanged)
+    assert_faultless(verdict)
+    assert_times_as_recorded(verdict, task, Track.STATIC)
 
 
 @pytest.mark.parametrize(("name", "case_id"), [(name, case["id"]) for name, cases in RAGGED.items() for case in cases])
@@ -58,6 +62,15 @@ def assert_faultless(verdict: Verdict) -> None:
     said = [str(one) for one in (*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics))]
     assert verdict.outcome is Outcome.OK, "\n".join(said)
     assert not said, "\n".join(said)
+
+
+def assert_times_as_recorded(verdict: Verdict, task: Task, track: Track) -> None:
+    """The committed baseline has these times, to the last digit, as far as it has such cases."""
+    known = read("ascend910b2")["tasks"][task.name][track.value]
+    times = {case.case: case.profile.time_us for case in verdict.cases if case.profile is not None}
+    assert times
+    assert known
+    assert times == {case: known.get(case, time_us) for case, time_us in times.items()}, f"renew the baseline: {RENEW}"
 
 
 def _unchanged(text: str) -> str:

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(12)
 DTYPES = ["float16", "bfloat16", "float32"]
 
 
-def close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
+def assert_close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
 
 
@@ -43,25 +43,27 @@ X, DY = RNG.normal(0, 2, size=(3, 8)), RNG.normal(size=(3, 8))
 
 
 def test_gelu_in_its_three_forms() -> None:
-    close(activation.fast_gelu(X), each(lambda t: t * sigmoid(1.702 * t), X))
+    assert_close(activation.fast_gelu(X), each(lambda t: t * sigmoid(1.702 * t), X))
     published = lambda t: t / (1 + math.exp(-1.702 * abs(t))) * math.exp(0.851 * (t - abs(t)))  # noqa: E731
-    close(activation.fast_gelu(X), each(published, X))
-    close(activation.gelu_by_name(X, "none"), each(exact_gelu, X))
-    close(activation.gelu_by_name(X, "tanh"), each(tanh_gelu, X), 1e-9)
+    assert_close(activation.fast_gelu(X), each(published, X))
+    assert_close(activation.gelu_by_name(X, "none"), each(exact_gelu, X))
+    assert_close(activation.gelu_by_name(X, "tanh"), each(tanh_gelu, X), 1e-9)
     assert activation.gelu_by_name(np.array([-30.0]), "none")[0] < 0
     with pytest.raises(ValueError, match="none or tanh"):
         activation.gelu_by_name(X, "erf")
 
 
 def test_slopes_of_activations() -> None:
-    close(activation_grad.fast_gelu_grad(DY, X), DY * each(slope(lambda t: t * sigmoid(1.702 * t)), X), 1e-6, 1e-8)
-    close(activation_grad.gelu_grad(DY, X, X), DY * each(slope(tanh_gelu), X), 1e-6, 1e-8)
+    assert_close(
+        activation_grad.fast_gelu_grad(DY, X), DY * each(slope(lambda t: t * sigmoid(1.702 * t)), X), 1e-6, 1e-8
+    )
+    assert_close(activation_grad.gelu_grad(DY, X, X), DY * each(slope(tanh_gelu), X), 1e-6, 1e-8)
     published = lambda t: (  # noqa: E731
         (math.exp(-1.702 * abs(t)) + 1.702 * t * math.exp(-1.702 * abs(t)) + math.exp(1.702 * (t - abs(t))))
         / (math.exp(-1.702 * abs(t)) + 1) ** 2
     )
-    close(activation_grad.fast_gelu_grad(DY, X), DY * each(published, X))
-    close(derived.gelu_of_x({"x": X}, {}), activation.gelu(X))
+    assert_close(activation_grad.fast_gelu_grad(DY, X), DY * each(published, X))
+    assert_close(derived.gelu_of_x({"x": X}, {}), activation.gelu(X))
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -73,16 +75,16 @@ def test_geglu_and_its_gradient(dim: int, approximate: int, left: bool) -> None:
     a, b = (first, second) if left else (second, first)
     function = tanh_gelu if approximate else exact_gelu
     y, gate = activation.geglu(x, dim, approximate, left)
-    close(gate, each(function, a), 1e-9)
-    close(y, each(function, a) * b, 1e-9)
+    assert_close(gate, each(function, a), 1e-9)
+    assert_close(y, each(function, a) * b, 1e-9)
     dy = RNG.normal(size=y.shape)
     attributes = {"dim": dim, "approximate": approximate, "activate_left": left}
     saved = derived.geglu_gate({"x": x}, attributes)
-    close(saved, gate)
+    assert_close(saved, gate)
     halves = np.split(activation_grad.geglu_grad(dy, x, saved, dim, approximate, left), 2, axis=dim)
     da, db = halves if left else halves[::-1]
-    close(da, dy * b * each(slope(function), a), 1e-6, 1e-8)
-    close(db, dy * gate)
+    assert_close(da, dy * b * each(slope(function), a), 1e-6, 1e-8)
+    assert_close(db, dy * gate)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
@@ -91,8 +93,8 @@ def test_swiglu_gradient(dim: int) -> None:
     a, b = np.split(x, 2, axis=dim)
     dy = RNG.normal(size=a.shape)
     da, db = np.split(activation_grad.swiglu_grad(dy, x, dim), 2, axis=dim)
-    close(da, dy * b * each(slope(lambda t: t * sigmoid(t)), a), 1e-6, 1e-8)
-    close(db, dy * each(lambda t: t * sigmoid(t), a))
+    assert_close(da, dy * b * each(slope(lambda t: t * sigmoid(t)), a), 1e-6, 1e-8)
+    assert_close(db, dy * each(lambda t: t * sigmoid(t), a))
 
 
 def test_softmax_survives_large_inputs() -> None:
@@ -100,7 +102,7 @@ def test_softmax_survives_large_inputs() -> None:
     y = activation.softmax(x)
     for row, shift in ((0, 1000.0), (1, 2.0)):
         weights = [math.exp(t - shift) for t in x[row]]
-        close(y[row], [w / math.fsum(weights) for w in weights])
+        assert_close(y[row], [w / math.fsum(weights) for w in weights])
 
 
 def test_softmax_gradient_from_the_gradient_of_the_product() -> None:
@@ -110,7 +112,7 @@ def test_softmax_gradient_from_the_gradient_of_the_product() -> None:
         step = np.zeros_like(scores)
         step[index] = 1e-5
         above, below = (np.sum(grad * (activation.softmax(scores + s) @ values)) for s in (step, -step))
-        close(found[index], (above - below) / 2e-5, 1e-6, 1e-9)
+        assert_close(found[index], (above - below) / 2e-5, 1e-6, 1e-9)
 
 
 def test_mul_sigmoid_doubles_from_its_threshold_on() -> None:
@@ -120,7 +122,7 @@ def test_mul_sigmoid_doubles_from_its_threshold_on() -> None:
     t1, t2, t3 = (float(np.float32(t)) for t in (0.3, 0.1, 0.8))
     for row, (i, j) in ((row, place) for row in range(3) for place in np.ndindex(2, 4)):
         p = sigmoid(t1 * x1[row, 4 * i + j])
-        close(y[row, i, j], (p if p < t2 else 2 * p) * x2[0, i, j] * t3)
+        assert_close(y[row, i, j], (p if p < t2 else 2 * p) * x2[0, i, j] * t3)
     assert activation.mul_sigmoid(np.zeros((1, 1)), np.ones((1, 1)), 1.0, 0.5, 1.0)[0, 0] == 1.0
 
 
@@ -129,9 +131,9 @@ def test_static_gelu_quantisation() -> None:
     scale, offset = np.array(20.0), np.array(-3.0)
     y, out_scale = activation_quant.gelu_quant(x, scale, offset, "none", "static")
     assert out_scale.shape == (0,)
-    close(y, each(lambda t: min(max(exact_gelu(t) * 20 - 3, -128.0), 127.0), x))
+    assert_close(y, each(lambda t: min(max(exact_gelu(t) * 20 - 3, -128.0), 127.0), x))
     per_channel = activation_quant.gelu_quant(x, np.arange(1.0, 6.0), None, "tanh", "static")[0]
-    close(per_channel, each(tanh_gelu, x) * np.arange(1.0, 6.0), 1e-9)
+    assert_close(per_channel, each(tanh_gelu, x) * np.arange(1.0, 6.0), 1e-9)
     with pytest.raises(ValueError, match="static or dynamic"):
         activation_quant.gelu_quant(x, scale, offset, "none", "per_token")
 
@@ -140,8 +142,8 @@ def test_dynamic_gelu_quantisation_spans_the_type() -> None:
     x = RNG.normal(0, 2, size=(2, 3, 5))
     y, out_scale = activation_quant.gelu_quant(x, None, np.array(99.0), "none", "dynamic")
     assert out_scale.shape == (2, 3, 1)
-    close(np.abs(y).max(axis=-1), np.full((2, 3), 127.0))
-    close(y * out_scale, each(exact_gelu, x))
+    assert_close(np.abs(y).max(axis=-1), np.full((2, 3), 127.0))
+    assert_close(y * out_scale, each(exact_gelu, x))
     zeros = activation_quant.gelu_quant(np.zeros((1, 4)), None, None, "none", "dynamic")
     assert zeros[0].tolist() == [[0.0] * 4]
     assert zeros[1].tolist() == [[0.0]]
@@ -165,8 +167,8 @@ def test_dequantised_swiglu_in_groups(left: bool) -> None:
         group = 0 if row < 4 else 2
         d = [(int(x[row, j]) + int(bias[j])) * weight[group, j] * per_row[row, 0] for j in range(8)]
         w = [v * s for v, s in zip(plain_swiglu(d, left), smooth[group], strict=True)]
-        close(scale[row], max(abs(v) for v in w) / 127)
-        close(y[row], [v / scale[row] for v in w])
+        assert_close(scale[row], max(abs(v) for v in w) / 127)
+        assert_close(y[row], [v / scale[row] for v in w])
     with pytest.raises(ValueError, match="sums to 5"):
         activation_quant.dequant_swiglu_quant(x, weight, None, None, smooth, None, groups - [1, 0, 0], left, "dynamic")
 
@@ -178,7 +180,7 @@ def test_statically_quantised_swiglu_of_floats() -> None:
     assert scale.shape == (0,)
     for row in range(3):
         values = [v / s + o for v, s, o in zip(plain_swiglu(x[row], False), divisor[0], offset[0], strict=True)]
-        close(y[row], np.clip(values, -128, 127))
+        assert_close(y[row], np.clip(values, -128, 127))
     with pytest.raises(ValueError, match="static or dynamic"):
         activation_quant.dequant_swiglu_quant(x, None, None, None, None, None, None, True, "none")
 
@@ -200,12 +202,12 @@ def test_gelus_and_their_gradients_agree_with_torch(dtype: str) -> None:
     function = torch.nn.functional.gelu
     x.requires_grad_()
     for name in ("none", "tanh"):
-        close(activation.gelu_by_name(array, name), function(x, approximate=name).detach().numpy(), 1e-9)
+        assert_close(activation.gelu_by_name(array, name), function(x, approximate=name).detach().numpy(), 1e-9)
     wanted = gradient(torch, function(x, approximate="tanh"), x, dy)
-    close(activation_grad.gelu_grad(upper, array, array), wanted, 1e-9, 1e-11)
+    assert_close(activation_grad.gelu_grad(upper, array, array), wanted, 1e-9, 1e-11)
     fast = x * torch.sigmoid(1.702 * x)
-    close(activation.fast_gelu(array), fast.detach().numpy())
-    close(activation_grad.fast_gelu_grad(upper, array), gradient(torch, fast, x, dy), 1e-10, 1e-12)
+    assert_close(activation.fast_gelu(array), fast.detach().numpy())
+    assert_close(activation_grad.fast_gelu_grad(upper, array), gradient(torch, fast, x, dy), 1e-10, 1e-12)
 
 
 @pytest.mark.parametrize("dim", [0, -1])
@@ -218,13 +220,13 @@ def test_gated_units_and_their_gradients_agree_with_torch(dtype: str, dim: int) 
     for approximate, name in ((0, "none"), (1, "tanh")):
         y = torch.nn.functional.gelu(a, approximate=name) * b
         found, gate = activation.geglu(array, dim, approximate, True)
-        close(found, y.detach().numpy(), 1e-9)
+        assert_close(found, y.detach().numpy(), 1e-9)
         grad = activation_grad.geglu_grad(dy.numpy(), array, gate, dim, approximate, True)
-        close(grad, gradient(torch, y, x, dy), 1e-9, 1e-11)
+        assert_close(grad, gradient(torch, y, x, dy), 1e-9, 1e-11)
         flipped = activation.geglu(array, dim, approximate, False)[0]
-        close(flipped, (torch.nn.functional.gelu(b, approximate=name) * a).detach().numpy(), 1e-9)
+        assert_close(flipped, (torch.nn.functional.gelu(b, approximate=name) * a).detach().numpy(), 1e-9)
     y = torch.nn.functional.silu(a) * b
-    close(activation_grad.swiglu_grad(dy.numpy(), array, dim), gradient(torch, y, x, dy), 1e-10, 1e-12)
+    assert_close(activation_grad.swiglu_grad(dy.numpy(), array, dim), gradient(torch, y, x, dy), 1e-10, 1e-12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -232,9 +234,9 @@ def test_softmax_and_its_gradient_agree_with_torch(dtype: str) -> None:
     torch, (x, values, dy), (array, matrix, upper) = tensors(dtype, (4, 6), (6, 5), (4, 5))
     x.requires_grad_()
     p = torch.softmax(x, -1)
-    close(activation.softmax(array), p.detach().numpy())
+    assert_close(activation.softmax(array), p.detach().numpy())
     found = activation.fused_matmul_softmax_grad(activation.softmax(array), upper, matrix)
-    close(found, gradient(torch, p @ values, x, dy), 1e-10, 1e-12)
+    assert_close(found, gradient(torch, p @ values, x, dy), 1e-10, 1e-12)
 
 
 def test_mul_sigmoid_and_quantised_units_agree_with_torch() -> None:
@@ -242,14 +244,14 @@ def test_mul_sigmoid_and_quantised_units_agree_with_torch() -> None:
     t1, t2, t3 = (float(np.float32(t)) for t in (0.3, 0.55, 0.8))
     p = torch.sigmoid(x1 * t1)
     wanted = (torch.where(p < t2, p, 2 * p) * x2.reshape(1, -1) * t3).reshape(5, 3, 4)
-    close(activation.mul_sigmoid(a, b, 0.3, 0.55, 0.8), wanted.numpy())
+    assert_close(activation.mul_sigmoid(a, b, 0.3, 0.55, 0.8), wanted.numpy())
     gate, up = torch.chunk(x1, 2, -1)
     v = torch.nn.functional.silu(gate) * up
     wanted = torch.clamp(v / 0.05 + 3, -128, 127).numpy()
     full = np.full((1, 6), 0.05), np.full((1, 6), 3.0)
-    close(activation_quant.dequant_swiglu_quant(a, None, None, None, *full, None, True, "static")[0], wanted)
+    assert_close(activation_quant.dequant_swiglu_quant(a, None, None, None, *full, None, True, "static")[0], wanted)
     g = torch.nn.functional.gelu(x1)
     scale = g.abs().amax(-1, keepdim=True) / 127
     found = activation_quant.gelu_quant(a, None, None, "none", "dynamic")
-    close(found[0], (g / scale).numpy(), 1e-9)
-    close(found[1], scale.numpy(), 1e-9)
+    assert_close(found[0], (g / scale).numpy(), 1e-9)
+    assert_close(found[1], scale.numpy(), 1e-9)

@@ -31,7 +31,7 @@ def whole(low: int, high: int) -> list[Any]:
     return [RNG.integers(low, high, size=shape, dtype=np.int32) for shape in SHAPES]
 
 
-def compare(actual: Sequence[Any], expected: Sequence[Any], rtol: float = 1e-13) -> None:
+def assert_alike(actual: Sequence[Any], expected: Sequence[Any], rtol: float = 1e-13) -> None:
     """Equal types and shapes, and values up to ``rtol``; integers exactly."""
     assert len(actual) == len(expected)
     for got, want in zip(actual, expected, strict=True):
@@ -84,7 +84,7 @@ def test_every_function_of_one_list_is_here() -> None:
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_list_element_by_element(name: str) -> None:
     formula, _, x = UNARY[name]
-    compare(getattr(foreach_unary, name)(x), each(formula, x), 1e-12)
+    assert_alike(getattr(foreach_unary, name)(x), each(formula, x), 1e-12)
 
 
 @pytest.mark.parametrize("name", ["absolute", "copy", "neg", "sign"])
@@ -93,16 +93,16 @@ def test_functions_of_one_list_keep_integer_types(name: str, dtype: Any) -> None
     x = [np.array([-7, 0, 5], dtype=dtype), np.array([[np.iinfo(dtype).max]], dtype=dtype)]
     table = {"absolute": abs, "copy": int, "neg": lambda t: -t, "sign": lambda t: (t > 0) - (t < 0)}
     expected = [np.array([table[name](int(t)) for t in item.flat], dtype=dtype).reshape(item.shape) for item in x]
-    compare(getattr(foreach_unary, name)(x), expected)
+    assert_alike(getattr(foreach_unary, name)(x), expected)
 
 
 def test_small_and_large_arguments_keep_their_digits() -> None:
     tiny = [np.array([1e-12, -1e-12])]
     for name in ("expm1", "log1p", "sinh", "tanh", "asin", "atan", "erf"):
         slope = 2 / math.sqrt(math.pi) if name == "erf" else 1.0
-        compare(getattr(foreach_unary, name)(tiny), [tiny[0] * slope], 1e-11)
-    compare(foreach_unary.erfc([np.array([10.0])]), [np.array([2.0884875837625446e-45])], 1e-12)
-    compare(foreach_unary.sigmoid([np.array([-700.0])]), [np.array([math.exp(-700.0)])], 1e-12)
+        assert_alike(getattr(foreach_unary, name)(tiny), [tiny[0] * slope], 1e-11)
+    assert_alike(foreach_unary.erfc([np.array([10.0])]), [np.array([2.0884875837625446e-45])], 1e-12)
+    assert_alike(foreach_unary.sigmoid([np.array([-700.0])]), [np.array([math.exp(-700.0)])], 1e-12)
 
 
 def test_a_copy_is_memory_of_its_own() -> None:
@@ -119,15 +119,15 @@ def test_rounding_modes_against_decimal_arithmetic(mode: int) -> None:
     def rounded(t: float) -> float:
         return float(Decimal(t).to_integral_value(DECIMAL[mode]))
 
-    compare(foreach_unary.round_off_number(QUARTERS, np.array(float(mode))), each(rounded, QUARTERS))
+    assert_alike(foreach_unary.round_off_number(QUARTERS, np.array(float(mode))), each(rounded, QUARTERS))
 
 
 def test_rounding_to_odd_and_fractions() -> None:
     x = [np.array([-2.25, -1.75, -1.0, -0.5, 0.0, 0.5, 1.5, 2.0, 2.5, 3.75])]
     odd = [np.array([-3.0, -1.0, -1.0, -1.0, 0.0, 1.0, 1.0, 2.0, 3.0, 3.0])]
-    compare(foreach_unary.round_off_number(x, np.array([6.0])), odd)
+    assert_alike(foreach_unary.round_off_number(x, np.array([6.0])), odd)
     fractions = [np.array([-0.25, -0.75, 0.0, -0.5, 0.0, 0.5, 0.5, 0.0, 0.5, 0.75])]
-    compare(foreach_unary.round_off_number(x, np.array([7.0])), fractions)
+    assert_alike(foreach_unary.round_off_number(x, np.array([7.0])), fractions)
     for mode in (0, 8):
         with pytest.raises(ValueError, match="must be 1 to 7"):
             foreach_unary.round_off_number(x, np.array([mode]))
@@ -176,26 +176,26 @@ TERNARY: dict[str, Callable[[float, float, float, float], float]] = {
 @pytest.mark.parametrize("name", LISTS)
 def test_operations_on_two_lists(name: str) -> None:
     a, b = reals(), away()
-    compare(getattr(foreach, name)(a, b), each(LISTS[name], a, b))
+    assert_alike(getattr(foreach, name)(a, b), each(LISTS[name], a, b))
 
 
 @pytest.mark.parametrize("name", SCALED)
 def test_operations_on_two_lists_and_a_scalar(name: str) -> None:
     a, b = reals(), reals(3, 5)
-    compare(getattr(foreach, name)(a, b, one(0.3)), of_first(SCALED[name], [0.3] * 4, a, b), 1e-12)
+    assert_alike(getattr(foreach, name)(a, b, one(0.3)), of_first(SCALED[name], [0.3] * 4, a, b), 1e-12)
 
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_operations_on_a_list_and_a_scalar(name: str) -> None:
     x = reals()
-    compare(getattr(foreach, name)(x, one(-0.7)), of_first(SCALARS[name], [-0.7] * 4, x))
+    assert_alike(getattr(foreach, name)(x, one(-0.7)), of_first(SCALARS[name], [-0.7] * 4, x))
 
 
 @pytest.mark.parametrize("name", ["add_scalar", "sub_scalar", "mul_scalar", "div_scalar"])
 def test_every_tensor_has_its_own_scalar(name: str) -> None:
     x, scalars = reals(), [1.0, -2.5, 0.75, 3.0]
     found = getattr(foreach, f"{name}_list")(x, np.array(scalars))
-    compare(found, of_first(SCALARS[name], scalars, x))
+    assert_alike(found, of_first(SCALARS[name], scalars, x))
     with pytest.raises(ValueError, match="zip"):
         getattr(foreach, f"{name}_list")(x, np.array([1.0, 2.0]))
 
@@ -203,8 +203,10 @@ def test_every_tensor_has_its_own_scalar(name: str) -> None:
 @pytest.mark.parametrize("name", TERNARY)
 def test_operations_on_three_lists(name: str) -> None:
     a, b, c, scalars = reals(), reals(), away(), [1.0, -2.5, 0.75, 3.0]
-    compare(getattr(foreach, f"{name}_scalar")(a, b, c, one(-0.7)), of_first(TERNARY[name], [-0.7] * 4, a, b, c), 1e-12)
-    compare(
+    assert_alike(
+        getattr(foreach, f"{name}_scalar")(a, b, c, one(-0.7)), of_first(TERNARY[name], [-0.7] * 4, a, b, c), 1e-12
+    )
+    assert_alike(
         getattr(foreach, f"{name}_list")(a, b, c, np.array(scalars)), of_first(TERNARY[name], scalars, a, b, c), 1e-12
     )
 
@@ -226,26 +228,26 @@ def test_integers_are_computed_in_their_type_and_wrap() -> None:
             for s, *tensors in zip(scalars, *lists, strict=True)
         ]
 
-    compare(foreach.add_list(a, b, two), expect(lambda s, p, q: p + s * q, [2] * 4, a, b))
-    compare(foreach.sub_list(a, b, three), expect(lambda s, p, q: p - s * q, [3] * 4, a, b))
-    compare(foreach.mul_list(a, b), expect(lambda s, p, q: p * q, [0] * 4, a, b))
-    compare(foreach.maximum_list(a, b), expect(lambda s, p, q: max(p, q), [0] * 4, a, b))
-    compare(foreach.minimum_scalar(a, two), expect(lambda s, p: min(p, s), [2] * 4, a))
-    compare(foreach.mul_scalar(a, three), expect(lambda s, p: p * s, [3] * 4, a))
-    compare(foreach.add_scalar_list(a, many), expect(lambda s, p: p + s, [2, -3, 5, 7], a))
-    compare(foreach.sub_scalar_list(a, many), expect(lambda s, p: p - s, [2, -3, 5, 7], a))
-    compare(foreach.mul_scalar_list(a, many), expect(lambda s, p: p * s, [2, -3, 5, 7], a))
-    compare(foreach.addcmul_scalar(a, b, c, three), expect(lambda s, p, q, r: p + s * q * r, [3] * 4, a, b, c))
-    compare(foreach.addcmul_list(a, b, c, many), expect(lambda s, p, q, r: p + s * q * r, [2, -3, 5, 7], a, b, c))
-    compare(foreach.pow_scalar(b, three), expect(lambda s, p: p**s, [3] * 4, b))
+    assert_alike(foreach.add_list(a, b, two), expect(lambda s, p, q: p + s * q, [2] * 4, a, b))
+    assert_alike(foreach.sub_list(a, b, three), expect(lambda s, p, q: p - s * q, [3] * 4, a, b))
+    assert_alike(foreach.mul_list(a, b), expect(lambda s, p, q: p * q, [0] * 4, a, b))
+    assert_alike(foreach.maximum_list(a, b), expect(lambda s, p, q: max(p, q), [0] * 4, a, b))
+    assert_alike(foreach.minimum_scalar(a, two), expect(lambda s, p: min(p, s), [2] * 4, a))
+    assert_alike(foreach.mul_scalar(a, three), expect(lambda s, p: p * s, [3] * 4, a))
+    assert_alike(foreach.add_scalar_list(a, many), expect(lambda s, p: p + s, [2, -3, 5, 7], a))
+    assert_alike(foreach.sub_scalar_list(a, many), expect(lambda s, p: p - s, [2, -3, 5, 7], a))
+    assert_alike(foreach.mul_scalar_list(a, many), expect(lambda s, p: p * s, [2, -3, 5, 7], a))
+    assert_alike(foreach.addcmul_scalar(a, b, c, three), expect(lambda s, p, q, r: p + s * q * r, [3] * 4, a, b, c))
+    assert_alike(foreach.addcmul_list(a, b, c, many), expect(lambda s, p, q, r: p + s * q * r, [2, -3, 5, 7], a, b, c))
+    assert_alike(foreach.pow_scalar(b, three), expect(lambda s, p: p**s, [3] * 4, b))
     small = whole(0, 12)
-    compare(foreach.pow_scalar_and_tensor(one(-3, np.int64), small), expect(lambda s, p: s**p, [-3] * 4, small))
+    assert_alike(foreach.pow_scalar_and_tensor(one(-3, np.int64), small), expect(lambda s, p: s**p, [-3] * 4, small))
 
 
 def test_powers_and_their_special_cases() -> None:
     x = reals(0.1, 4)
-    compare(foreach.pow_scalar(x, one(1.7)), each(lambda t: math.exp(1.7 * math.log(t)), x), 1e-12)
-    compare(foreach.pow_scalar_and_tensor(one(1.7), x), each(lambda t: math.exp(t * math.log(1.7)), x), 1e-12)
+    assert_alike(foreach.pow_scalar(x, one(1.7)), each(lambda t: math.exp(1.7 * math.log(t)), x), 1e-12)
+    assert_alike(foreach.pow_scalar_and_tensor(one(1.7), x), each(lambda t: math.exp(t * math.log(1.7)), x), 1e-12)
     base = [np.array([-2.0, 0.0])]
     assert foreach.pow_scalar(base, one(3.0))[0].tolist() == [-8.0, 0.0]
     assert foreach.pow_scalar(base, one(0.0))[0].tolist() == [1.0, 1.0]
@@ -256,15 +258,15 @@ def test_powers_and_their_special_cases() -> None:
 
 def test_interpolation_is_exact_at_its_ends() -> None:
     a, b = reals(-1e-9, 1e-9), reals(1e9, 2e9)
-    compare(foreach.lerp_scalar(a, b, one(0.0)), a, 0.0)
-    compare(foreach.lerp_scalar(a, b, one(1.0)), b, 0.0)
+    assert_alike(foreach.lerp_scalar(a, b, one(0.0)), a, 0.0)
+    assert_alike(foreach.lerp_scalar(a, b, one(1.0)), b, 0.0)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3.5])
 def test_norms_of_whole_tensors(p: float) -> None:
     x = reals()
     expected = [np.array(math.fsum(abs(t) ** p for t in item.flat) ** (1 / p)) for item in x]
-    compare(foreach.norm(x, np.array(p)), expected, 1e-12)
+    assert_alike(foreach.norm(x, np.array(p)), expected, 1e-12)
 
 
 def test_limits_of_norms() -> None:
@@ -280,7 +282,7 @@ def test_unscaling_finds_what_is_not_finite_wherever_it_is(bad: float, place: in
     scaled = [item.copy() for item in grads]
     scaled[place].reshape(-1)[-1] = bad
     found, flag = foreach.non_finite_check_and_unscale(scaled, np.array(0.0), np.array(0.25))
-    compare(found, [item * 0.25 for item in scaled])
+    assert_alike(found, [item * 0.25 for item in scaled])
     assert (flag.tolist(), flag.shape) == (1.0, ())
 
 
@@ -288,7 +290,7 @@ def test_unscaling_finds_what_is_not_finite_wherever_it_is(bad: float, place: in
 def test_unscaling_keeps_the_flag_where_all_is_finite(before: float) -> None:
     grads = reals()
     found, flag = foreach.non_finite_check_and_unscale(grads, np.array([before]), np.array([8.0]))
-    compare(found, [item * 8.0 for item in grads])
+    assert_alike(found, [item * 8.0 for item in grads])
     assert flag.tolist() == [before]
 
 
@@ -312,7 +314,7 @@ def test_lists_updated_in_place_are_expected_as_lists() -> None:
     assert isinstance(grads, list)
     assert isinstance(scaled, list)
     assert isinstance(flag, np.ndarray)
-    compare(grads, [item.astype(np.float64) / 1024 for item in scaled])
+    assert_alike(grads, [item.astype(np.float64) / 1024 for item in scaled])
     assert (flag.shape, float(flag)) == ((), 1.0)
     task, case = smoke("ForeachZeroInplace")
     zeros = expected_outputs(task, case, generate_inputs(task, case, 0))["x_ref"]
@@ -344,27 +346,27 @@ def numbers(results: Iterable[Any]) -> list[Any]:
 def test_functions_of_one_list_agree_with_torch(torch: Any, name: str) -> None:
     _, function, x = UNARY[name]
     expected = getattr(torch, f"_foreach_{function}")(tensors(torch, x))
-    compare(getattr(foreach_unary, name)(x), numbers(expected), 1e-12)
+    assert_alike(getattr(foreach_unary, name)(x), numbers(expected), 1e-12)
     special = [np.array([np.nan, np.inf, -np.inf, 0.0, -0.0])]
     expected = getattr(torch, f"_foreach_{function}")(tensors(torch, special))
     with np.errstate(all="ignore"):
         found = getattr(foreach_unary, name)(special)
     if name == "sign":  # NumPy has NaN for NaN, torch has zero; the task draws none
         found[0][0] = 0.0
-    compare(found, numbers(expected))
+    assert_alike(found, numbers(expected))
 
 
 @pytest.mark.parametrize("name", ["absolute", "neg", "sign"])
 def test_integer_functions_agree_with_torch(torch: Any, name: str) -> None:
     x = whole(-(2**31) + 1, 2**31)
     expected = getattr(torch, f"_foreach_{UNARY[name][1]}")(tensors(torch, x))
-    compare(getattr(foreach_unary, name)(x), numbers(expected))
+    assert_alike(getattr(foreach_unary, name)(x), numbers(expected))
 
 
 @pytest.mark.parametrize(("mode", "function"), [(1, "round"), (2, "floor"), (3, "ceil"), (5, "trunc"), (7, "frac")])
 def test_rounding_agrees_with_torch(torch: Any, mode: int, function: str) -> None:
     expected = getattr(torch, f"_foreach_{function}")(tensors(torch, QUARTERS))
-    compare(foreach_unary.round_off_number(QUARTERS, np.array(mode)), numbers(expected))
+    assert_alike(foreach_unary.round_off_number(QUARTERS, np.array(mode)), numbers(expected))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32])
@@ -373,40 +375,40 @@ def test_operations_on_lists_agree_with_torch(torch: Any, dtype: Any) -> None:
     s, many = dtype(3), np.array([2, -3, 5, 7], dtype=dtype)
     p, q, r = (tensors(torch, item) for item in (a, b, c))
     values = many.tolist()
-    compare(foreach.add_list(a, b, s), numbers(torch._foreach_add(p, q, alpha=3)))
-    compare(foreach.sub_list(a, b, s), numbers(torch._foreach_sub(p, q, alpha=3)))
-    compare(foreach.mul_list(a, b), numbers(torch._foreach_mul(p, q)))
-    compare(foreach.maximum_list(a, b), numbers(torch._foreach_maximum(p, q)))
-    compare(foreach.minimum_list(a, b), numbers(torch._foreach_minimum(p, q)))
-    compare(foreach.add_scalar(a, s), numbers(torch._foreach_add(p, 3)))
-    compare(foreach.sub_scalar(a, s), numbers(torch._foreach_sub(p, 3)))
-    compare(foreach.mul_scalar(a, s), numbers(torch._foreach_mul(p, 3)))
-    compare(foreach.maximum_scalar(a, s), numbers(torch._foreach_maximum(p, 3)))
-    compare(foreach.minimum_scalar(a, s), numbers(torch._foreach_minimum(p, 3)))
-    compare(foreach.add_scalar_list(a, many), numbers(torch._foreach_add(p, values)))
-    compare(foreach.sub_scalar_list(a, many), numbers(torch._foreach_sub(p, values)))
-    compare(foreach.mul_scalar_list(a, many), numbers(torch._foreach_mul(p, values)))
-    compare(foreach.addcmul_scalar(a, b, c, s), numbers(torch._foreach_addcmul(p, q, r, 3)), 1e-12)
-    compare(foreach.addcmul_list(a, b, c, many), numbers(torch._foreach_addcmul(p, q, r, values)), 1e-12)
-    compare(foreach.pow_scalar(b, s), numbers(torch._foreach_pow(q, 3)), 1e-12)
-    compare(foreach.pow_scalar_and_tensor(s, c), numbers(torch._foreach_pow(3, r)), 1e-12)
+    assert_alike(foreach.add_list(a, b, s), numbers(torch._foreach_add(p, q, alpha=3)))
+    assert_alike(foreach.sub_list(a, b, s), numbers(torch._foreach_sub(p, q, alpha=3)))
+    assert_alike(foreach.mul_list(a, b), numbers(torch._foreach_mul(p, q)))
+    assert_alike(foreach.maximum_list(a, b), numbers(torch._foreach_maximum(p, q)))
+    assert_alike(foreach.minimum_list(a, b), numbers(torch._foreach_minimum(p, q)))
+    assert_alike(foreach.add_scalar(a, s), numbers(torch._foreach_add(p, 3)))
+    assert_alike(foreach.sub_scalar(a, s), numbers(torch._foreach_sub(p, 3)))
+    assert_alike(foreach.mul_scalar(a, s), numbers(torch._foreach_mul(p, 3)))
+    assert_alike(foreach.maximum_scalar(a, s), numbers(torch._foreach_maximum(p, 3)))
+    assert_alike(foreach.minimum_scalar(a, s), numbers(torch._foreach_minimum(p, 3)))
+    assert_alike(foreach.add_scalar_list(a, many), numbers(torch._foreach_add(p, values)))
+    assert_alike(foreach.sub_scalar_list(a, many), numbers(torch._foreach_sub(p, values)))
+    assert_alike(foreach.mul_scalar_list(a, many), numbers(torch._foreach_mul(p, values)))
+    assert_alike(foreach.addcmul_scalar(a, b, c, s), numbers(torch._foreach_addcmul(p, q, r, 3)), 1e-12)
+    assert_alike(foreach.addcmul_list(a, b, c, many), numbers(torch._foreach_addcmul(p, q, r, values)), 1e-12)
+    assert_alike(foreach.pow_scalar(b, s), numbers(torch._foreach_pow(q, 3)), 1e-12)
+    assert_alike(foreach.pow_scalar_and_tensor(s, c), numbers(torch._foreach_pow(3, r)), 1e-12)
 
 
 def test_operations_on_real_lists_agree_with_torch(torch: Any) -> None:
     a, b, c, many = reals(), away(), away(), np.array([2.0, -3.0, 0.5, 7.0])
     p, q, r = (tensors(torch, item) for item in (a, b, c))
-    compare(foreach.div_list(a, b), numbers(torch._foreach_div(p, q)))
-    compare(foreach.div_scalar(a, one(1.2)), numbers(torch._foreach_div(p, 1.2)))
-    compare(foreach.div_scalar_list(a, many), numbers(torch._foreach_div(p, many.tolist())))
-    compare(foreach.addcdiv_scalar(a, b, c, one(1.2)), numbers(torch._foreach_addcdiv(p, q, r, 1.2)), 1e-12)
-    compare(foreach.addcdiv_list(a, b, c, many), numbers(torch._foreach_addcdiv(p, q, r, many.tolist())), 1e-12)
-    compare(foreach.lerp_scalar(a, b, one(0.3)), numbers(torch._foreach_lerp(p, q, 0.3)), 1e-12)
+    assert_alike(foreach.div_list(a, b), numbers(torch._foreach_div(p, q)))
+    assert_alike(foreach.div_scalar(a, one(1.2)), numbers(torch._foreach_div(p, 1.2)))
+    assert_alike(foreach.div_scalar_list(a, many), numbers(torch._foreach_div(p, many.tolist())))
+    assert_alike(foreach.addcdiv_scalar(a, b, c, one(1.2)), numbers(torch._foreach_addcdiv(p, q, r, 1.2)), 1e-12)
+    assert_alike(foreach.addcdiv_list(a, b, c, many), numbers(torch._foreach_addcdiv(p, q, r, many.tolist())), 1e-12)
+    assert_alike(foreach.lerp_scalar(a, b, one(0.3)), numbers(torch._foreach_lerp(p, q, 0.3)), 1e-12)
     for order in (0, 1, 2, 3, math.inf, -math.inf):
-        compare(foreach.norm(a, np.array(order)), numbers(torch.linalg.vector_norm(t, order) for t in p), 1e-12)
+        assert_alike(foreach.norm(a, np.array(order)), numbers(torch.linalg.vector_norm(t, order) for t in p), 1e-12)
     for order in (1, 2, math.inf):
-        compare(foreach.norm(a, np.array(order)), numbers(torch._foreach_norm(p, order)), 1e-12)
+        assert_alike(foreach.norm(a, np.array(order)), numbers(torch._foreach_norm(p, order)), 1e-12)
     torch._foreach_zero_(p)
-    compare(foreach.zero(a), numbers(p))
+    assert_alike(foreach.zero(a), numbers(p))
 
 
 @pytest.mark.parametrize("bad", [1.0, math.inf, math.nan])
@@ -417,5 +419,5 @@ def test_unscaling_agrees_with_torch(torch: Any, bad: float) -> None:
     flag = torch.zeros(1)
     torch._amp_foreach_non_finite_check_and_unscale_(copies, flag, torch.tensor([0.125]))
     found, found_inf = foreach.non_finite_check_and_unscale(grads, np.zeros(1), np.array([0.125]))
-    compare(found, numbers(copies))
+    assert_alike(found, numbers(copies))
     assert found_inf.tolist() == flag.tolist()

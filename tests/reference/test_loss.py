@@ -16,7 +16,7 @@ REDUCTIONS = ["none", "mean", "sum"]
 SMOOTHING = float(np.float32(0.1))
 
 
-def close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
+def assert_close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
 
 
@@ -29,7 +29,7 @@ def test_mse_gradient(reduction: str) -> None:
     n = 12 if reduction == "mean" else 1
     y = loss.mse_loss_grad(a, b, d, reduction)
     for index in np.ndindex(3, 4):
-        close(y[index], 2 * (a[index] - b[index]) * d[index] / n)
+        assert_close(y[index], 2 * (a[index] - b[index]) * d[index] / n)
     with pytest.raises(ValueError, match="none, mean or sum"):
         loss.mse_loss_grad(a, b, d, "max")
 
@@ -40,25 +40,25 @@ def test_cross_entropy_row_by_row(reduction: str) -> None:
     rows, total = [], 0.0
     for i in range(5):
         row_lse = math.log(math.fsum(math.exp(t) for t in X[i]))
-        close(lse[i], row_lse)
+        assert_close(lse[i], row_lse)
         logs = [t - row_lse for t in X[i]]
-        close(log_prob[i], logs)
+        assert_close(log_prob[i], logs)
         t = int(TARGET[i])
         smooth = SMOOTHING / 4 * math.fsum(w * p for w, p in zip(WEIGHT, logs, strict=True))
         rows.append(0.0 if t == 1 else -(1 - SMOOTHING) * WEIGHT[t] * logs[t] - smooth)
         total += 0.0 if t == 1 else WEIGHT[t]
     wanted = {"none": rows, "sum": math.fsum(rows), "mean": math.fsum(rows) / total}[reduction]
-    close(found, wanted)
+    assert_close(found, wanted)
     assert found.shape == ((5,) if reduction == "none" else ())
-    close(zloss, [float(np.float32(0.01)) * math.fsum(t * t for t in lse) / 5])
+    assert_close(zloss, [float(np.float32(0.01)) * math.fsum(t * t for t in lse) / 5])
 
 
 def test_cross_entropy_without_options() -> None:
     found, _, zloss, lse = loss.cross_entropy_loss(X, TARGET, None, "mean", -100, 0.0, 0.01, False)
     assert (zloss.shape, lse.shape) == ((0,), (0,))
-    close(found, loss.cross_entropy_loss(X, TARGET, np.ones(4), "sum", -100, 0.0, 0.0, False)[0] / 5)
+    assert_close(found, loss.cross_entropy_loss(X, TARGET, np.ones(4), "sum", -100, 0.0, 0.0, False)[0] / 5)
     large = loss.cross_entropy_loss(X + 5000, TARGET, None, "mean", -100, 0.0, 0.0, False)[0]
-    close(large, found, 1e-9)
+    assert_close(large, found, 1e-9)
     with pytest.raises(ValueError, match="none, mean or sum"):
         loss.cross_entropy_loss(X, TARGET, None, "max", -100, 0.0, 0.0, False)
 
@@ -78,7 +78,7 @@ def test_cross_entropy_gradient_by_differences(reduction: str, ignore: int) -> N
     for index in np.ndindex(5, 4):
         step = np.zeros_like(X)
         step[index] = 1e-5
-        close(found[index], (forward(X + step) - forward(X - step)) / 2e-5, 1e-5, 1e-8)
+        assert_close(found[index], (forward(X + step) - forward(X - step)) / 2e-5, 1e-5, 1e-8)
 
 
 def tensors(dtype: str, *shapes: tuple[int, ...]) -> tuple[Any, list[Any], list[Any]]:
@@ -96,7 +96,7 @@ def test_mse_gradient_agrees_with_torch(dtype: str, reduction: str) -> None:
     y = torch.nn.functional.mse_loss(a, b, reduction=reduction)
     upper = torch.full_like(y, 1.5)
     wanted = torch.autograd.grad(y, a, upper)[0].numpy()
-    close(loss.mse_loss_grad(p, q, np.full((3, 4), 1.5), reduction), wanted)
+    assert_close(loss.mse_loss_grad(p, q, np.full((3, 4), 1.5), reduction), wanted)
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -118,11 +118,11 @@ def test_cross_entropy_and_its_gradient_agree_with_torch(
         label_smoothing=float(np.float32(smoothing)),
     )
     found, log_prob, _, _ = loss.cross_entropy_loss(array, TARGET, weight, reduction, ignore, smoothing, 0.0, False)
-    close(found, y.detach().numpy())
-    close(log_prob, torch.log_softmax(x, 1).detach().numpy())
+    assert_close(found, y.detach().numpy())
+    assert_close(log_prob, torch.log_softmax(x, 1).detach().numpy())
     upper = torch.full_like(y, 1.5)
     wanted = torch.autograd.grad(y, x, upper)[0].numpy()
     grad = loss.cross_entropy_loss_grad(
         upper.numpy(), log_prob, TARGET, weight, None, None, reduction, ignore, smoothing, 0.0
     )
-    close(grad, wanted, 1e-10, 1e-12)
+    assert_close(grad, wanted, 1e-10, 1e-12)

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(11)
 EPSILON = float(np.float32(1e-5))
 
 
-def close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
+def assert_close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
 
 
@@ -48,16 +48,16 @@ def test_layer_norm_row_by_row_with_and_without_scale_and_shift() -> None:
     assert mean.shape == rstd.shape == (2, 3, 1)
     for index in np.ndindex(2, 3):
         m, r = row_moments(x[index])
-        close([mean[index][0], rstd[index][0]], [m, r])
-        close(plain[index], [(t - m) * r for t in x[index]])
-        close(y[index], [(t - m) * r * g + b for t, g, b in zip(x[index], gamma, beta, strict=True)])
+        assert_close([mean[index][0], rstd[index][0]], [m, r])
+        assert_close(plain[index], [(t - m) * r for t in x[index]])
+        assert_close(y[index], [(t - m) * r * g + b for t, g, b in zip(x[index], gamma, beta, strict=True)])
 
 
 def test_layer_norm_over_two_axes_and_extents_that_do_not_fit() -> None:
     x = normals(4, 3, 5)
     y, mean, _ = norm.layer_norm(x, np.array([3, 5]), None, None, 1e-5)
     assert mean.shape == (4, 1, 1)
-    close(y.reshape(4, 15), norm.layer_norm(x.reshape(4, 15), np.array([15]), None, None, 1e-5)[0])
+    assert_close(y.reshape(4, 15), norm.layer_norm(x.reshape(4, 15), np.array([15]), None, None, 1e-5)[0])
     for extents in ([4], [5, 3], []):
         with pytest.raises(ValueError, match="does not end in"):
             norm.layer_norm(x, np.array(extents, dtype=np.int32), None, None, 1e-5)
@@ -69,19 +69,19 @@ def test_sums_are_normalised_as_layer_norm_does() -> None:
     wanted = norm.layer_norm(a + b + bias, extents, gamma, beta, 1e-5)
     y, mean, rstd, x = norm.add_layer_norm(a, b, gamma, beta, bias, 1e-5, True)
     for actual, expected in zip((y, mean, rstd), wanted, strict=True):
-        close(actual, expected)
-    close(x, a + b + bias)
+        assert_close(actual, expected)
+    assert_close(x, a + b + bias)
     assert norm.add_layer_norm(a, b, gamma, beta, None, 1e-5, False)[3].shape == (0,)
     without = norm.add_layer_norm(a, b, gamma, beta, np.zeros_like(a), 1e-5, True)[0]
-    close(without, norm.pre_layer_norm(a, b, gamma, beta, 1e-5))
+    assert_close(without, norm.pre_layer_norm(a, b, gamma, beta, 1e-5))
     kept = norm.inplace_add_layer_norm(a, b, gamma, beta, bias, 1e-5, False)
-    close(kept[0], y)
+    assert_close(kept[0], y)
     assert kept[3] is b
-    close(norm.inplace_add_layer_norm(a, b, gamma, beta, bias, 1e-5, True)[3], x)
+    assert_close(norm.inplace_add_layer_norm(a, b, gamma, beta, bias, 1e-5, True)[3], x)
     scaled = norm.deep_norm(a, b, beta, gamma, 0.5, 1e-5)
     y, mean, rstd = norm.layer_norm(0.5 * a + b, extents, gamma, beta, 1e-5)
     for actual, expected in zip(scaled, (mean, rstd, y), strict=True):
-        close(actual, expected)
+        assert_close(actual, expected)
 
 
 def test_the_rms_family_is_one() -> None:
@@ -89,12 +89,12 @@ def test_the_rms_family_is_one() -> None:
     wanted = norm.rms_norm(a + b, gamma, 1e-6)
     for found in (norm.add_rms_norm(a, b, gamma, 1e-6), norm.inplace_add_rms_norm(a, b, gamma, 1e-6)):
         for actual, expected in zip(found, (*wanted, a + b), strict=True):
-            close(actual, expected)
+            assert_close(actual, expected)
     y1, y2, rstd, x = norm.add_rms_norm_cast(a, b, gamma, 1e-6)
-    close(y1, wanted[0])
-    close(y2, wanted[0])
-    close(rstd, wanted[1])
-    close(x, a + b)
+    assert_close(y1, wanted[0])
+    assert_close(y2, wanted[0])
+    assert_close(rstd, wanted[1])
+    assert_close(x, a + b)
 
 
 @pytest.mark.parametrize("div_mode", [True, False])
@@ -103,13 +103,13 @@ def test_quantised_rms_norm_element_by_element(div_mode: bool) -> None:
     scales, zeros = RNG.uniform(0.01, 0.03, size=6), RNG.integers(-5, 6, size=6).astype(np.int32)
     y1, y2, x = norm.add_rms_norm_quant(a, b, gamma, scales, None, zeros, None, -1, 1e-6, div_mode)
     assert y2.shape == (0,)
-    close(x, a + b)
+    assert_close(x, a + b)
     for i in range(4):
         root = math.sqrt(math.fsum(t * t for t in x[i]) / 6 + float(np.float32(1e-6)))
         for j in range(6):
             value = x[i, j] / root * gamma[j]
             value = value / scales[j] if div_mode else value * scales[j]
-            close(y1[i, j], min(max(value + int(zeros[j]), -128.0), 127.0))
+            assert_close(y1[i, j], min(max(value + int(zeros[j]), -128.0), 127.0))
     again = norm.add_rms_norm_quant(a, b, gamma, scales, 2 * scales, None, zeros, 1, 1e-6, div_mode)
     assert again[1].shape == (4, 6)
     assert not np.array_equal(again[0], again[1])
@@ -125,25 +125,25 @@ def test_batch_norm_channel_by_channel() -> None:
     for c in range(3):
         values = x[:, c].reshape(-1)
         m, r = row_moments(values)
-        close([mean[c], rstd[c]], [m, r])
-        close(y[:, c], (x[:, c] - m) * r * weight[c] + bias[c])
+        assert_close([mean[c], rstd[c]], [m, r])
+        assert_close(y[:, c], (x[:, c] - m) * r * weight[c] + bias[c])
         variance = math.fsum((t - m) ** 2 for t in values) / (len(values) - 1)
-        close(mean_out[c], (1 - momentum) * running_mean[c] + momentum * m)
-        close(var_out[c], (1 - momentum) * running_var[c] + momentum * variance)
+        assert_close(mean_out[c], (1 - momentum) * running_mean[c] + momentum * m)
+        assert_close(var_out[c], (1 - momentum) * running_var[c] + momentum * variance)
     y, mean_out, var_out, mean, rstd = norm.batch_norm(x, weight, bias, running_mean, running_var, 1e-5, 0.1, False)
     assert mean_out is running_mean
     assert var_out is running_var
     assert mean.shape == rstd.shape == (0,)
-    close(y[:, 1], (x[:, 1] - running_mean[1]) / math.sqrt(running_var[1] + EPSILON) * weight[1] + bias[1])
+    assert_close(y[:, 1], (x[:, 1] - running_mean[1]) / math.sqrt(running_var[1] + EPSILON) * weight[1] + bias[1])
 
 
 def test_batch_norm_of_a_single_value_per_channel() -> None:
     x = normals(1, 4)
     y, _, var_out, mean, rstd = norm.batch_norm(x, np.ones(4), np.zeros(4), np.zeros(4), np.ones(4), 1e-5, 0.5, True)
-    close(y, np.zeros((1, 4)))
-    close(mean, x[0])
-    close(rstd, np.full(4, 1 / math.sqrt(EPSILON)))
-    close(var_out, np.full(4, 0.5))
+    assert_close(y, np.zeros((1, 4)))
+    assert_close(mean, x[0])
+    assert_close(rstd, np.full(4, 1 / math.sqrt(EPSILON)))
+    assert_close(var_out, np.full(4, 0.5))
 
 
 def test_group_norm_swish_group_by_group() -> None:
@@ -152,12 +152,12 @@ def test_group_norm_swish_group_by_group() -> None:
     assert mean.shape == rstd.shape == (2, 3)
     for n, g in np.ndindex(2, 3):
         m, r = row_moments(x[n, 2 * g : 2 * g + 2].reshape(-1))
-        close([mean[n, g], rstd[n, g]], [m, r])
+        assert_close([mean[n, g], rstd[n, g]], [m, r])
         for c in (2 * g, 2 * g + 1):
             z = (x[n, c] - m) * r * gamma[c] + beta[c]
-            close(y[n, c], z / (1 + np.exp(-1.5 * z)))
+            assert_close(y[n, c], z / (1 + np.exp(-1.5 * z)))
     plain = norm.group_norm_swish(x, gamma, beta, 3, "NCHW", 1e-5, False, 1.5)[0]
-    close(plain / (1 + np.exp(-1.5 * plain)), y)
+    assert_close(plain / (1 + np.exp(-1.5 * plain)), y)
     with pytest.raises(ValueError, match="groups"):
         norm.group_norm_swish(x, gamma, beta, 4, "NCHW", 1e-5, True, 1.0)
     with pytest.raises(ValueError, match="NCHW"):
@@ -170,24 +170,24 @@ def test_gradients_are_slopes_of_the_forward_pass() -> None:
     rstd, mean = derived.add_layer_norm_rstd(given, {}), derived.add_layer_norm_mean(given, {})
     dx, dgamma, dbeta = norm_grad.add_layer_norm_grad(dy, a, b, rstd, mean, gamma, None)
     forward = lambda a, g, c: float(np.sum(dy * norm.add_layer_norm(a, b, g, c, None, 1e-5, False)[0]))  # noqa: E731
-    close(dx, slopes(lambda t: forward(t, gamma, beta), a), 1e-6, 1e-8)
-    close(dgamma, slopes(lambda t: forward(a, t, beta), gamma), 1e-6, 1e-8)
-    close(dbeta, slopes(lambda t: forward(a, gamma, t), beta), 1e-6, 1e-8)
-    close(norm_grad.add_layer_norm_grad(dy, a, b, rstd, mean, gamma, b)[0], dx + b)
+    assert_close(dx, slopes(lambda t: forward(t, gamma, beta), a), 1e-6, 1e-8)
+    assert_close(dgamma, slopes(lambda t: forward(a, t, beta), gamma), 1e-6, 1e-8)
+    assert_close(dbeta, slopes(lambda t: forward(a, gamma, t), beta), 1e-6, 1e-8)
+    assert_close(norm_grad.add_layer_norm_grad(dy, a, b, rstd, mean, gamma, b)[0], dx + b)
 
     attributes = {"alpha": 0.5}
     statistics = derived.deep_norm_mean(given, attributes), derived.deep_norm_rstd(given, attributes)
     dx, dgx, dbeta, dgamma = norm_grad.deep_norm_grad(dy, a, b, gamma, *statistics, 0.5)
     deep = lambda x, gx, g: float(np.sum(dy * norm.deep_norm(x, gx, beta, g, 0.5, 1e-5)[2]))  # noqa: E731
-    close(dx, slopes(lambda t: deep(t, b, gamma), a), 1e-6, 1e-8)
-    close(dgx, slopes(lambda t: deep(a, t, gamma), b), 1e-6, 1e-8)
-    close(dgamma, slopes(lambda t: deep(a, b, t), gamma), 1e-6, 1e-8)
-    close(dbeta, dy.sum(axis=0))
+    assert_close(dx, slopes(lambda t: deep(t, b, gamma), a), 1e-6, 1e-8)
+    assert_close(dgx, slopes(lambda t: deep(a, t, gamma), b), 1e-6, 1e-8)
+    assert_close(dgamma, slopes(lambda t: deep(a, b, t), gamma), 1e-6, 1e-8)
+    assert_close(dbeta, dy.sum(axis=0))
 
     dx, dgamma = norm_grad.rms_norm_grad(dy, a, derived.rms_norm_rstd(given, {}), gamma)
     rms = lambda x, g: float(np.sum(dy * norm.rms_norm(x, g, 1e-5)[0]))  # noqa: E731
-    close(dx, slopes(lambda t: rms(t, gamma), a), 1e-6, 1e-8)
-    close(dgamma, slopes(lambda t: rms(a, t), gamma), 1e-6, 1e-8)
+    assert_close(dx, slopes(lambda t: rms(t, gamma), a), 1e-6, 1e-8)
+    assert_close(dgamma, slopes(lambda t: rms(a, t), gamma), 1e-6, 1e-8)
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3), (3, 4), (1, 4, 2, 3)])
@@ -201,9 +201,9 @@ def test_group_norm_swish_gradients_are_slopes(shape: tuple[int, ...]) -> None:
     def forward(x: Any, gamma: Any, beta: Any) -> float:
         return float(np.sum(dy * norm.group_norm_swish(x, gamma, beta, 2, "NCHW", 1e-5, True, 0.75)[0]))
 
-    close(found[0], slopes(lambda t: forward(t, gamma, beta), x), 1e-5, 1e-7)
-    close(found[1], slopes(lambda t: forward(x, t, beta), gamma), 1e-6, 1e-8)
-    close(found[2], slopes(lambda t: forward(x, gamma, t), beta), 1e-6, 1e-8)
+    assert_close(found[0], slopes(lambda t: forward(t, gamma, beta), x), 1e-5, 1e-7)
+    assert_close(found[1], slopes(lambda t: forward(x, t, beta), gamma), 1e-6, 1e-8)
+    assert_close(found[2], slopes(lambda t: forward(x, gamma, t), beta), 1e-6, 1e-8)
     none = norm_grad.group_norm_swish_grad(dy, mean, rstd, x, gamma, beta, 2, "NCHW", 0.75, False, False)
     assert (none[1].shape, none[2].shape) == ((0,), (0,))
     with pytest.raises(ValueError, match="NCHW"):
@@ -225,21 +225,21 @@ def test_layer_norms_agree_with_torch(dtype: str) -> None:
     torch, (a, b, gamma, beta), (x1, x2, g, c) = torch_pair(dtype, (3, 5, 8), (3, 5, 8), (8,), (8,))
     function = torch.nn.functional.layer_norm
     wanted = function(a + b, (8,), gamma, beta, EPSILON).numpy()
-    close(norm.layer_norm(x1 + x2, np.array([8]), g, c, 1e-5)[0], wanted)
-    close(norm.layer_norm(x1, np.array([5, 8]), None, None, 1e-5)[0], function(a, (5, 8), eps=EPSILON).numpy())
-    close(norm.add_layer_norm(x1, x2, g, c, None, 1e-5, True)[0], wanted)
-    close(norm.inplace_add_layer_norm(x1, x2, g, c, None, 1e-5, True)[0], wanted)
-    close(norm.pre_layer_norm(x1, x2, g, c, 1e-5), wanted)
-    close(norm.deep_norm(x1, x2, c, g, 0.5, 1e-5)[2], function(0.5 * a + b, (8,), gamma, beta, EPSILON).numpy())
+    assert_close(norm.layer_norm(x1 + x2, np.array([8]), g, c, 1e-5)[0], wanted)
+    assert_close(norm.layer_norm(x1, np.array([5, 8]), None, None, 1e-5)[0], function(a, (5, 8), eps=EPSILON).numpy())
+    assert_close(norm.add_layer_norm(x1, x2, g, c, None, 1e-5, True)[0], wanted)
+    assert_close(norm.inplace_add_layer_norm(x1, x2, g, c, None, 1e-5, True)[0], wanted)
+    assert_close(norm.pre_layer_norm(x1, x2, g, c, 1e-5), wanted)
+    assert_close(norm.deep_norm(x1, x2, c, g, 0.5, 1e-5)[2], function(0.5 * a + b, (8,), gamma, beta, EPSILON).numpy())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rms_norms_agree_with_torch(dtype: str) -> None:
     torch, (a, b, gamma), (x1, x2, g) = torch_pair(dtype, (3, 5, 8), (3, 5, 8), (8,))
     wanted = torch.nn.functional.rms_norm(a + b, (8,), gamma, EPSILON).numpy()
-    close(norm.add_rms_norm(x1, x2, g, 1e-5)[0], wanted)
-    close(norm.inplace_add_rms_norm(x1, x2, g, 1e-5)[0], wanted)
-    close(norm.add_rms_norm_cast(x1, x2, g, 1e-5)[1], wanted)
+    assert_close(norm.add_rms_norm(x1, x2, g, 1e-5)[0], wanted)
+    assert_close(norm.inplace_add_rms_norm(x1, x2, g, 1e-5)[0], wanted)
+    assert_close(norm.add_rms_norm_cast(x1, x2, g, 1e-5)[1], wanted)
     scales, zeros = torch.linspace(0.01, 0.05, 8), torch.arange(-4, 4, dtype=torch.int32)
     y = torch.from_numpy(wanted).float()
     rounded = torch.fake_quantize_per_channel_affine(y, scales, zeros, 2, -128, 127)
@@ -257,7 +257,7 @@ def test_batch_norm_agrees_with_torch(dtype: str, training: bool) -> None:
     found = norm.batch_norm(array, weight, bias, mean.numpy().copy(), variance.numpy().copy(), 1e-5, 0.1, training)
     wanted = torch.nn.functional.batch_norm(x, mean, variance, w, b, training, momentum, EPSILON)
     for actual, expected in zip(found, (wanted, mean, variance), strict=False):
-        close(actual, expected.numpy())
+        assert_close(actual, expected.numpy())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -269,11 +269,11 @@ def test_group_norm_swish_and_its_gradients_agree_with_torch(dtype: str) -> None
     y = z * torch.sigmoid(1.5 * z)
     y.backward(dy)
     found, mean, rstd = norm.group_norm_swish(array, gamma, beta, 3, "NCHW", 1e-5, True, 1.5)
-    close(found, y.detach().numpy())
-    close(norm.group_norm_swish(array, gamma, beta, 3, "NCHW", 1e-5, False, 1.5)[0], z.detach().numpy())
+    assert_close(found, y.detach().numpy())
+    assert_close(norm.group_norm_swish(array, gamma, beta, 3, "NCHW", 1e-5, False, 1.5)[0], z.detach().numpy())
     grads = norm_grad.group_norm_swish_grad(upper, mean, rstd, array, gamma, beta, 3, "NCHW", 1.5, True, True)
     for actual, expected in zip(grads, (x, w, b), strict=True):
-        close(actual, expected.grad.numpy(), 1e-10, 1e-11)
+        assert_close(actual, expected.grad.numpy(), 1e-10, 1e-11)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -292,16 +292,16 @@ def test_gradients_agree_with_torch(dtype: str) -> None:
     statistics = derived.add_layer_norm_rstd(given, {}), derived.add_layer_norm_mean(given, {})
     found = norm_grad.add_layer_norm_grad(upper, x1, x2, *statistics, gamma, None)
     for actual, expected in zip(found, (wanted[0], *wanted[2:]), strict=True):
-        close(actual, expected, 1e-10, 1e-11)
+        assert_close(actual, expected, 1e-10, 1e-11)
 
     wanted = gradients(torch.nn.functional.layer_norm(0.5 * a + b, (8,), w, c, EPSILON))
     attributes = {"alpha": 0.5}
     deep = derived.deep_norm_mean(given, attributes), derived.deep_norm_rstd(given, attributes)
     dx, dgx, dbeta, dgamma = norm_grad.deep_norm_grad(upper, x1, x2, gamma, *deep, 0.5)
     for actual, expected in zip((dx, dgx, dgamma, dbeta), wanted, strict=True):
-        close(actual, expected, 1e-10, 1e-11)
+        assert_close(actual, expected, 1e-10, 1e-11)
 
     wanted = gradients(torch.nn.functional.rms_norm(a, (8,), w, EPSILON))
     found = norm_grad.rms_norm_grad(upper, x1, derived.rms_norm_rstd(given, {}), gamma)
-    close(found[0], wanted[0], 1e-10, 1e-11)
-    close(found[1], wanted[2], 1e-10, 1e-11)
+    assert_close(found[0], wanted[0], 1e-10, 1e-11)
+    assert_close(found[1], wanted[2], 1e-10, 1e-11)

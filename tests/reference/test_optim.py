@@ -49,8 +49,9 @@ def test_amsgrad_needs_its_tensor_and_nothing_else_does() -> None:
 
 def test_inputs_stay_as_they_are() -> None:
     tensors = [np.full(3, 0.5) for _ in range(6)]
-    optim.adam_w_step(*tensors[:4], np.array([3]), tensors[4], 0.1, 0.9, 0.99, 0.1, 1e-8, True, True)
-    optim.adam_ema_step(*tensors[:5], np.array([3]), 0.1, 0.9, 0.9, 0.99, 1e-8, 0, True, 0.1)
+    var, m, v, grad, s, largest = tensors
+    optim.adam_w_step(var, m, v, grad, np.array([3]), largest, 0.1, 0.9, 0.99, 0.1, 1e-8, True, True)
+    optim.adam_ema_step(grad, var, m, v, s, np.array([3]), 0.1, 0.9, 0.9, 0.99, 1e-8, 0, True, 0.1)
     assert all((tensor == 0.5).all() for tensor in tensors)
 
 

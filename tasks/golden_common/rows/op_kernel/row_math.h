@@ -41,46 +41,82 @@ __aicore__ inline void SumLanes(const AscendC::LocalTensor<float>& sum, const As
     AscendC::ReduceSum(sum, eighths, x, length / 8);
 }
 
-// y = x times a number per row, in place if wanted; blocks[8 * r] to blocks[8 * r + 7] hold that of row r, as Brcb lays
-// it. Repeats run down the rows as far as their distance allows, else along them.
-__aicore__ inline void MulRows(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
-                               const AscendC::LocalTensor<float>& blocks, uint32_t rows, uint32_t columns,
-                               uint32_t pitch) {
-    if (pitch <= MAX_PITCH) {
+// The instructions that combine rows with something.
+struct Plus {
+    template <typename... Arguments>
+    __aicore__ static inline void Do(const Arguments&... arguments) {
+        AscendC::Add(arguments...);
+    }
+};
+
+struct Minus {
+    template <typename... Arguments>
+    __aicore__ static inline void Do(const Arguments&... arguments) {
+        AscendC::Sub(arguments...);
+    }
+};
+
+struct Times {
+    template <typename... Arguments>
+    __aicore__ static inline void Do(const Arguments&... arguments) {
+        AscendC::Mul(arguments...);
+    }
+};
+
+// y = x combined with a number per row, in place if wanted; blocks[8 * r] to blocks[8 * r + 7] hold that of row r, as
+// Brcb lays it. Repeats run down the rows as far as their distance allows, else along them.
+template <typename Operation>
+__aicore__ inline void WithRows(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
+                                const AscendC::LocalTensor<float>& blocks, uint32_t rows, uint32_t columns,
+                                uint32_t pitch) {
+    if (pitch <= MAX_PITCH && rows * REPEAT >= columns) {
         const uint8_t distance = pitch / 8;
         const AscendC::BinaryRepeatParams down(1, 1, 0, distance, distance, 1);
         for (uint32_t column = 0; column < columns; column += REPEAT) {
             const uint32_t lanes = columns - column < REPEAT ? columns - column : REPEAT;
-            AscendC::Mul(y[column], x[column], blocks, lanes, rows, down);
+            Operation::Do(y[column], x[column], blocks, lanes, rows, down);
         }
     } else {
         const uint32_t whole = columns / REPEAT * REPEAT;
         const AscendC::BinaryRepeatParams along(1, 1, 0, 8, 8, 0);
         for (uint32_t row = 0; row < rows; ++row) {
             const uint32_t begin = row * pitch;
-            AscendC::Mul(y[begin], x[begin], blocks[row * 8], REPEAT, columns / REPEAT, along);
+            Operation::Do(y[begin], x[begin], blocks[row * 8], REPEAT, columns / REPEAT, along);
             if (whole < columns) {
-                AscendC::Mul(y[begin + whole], x[begin + whole], blocks[row * 8], columns - whole, 1, along);
+                Operation::Do(y[begin + whole], x[begin + whole], blocks[row * 8], columns - whole, 1, along);
             }
         }
     }
 }
 
-// y = x times one vector, the same for every row.
-__aicore__ inline void MulColumns(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
-                                  const AscendC::LocalTensor<float>& vector, uint32_t rows, uint32_t columns,
-                                  uint32_t pitch) {
-    if (pitch <= MAX_PITCH) {
+// y = x combined with one vector, the same for every row.
+template <typename Operation>
+__aicore__ inline void WithColumns(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
+                                   const AscendC::LocalTensor<float>& vector, uint32_t rows, uint32_t columns,
+                                   uint32_t pitch) {
+    if (pitch <= MAX_PITCH && rows * REPEAT >= columns) {
         const uint8_t distance = pitch / 8;
         const AscendC::BinaryRepeatParams down(1, 1, 1, distance, distance, 0);
         for (uint32_t column = 0; column < columns; column += REPEAT) {
             const uint32_t lanes = columns - column < REPEAT ? columns - column : REPEAT;
-            AscendC::Mul(y[column], x[column], vector[column], lanes, rows, down);
+            Operation::Do(y[column], x[column], vector[column], lanes, rows, down);
         }
     } else {
         for (uint32_t row = 0; row < rows; ++row) {
-            AscendC::Mul(y[row * pitch], x[row * pitch], vector, columns);
+            Operation::Do(y[row * pitch], x[row * pitch], vector, columns);
         }
     }
+}
+
+__aicore__ inline void MulRows(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
+                               const AscendC::LocalTensor<float>& blocks, uint32_t rows, uint32_t columns,
+                               uint32_t pitch) {
+    WithRows<Times>(y, x, blocks, rows, columns, pitch);
+}
+
+__aicore__ inline void MulColumns(const AscendC::LocalTensor<float>& y, const AscendC::LocalTensor<float>& x,
+                                  const AscendC::LocalTensor<float>& vector, uint32_t rows, uint32_t columns,
+                                  uint32_t pitch) {
+    WithColumns<Times>(y, x, vector, rows, columns, pitch);
 }
 #endif

@@ -1,0 +1,30 @@
+"""Sizes of a case in bytes, and the largest case of a task that a laptop can run."""
+
+from __future__ import annotations
+
+from npukernelbench.nouns import Case, CaseInput, Task, TensorCase, TensorShape
+
+__all__ = ["input_bytes", "largest_case", "output_bytes"]
+
+
+def largest_case(task: Task) -> Case:
+    """The case with the most bytes of those meant for a laptop; the first of several."""
+    cases = [case for case in task.cases if "cpu" in case.profiles] or list(task.cases)
+    return max(cases, key=lambda case: input_bytes(case) + output_bytes(case))
+
+
+def input_bytes(case: Case) -> int:
+    """Bytes of all input tensors."""
+    return sum(tensor.nbytes for entry in case.inputs.values() for tensor in _tensors(entry))
+
+
+def output_bytes(case: Case) -> int:
+    """Bytes of all output tensors."""
+    outputs = case.outputs.values()
+    return sum(one.nbytes for entry in outputs for one in ((entry,) if isinstance(entry, TensorShape) else entry))
+
+
+def _tensors(entry: CaseInput) -> tuple[TensorShape, ...]:
+    if entry is None:
+        return ()
+    return (entry.tensor,) if isinstance(entry, TensorCase) else tuple(one.tensor for one in entry)

@@ -1,0 +1,25 @@
+"""CraftGelu: y = x / 2 * (1 + erf(x / sqrt(2)))."""
+
+
+@host
+def plan(x):
+    total = x.size
+    share = max(128, round_up(ceil_div(total, vector_cores()), 128))
+    y.shape = x.shape
+    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=4096)
+
+
+@kernel
+def craft_gelu(x: Input[float32], y: Output[float32], *, total, share, tile):
+    x_tile = buffer(tile, float32, depth=2)
+    result = buffer(tile, float32, depth=2)
+    begin = core() * share
+    count = min(share, total - begin)
+    for offset in range(0, count, tile):
+        length = min(tile, count - offset)
+        with copy_in:
+            load(x_tile, x[begin + offset], length)
+        with compute(length):
+            result[:] = (erf(x_tile * 0.7071067811865476) + 1.0) * (x_tile * 0.5)
+        with copy_out:
+            store(y[begin + offset], result, length)

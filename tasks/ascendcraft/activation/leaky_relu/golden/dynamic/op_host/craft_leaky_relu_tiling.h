@@ -1,0 +1,16 @@
+// What the tiling function of CraftLeakyRelu tells the kernel. Lowered from a tile program.
+#ifndef CRAFT_LEAKY_RELU_TILING_H
+#define CRAFT_LEAKY_RELU_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(CraftLeakyReluTilingData)
+TILING_DATA_FIELD_DEF(float, negative_slope);
+TILING_DATA_FIELD_DEF(int64_t, total);
+TILING_DATA_FIELD_DEF(int64_t, share);
+TILING_DATA_FIELD_DEF(int64_t, tile);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(CraftLeakyRelu, CraftLeakyReluTilingData)
+}  // namespace optiling
+#endif

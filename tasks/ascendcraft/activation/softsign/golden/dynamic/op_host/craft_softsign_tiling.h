@@ -1,0 +1,15 @@
+// What the tiling function of CraftSoftsign tells the kernel. Lowered from a tile program.
+#ifndef CRAFT_SOFTSIGN_TILING_H
+#define CRAFT_SOFTSIGN_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(CraftSoftsignTilingData)
+TILING_DATA_FIELD_DEF(int64_t, total);
+TILING_DATA_FIELD_DEF(int64_t, share);
+TILING_DATA_FIELD_DEF(int64_t, tile);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(CraftSoftsign, CraftSoftsignTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,18 @@
+// What the tiling function of CraftHingeLoss tells the kernel. Lowered from a tile program.
+#ifndef CRAFT_HINGE_LOSS_TILING_H
+#define CRAFT_HINGE_LOSS_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(CraftHingeLossTilingData)
+TILING_DATA_FIELD_DEF(int64_t, n);
+TILING_DATA_FIELD_DEF(int64_t, d);
+TILING_DATA_FIELD_DEF(int64_t, share);
+TILING_DATA_FIELD_DEF(int64_t, tile);
+TILING_DATA_FIELD_DEF(int64_t, parts);
+TILING_DATA_FIELD_DEF(float, scale);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(CraftHingeLoss, CraftHingeLossTilingData)
+}  // namespace optiling
+#endif

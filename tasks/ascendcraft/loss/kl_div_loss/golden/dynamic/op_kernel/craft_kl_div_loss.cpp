@@ -1,0 +1,210 @@
+// CraftKlDivLoss: sum of t * (ln t - ln p), divided by the number of rows. A target of zero adds zero.
+//
+// Every core sums its share; when all have met, the first one adds the sums.
+//
+// Lowered from a tile program.
+
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+namespace {
+template <typename T>
+__aicore__ inline T Least(T a, T b) {
+    return a < b ? a : b;
+}
+
+template <typename T>
+__aicore__ inline T Greatest(T a, T b) {
+    return a > b ? a : b;
+}
+
+// Bytes of so many elements, in whole repeats of the vector unit.
+template <typename T>
+__aicore__ inline uint32_t Bytes(int64_t elements) {
+    return static_cast<uint32_t>((elements * sizeof(T) + 255) / 256 * 256);
+}
+
+// One pipe waits for another.
+template <HardEvent EVENT>
+__aicore__ inline void Flag() {
+    const event_t id = static_cast<event_t>(GetTPipePtr()->FetchEventID(EVENT));
+    SetFlag<EVENT>(id);
+    WaitFlag<EVENT>(id);
+}
+
+// One sum per row. Rows of at most a repeat are reduced all at once; longer ones are folded to one before.
+__aicore__ inline void RowSum(const LocalTensor<float>& y, const LocalTensor<float>& x, const LocalTensor<float>& work,
+                              uint32_t rows, uint32_t cols, uint32_t pitch) {
+    constexpr uint32_t REPEAT = 64, MOST = 248, GROUP = 16;
+    if (cols > REPEAT && (rows == 1 || pitch > 255 * 8 || cols > 256 * rows)) {
+        for (uint32_t row = 0; row < rows; ++row) {
+            ReduceSum(y[row], x[row * pitch], work, cols);
+        }
+        return;
+    }
+    if (cols > REPEAT) {
+        const uint8_t next = static_cast<uint8_t>(pitch / 8);
+        for (uint32_t row = 0; row < rows; row += GROUP) {
+            const uint32_t at = row * pitch, part = Least(rows - row, GROUP);
+            Adds(work, x[at], 0.0f, REPEAT, part, UnaryRepeatParams(1, 1, 8, next));
+            for (uint32_t col = REPEAT; col < cols; col += REPEAT) {
+                const uint32_t lanes = Least(cols - col, REPEAT);
+                Add(work, work, x[at + col], lanes, part, BinaryRepeatParams(1, 1, 1, 8, 8, next));
+            }
+            WholeReduceSum(y[row], work, REPEAT, part, 1, 1, 8);
+        }
+        return;
+    }
+    for (uint32_t row = 0; row < rows; row += MOST) {
+        WholeReduceSum(y[row], x[row * pitch], cols, Least(rows - row, MOST), 1, 1, pitch / 8);
+    }
+}
+}  // namespace
+
+class KernelCraftKlDivLoss {
+  public:
+    __aicore__ inline void Init(TPipe* pipe, GM_ADDR predictions, GM_ADDR targets, GM_ADDR y, GM_ADDR sums,
+        const CraftKlDivLossTilingData& numbers) {
+        total = numbers.total;
+        share = numbers.share;
+        tile = numbers.tile;
+        parts = numbers.parts;
+        scale = numbers.scale;
+        predictionsGlobal.SetGlobalBuffer((__gm__ float*)predictions);
+        targetsGlobal.SetGlobalBuffer((__gm__ float*)targets);
+        yGlobal.SetGlobalBuffer((__gm__ float*)y);
+        sumsGlobal.SetGlobalBuffer((__gm__ float*)sums);
+        pipe->InitBuffer(predictions_tileQueue, 2, Bytes<float>(tile));
+        pipe->InitBuffer(targets_tileQueue, 2, Bytes<float>(tile));
+        pipe->InitBuffer(ownBuffer, Bytes<float>(1));
+        pipe->InitBuffer(all_sumsQueue, 1, Bytes<float>(parts));
+        pipe->InitBuffer(resultQueue, 1, Bytes<float>(1));
+        pipe->InitBuffer(temporary0Buffer, Greatest<uint32_t>(4096u, Bytes<float>(tile)));
+        pipe->InitBuffer(temporary1Buffer, Greatest<uint32_t>(Bytes<float>(1), Bytes<float>(tile)));
+        pipe->InitBuffer(temporary2Buffer, 4096u);
+    }
+
+    __aicore__ inline void Process() {
+        const int64_t begin = static_cast<int64_t>(GetBlockIdx()) * share;
+        const int64_t count_ = Least<int64_t>(share, total - begin);
+        Clear();
+        for (int64_t offset = 0; offset < count_; offset += tile) {
+            const int64_t length = Least<int64_t>(tile, count_ - offset);
+            CopyIn(begin, offset, length);
+            AddStage(length);
+        }
+        StoreSum();
+        PipeBarrier<PIPE_ALL>();
+        SyncAll();
+        if (static_cast<int64_t>(GetBlockIdx()) == 0) {
+            LoadSums();
+            Finish();
+            StoreLoss();
+        }
+    }
+
+  private:
+    __aicore__ inline void Clear() {
+        const uint32_t rows = 1;
+        LocalTensor<float> own = ownBuffer.Get<float>();
+        Duplicate(own, 0.0f, rows);
+    }
+
+    __aicore__ inline void CopyIn(int64_t begin, int64_t offset, int64_t length) {
+        LocalTensor<float> predictions_tile = predictions_tileQueue.AllocTensor<float>();
+        LocalTensor<float> targets_tile = targets_tileQueue.AllocTensor<float>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(float)), 0, 0, 0};
+        DataCopyPad(predictions_tile, predictionsGlobal[begin + offset], copy, DataCopyPadExtParams<float>{false, 0,
+            0, 0});
+        const DataCopyExtParams copy2{1, static_cast<uint32_t>(length * sizeof(float)), 0, 0, 0};
+        DataCopyPad(targets_tile, targetsGlobal[begin + offset], copy2, DataCopyPadExtParams<float>{false, 0, 0, 0});
+        predictions_tileQueue.EnQue(predictions_tile);
+        targets_tileQueue.EnQue(targets_tile);
+    }
+
+    __aicore__ inline void AddStage(int64_t length) {
+        const uint32_t rows = 1;
+        const uint32_t cols = static_cast<uint32_t>(length);
+        const uint32_t pitch = cols;
+        const uint32_t count = cols;
+        LocalTensor<float> own = ownBuffer.Get<float>();
+        LocalTensor<float> targets_tile = targets_tileQueue.DeQue<float>();
+        LocalTensor<float> predictions_tile = predictions_tileQueue.DeQue<float>();
+        LocalTensor<float> temporary0 = temporary0Buffer.Get<float>();
+        LocalTensor<float> temporary1 = temporary1Buffer.Get<float>();
+        LocalTensor<float> temporary2 = temporary2Buffer.Get<float>();
+        Maxs(temporary0, targets_tile, 1e-37f, count);
+        Ln(temporary0, temporary0, count);
+        Ln(temporary1, predictions_tile, count);
+        Sub(temporary0, temporary0, temporary1, count);
+        Mul(temporary0, temporary0, targets_tile, count);
+        RowSum(temporary1, temporary0, temporary2, rows, cols, pitch);
+        Add(own, own, temporary1, rows);
+        targets_tileQueue.FreeTensor(targets_tile);
+        predictions_tileQueue.FreeTensor(predictions_tile);
+    }
+
+    __aicore__ inline void StoreSum() {
+        Flag<HardEvent::V_MTE3>();
+        Flag<HardEvent::MTE2_MTE3>();
+        LocalTensor<float> own = ownBuffer.Get<float>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(1 * sizeof(float)), 0, 0, 0};
+        DataCopyPad(sumsGlobal[static_cast<int64_t>(GetBlockIdx())], own, copy);
+        Flag<HardEvent::MTE3_V>();
+    }
+
+    __aicore__ inline void LoadSums() {
+        LocalTensor<float> all_sums = all_sumsQueue.AllocTensor<float>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(parts * sizeof(float)), 0, 0, 0};
+        DataCopyPad(all_sums, sumsGlobal[0], copy, DataCopyPadExtParams<float>{false, 0, 0, 0});
+        all_sumsQueue.EnQue(all_sums);
+    }
+
+    __aicore__ inline void Finish() {
+        const uint32_t rows = 1;
+        const uint32_t cols = static_cast<uint32_t>(parts);
+        const uint32_t pitch = cols;
+        LocalTensor<float> all_sums = all_sumsQueue.DeQue<float>();
+        LocalTensor<float> result = resultQueue.AllocTensor<float>();
+        LocalTensor<float> temporary0 = temporary0Buffer.Get<float>();
+        RowSum(result, all_sums, temporary0, rows, cols, pitch);
+        Muls(result, result, scale, rows);
+        resultQueue.EnQue(result);
+        all_sumsQueue.FreeTensor(all_sums);
+    }
+
+    __aicore__ inline void StoreLoss() {
+        LocalTensor<float> result = resultQueue.DeQue<float>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(1 * sizeof(float)), 0, 0, 0};
+        DataCopyPad(yGlobal[0], result, copy);
+        resultQueue.FreeTensor(result);
+    }
+
+    GlobalTensor<float> predictionsGlobal;
+    GlobalTensor<float> targetsGlobal;
+    GlobalTensor<float> yGlobal;
+    GlobalTensor<float> sumsGlobal;
+    TQue<TPosition::VECIN, 1> predictions_tileQueue;
+    TQue<TPosition::VECIN, 1> targets_tileQueue;
+    TBuf<TPosition::VECCALC> ownBuffer;
+    TQue<TPosition::VECIN, 1> all_sumsQueue;
+    TQue<TPosition::VECOUT, 1> resultQueue;
+    TBuf<TPosition::VECCALC> temporary0Buffer;
+    TBuf<TPosition::VECCALC> temporary1Buffer;
+    TBuf<TPosition::VECCALC> temporary2Buffer;
+    int64_t total;
+    int64_t share;
+    int64_t tile;
+    int64_t parts;
+    float scale;
+};
+
+extern "C" __global__ __aicore__ void craft_kl_div_loss(GM_ADDR predictions, GM_ADDR targets, GM_ADDR y,
+    GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(numbers, tiling);
+    TPipe pipe;
+    KernelCraftKlDivLoss op;
+    op.Init(&pipe, predictions, targets, y, GetUserWorkspace(workspace), numbers);
+    op.Process();
+}

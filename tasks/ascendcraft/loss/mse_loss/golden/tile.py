@@ -1,0 +1,47 @@
+"""CraftMseLoss: the mean of (predictions - targets)^2.
+
+Every core sums its share; when all have met, the first one adds the sums.
+"""
+
+
+@host
+def plan(predictions):
+    total = predictions.size
+    cores = vector_cores()
+    share = round_up(ceil_div(total, cores), 128)
+    scale = 1.0 / float(total)
+    y.shape = ()
+    sums.shape = (cores,)
+    launch(cores=cores, total=total, share=share, tile=4096, parts=cores, scale=scale)
+
+
+@kernel
+def craft_mse_loss(predictions: Input[float32], targets: Input[float32], y: Output[float32], sums: Workspace[float32], *, total, share, tile, parts, scale):
+    predictions_tile = buffer(tile, float32, depth=2)
+    targets_tile = buffer(tile, float32, depth=2)
+    difference = buffer(tile, float32)
+    own = buffer(1, float32)
+    all_sums = buffer(parts, float32)
+    result = buffer(1, float32)
+    begin = core() * share
+    count = min(share, total - begin)
+    with compute(1) as clear:
+        own[:] = 0.0
+    for offset in range(0, count, tile):
+        length = min(tile, count - offset)
+        with copy_in:
+            load(predictions_tile, predictions[begin + offset], length)
+            load(targets_tile, targets[begin + offset], length)
+        with compute(length) as add:
+            difference[:] = predictions_tile - targets_tile
+            own[:] = own + row_sum(difference * difference)
+    with copy_out as store_sum:
+        store(sums[core()], own, 1)
+    sync_all()
+    if core() == 0:
+        with copy_in as load_sums:
+            load(all_sums, sums[0], parts)
+        with compute(parts) as finish:
+            result[:] = row_sum(all_sums) * scale
+        with copy_out as store_loss:
+            store(y[0], result, 1)

@@ -1,0 +1,20 @@
+// What the tiling function of CraftCumsumReverse tells the kernel. Lowered from a tile program.
+#ifndef CRAFT_CUMSUM_REVERSE_TILING_H
+#define CRAFT_CUMSUM_REVERSE_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(CraftCumsumReverseTilingData)
+TILING_DATA_FIELD_DEF(int64_t, dim);
+TILING_DATA_FIELD_DEF(int64_t, items);
+TILING_DATA_FIELD_DEF(int64_t, share);
+TILING_DATA_FIELD_DEF(int64_t, n);
+TILING_DATA_FIELD_DEF(int64_t, inner);
+TILING_DATA_FIELD_DEF(int64_t, strips);
+TILING_DATA_FIELD_DEF(int64_t, width);
+TILING_DATA_FIELD_DEF(int64_t, run);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(CraftCumsumReverse, CraftCumsumReverseTilingData)
+}  // namespace optiling
+#endif

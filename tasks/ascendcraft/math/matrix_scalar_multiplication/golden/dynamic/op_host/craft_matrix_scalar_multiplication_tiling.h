@@ -1,0 +1,16 @@
+// What the tiling function of CraftMatrixScalarMultiplication tells the kernel. Lowered from a tile program.
+#ifndef CRAFT_MATRIX_SCALAR_MULTIPLICATION_TILING_H
+#define CRAFT_MATRIX_SCALAR_MULTIPLICATION_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(CraftMatrixScalarMultiplicationTilingData)
+TILING_DATA_FIELD_DEF(float, s);
+TILING_DATA_FIELD_DEF(int64_t, total);
+TILING_DATA_FIELD_DEF(int64_t, share);
+TILING_DATA_FIELD_DEF(int64_t, tile);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(CraftMatrixScalarMultiplication, CraftMatrixScalarMultiplicationTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,88 @@
+// CraftMatrixScalarMultiplication: y = A * s.
+//
+// Lowered from a tile program.
+
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+namespace {
+template <typename T>
+__aicore__ inline T Least(T a, T b) {
+    return a < b ? a : b;
+}
+
+// Bytes of so many elements, in whole repeats of the vector unit.
+template <typename T>
+__aicore__ inline uint32_t Bytes(int64_t elements) {
+    return static_cast<uint32_t>((elements * sizeof(T) + 255) / 256 * 256);
+}
+}  // namespace
+
+class KernelCraftMatrixScalarMultiplication {
+  public:
+    __aicore__ inline void Init(TPipe* pipe, GM_ADDR A, GM_ADDR y,
+        const CraftMatrixScalarMultiplicationTilingData& numbers) {
+        s = numbers.s;
+        total = numbers.total;
+        share = numbers.share;
+        tile = numbers.tile;
+        AGlobal.SetGlobalBuffer((__gm__ float*)A);
+        yGlobal.SetGlobalBuffer((__gm__ float*)y);
+        pipe->InitBuffer(a_tileQueue, 2, Bytes<float>(tile));
+        pipe->InitBuffer(resultQueue, 2, Bytes<float>(tile));
+    }
+
+    __aicore__ inline void Process() {
+        const int64_t begin = static_cast<int64_t>(GetBlockIdx()) * share;
+        const int64_t count_ = Least<int64_t>(share, total - begin);
+        for (int64_t offset = 0; offset < count_; offset += tile) {
+            const int64_t length = Least<int64_t>(tile, count_ - offset);
+            CopyIn(begin, offset, length);
+            Compute(length);
+            CopyOut(begin, offset, length);
+        }
+    }
+
+  private:
+    __aicore__ inline void CopyIn(int64_t begin, int64_t offset, int64_t length) {
+        LocalTensor<float> a_tile = a_tileQueue.AllocTensor<float>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(float)), 0, 0, 0};
+        DataCopyPad(a_tile, AGlobal[begin + offset], copy, DataCopyPadExtParams<float>{false, 0, 0, 0});
+        a_tileQueue.EnQue(a_tile);
+    }
+
+    __aicore__ inline void Compute(int64_t length) {
+        const uint32_t count = static_cast<uint32_t>(length);
+        LocalTensor<float> a_tile = a_tileQueue.DeQue<float>();
+        LocalTensor<float> result = resultQueue.AllocTensor<float>();
+        Muls(result, a_tile, s, count);
+        resultQueue.EnQue(result);
+        a_tileQueue.FreeTensor(a_tile);
+    }
+
+    __aicore__ inline void CopyOut(int64_t begin, int64_t offset, int64_t length) {
+        LocalTensor<float> result = resultQueue.DeQue<float>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(float)), 0, 0, 0};
+        DataCopyPad(yGlobal[begin + offset], result, copy);
+        resultQueue.FreeTensor(result);
+    }
+
+    GlobalTensor<float> AGlobal;
+    GlobalTensor<float> yGlobal;
+    TQue<TPosition::VECIN, 1> a_tileQueue;
+    TQue<TPosition::VECOUT, 1> resultQueue;
+    float s;
+    int64_t total;
+    int64_t share;
+    int64_t tile;
+};
+
+extern "C" __global__ __aicore__ void craft_matrix_scalar_multiplication(GM_ADDR A, GM_ADDR y, GM_ADDR workspace,
+    GM_ADDR tiling) {
+    GET_TILING_DATA(numbers, tiling);
+    TPipe pipe;
+    KernelCraftMatrixScalarMultiplication op;
+    op.Init(&pipe, A, y, numbers);
+    op.Process();
+}

@@ -1,0 +1,25 @@
+"""CraftMatrixScalarMultiplication: y = A * s."""
+
+
+@host
+def plan(A):
+    total = A.size
+    share = max(128, round_up(ceil_div(total, vector_cores()), 128))
+    y.shape = A.shape
+    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=8192)
+
+
+@kernel
+def craft_matrix_scalar_multiplication(A: Input[float32], y: Output[float32], s: Attribute[float], *, total, share, tile):
+    a_tile = buffer(tile, float32, depth=2)
+    result = buffer(tile, float32, depth=2)
+    begin = core() * share
+    count = min(share, total - begin)
+    for offset in range(0, count, tile):
+        length = min(tile, count - offset)
+        with copy_in:
+            load(a_tile, A[begin + offset], length)
+        with compute(length):
+            result[:] = a_tile * s
+        with copy_out:
+            store(y[begin + offset], result, length)

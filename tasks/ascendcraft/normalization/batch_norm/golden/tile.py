@@ -1,0 +1,63 @@
+"""CraftBatchNorm: (x - mean) / sqrt(variance + eps) * gamma + beta, mean and variance per channel over the batch."""
+
+
+@host
+def plan(x):
+    samples = x.shape[0]
+    channels = x.shape[1]
+    area = x.shape[2] * x.shape[3]
+    share = max(1, ceil_div(channels, vector_cores()))
+    tile = min(round_up(area, 64), 4096)
+    y.shape = x.shape
+    launch(cores=max(1, ceil_div(channels, share)), samples=samples, channels=channels, area=area, share=share, tile=tile)
+
+
+@kernel
+def craft_batch_norm(x: Input[float32], gamma: Input[float32], beta: Input[float32], y: Output[float32], eps: Attribute[float] = 1.0e-5, *, samples, channels, area, share, tile):
+    x_tile = buffer(tile, float32, depth=2)
+    again = buffer(tile, float32, depth=2)
+    last = buffer(tile, float32, depth=2)
+    result = buffer(tile, float32, depth=2)
+    mean = buffer(1, float32)
+    spread = buffer(1, float32)
+    slope = buffer(1, float32)
+    shift_by = buffer(1, float32)
+    n = samples * area
+    first = core() * share
+    for channel in range(first, min(first + share, channels)):
+        with compute(1) as start_mean:
+            mean[:] = 0.0
+            spread[:] = 0.0
+        for sample in range(0, samples):
+            for offset in range(0, area, tile):
+                length = min(tile, area - offset)
+                with copy_in as read:
+                    load(x_tile, x[(sample * channels + channel) * area + offset], length)
+                with compute(length) as add:
+                    mean[:] = mean + row_sum(x_tile)
+        with compute(1) as end_mean:
+            mean[:] = mean / float(n)
+        for sample in range(0, samples):
+            for offset in range(0, area, tile):
+                length = min(tile, area - offset)
+                with copy_in as read_again:
+                    load(again, x[(sample * channels + channel) * area + offset], length)
+                with compute(length) as add_squares:
+                    spread[:] = spread + row_sum((again - mean) * (again - mean))
+        with compute(1) as end_spread:
+            spread[:] = 1.0 / sqrt(spread / float(n) + eps)
+        weight = gamma[channel]
+        bias = beta[channel]
+        with compute(1) as start_channel:
+            slope[:] = spread * weight
+            shift_by[:] = bias - mean * slope
+        for sample in range(0, samples):
+            for offset in range(0, area, tile):
+                length = min(tile, area - offset)
+                start = (sample * channels + channel) * area + offset
+                with copy_in as read_last:
+                    load(last, x[start], length)
+                with compute(length) as scale:
+                    result[:] = last * slope + shift_by
+                with copy_out:
+                    store(y[start], result, length)

@@ -1,0 +1,29 @@
+"""CraftSgd: param - lr * (momentum * velocity + grad)."""
+
+
+@host
+def plan(param):
+    total = param.size
+    share = max(128, round_up(ceil_div(total, vector_cores()), 128))
+    param_out.shape = param.shape
+    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=4096)
+
+
+@kernel
+def craft_sgd(param: Input[float32], grad: Input[float32], velocity: Input[float32], param_out: Output[float32], momentum: Attribute[float] = 0.9, lr: Attribute[float] = 0.01, *, total, share, tile):
+    param_tile = buffer(tile, float32, depth=2)
+    grad_tile = buffer(tile, float32, depth=2)
+    velocity_tile = buffer(tile, float32, depth=2)
+    result = buffer(tile, float32, depth=2)
+    begin = core() * share
+    count = min(share, total - begin)
+    for offset in range(0, count, tile):
+        length = min(tile, count - offset)
+        with copy_in:
+            load(param_tile, param[begin + offset], length)
+            load(grad_tile, grad[begin + offset], length)
+            load(velocity_tile, velocity[begin + offset], length)
+        with compute(length):
+            result[:] = param_tile - (velocity_tile * momentum + grad_tile) * lr
+        with copy_out:
+            store(param_out[begin + offset], result, length)

@@ -1,0 +1,16 @@
+// What the tiling function of ScatterList tells the kernel.
+#ifndef SCATTER_LIST_TILING_H
+#define SCATTER_LIST_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(ScatterListTilingData)
+TILING_DATA_FIELD_DEF(uint64_t, count);   // tensors of the list
+TILING_DATA_FIELD_DEF(uint64_t, outer);   // rows of each: what comes before the axis
+TILING_DATA_FIELD_DEF(uint64_t, extent);  // of the axis
+TILING_DATA_FIELD_DEF(uint64_t, inner);   // bytes of one position of the axis
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(ScatterList, ScatterListTilingData)
+}  // namespace optiling
+#endif

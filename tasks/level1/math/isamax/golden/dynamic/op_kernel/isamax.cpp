@@ -1,0 +1,7 @@
+// Isamax: the number of the element of largest absolute value, the first of several, counted from one.
+#include "strided_extreme.h"
+
+extern "C" __global__ __aicore__ void isamax(GM_ADDR x, GM_ADDR result, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    RunStridedExtreme<1, false>(x, result, workspace, sizes);
+}

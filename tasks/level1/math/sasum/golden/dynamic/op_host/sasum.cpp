@@ -1,0 +1,31 @@
+// Sasum on the host: types and definition. Tiling and shape are those of all reductions of a vector with a stride.
+#include "strided_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(Sasum, StridedTilingData)
+}  // namespace optiling
+
+namespace ge {
+static graphStatus InferDataType(gert::InferDataTypeContext* context) {
+    context->SetOutputDataType(0, context->GetInputDataType(0));
+    return GRAPH_SUCCESS;
+}
+}  // namespace ge
+
+namespace ops {
+class Sasum : public OpDef {
+  public:
+    explicit Sasum(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT, ge::DT_FLOAT16};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("result").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Attr("n").AttrType(OPTIONAL).Int(0);
+        this->Attr("incx").AttrType(OPTIONAL).Int(1);
+        this->SetInferShape(ge::ShapeOfNumber).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::CutReduction);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Sasum);
+}  // namespace ops

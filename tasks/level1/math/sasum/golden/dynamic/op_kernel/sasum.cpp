@@ -1,0 +1,7 @@
+// Sasum: the sum of the absolute values of a vector with a stride.
+#include "strided_sum.h"
+
+extern "C" __global__ __aicore__ void sasum(GM_ADDR x, GM_ADDR result, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    RunStridedSum<DTYPE_X, false>(x, result, workspace, sizes);
+}

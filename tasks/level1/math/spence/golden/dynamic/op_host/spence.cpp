@@ -1,0 +1,26 @@
+// Spence on the host: tiling, shapes and types, definition.
+#include "elementwise_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(Spence, ElementwiseTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    return Cut(context, ElementsOf(context, 0), BytesOf(context, 0), 2048);
+}
+}  // namespace optiling
+
+namespace ops {
+class Spence : public OpDef {
+  public:
+    explicit Spence(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_FLOAT};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("y").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->SetInferShape(ge::ShapeOfFirstInput).SetInferDataType(ge::TypeOfFirstInput);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Spence);
+}  // namespace ops

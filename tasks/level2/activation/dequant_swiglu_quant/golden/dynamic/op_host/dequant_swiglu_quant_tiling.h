@@ -1,0 +1,16 @@
+// What the tiling function of DequantSwigluQuant tells the kernel.
+#ifndef DEQUANT_SWIGLU_QUANT_TILING_H
+#define DEQUANT_SWIGLU_QUANT_TILING_H
+#include "row_plan.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(DequantSwigluQuantTilingData)
+TILING_DATA_FIELD_DEF_STRUCT(RowPlan, plan);  // of rows of y, half of those of x
+TILING_DATA_FIELD_DEF(uint32_t, groups);      // 0: all rows are one group
+TILING_DATA_FIELD_DEF(uint32_t, gateFirst);   // whether the first half is the gate
+TILING_DATA_FIELD_DEF(uint32_t, dynamic);     // whether every row has a scale of its own
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(DequantSwigluQuant, DequantSwigluQuantTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,29 @@
+"""FastGelu: x / (1 + exp(-1.702 * x))."""
+
+T = float32, float16
+
+
+@host
+def plan(x):
+    total = x.size
+    share = max(256, round_up(ceil_div(total, vector_cores()), 256))
+    y.shape = x.shape
+    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=4096)
+
+
+@kernel
+def fast_gelu(x: Input[T], y: Output[T], *, total, share, tile):
+    x_given = buffer(tile, T, depth=2)
+    result = buffer(tile, T, depth=2)
+    wide = buffer(tile, float32)
+    begin = core() * share
+    count = min(share, total - begin)
+    for offset in range(0, count, tile):
+        length = min(tile, count - offset)
+        with copy_in:
+            load(x_given, x[begin + offset], length)
+        with compute(length):
+            wide[:] = float32(x_given)
+            result[:] = T(wide / (exp(wide * -1.702) + 1.0))
+        with copy_out:
+            store(y[begin + offset], result, length)

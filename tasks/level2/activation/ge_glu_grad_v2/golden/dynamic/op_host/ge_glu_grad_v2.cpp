@@ -1,0 +1,43 @@
+// GeGluGradV2 on the host: tiling, shapes and types, definition.
+#include "halves_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(GeGluGradV2, HalvesTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    return LaunchHalves(context, context->GetInputShape(1)->GetStorageShape(), 2560);
+}
+}  // namespace optiling
+
+namespace ge {
+static graphStatus InferShape(gert::InferShapeContext* context) {
+    *context->GetOutputShape(0) = *context->GetInputShape(1);
+    return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext* context) {
+    context->SetOutputDataType(0, context->GetInputDataType(1));
+    return GRAPH_SUCCESS;
+}
+}  // namespace ge
+
+namespace ops {
+class GeGluGradV2 : public OpDef {
+  public:
+    explicit GeGluGradV2(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT};
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("dy").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("gelu").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("dx").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Attr("dim").AttrType(OPTIONAL).Int(-1);
+        this->Attr("approximate").AttrType(OPTIONAL).Int(1);
+        this->Attr("activate_left").AttrType(OPTIONAL).Bool(false);
+        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(GeGluGradV2);
+}  // namespace ops

@@ -1,0 +1,175 @@
+// GeluGrad: dy * (p + x * p * (1 - p) * u') with p = sigmoid(u), u = sqrt(8 / pi) * (x + 0.044715 * x^3).
+//
+// The value of the activation, y, is not needed: it follows from x.
+//
+// Lowered from a tile program.
+
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+namespace {
+template <typename T>
+__aicore__ inline T Least(T a, T b) {
+    return a < b ? a : b;
+}
+
+// Bytes of so many elements, in whole repeats of the vector unit.
+template <typename T>
+__aicore__ inline uint32_t Bytes(int64_t elements) {
+    return static_cast<uint32_t>((elements * sizeof(T) + 255) / 256 * 256);
+}
+
+// y = x in float.
+template <typename T>
+__aicore__ inline void Widen(const LocalTensor<float>& y, const LocalTensor<T>& x, uint32_t count) {
+    if constexpr (std::is_same<T, float>::value) {
+        Adds(y, x, 0.0f, count);
+    } else {
+        Cast(y, x, RoundMode::CAST_NONE, count);
+    }
+}
+
+// x as floats: x itself, or a wider copy of it in y.
+template <typename T>
+__aicore__ inline LocalTensor<float> Widened(const LocalTensor<float>& y, const LocalTensor<T>& x, uint32_t count) {
+    if constexpr (std::is_same<T, float>::value) {
+        return x;
+    } else {
+        Cast(y, x, RoundMode::CAST_NONE, count);
+        return y;
+    }
+}
+
+// Where to compute what will be y: in y itself, or in `wide`, from which Narrowed rounds it.
+template <typename T>
+__aicore__ inline LocalTensor<float> WideResult(const LocalTensor<float>& wide, const LocalTensor<T>& y) {
+    if constexpr (std::is_same<T, float>::value) {
+        return y;
+    } else {
+        return wide;
+    }
+}
+
+template <typename T>
+__aicore__ inline void Narrowed(const LocalTensor<T>& y, const LocalTensor<float>& x, uint32_t count) {
+    if constexpr (!std::is_same<T, float>::value) {
+        Cast(y, x, RoundMode::CAST_RINT, count);
+    }
+}
+}  // namespace
+
+template <typename T>
+class KernelGeluGrad {
+  public:
+    __aicore__ inline void Init(TPipe* pipe, GM_ADDR dy, GM_ADDR x, GM_ADDR y, GM_ADDR z,
+        const GeluGradTilingData& numbers) {
+        total = numbers.total;
+        share = numbers.share;
+        tile = numbers.tile;
+        dyGlobal.SetGlobalBuffer((__gm__ T*)dy);
+        xGlobal.SetGlobalBuffer((__gm__ T*)x);
+        yGlobal.SetGlobalBuffer((__gm__ T*)y);
+        zGlobal.SetGlobalBuffer((__gm__ T*)z);
+        pipe->InitBuffer(dy_givenQueue, 2, Bytes<T>(tile));
+        pipe->InitBuffer(x_givenQueue, 2, Bytes<T>(tile));
+        pipe->InitBuffer(resultQueue, 2, Bytes<T>(tile));
+        pipe->InitBuffer(wideBuffer, Bytes<float>(tile));
+        pipe->InitBuffer(pBuffer, Bytes<float>(tile));
+        pipe->InitBuffer(squareBuffer, Bytes<float>(tile));
+        pipe->InitBuffer(temporary0Buffer, Bytes<float>(tile));
+        pipe->InitBuffer(temporary1Buffer, Bytes<float>(tile));
+    }
+
+    __aicore__ inline void Process() {
+        const int64_t begin = static_cast<int64_t>(GetBlockIdx()) * share;
+        const int64_t count_ = Least<int64_t>(share, total - begin);
+        for (int64_t offset = 0; offset < count_; offset += tile) {
+            const int64_t length = Least<int64_t>(tile, count_ - offset);
+            CopyIn(begin, offset, length);
+            Compute(length);
+            CopyOut(begin, offset, length);
+        }
+    }
+
+  private:
+    __aicore__ inline void CopyIn(int64_t begin, int64_t offset, int64_t length) {
+        LocalTensor<T> dy_given = dy_givenQueue.template AllocTensor<T>();
+        LocalTensor<T> x_given = x_givenQueue.template AllocTensor<T>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        DataCopyPad(dy_given, dyGlobal[begin + offset], copy, DataCopyPadExtParams<T>{false, 0, 0, 0});
+        const DataCopyExtParams copy2{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        DataCopyPad(x_given, xGlobal[begin + offset], copy2, DataCopyPadExtParams<T>{false, 0, 0, 0});
+        dy_givenQueue.EnQue(dy_given);
+        x_givenQueue.EnQue(x_given);
+    }
+
+    __aicore__ inline void Compute(int64_t length) {
+        const uint32_t count = static_cast<uint32_t>(length);
+        LocalTensor<T> x_given = x_givenQueue.template DeQue<T>();
+        LocalTensor<float> wide = wideBuffer.template Get<float>();
+        LocalTensor<float> square = squareBuffer.template Get<float>();
+        LocalTensor<float> p = pBuffer.template Get<float>();
+        LocalTensor<T> dy_given = dy_givenQueue.template DeQue<T>();
+        LocalTensor<T> result = resultQueue.template AllocTensor<T>();
+        LocalTensor<float> temporary0 = temporary0Buffer.template Get<float>();
+        Widen(wide, x_given, count);
+        Mul(square, wide, wide, count);
+        Muls(p, square, 0.044715f, count);
+        Adds(p, p, 1.0f, count);
+        Mul(p, p, wide, count);
+        Muls(p, p, -1.5957691216057308f, count);
+        Exp(p, p, count);
+        Adds(p, p, 1.0f, count);
+        Duplicate(temporary0, 1.0f, count);
+        Div(p, temporary0, p, count);
+        Muls(square, square, 0.134145f, count);
+        Adds(square, square, 1.0f, count);
+        Muls(square, square, 1.5957691216057308f, count);
+        LocalTensor<float> resultWide = WideResult(temporary0Buffer.template Get<float>(), result);
+        Muls(resultWide, p, -1.0f, count);
+        Adds(resultWide, resultWide, 1.0f, count);
+        Mul(resultWide, resultWide, square, count);
+        Mul(resultWide, resultWide, wide, count);
+        Adds(resultWide, resultWide, 1.0f, count);
+        Mul(resultWide, resultWide, p, count);
+        LocalTensor<float> dy_givenWide = Widened(temporary1Buffer.template Get<float>(), dy_given, count);
+        Mul(resultWide, resultWide, dy_givenWide, count);
+        Narrowed(result, resultWide, count);
+        resultQueue.EnQue(result);
+        x_givenQueue.FreeTensor(x_given);
+        dy_givenQueue.FreeTensor(dy_given);
+    }
+
+    __aicore__ inline void CopyOut(int64_t begin, int64_t offset, int64_t length) {
+        LocalTensor<T> result = resultQueue.template DeQue<T>();
+        const DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        DataCopyPad(zGlobal[begin + offset], result, copy);
+        resultQueue.FreeTensor(result);
+    }
+
+    GlobalTensor<T> dyGlobal;
+    GlobalTensor<T> xGlobal;
+    GlobalTensor<T> yGlobal;
+    GlobalTensor<T> zGlobal;
+    TQue<TPosition::VECIN, 1> dy_givenQueue;
+    TQue<TPosition::VECIN, 1> x_givenQueue;
+    TQue<TPosition::VECOUT, 1> resultQueue;
+    TBuf<TPosition::VECCALC> wideBuffer;
+    TBuf<TPosition::VECCALC> pBuffer;
+    TBuf<TPosition::VECCALC> squareBuffer;
+    TBuf<TPosition::VECCALC> temporary0Buffer;
+    TBuf<TPosition::VECCALC> temporary1Buffer;
+    int64_t total;
+    int64_t share;
+    int64_t tile;
+};
+
+extern "C" __global__ __aicore__ void gelu_grad(GM_ADDR dy, GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace,
+    GM_ADDR tiling) {
+    GET_TILING_DATA(numbers, tiling);
+    TPipe pipe;
+    KernelGeluGrad<DTYPE_DY> op;
+    op.Init(&pipe, dy, x, y, z, numbers);
+    op.Process();
+}

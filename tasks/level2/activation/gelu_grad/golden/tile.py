@@ -1,0 +1,39 @@
+"""GeluGrad: dy * (p + x * p * (1 - p) * u') with p = sigmoid(u), u = sqrt(8 / pi) * (x + 0.044715 * x^3).
+
+The value of the activation, y, is not needed: it follows from x.
+"""
+
+T = float32, float16, bfloat16
+
+
+@host
+def plan(x):
+    total = x.size
+    share = max(256, round_up(ceil_div(total, vector_cores()), 256))
+    z.shape = x.shape
+    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=2048)
+
+
+@kernel
+def gelu_grad(dy: Input[T], x: Input[T], y: Input[T], z: Output[T], *, total, share, tile):
+    dy_given = buffer(tile, T, depth=2)
+    x_given = buffer(tile, T, depth=2)
+    result = buffer(tile, T, depth=2)
+    wide = buffer(tile, float32)
+    p = buffer(tile, float32)
+    square = buffer(tile, float32)
+    begin = core() * share
+    count = min(share, total - begin)
+    for offset in range(0, count, tile):
+        length = min(tile, count - offset)
+        with copy_in:
+            load(dy_given, dy[begin + offset], length)
+            load(x_given, x[begin + offset], length)
+        with compute(length):
+            wide[:] = float32(x_given)
+            square[:] = wide * wide
+            p[:] = 1.0 / (exp((square * 0.044715 + 1.0) * wide * -1.5957691216057308) + 1.0)
+            square[:] = (square * 0.134145 + 1.0) * 1.5957691216057308
+            result[:] = T(((1.0 - p) * square * wide + 1.0) * p * float32(dy_given))
+        with copy_out:
+            store(z[begin + offset], result, length)

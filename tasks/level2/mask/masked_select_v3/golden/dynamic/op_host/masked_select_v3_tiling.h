@@ -1,0 +1,15 @@
+// What the tiling function of MaskedSelectV3 tells the kernel.
+#ifndef MASKED_SELECT_V3_TILING_H
+#define MASKED_SELECT_V3_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(MaskedSelectV3TilingData)
+TILING_DATA_FIELD_DEF(uint64_t, total);  // elements of x and mask
+TILING_DATA_FIELD_DEF(uint64_t, share);  // elements for each core
+TILING_DATA_FIELD_DEF(uint32_t, tile);   // elements per tile
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(MaskedSelectV3, MaskedSelectV3TilingData)
+}  // namespace optiling
+#endif

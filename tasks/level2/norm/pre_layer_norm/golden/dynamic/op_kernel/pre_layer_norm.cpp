@@ -1,0 +1,8 @@
+// PreLayerNorm: layer normalization of x + y over the last axis.
+#include "layer_norm.h"
+
+extern "C" __global__ __aicore__ void pre_layer_norm(GM_ADDR x, GM_ADDR y, GM_ADDR gamma, GM_ADDR beta, GM_ADDR resOut,
+                                                     GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(sizes, tiling);
+    RunLayerNorm<DTYPE_X>({x, y, nullptr, gamma, beta, resOut, nullptr, nullptr, nullptr}, sizes);
+}

@@ -1,0 +1,49 @@
+// RmsNormGrad on the host: tiling, shapes and types, definition.
+#include "norm_grad_tiling.h"
+
+namespace optiling {
+REGISTER_TILING_DATA_CLASS(RmsNormGrad, NormGradTilingData)
+
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    const uint64_t columns = context->GetInputShape(3)->GetStorageShape().GetShapeSize();
+    return LaunchNormGrad(context, columns, 3, 1, 1.0f);
+}
+}  // namespace optiling
+
+namespace ge {
+static graphStatus InferShape(gert::InferShapeContext* context) {
+    *context->GetOutputShape(0) = *context->GetInputShape(0);
+    *context->GetOutputShape(1) = *context->GetInputShape(3);
+    return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext* context) {
+    context->SetOutputDataType(0, context->GetInputDataType(0));
+    context->SetOutputDataType(1, DT_FLOAT);
+    return GRAPH_SUCCESS;
+}
+}  // namespace ge
+
+namespace ops {
+class RmsNormGrad : public OpDef {
+  public:
+    explicit RmsNormGrad(const char* name) : OpDef(name) {
+        const std::vector<ge::DataType> types = {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT, ge::DT_FLOAT16,
+                                                 ge::DT_BF16};
+        const std::vector<ge::DataType> gammas = {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT, ge::DT_FLOAT,
+                                                  ge::DT_FLOAT};
+        const std::vector<ge::DataType> floats(types.size(), ge::DT_FLOAT);
+        const std::vector<ge::Format> formats(types.size(), ge::FORMAT_ND);
+        this->Input("dy").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("rstd").ParamType(REQUIRED).DataType(floats).Format(formats);
+        this->Input("gamma").ParamType(REQUIRED).DataType(gammas).Format(formats);
+        this->Output("dx").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("dgamma").ParamType(REQUIRED).DataType(floats).Format(formats);
+        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(RmsNormGrad);
+}  // namespace ops

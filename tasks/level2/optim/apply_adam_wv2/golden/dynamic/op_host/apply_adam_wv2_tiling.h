@@ -1,0 +1,22 @@
+// What the tiling function of ApplyAdamWV2 tells the kernel.
+#ifndef APPLY_ADAM_WV2_TILING_H
+#define APPLY_ADAM_WV2_TILING_H
+#include "register/tilingdata_base.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(ApplyAdamWV2TilingData)
+TILING_DATA_FIELD_DEF(uint64_t, total);    // elements of every tensor
+TILING_DATA_FIELD_DEF(uint64_t, share);    // elements for each core
+TILING_DATA_FIELD_DEF(uint32_t, tile);     // elements per tile
+TILING_DATA_FIELD_DEF(uint32_t, largest);  // whether the largest second moment so far divides
+TILING_DATA_FIELD_DEF(float, sign);        // of the gradient: -1 to climb
+TILING_DATA_FIELD_DEF(float, rate);
+TILING_DATA_FIELD_DEF(float, beta1);
+TILING_DATA_FIELD_DEF(float, beta2);
+TILING_DATA_FIELD_DEF(float, epsilon);
+TILING_DATA_FIELD_DEF(float, weightDecay);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(ApplyAdamWV2, ApplyAdamWV2TilingData)
+}  // namespace optiling
+#endif

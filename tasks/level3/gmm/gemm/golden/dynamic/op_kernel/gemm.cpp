@@ -1,0 +1,13 @@
+// Gemm: d = alpha * (a @ b) + beta * c for matrices of float, in the memory of c.
+//
+// Blocks of one cube core and two vector cores. The cube core leaves a rectangle of the product in the workspace, and
+// multiplies the next one while the vector cores, each of which has half of the rows, scale and add.
+#include "scaled_products.h"
+
+extern "C" __global__ __aicore__ void gemm(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_ADDR d, GM_ADDR workspace,
+                                           GM_ADDR tiling) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GET_TILING_DATA(tilingData, tiling);
+    const OneProduct product(tilingData.cube, tilingData.alpha, tilingData.beta);
+    ScaledProducts<float>(a, b, c, d, AscendC::GetUserWorkspace(workspace), tilingData.cube, product);
+}

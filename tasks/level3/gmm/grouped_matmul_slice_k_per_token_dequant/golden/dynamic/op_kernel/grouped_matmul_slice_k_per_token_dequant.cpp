@@ -1,0 +1,56 @@
+// GroupedMatmulSliceKPerTokenDequant: for every group of inner indices, those columns of a times those rows of b, in
+// int8, summed in int32, multiplied by a scale per column and one per row in float and rounded once to bfloat16. a lies
+// column by column.
+//
+// Blocks of one cube core and two vector cores. The rectangles of all groups' results go to the blocks in turn: the
+// cube core leaves one in the workspace, and multiplies the next while the vector cores scale. The result of a group
+// without inner indices stays as it was filled before the launch, with zeros.
+#include "dequantised_products.h"
+
+class Groups {
+  public:
+    __aicore__ inline Groups(const TCubeTiling& tiling, uint32_t groups, GM_ADDR groupList)
+        : rows(tiling.M), groups(groups) {
+        ends.SetGlobalBuffer((__gm__ int64_t*)groupList, groups);
+        matrices = {0, 0, uint64_t(tiling.N), 0, 0, 0};
+        Begin(0);
+    }
+
+    __aicore__ inline bool Done() const { return group >= groups; }
+
+    __aicore__ inline void Next() {
+        const uint64_t begin = ends.GetValue(group);
+        matrices.a = begin * rows;
+        matrices.b = begin * matrices.n;
+        matrices.c += rows * matrices.n;
+        if (++group < groups) {
+            Begin(begin);
+        }
+    }
+
+    __aicore__ inline const Matrices& Here() const { return matrices; }
+    __aicore__ inline uint64_t Scale() const { return group * matrices.n; }
+    __aicore__ inline uint64_t PerToken() const { return group * rows; }
+
+  private:
+    // Without inner indices there is nothing to compute: no row.
+    __aicore__ inline void Begin(uint64_t first) {
+        matrices.k = ends.GetValue(group) - first;
+        matrices.m = matrices.k == 0 ? 0 : rows;
+    }
+
+    AscendC::GlobalTensor<int64_t> ends;
+    Matrices matrices;
+    uint64_t rows;
+    uint32_t groups, group = 0;
+};
+
+extern "C" __global__ __aicore__ void grouped_matmul_slice_k_per_token_dequant(
+    GM_ADDR a, GM_ADDR b, GM_ADDR scale, GM_ADDR per_token_scale, GM_ADDR groupList, GM_ADDR c, GM_ADDR workspace,
+    GM_ADDR tiling) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+    GET_TILING_DATA(tilingData, tiling);
+    const Groups groups(tilingData.cube, tilingData.groups, groupList);
+    DequantisedProducts<true>(a, b, scale, per_token_scale, c, AscendC::GetUserWorkspace(workspace), tilingData.cube,
+                              groups);
+}

@@ -1,0 +1,15 @@
+// What the tiling function of GroupedMatmulSliceMPerTokenDequant tells the kernel.
+#ifndef GROUPED_MATMUL_SLICE_M_PER_TOKEN_DEQUANT_TILING_H
+#define GROUPED_MATMUL_SLICE_M_PER_TOKEN_DEQUANT_TILING_H
+#include "register/tilingdata_base.h"
+#include "tiling/tiling_api.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(GroupedMatmulSliceMPerTokenDequantTilingData)
+TILING_DATA_FIELD_DEF(uint32_t, groups);
+TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, cube);  // of one rectangle; M, N and Ka are those of a and b
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(GroupedMatmulSliceMPerTokenDequant, GroupedMatmulSliceMPerTokenDequantTilingData)
+}  // namespace optiling
+#endif

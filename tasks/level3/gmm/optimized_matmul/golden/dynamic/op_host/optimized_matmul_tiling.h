@@ -1,0 +1,14 @@
+// What the tiling function of OptimizedMatmul tells the kernel.
+#ifndef OPTIMIZED_MATMUL_TILING_H
+#define OPTIMIZED_MATMUL_TILING_H
+#include "register/tilingdata_base.h"
+#include "tiling/tiling_api.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(OptimizedMatmulTilingData)
+TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, cube);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(OptimizedMatmul, OptimizedMatmulTilingData)
+}  // namespace optiling
+#endif

@@ -1,0 +1,23 @@
+// OptimizedMatmul: c = a @ b for matrices of half, added up in float and rounded once.
+//
+// Cube cores only. The product is cut into a grid of rectangles, and every core multiplies one of them. The library's
+// object moves pieces of rows and columns through L1, so that neither k nor n needs another way; rows are not padded.
+#include "rectangles.h"
+
+using namespace AscendC;
+
+extern "C" __global__ __aicore__ void optimized_matmul(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_ADDR workspace,
+                                                       GM_ADDR tiling) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+    GET_TILING_DATA(tilingData, tiling);
+    const TCubeTiling& cube = tilingData.cube;
+    const Grid grid(cube.M, cube.N, cube.singleCoreM, cube.singleCoreN);
+    if (GetBlockIdx() >= grid.Count()) {
+        return;
+    }
+    TPipe pipe;
+    RectangleProduct<half> product;
+    product.Init(&pipe, cube);
+    product.Multiply((__gm__ half*)a, (__gm__ half*)b, (__gm__ half*)c, grid.At(GetBlockIdx()));
+    product.End();
+}

@@ -1,0 +1,14 @@
+// What the tiling function of PaddingMatmul tells the kernel.
+#ifndef PADDING_MATMUL_TILING_H
+#define PADDING_MATMUL_TILING_H
+#include "register/tilingdata_base.h"
+#include "tiling/tiling_api.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(PaddingMatmulTilingData)
+TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, cube);
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(PaddingMatmul, PaddingMatmulTilingData)
+}  // namespace optiling
+#endif

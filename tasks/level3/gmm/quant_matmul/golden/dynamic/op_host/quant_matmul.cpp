@@ -1,0 +1,54 @@
+// QuantMatmul on the host: tiling, shapes and types, definition.
+//
+// The library's search cuts the product into one rectangle for each vector core. Two vector cores make a block with the
+// cube core that multiplies for them; the sums pass through the workspace.
+#include "products.h"
+#include "quant_matmul_tiling.h"
+
+namespace optiling {
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+    using matmul_tiling::DataType;
+    const gert::Shape& a = context->GetInputShape(0)->GetStorageShape();
+    const gert::Shape& b = context->GetInputShape(1)->GetStorageShape();
+    const Product product{a.GetDim(0), b.GetDim(1), a.GetDim(1), DataType::DT_INT8, DataType::DT_INT32};
+    QuantMatmulTilingData tiling;
+    if (!CutProduct(context, product, VectorCores(context), tiling.cube)) {
+        return ge::GRAPH_FAILED;
+    }
+    const uint64_t sums = product.m * product.n * sizeof(int32_t);
+    return Launch(context, tiling, CeilDiv(tiling.cube.get_usedCoreNum(), 2), sums);
+}
+}  // namespace optiling
+
+namespace ge {
+static graphStatus InferShape(gert::InferShapeContext* context) {
+    const gert::Shape* a = context->GetInputShape(0);
+    const gert::Shape* b = context->GetInputShape(1);
+    *context->GetOutputShape(0) = gert::Shape({a->GetDim(0), b->GetDim(1)});
+    return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext* context) {
+    context->SetOutputDataType(0, context->GetInputDataType(2));
+    return GRAPH_SUCCESS;
+}
+}  // namespace ge
+
+namespace ops {
+class QuantMatmul : public OpDef {
+  public:
+    explicit QuantMatmul(const char* name) : OpDef(name) {
+        for (const char* matrix : {"a", "b"}) {
+            this->Input(matrix).ParamType(REQUIRED).DataType({ge::DT_INT8}).Format({ge::FORMAT_ND});
+        }
+        for (const char* factors : {"scale", "per_token_scale"}) {
+            this->Input(factors).ParamType(REQUIRED).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
+        }
+        this->Output("d").ParamType(REQUIRED).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
+        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->AICore().SetTiling(optiling::TilingFunc);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(QuantMatmul);
+}  // namespace ops

@@ -1,0 +1,14 @@
+// What the tiling function of QuantMatmul tells the kernel.
+#ifndef QUANT_MATMUL_TILING_H
+#define QUANT_MATMUL_TILING_H
+#include "register/tilingdata_base.h"
+#include "tiling/tiling_api.h"
+
+namespace optiling {
+BEGIN_TILING_DATA_DEF(QuantMatmulTilingData)
+TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, cube);  // a rectangle for each vector core
+END_TILING_DATA_DEF;
+
+REGISTER_TILING_DATA_CLASS(QuantMatmul, QuantMatmulTilingData)
+}  // namespace optiling
+#endif
