@@ -1,0 +1,159 @@
+"""Calling a custom operator through the interface that the toolkit generates for it. Not yet run on hardware.
+
+The build writes a header with the operator's two-phase interface. Its prototype says in which order arguments come and
+what each is; here it is read and every parameter is paired with an argument of the task, by name: the documented rules
+add ``Optional``, ``Ref`` and ``Out``, call a single output ``out``, and write names in camel case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from npukernelbench.nouns import AttributeSpec, DType, Task
+
+__all__ = ["ACL_TYPES", "Binding", "Kind", "Parameter", "Prototype", "Unbound", "bind", "parse_header"]
+
+#: ``aclDataType`` of every element type that tasks know.
+ACL_TYPES: Mapping[DType, int] = {
+    DType.FLOAT32: 0,
+    DType.FLOAT16: 1,
+    DType.INT8: 2,
+    DType.INT32: 3,
+    DType.UINT8: 4,
+    DType.INT16: 6,
+    DType.UINT16: 7,
+    DType.UINT32: 8,
+    DType.INT64: 9,
+    DType.UINT64: 10,
+    DType.FLOAT64: 11,
+    DType.BOOL: 12,
+    DType.COMPLEX64: 16,
+    DType.COMPLEX128: 17,
+    DType.BFLOAT16: 27,
+}
+
+_PROTOTYPE = re.compile(r"\baclnnStatus\s+(aclnn(\w+?)GetWorkspaceSize)\s*\(([^)]*)\)", re.DOTALL)
+
+
+class Kind(str, Enum):
+    """What a parameter of the first phase is."""
+
+    TENSOR = "aclTensor"
+    TENSOR_LIST = "aclTensorList"
+    SCALAR = "aclScalar"
+    SCALAR_LIST = "aclScalarList"
+    INT_ARRAY = "aclIntArray"
+    FLOAT_ARRAY = "aclFloatArray"
+    BOOL_ARRAY = "aclBoolArray"
+    INT = "int64_t"
+    DOUBLE = "double"
+    FLOAT = "float"
+    BOOL = "bool"
+    TEXT = "char"
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the parameter can stand for a tensor of the task."""
+        return self.value.startswith("acl")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its kind and the name in the header."""
+
+    kind: Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """The first phase of an operator's interface; the second is ``run``."""
+
+    prepare: str
+    operator: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def run(self) -> str:
+        """Name of the second phase."""
+        return f"aclnn{self.operator}"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """For every parameter what it stands for: ``input``, ``output`` or ``attribute``, and the task's name."""
+
+    prototype: Prototype
+    roles: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """Why the interface does not fit the task, in words for the candidate's author."""
+
+    message: str
+
+
+def parse_header(text: str) -> Prototype | None:
+    """The prototype in a generated header, the one for tensors on the device where there are two; None without one."""
+    plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
+    found = [(name, operator, arguments) for name, operator, arguments in _PROTOTYPE.findall(plain)]
+    if not found:
+        return None
+    by_operator = {operator: (name, arguments) for name, operator, arguments in found}
+    plainest = min(by_operator, key=lambda operator: (operator.endswith("Tensor"), len(operator)))
+    chosen = f"{plainest}Tensor" if f"{plainest}Tensor" in by_operator else plainest
+    name, arguments = by_operator[chosen]
+    parameters = tuple(_parameters(arguments))
+    return Prototype(name, plainest if chosen == plainest else chosen, parameters)
+
+
+def _parameters(arguments: str) -> Iterator[Parameter]:
+    """Everything before ``workspaceSize`` and ``executor``."""
+    for one in arguments.split(","):
+        words = re.findall(r"\w+", one.replace("const", " "))
+        if len(words) < 2 or words[-1] in ("workspaceSize", "executor"):
+            continue
+        yield Parameter(Kind(words[0]), words[-1])
+
+
+def bind(prototype: Prototype, task: Task) -> Binding | Unbound:
+    """Pair every parameter with an argument of the task."""
+    outputs = [spec for spec in task.outputs if spec.alias_of is None]
+    names: dict[str, tuple[str, str]] = {_plain(spec.name): ("input", spec.name) for spec in task.inputs}
+    names |= {_plain(spec.name) + "out": ("output", spec.name) for spec in outputs}
+    if len(outputs) == 1:
+        names["out"] = ("output", outputs[0].name)
+    attributes = {_plain(spec.name): spec for spec in task.attributes}
+    roles = []
+    for parameter in prototype.parameters:
+        role = _role(parameter, names, attributes)
+        if role is None:
+            return Unbound(
+                f"parameter {parameter.name} of {prototype.prepare} is no input, output or attribute of the task"
+            )
+        roles.append(role)
+    wanted = [*(spec.name for spec in task.inputs), *(spec.name for spec in outputs)]
+    missing = [name for name in wanted if not any(name == bound for _, bound in roles)]
+    if missing:
+        return Unbound(f"{prototype.prepare} has no parameter for {', '.join(missing)}")
+    return Binding(prototype, tuple(roles))
+
+
+def _role(
+    parameter: Parameter, names: Mapping[str, tuple[str, str]], attributes: Mapping[str, AttributeSpec]
+) -> tuple[str, str] | None:
+    plain = _plain(parameter.name)
+    forms = (plain, plain.removesuffix("optional"), plain.removesuffix("ref"))
+    if parameter.kind.is_data and (found := next((names[form] for form in forms if form in names), None)):
+        return found
+    spec = next((attributes[form] for form in forms if form in attributes), None)
+    return ("attribute", spec.name) if spec is not None else None
+
+
+def _plain(name: str) -> str:
+    """A name without case and underscores, in which camel case and snake case are alike."""
+    return name.replace("_", "").lower()

@@ -1,0 +1,201 @@
+"""Building generated projects with the vendor's toolkit: confined, several at a time, kept by content.
+
+A build has folders of its own for everything the toolkit would write elsewhere. What failed is not kept. Errors that
+the compiler reports are the candidate's; a build that fails without one is a fault of the toolkit or of ours. Not yet
+run with a toolkit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from npukb_npu.confine import Reach, wrap
+from npukb_npu.discovery import Site
+from npukb_npu.process import Finished, run
+from npukernelbench.errors import ToolchainError
+from npukernelbench.nouns import Diagnostic, Outcome, Severity
+
+__all__ = ["Builder", "Failure", "environment_for", "parse_errors"]
+
+_FILE_BYTES = 4 << 30
+_TAIL = 2000
+_PASSED_ON = (
+    "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH", "LANG", "LC_ALL",
+    "TOOLCHAIN_HOME", "BISHENG_INSTALL_PATH",
+)  # fmt: skip
+_MESSAGE = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error): (?P<message>.+)$",
+    re.MULTILINE,
+)
+_LAUNCHER = "launcher.asc"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no artifact."""
+
+    outcome: Outcome
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def environment_for(site: Site, work: Path) -> dict[str, str]:
+    """Environment of a process of the toolkit: what the toolkit needs, and every path it writes to below ``work``.
+
+    Its Python is ours, the only one that is sure to be within reach of a confined process.
+    """
+    environment = {name: site.environ[name] for name in _PASSED_ON if name in site.environ}
+    own = str(Path(sys.executable).parent)
+    environment["PATH"] = os.pathsep.join((own, environment.get("PATH", os.defpath)))
+    environment |= {name: value for name, value in site.environ.items() if name.startswith("ASCEND_")}
+    if site.home is not None:
+        environment["ASCEND_HOME_PATH"] = str(site.home)
+    private = {
+        "HOME": work / "home",
+        "TMPDIR": work / "tmp",
+        "ASCEND_PROCESS_LOG_PATH": work / "log",
+        "ASCEND_CACHE_PATH": work / "cache",
+        "ASCEND_WORK_PATH": work / "work",
+        "ASCEND_CUSTOM_OPP_PATH": work / "opp",
+        "ASCENDC_BUILD_LOG_DIR": work / "log",
+    }
+    for folder in private.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    return environment | {name: str(folder) for name, folder in private.items()}
+
+
+class Builder:
+    """Builds projects for one toolkit. Safe to call from several threads and processes."""
+
+    def __init__(self, site: Site, cache: Path, *, confined: bool, threads: int) -> None:
+        self._site, self._cache, self._confined, self._threads = site, cache / "npu", confined, threads
+
+    def key(self, project: Mapping[str, str], steps: Sequence[Sequence[str]]) -> str:
+        """Content hash of everything that decides a build."""
+        parts = [self._site.version, str(self._site.home), str(self._site.compiler)]
+        parts += [word for step in steps for word in step]
+        parts += [part for name in sorted(project) for part in (name, project[name])]
+        return sha256("\0".join(parts).encode("utf-8", errors="surrogatepass")).hexdigest()
+
+    def build(
+        self, project: Mapping[str, str], steps: Sequence[Sequence[str]], product: str, timeout_s: float
+    ) -> tuple[Path, str] | Failure:
+        """The folder of a finished build and its key. ``steps`` run one after the other in the project's folder;
+        ``product`` is a glob for what has to be there at the end. ToolchainError for what is not the candidate's fault.
+        """
+        key = self.key(project, steps)
+        done = self._cache / key
+        if any(done.glob(product)):
+            return done, key
+        self._cache.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{key[:12]}-", dir=self._cache))
+        try:
+            for name, text in project.items():
+                path = work / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            failure = self._steps(work, steps, time.monotonic() + timeout_s, project)
+            if failure is not None:
+                return failure
+            if not any(work.glob(product)):
+                raise ToolchainError(f"the build ended well but left no {product}", remedy="see docs/npu.md")
+            self._keep(work, done)
+            return done, key
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _steps(
+        self, work: Path, steps: Sequence[Sequence[str]], deadline: float, project: Mapping[str, str]
+    ) -> Failure | None:
+        environment = environment_for(self._site, work / "private")
+        for step in steps:
+            left = deadline - time.monotonic()
+            finished = self._run(step, work, environment, left) if left > 0 else None
+            if finished is None or finished.timed_out:
+                note = Diagnostic(Severity.ERROR, "compile", f"'{step[0]}' did not end in time")
+                return Failure(Outcome.TIMEOUT, (note,))
+            if finished.returncode:
+                errors = tuple(parse_errors(finished.output, work, project))
+                if errors:
+                    return Failure(Outcome.COMPILE_ERROR, errors)
+                raise ToolchainError(
+                    f"'{' '.join(step)}' failed with {finished.returncode} and no compiler error: "
+                    f"{finished.output[-_TAIL:].strip()}",
+                    remedy="npukb doctor --executor npu; docs/npu.md names what a build needs",
+                )
+        return None
+
+    def _run(self, step: Sequence[str], work: Path, environment: Mapping[str, str], wall_s: float) -> Finished:
+        command = [word.replace("{jobs}", str(self._threads)).replace("{work}", str(work)) for word in step]
+        command[0] = _program(command[0], work)
+        if self._confined:
+            read = tuple(one for one in (self._site.home, self._site.root / "usr/local/Ascend") if one is not None)
+            folders = (Path(__file__).parents[1], *read)
+            reach = Reach(read=folders, change=(work,))
+            command = list(wrap(command, reach, file_bytes=_FILE_BYTES, cpu_s=int(wall_s * self._threads * 2) + 10))
+            environment = {**environment, "PYTHONPATH": _python_path(environment)}
+        return run(command, work=work, environment=environment, wall_s=wall_s)
+
+    def _keep(self, work: Path, done: Path) -> None:
+        """Move a finished build to its place; another process may have been first."""
+        shutil.rmtree(work / "private", ignore_errors=True)
+        try:
+            work.rename(done)
+        except OSError:
+            if not done.is_dir():
+                raise
+
+
+def _program(name: str, work: Path) -> str:
+    """A program of the build itself, whose name is only known by a pattern; others as they are."""
+    found = sorted(work.glob(name)) if "*" in name else []
+    return str(found[0]) if found else name
+
+
+def _python_path(environment: Mapping[str, str]) -> str:
+    """The folders from which this package was imported, before what was there."""
+    import npukernelbench
+
+    own = (str(Path(__file__).parents[1]), str(Path(npukernelbench.__file__).parents[1]))
+    return os.pathsep.join((*own, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))))
+
+
+def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Errors of the compiler, at places in the candidate's files where they are there. Each message once."""
+    seen: set[tuple[str, str, str]] = set()
+    for found in _MESSAGE.finditer(output):
+        name = _own_name(found["file"], work, project)
+        key = (name, found["line"], found["message"])
+        if key in seen:
+            continue
+        seen.add(key)
+        inside = bool(name) and name != _LAUNCHER
+        yield Diagnostic(
+            Severity.ERROR,
+            "compile",
+            found["message"].strip(),
+            file=name.removeprefix("candidate/") if inside else "",
+            line=int(found["line"]) if inside else 0,
+            column=int(found["column"] or 0) if inside else 0,
+        )
+
+
+def _own_name(file: str, work: Path, project: Mapping[str, str]) -> str:
+    """Name of a file in the project; empty for the toolkit's."""
+    path = Path(file)
+    if path.is_absolute():
+        try:
+            name = str(PurePosixPath(path.resolve().relative_to(work.resolve())))
+        except ValueError:
+            return ""
+    else:
+        name = os.path.normpath(file)
+    return name if name in project else ""

@@ -1,0 +1,204 @@
+"""Numbers of a device for the twin: micro-kernels are run on it, what decides their times is fitted, a file is written.
+
+A micro-kernel does the same thing again and again, and what its time grows by from few rounds to many is what that
+costs; :mod:`npukb_npu.rows` has them, :mod:`npukb_npu.fitting` solves for the numbers. The file names the machine file
+that it extends; numbers that are measured here are graded B, everything else stays as it is there. Not yet run on
+hardware: it has been tried with the twin in the place of the device, which gives back the twin's own numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from npukb_npu.fitting import Fit, Taken, fit
+from npukb_npu.rows import Row, Table, table
+from npukernelbench.errors import ExecutorError, UsageError
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.nouns import (
+    Artifact,
+    Case,
+    CompileRequest,
+    CompileResult,
+    DType,
+    InputSpec,
+    Observation,
+    Outcome,
+    OutputSpec,
+    Profile,
+    RunRequest,
+    Task,
+    TensorCase,
+    TensorShape,
+    Tolerance,
+    Track,
+    ValueSpec,
+)
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Argument
+
+__all__ = ["Stopwatch", "base_of", "command", "overlay", "summary"]
+
+_ROUNDS = (2000, 6000)
+_TIMEOUT_S = 120.0
+_FAR_OFF = 0.1  # a row that its numbers miss by more is named
+
+
+class Runner(Protocol):
+    """What is needed of an executor."""
+
+    def compile(self, request: CompileRequest) -> CompileResult: ...
+
+    def run(self, request: RunRequest) -> Observation: ...
+
+
+class Stopwatch:
+    """What a round of a row takes on ``executor``: the difference between many rounds and few."""
+
+    def __init__(self, executor: Runner, rounds: tuple[int, int] = _ROUNDS) -> None:
+        self._executor, self._rounds = executor, rounds
+        self._built: dict[str, Artifact] = {}
+
+    def prepare(self, rows: Sequence[Row], threads: int) -> None:
+        """Compile rows ahead, several at a time."""
+        with ThreadPoolExecutor(max(threads, 1)) as pool:
+            for row, artifact in zip(rows, pool.map(self._compile, rows), strict=True):
+                self._built[row.source_text()] = artifact
+
+    def __call__(self, row: Row, count: int) -> Taken:
+        if row.whole:
+            profile = self._run(row, 0, count)
+            return Taken(profile.time_us * 1e-6, profile.blocks)
+        few, many = row.rounds or self._rounds
+        least, most = (self._run(row, rounds, count) for rounds in (few, many))
+        return Taken((most.time_us - least.time_us) * 1e-6 / (many - few), most.blocks)
+
+    def _compile(self, row: Row) -> Artifact:
+        task = _task(row)
+        candidate = candidate_of({"kernel.cpp": row.source_text()})
+        built = self._executor.compile(CompileRequest(task, task.cases[0], Track.STATIC, candidate, _TIMEOUT_S))
+        if built.artifact is None:
+            raise ExecutorError(f"{row.what}: does not compile: " + "; ".join(map(str, built.diagnostics)))
+        return built.artifact
+
+    def _run(self, row: Row, rounds: int, count: int) -> Profile:
+        import numpy as np
+
+        source = row.source_text()
+        if source not in self._built:
+            self._built[source] = self._compile(row)
+        task = _task(row)
+        inputs: dict[str, Argument] = {
+            "data": np.zeros(row.tensor_bytes[0], np.uint8),
+            "parameters": np.array([rounds, count], np.int32),
+        }
+        seen = self._executor.run(RunRequest(task, task.cases[0], self._built[source], inputs, 0, _TIMEOUT_S))
+        if seen.outcome is not Outcome.OK or seen.profile is None:
+            raise ExecutorError(f"{row.what}: does not run: " + "; ".join(map(str, seen.diagnostics)))
+        return seen.profile
+
+
+def overlay(name: str, description: str, base: str, found: Fit, source: str) -> str:
+    """A machine file that extends ``base`` by measured numbers."""
+    lines = [
+        "# Measured numbers of one device, for the twin: --executor_args soc=THIS_FILE. Grade B: measured on silicon.",
+        f"name: {name}",
+        f"description: {description}",
+        f"extends: {base}",
+    ]
+    for section, numbers in (("numbers", found.numbers), ("rates", found.rates)):
+        lines += [f"{section}:"] if numbers else []
+        for key, one in sorted(numbers.items()):
+            lines.append(f"  # from {one.how}")
+            lines.append(f"  {key}: {{value: {one.value:.6g}, unit: {one.unit}, source: {source}, grade: B}}")
+    return "\n".join(lines) + "\n"
+
+
+def summary(found: Fit, known: Table) -> Iterator[str]:
+    """Lines for the user: what was fitted, what was not and why, and rows that do not fit their numbers."""
+    yield f"measured ({len(found.numbers)} numbers, {len(found.rates)} throughputs):"
+    for key, one in sorted({**found.numbers, **found.rates}.items()):
+        yield f"  {key:<32}{one.value:>14.6g} {one.unit:<16}{one.how}"
+    reasons = {**known.unmeasured, **found.unfitted}
+    yield f"not measured, value and grade stay as they are ({len(reasons)}):"
+    for key, why in sorted(reasons.items()):
+        yield f"  {key:<32}{why}"
+    far = {row: error for row, error in found.misfits.items() if abs(error) > _FAR_OFF}
+    yield f"rows that the numbers miss by more than {_FAR_OFF:.0%} ({len(far)}):"
+    for row, error in sorted(far.items(), key=lambda item: -abs(item[1])):
+        yield f"  {error:+7.0%}  {row}"
+
+
+def base_of(chip: str) -> str:
+    """The packaged machine file of a chip. UsageError for one that has none."""
+    known = re.fullmatch(r"(?i)(?:ascend)?(910b[1-4](?:-1)?|910_93\d\d)", chip)
+    if known is None:
+        raise UsageError(
+            f"there is no machine file for chip {chip!r}", field="base", remedy="name the one to extend with --base"
+        )
+    return "ascend" + known[1].lower().replace("-", "_")
+
+
+def command(out: str, base: str, device: int) -> Iterator[str]:
+    """``npukb calibrate``: lines for the user."""
+    from npukb_npu.executor import Detail, NpuArgs, NpuExecutor
+
+    known = table()
+    executor = NpuExecutor(NpuArgs(devices=str(device), profile=Detail.TIME))
+    said: list[str] = []
+    try:
+        executor.prepare(said.append, Track.STATIC)
+        yield from said
+        facts = executor.describe()
+        base = base or base_of(facts["chip"])
+        stopwatch = Stopwatch(executor)
+        yield f"building {len(known.measured)} micro-kernels"
+        stopwatch.prepare(known.measured, os.cpu_count() or 1)
+        found = fit(known, known.measured, stopwatch, executor.clock_hz())
+    finally:
+        executor.close()
+    yield from summary(found, known)
+    name = Path(out).stem.lower().replace("-", "_")
+    source = f"npukb calibrate CANN {facts['cann']} driver {facts['driver']}".replace(",", " ")
+    text = overlay(name, f"{facts['chip']}, measured with npukb calibrate", base, found, source)
+    Path(out).write_text(text, encoding="utf-8")
+    yield f"wrote {out}: use it with --executor_args soc={out}"
+
+
+def _task(row: Row) -> Task:
+    size, out_size = row.tensor_bytes
+    data, parameters = TensorShape((size,), DType.UINT8), TensorShape((2,), DType.INT32)
+    case = Case(
+        id="case",
+        inputs={"data": TensorCase(data, ValueSpec()), "parameters": TensorCase(parameters, ValueSpec())},
+        outputs={"out": TensorShape((out_size,), DType.UINT8)},
+        attributes={},
+    )
+    return Task(
+        name="Calibration",
+        suite="calibration",
+        level=1,
+        category="Calibration",
+        version=1,
+        kernel="probe",
+        core=row.runs_on,
+        summary="",
+        description="",
+        formula="",
+        inputs=(InputSpec("data", (DType.UINT8,)), InputSpec("parameters", (DType.INT32,))),
+        outputs=(OutputSpec("out", dtype=DType.UINT8),),
+        attributes=(),
+        cases=(case,),
+        reference="",
+        tolerance=Tolerance(),
+        tags=frozenset(),
+        goldens=(),
+        path=Path("calibration"),
+        content_hash="calibration",
+        workspace_bytes=4096,
+    )

@@ -1,0 +1,295 @@
+"""What of toolkit, compiler, driver, devices and torch is on this machine, and how to get the rest.
+
+Only looks: files, permissions, ``npu-smi`` queries. Places and commands are those of the vendor's documentation, listed
+in ``docs/npu.md``. Not yet run on hardware.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+
+from npukb_npu.acl import RUNTIME_LIBRARIES
+from npukb_npu.status import NOTE
+from npukb_npu.versions import mismatch
+from npukernelbench.judge.executor import Finding, FindingStatus
+
+__all__ = ["DEVICE_NODES", "Site", "findings", "first_obstacle", "host_mode_findings"]
+
+#: Nodes without which no device can be opened, beside one ``/dev/davinciN`` per device.
+DEVICE_NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
+_DEFAULT_HOMES = ("usr/local/Ascend/cann", "usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/latest")
+_COMPILERS = ("bin/bisheng", "compiler/ccec_compiler/bin/bisheng", "tools/bisheng_compiler/bin/bisheng")
+_CMAKE_FOLDERS = (
+    "compiler/tikcpp/ascendc_kernel_cmake",
+    "lib64/cmake/ASC",
+    "lib/cmake/ASC",
+    "tools/tikcpp/ascendc_kernel_cmake",
+)
+_VERSION = re.compile(r"(?im)^\s*version\s*=\s*\[?([\w.]+)")
+_OLDEST_CMAKE = (3, 19)
+_TOOL_S = 20.0
+_SOURCE = "source the toolkit's set_env.sh, for instance: source /usr/local/Ascend/cann/set_env.sh"
+
+
+def _ask(command: Sequence[str]) -> str:
+    """Output of a tool; empty when it cannot be run."""
+    try:
+        done = subprocess.run(list(command), capture_output=True, text=True, timeout=_TOOL_S, errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Site:
+    """The machine that is looked at. Everything but ``environ`` has its real value outside of tests."""
+
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    root: Path = Path("/")
+    ask: Callable[[Sequence[str]], str] = _ask
+    installed: Callable[[str], str] = _installed
+    machine: str = field(default_factory=platform.machine)
+
+    @cached_property
+    def home(self) -> Path | None:
+        """The toolkit's folder, as ``set_env.sh`` names it."""
+        named = self.environ.get("ASCEND_HOME_PATH") or self.environ.get("ASCEND_TOOLKIT_HOME")
+        return Path(named) if named and Path(named).is_dir() else None
+
+    @cached_property
+    def default_home(self) -> Path | None:
+        """A toolkit in a usual place that nobody has sourced."""
+        return next((self.root / one for one in _DEFAULT_HOMES if (self.root / one / "set_env.sh").is_file()), None)
+
+    @cached_property
+    def version(self) -> str:
+        """Version of the toolkit; empty when no file tells."""
+        if self.home is None:
+            return ""
+        arch = f"{self.machine}-linux"
+        places = (
+            *sorted(self.home.glob("share/info/*/version.info")),
+            self.home / arch / "ascend_toolkit_install.info",
+            self.home / "compiler" / "version.info",
+            self.home / "version.cfg",
+        )
+        for place in places:
+            if place.is_file() and (found := _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))):
+                return found.group(1)
+        return ""
+
+    @cached_property
+    def compiler(self) -> Path | None:
+        """The vendor's compiler: in the toolkit, else on the path."""
+        if self.home is None:
+            return None
+        arch = self.home / f"{self.machine}-linux"
+        for place in (base / one for one in _COMPILERS for base in (self.home, arch)):
+            if os.access(place, os.X_OK):
+                return place
+        found = shutil.which("bisheng", path=self.environ.get("PATH"))
+        return Path(found) if found else None
+
+    @cached_property
+    def cmake_package(self) -> Path | None:
+        """Folder of the toolkit's CMake package ``ASC``."""
+        if self.home is None:
+            return None
+        bases = (self.home, self.home / f"{self.machine}-linux")
+        files = (
+            (base / one / name)
+            for one in _CMAKE_FOLDERS
+            for base in bases
+            for name in ("ASCConfig.cmake", "asc-config.cmake")
+        )
+        return next((one.parent for one in files if one.is_file()), None)
+
+    @cached_property
+    def library_folders(self) -> tuple[Path, ...]:
+        """Where the runtime's libraries may lie."""
+        if self.home is None:
+            return ()
+        return tuple(
+            one for one in (self.home / "lib64", self.home / f"{self.machine}-linux" / "lib64") if one.is_dir()
+        )
+
+    @cached_property
+    def runtime(self) -> Path | None:
+        """The runtime library."""
+        files = (folder / name for name in RUNTIME_LIBRARIES for folder in self.library_folders)
+        return next((one for one in files if one.exists()), None)
+
+    @cached_property
+    def cmake(self) -> tuple[int, ...]:
+        """Version of CMake; empty without it."""
+        found = re.search(r"version (\d+)\.(\d+)", self.ask(("cmake", "--version")))
+        return tuple(map(int, found.groups())) if found else ()
+
+    @cached_property
+    def devices(self) -> tuple[int, ...]:
+        """Numbers of the device nodes."""
+        nodes = (self.root / "dev").glob("davinci[0-9]*")
+        return tuple(sorted(int(node.name.removeprefix("davinci")) for node in nodes if node.name[7:].isdigit()))
+
+    @cached_property
+    def smi(self) -> str:
+        """What ``npu-smi info -l`` lists."""
+        return self.ask(("npu-smi", "info", "-l"))
+
+    def health(self, device: int) -> str:
+        """The health that ``npu-smi`` reports for a device; empty when it says nothing."""
+        found = re.search(
+            r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(("npu-smi", "info", "-t", "health", "-i", str(device)))
+        )
+        return found.group(1) if found else ""
+
+    @cached_property
+    def chip(self) -> str:
+        """Name of the first device's chip, as ``npu-smi`` reports it."""
+        text = self.ask(("npu-smi", "info", "-t", "board", "-i", "0", "-c", "0"))
+        found = re.search(r"(?m)^\s*Chip Name\s*:\s*(\S+)", text)
+        return found.group(1) if found else ""
+
+    @cached_property
+    def driver(self) -> str:
+        """Version of the driver; empty without one."""
+        place = self.root / "usr/local/Ascend/driver/version.info"
+        if not place.is_file():
+            return ""
+        found = _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))
+        return found.group(1) if found else "unknown"
+
+
+def _finding(name: str, good: bool, detail: str, remedy: str) -> Finding:
+    return Finding(name, FindingStatus.OK if good else FindingStatus.PROBLEM, detail, "" if good else remedy)
+
+
+def findings(site: Site) -> tuple[Finding, ...]:
+    """Everything the device executor needs, in the order in which it is installed."""
+    return (*_toolkit(site), *_build_tools(site), *_driver(site), *_device_nodes(site), *_torch(site), _status())
+
+
+def host_mode_findings(site: Site) -> tuple[Finding, ...]:
+    """What the toolkit's own host modes need: no driver, no device."""
+    return (*_toolkit(site), *_build_tools(site), _status())
+
+
+def first_obstacle(found: Sequence[Finding]) -> str:
+    """The first thing that is missing or doubtful, in words; empty when all is well."""
+    obstacle = next((one for one in found if one.status is not FindingStatus.OK and one.name != _STATUS_NAME), None)
+    return f"{obstacle.name}: {obstacle.detail}" if obstacle else ""
+
+
+_STATUS_NAME = "status"
+
+
+def _status() -> Finding:
+    return Finding(
+        _STATUS_NAME, FindingStatus.WARNING, NOTE, "if it works for you, send the report of scripts/npu_acceptance"
+    )
+
+
+def _toolkit(site: Site) -> Iterator[Finding]:
+    if site.home is None:
+        named = site.environ.get("ASCEND_HOME_PATH", "")
+        detail = f"ASCEND_HOME_PATH is {named}, which is no folder" if named else "ASCEND_HOME_PATH is not set"
+        remedy = (
+            f"source {site.default_home}/set_env.sh" if site.default_home else f"install the CANN toolkit; {_SOURCE}"
+        )
+        yield _finding("CANN toolkit", False, detail, remedy)
+        return
+    yield _finding("CANN toolkit", True, f"{site.version or 'of unknown version'} in {site.home}", "")
+    yield _finding(
+        "runtime library",
+        site.runtime is not None,
+        str(site.runtime or f"none of {', '.join(RUNTIME_LIBRARIES)} in {site.home}"),
+        "install the toolkit's runtime package",
+    )
+
+
+def _build_tools(site: Site) -> Iterator[Finding]:
+    if site.home is not None:
+        yield _finding(
+            "compiler",
+            site.compiler is not None,
+            str(site.compiler or "no bisheng in the toolkit or on the path"),
+            _SOURCE,
+        )
+        yield _finding(
+            "CMake package ASC",
+            site.cmake_package is not None,
+            str(site.cmake_package or f"no ASCConfig.cmake below {site.home}"),
+            "install a toolkit of CANN 8.5 or newer with its development packages",
+        )
+    text = ".".join(map(str, site.cmake))
+    good = site.cmake >= _OLDEST_CMAKE
+    yield _finding("cmake", good, text or "not found", "install CMake 3.19 or newer, for instance: pip install cmake")
+
+
+def _driver(site: Site) -> Iterator[Finding]:
+    remedy = "install the driver (in a container: mount /usr/local/Ascend/driver of the host)"
+    yield _finding("driver", bool(site.driver), site.driver or "no version file of a driver", remedy)
+    detail = f"lists {site.smi.count('NPU ID')} devices" if site.smi else "does not answer"
+    yield _finding(
+        "npu-smi", bool(site.smi), detail, "in a container: mount /usr/local/bin/npu-smi and /usr/local/dcmi"
+    )
+    if site.smi:
+        yield _finding(
+            "chip", bool(site.chip), site.chip or "npu-smi names none", "look at npu-smi info -t board -i 0 -c 0"
+        )
+    for device in site.devices if site.smi else ():
+        health = site.health(device)
+        yield _finding(
+            f"device {device}",
+            health == "OK",
+            f"health {health or 'unknown'}",
+            f"look at npu-smi info -t health -i {device}; reset the device or take another",
+        )
+
+
+def _device_nodes(site: Site) -> Iterator[Finding]:
+    wanted = [site.root / "dev" / name for name in DEVICE_NODES]
+    wanted += [site.root / "dev" / f"davinci{number}" for number in site.devices]
+    missing = [path for path in wanted if not path.exists()]
+    if not site.devices:
+        missing.append(site.root / "dev" / "davinci0")
+    flags = " ".join(f"--device={'/' / path.relative_to(site.root)}" for path in missing)
+    if missing:
+        names = ", ".join(path.name for path in missing)
+        yield _finding("device nodes", False, f"missing: {names}", f"install the driver; in a container add {flags}")
+        return
+    closed = [path for path in wanted if not os.access(path, os.R_OK | os.W_OK)]
+    detail = f"{len(site.devices)} devices"
+    if closed:
+        detail = f"cannot be opened: {', '.join(path.name for path in closed)}"
+    remedy = "add this user to the group that owns them (usually HwHiAiUser): sudo usermod -aG HwHiAiUser $USER"
+    yield _finding("device nodes", not closed, detail, remedy)
+
+
+def _torch(site: Site) -> Iterator[Finding]:
+    torch, torch_npu = site.installed("torch"), site.installed("torch-npu")
+    if not torch or not torch_npu:
+        missing = " and ".join(name for name, there in (("torch", torch), ("torch_npu", torch_npu)) if not there)
+        detail = f"{missing} not installed: the eager baseline cannot be measured"
+        yield Finding("torch_npu", FindingStatus.WARNING, detail, "pip install 'npukernelbench[npu]'")
+        return
+    wrong = mismatch(torch, torch_npu, site.version)
+    status = FindingStatus.WARNING if wrong else FindingStatus.OK
+    remedy = "see the version table in docs/npu.md" if wrong else ""
+    yield Finding("torch_npu", status, wrong or f"torch {torch}, torch_npu {torch_npu}", remedy)

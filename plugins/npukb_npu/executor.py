@@ -1,0 +1,356 @@
+"""The device as an executor: build with the vendor's toolkit, run on a leased device, measure there.
+
+Nothing here ever falls back to the twin: what cannot be done on a device is a fault of the machine or said before the
+run starts. Not yet run on hardware.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from npukb_npu import discovery, projects
+from npukb_npu.aclnn import Binding, Prototype, Unbound, bind, parse_header
+from npukb_npu.builds import Builder, Failure
+from npukb_npu.calls import operator_call
+from npukb_npu.confine import landlock_version
+from npukb_npu.device import Bench, Layout, lay_out, read_outputs
+from npukb_npu.discovery import Site
+from npukb_npu.jobs import Job
+from npukb_npu.lease import Leases, Sharing, default_folder
+from npukb_npu.msprof import profile_case
+from npukb_npu.profiles import measured_profile
+from npukb_npu.status import STATUS
+from npukb_npu.timing import Budget
+from npukernelbench.errors import ExecutorError, ToolchainError
+from npukernelbench.judge.executor import Finding
+from npukernelbench.nouns import (
+    Artifact,
+    CompileRequest,
+    CompileResult,
+    Core,
+    Diagnostic,
+    Observation,
+    Outcome,
+    RunRequest,
+    Severity,
+    Tier,
+    Track,
+)
+
+__all__ = ["Detail", "Memory", "NpuArgs", "NpuExecutor", "entry_file"]
+
+_CONFIGURE_DIRECT = ("cmake", "-S", ".", "-B", "build")
+_BUILD_DIRECT = ("cmake", "--build", "build", "-j{jobs}")
+_OPERATOR_STEPS = (
+    ("cmake", "-S", ".", "-B", "build_out", "--preset=default"),
+    ("cmake", "--build", "build_out", "--target", "binary", "-j{jobs}"),
+    ("cmake", "--build", "build_out", "--target", "package", "-j{jobs}"),
+    ("build_out/custom_opp_*.run", "--install-path={work}/installed"),
+)
+_LIBRARY = "**/libnpukb_kernel.so"
+_OPERATOR_LIBRARY = "installed/**/op_api/lib/libcust_opapi.so"
+
+
+class Detail(str, Enum):
+    """How much is measured of a right kernel."""
+
+    OFF = "off"  # nothing; devices are shared
+    TIME = "time"  # its time by event pairs, on a device of its own
+    FULL = "full"  # also the counters of the vendor's profiler
+
+
+class Memory(str, Enum):
+    """Whose device memory buffers are in. Guard bands and poison are the same."""
+
+    ACL = "acl"  # the runtime's
+    TORCH_NPU = "torch_npu"  # tensors of torch_npu
+    AUTO = "auto"  # torch_npu for operators where it is installed, else acl
+
+
+class NpuArgs(BaseModel):
+    """Arguments of the executor, given by ``--executor_args key=value,…``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    devices: str = Field("", description="devices to use, such as 0;2;3; empty for all of this machine")
+    profile: Detail = Field(Detail.TIME, description="off, time, or full: how much is measured")
+    sampling_s: float = Field(1.0, gt=0, description="seconds of samples per case")
+    warmup_s: float = Field(0.2, ge=0, description="seconds of launches before the first sample")
+    lease_timeout_s: float = Field(600.0, gt=0, description="how long to wait for a device")
+    sandbox: str = Field("auto", pattern="^(auto|off)$", description="auto or off: how builds and workers are confined")
+    memory: Memory = Field(Memory.AUTO, description="acl, torch_npu, or auto: whose device memory buffers are in")
+    threads: int = Field(0, ge=0, description="threads of one build; 0 uses every CPU")
+    cache_dir: Path | None = Field(None, description="where builds are kept")
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A build that can be run. ``binding`` is there for custom operators."""
+
+    folder: Path
+    library: Path
+    binding: Binding | None = None
+
+
+class NpuExecutor:
+    """Runs kernels on Ascend devices of this machine. Safe to call from several threads."""
+
+    Args: ClassVar[type[BaseModel]] = NpuArgs
+    name = "npu"
+    tier = Tier.NPU
+    tracks = frozenset({Track.STATIC, Track.DYNAMIC})
+    preference: ClassVar[int] = 10
+
+    @classmethod
+    def unusable(cls, executor_args: Mapping[str, object]) -> str:  # noqa: ARG003  the protocol's signature
+        """The first thing that is missing, of everything that ``npukb doctor`` looks at."""
+        return discovery.first_obstacle(discovery.findings(Site()))
+
+    def __init__(self, args: NpuArgs, *, site: Site | None = None, leases: Leases | None = None) -> None:
+        self._args = args
+        self._site = site or Site()
+        self._leases = leases or Leases(default_folder())
+        confined = args.sandbox == "auto"
+        cache = args.cache_dir or default_cache_dir()
+        self._builder = Builder(self._site, cache, confined=confined, threads=args.threads or os.cpu_count() or 1)
+        self._bench = Bench(self._site, self._leases, confined=confined)
+        self._lock = threading.Lock()
+        self._built: dict[Path, _Built] = {}
+        self._work: tempfile.TemporaryDirectory[str] | None = None
+
+    def describe(self) -> Mapping[str, str]:
+        """Toolkit, driver and chip: what results depend on besides the harness's own version."""
+        return {
+            "executor": self.name,
+            "status": STATUS,
+            "cann": self._site.version,
+            "driver": self._site.driver,
+            "chip": self._site.chip,
+            "profile": self._args.profile.value,
+            "memory": self._memory(),
+        }
+
+    def sandbox_level(self) -> str:
+        """Landlock around builds and workers, as far as the kernel has it; the device itself knows no walls."""
+        version = landlock_version() if self._args.sandbox == "auto" else 0
+        return f"landlock {version} (host side)" if version else "none"
+
+    def prepare(self, say: Callable[[str], None], track: Track) -> None:  # noqa: ARG002  the protocol's signature
+        """Refuse to start where builds or devices cannot work; nothing is repaired or replaced here."""
+        obstacle = discovery.first_obstacle(
+            [one for one in discovery.findings(self._site) if one.name not in ("torch_npu",)]
+        )
+        if obstacle:
+            raise ExecutorError(f"the npu executor cannot work here: {obstacle}", remedy="npukb doctor --executor npu")
+        say(f"npu: {len(self.devices)} devices, CANN {self._site.version}; {STATUS}")
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """The devices that may be used."""
+        if not self._args.devices:
+            return self._site.devices
+        return tuple(int(one) for one in re.split(r"[;:\s]+", self._args.devices.strip()))
+
+    def clock_hz(self) -> float:
+        """The rated clock of this machine's chip, as published; see the machine files of the twin for sources."""
+        family = (
+            "910b1" if "910b1" in self._site.chip.lower() else "910b4" if "910b4" in self._site.chip.lower() else ""
+        )
+        return {"910b1": 1.85e9, "910b4": 1.65e9}.get(family, 1.8e9)
+
+    def compile(self, request: CompileRequest) -> CompileResult:
+        """Build a launcher library around device code, or a custom-operator package around host and device code."""
+        started = time.monotonic()
+        self._require_toolkit()
+        result = self._operator(request) if request.track is Track.DYNAMIC else self._direct(request)
+        return replace(result, seconds=time.monotonic() - started)
+
+    def _direct(self, request: CompileRequest) -> CompileResult:
+        task, files = request.task, request.candidate.files
+        source = entry_file(files, task.kernel)
+        if source is None:
+            note = _problem("compile", f"no source file defines the kernel entry {task.kernel}")
+            return CompileResult(Outcome.COMPILE_ERROR, None, (note,))
+        project = projects.direct_launch(files, source, task.kernel, task.arguments, projects.RunMode.NPU)
+        steps = ((*_CONFIGURE_DIRECT, f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}"), _BUILD_DIRECT)
+        built = self._builder.build(project, steps, _LIBRARY, request.timeout_s)
+        if isinstance(built, Failure):
+            return CompileResult(built.outcome, None, built.diagnostics)
+        folder, key = built
+        return self._kept(key, _Built(folder, next(folder.glob(_LIBRARY))))
+
+    def _operator(self, request: CompileRequest) -> CompileResult:
+        task, files = request.task, request.candidate.files
+        operator = _operator_type(files, task.kernel)
+        if operator is None:
+            note = _problem("operator_definition", f"no OP_ADD registers an operator whose kernel is {task.kernel}")
+            return CompileResult(Outcome.COMPILE_ERROR, None, (note,))
+        vendor = projects.vendor_of(request.candidate.hash)
+        project = projects.custom_operator(files, operator, vendor, compute_unit(self._site.chip))
+        steps = tuple(
+            (*step, f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}") if "-S" in step else step
+            for step in _OPERATOR_STEPS
+        )
+        built = self._builder.build(project, steps, _OPERATOR_LIBRARY, request.timeout_s)
+        if isinstance(built, Failure):
+            return CompileResult(built.outcome, None, built.diagnostics)
+        folder, key = built
+        prototype = _prototype(folder, operator)
+        if prototype is None:
+            raise ToolchainError(f"the toolkit generated no interface for operator {operator}")
+        bound = bind(prototype, task)
+        if isinstance(bound, Unbound):
+            return CompileResult(Outcome.COMPILE_ERROR, None, (_problem("operator_definition", bound.message),))
+        return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), bound))
+
+    def _kept(self, key: str, built: _Built) -> CompileResult:
+        with self._lock:
+            self._built[built.folder] = built
+        return CompileResult(Outcome.OK, Artifact(key=key, path=built.folder))
+
+    def run(self, request: RunRequest) -> Observation:
+        """Run one case on a leased device; a device that suffers from it is probed and, if need be, taken out."""
+        with self._lock:
+            built = self._built.get(request.artifact.path)
+        if built is None:
+            raise ExecutorError(f"the npu executor has not compiled {request.artifact.path}")
+        sharing = Sharing.SHARED if self._args.profile is Detail.OFF else Sharing.EXCLUSIVE
+        with (
+            tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name,
+            self._leases.lend(self.devices, sharing, self._args.lease_timeout_s) as device,
+        ):
+            return self._on_device(request, built, device, Path(name))
+
+    def _on_device(self, request: RunRequest, built: _Built, device: int, work: Path) -> Observation:
+        layout = lay_out(request, work)
+        job = self._job(request, built, layout, device, work)
+        budget_s = self._args.sampling_s + self._args.warmup_s if job.budget else 0.0
+        report, finished = self._bench.run(job, work, request.timeout_s + 4 * budget_s, _package(built))
+        unwell = self._bench.verdict(report, finished, device, work)
+        if unwell is not None:
+            return unwell
+        profile = measured_profile(report, request.task, self._site)
+        if profile is not None and self._args.profile is Detail.FULL:
+            profile = profile_case(self._site, self._bench, replace(job, budget=None), profile, work, _package(built))
+        outputs = read_outputs(request, layout)
+        return Observation(
+            Outcome.OK, outputs, profile=profile, inputs_intact=not report.changed, seconds=finished.seconds
+        )
+
+    def _job(self, request: RunRequest, built: _Built, layout: Layout, device: int, work: Path) -> Job:
+        call = None if built.binding is None else operator_call(built.binding, request)
+        budget = Budget(warmup_s=self._args.warmup_s, sampling_s=self._args.sampling_s)
+        timed = self._args.profile is not Detail.OFF
+        return Job(
+            device=device,
+            library=str(built.library),
+            folders=tuple(str(one) for one in self._site.library_folders),
+            arguments=layout.arguments,
+            blocks=0 if call else "vector" if request.task.core is Core.VECTOR else "cube",
+            workspace_bytes=0 if call else max(request.task.workspace_bytes, 512),
+            seed=request.seed,
+            timeout_ms=max(int(request.timeout_s * 1e3), 1),
+            report=str(work / "report.json"),
+            call=call,
+            torch_memory=self._takes_torch(is_operator=call is not None),
+            budget=_numbers(budget) if timed else None,
+        )
+
+    def _takes_torch(self, *, is_operator: bool) -> bool:
+        """Whether buffers are tensors of torch_npu. What was asked for and is missing is a fault of the worker."""
+        if self._args.memory is Memory.AUTO:
+            return is_operator and bool(self._site.installed("torch") and self._site.installed("torch-npu"))
+        return self._args.memory is Memory.TORCH_NPU
+
+    def _memory(self) -> str:
+        """For provenance: whose memory kernels of either track are given."""
+        names = {True: f"torch_npu {self._site.installed('torch-npu')}".rstrip(), False: "acl"}
+        direct, operator = (names[self._takes_torch(is_operator=one)] for one in (False, True))
+        return direct if direct == operator else f"{operator} for operators, {direct} for direct launch"
+
+    def close(self) -> None:
+        """Remove temporary files; builds stay in the cache."""
+        with self._lock:
+            self._built.clear()
+            if self._work is not None:
+                self._work.cleanup()
+                self._work = None
+
+    def diagnose(self) -> Sequence[Finding]:
+        """For ``npukb doctor``: every piece with its remedy."""
+        return discovery.findings(self._site)
+
+    def _require_toolkit(self) -> None:
+        if self._site.home is None or self._site.compiler is None:
+            raise ToolchainError(
+                "there is no CANN toolkit here", remedy="npukb doctor --executor npu says what is missing"
+            )
+
+    def _folder(self) -> str:
+        with self._lock:
+            if self._work is None:
+                self._work = tempfile.TemporaryDirectory(prefix="npukb-npu-")
+            return self._work.name
+
+
+def default_cache_dir() -> Path:
+    """Where builds are kept unless told otherwise."""
+    if own := os.environ.get("NPUKB_CACHE_DIR"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "npukernelbench"
+
+
+def entry_file(files: Mapping[str, str], kernel: str) -> str | None:
+    """The source file that defines the kernel; None when there is none."""
+    entry = re.compile(rf"__global__[^;{{]*\b{re.escape(kernel)}\s*\([^;{{]*\)\s*\{{", re.DOTALL)
+    return next((name for name in sorted(files) if entry.search(files[name])), None)
+
+
+def compute_unit(chip: str) -> str:
+    """The family under which operators are registered for a chip: ``910B3`` is ``ascend910b``."""
+    return "ascend910_93" if re.match(r"(?i)(ascend)?910_?(93|C)", chip) else "ascend910b"
+
+
+def _operator_type(files: Mapping[str, str], kernel: str) -> str | None:
+    """The registered operator type whose kernel has that name."""
+    host = "\n".join(text for name, text in sorted(files.items()) if name.startswith("op_host/"))
+    types = re.findall(r"\bOP_ADD\s*\(\s*(\w+)\s*[,)]", host)
+    return next((one for one in types if projects.snake_case(one) == kernel), None)
+
+
+def _prototype(folder: Path, operator: str) -> Prototype | None:
+    for header in sorted(folder.glob(f"installed/**/op_api/include/aclnn_{projects.snake_case(operator)}.h")):
+        if found := parse_header(header.read_text(encoding="utf-8", errors="replace")):
+            return found
+    return None
+
+
+def _package(built: _Built) -> tuple[Path, ...]:
+    """Folders of a build that the worker needs."""
+    return (built.folder, built.library.parent)
+
+
+def _numbers(budget: Budget) -> dict[str, Any]:
+    return {
+        "warmup_s": budget.warmup_s,
+        "sampling_s": budget.sampling_s,
+        "least_samples": budget.least_samples,
+        "most_samples": budget.most_samples,
+        "copies": budget.copies,
+    }
+
+
+def _problem(rule: str, message: str) -> Diagnostic:
+    return Diagnostic(Severity.ERROR, rule, message)

@@ -1,0 +1,249 @@
+"""Generated CMake projects: direct launch for device-only answers, a custom operator for host and device answers.
+
+Texts only; nothing here touches a disk. Commands and variables are those of the vendor's documentation (``docs/npu.md``
+lists each with its page), the layout of the second is that of msopgen. Golden trees in ``tests/npu/golden`` hold them.
+Not yet run on hardware.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import PurePosixPath
+
+__all__ = ["ARCHITECTURE", "LAUNCHER", "RunMode", "custom_operator", "direct_launch", "snake_case", "vendor_of"]
+
+ARCHITECTURE = "dav-2201"
+#: The function of the launcher library: ``int(uint32_t blocks, void* stream, void* const* arguments)``.
+LAUNCHER = "npukb_launch"
+_SOURCE = (".cpp", ".cc", ".cxx")
+#: What an answer may bring along and the harness writes itself.
+_BUILD_FILES = frozenset({"CMakeLists.txt", "CMakePresets.json", "build.sh"})
+
+
+class RunMode(str, Enum):
+    """``CMAKE_ASC_RUN_MODE``: where the toolkit runs kernels."""
+
+    NPU = "npu"
+    CPU = "cpu"
+    SIM = "sim"
+
+
+def direct_launch(
+    files: Mapping[str, str], source: str, kernel: str, arguments: Sequence[str], mode: RunMode
+) -> dict[str, str]:
+    """A project that builds ``source``, which defines ``kernel``, into a launcher library; a program in host modes."""
+    names = [f"arguments[{i}]" for i in range(len(arguments))]
+    passed = ", ".join(f"static_cast<GM_ADDR>({name})" for name in names)
+    launcher = _LAUNCHER.format(source=source, kernel=kernel, passed=passed, launcher=LAUNCHER)
+    project = {"CMakeLists.txt": _DIRECT_CMAKE if mode is RunMode.NPU else _PROGRAM_CMAKE, "launcher.asc": launcher}
+    if mode is not RunMode.NPU:
+        project["main.cpp"] = _MAIN.format(count=len(arguments), launcher=LAUNCHER)
+    return project | {f"candidate/{name}": text for name, text in files.items()}
+
+
+def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: str) -> dict[str, str]:
+    """A custom-operator project around the candidate's ``op_host`` and ``op_kernel``, without its own build files."""
+    own = {name: text for name, text in files.items() if PurePosixPath(name).name not in _BUILD_FILES}
+    kernel = _kernel_file(own, operator)
+    folder = str(PurePosixPath(kernel).parent.relative_to("op_kernel")) if kernel else "."
+    presets = {
+        "version": 1,
+        "cmakeMinimumRequired": {"major": 3, "minor": 19, "patch": 0},
+        "configurePresets": [
+            {
+                "name": "default",
+                "displayName": "Default Config",
+                "generator": "Unix Makefiles",
+                "binaryDir": "${sourceDir}/build_out",
+                "cacheVariables": {
+                    "ASCEND_COMPUTE_UNIT": {"type": "STRING", "value": unit},
+                    "vendor_name": {"type": "STRING", "value": vendor},
+                    "ENABLE_SOURCE_PACKAGE": {"type": "BOOL", "value": "True"},
+                    "ENABLE_BINARY_PACKAGE": {"type": "BOOL", "value": "True"},
+                },
+            }
+        ],
+    }
+    sources = ""
+    if kernel and PurePosixPath(kernel).name != f"{snake_case(operator)}.cpp":
+        sources = _SOURCES.format(operator=operator, folder=folder, file=PurePosixPath(kernel).name)
+    elif folder != ".":
+        sources = f"npu_op_kernel_sources(ascendc_kernels KERNEL_DIR ./{folder})\n"
+    return {
+        **own,
+        "CMakeLists.txt": _OPERATOR_CMAKE,
+        "CMakePresets.json": json.dumps(presets, indent=4) + "\n",
+        "op_host/CMakeLists.txt": _HOST_CMAKE,
+        "op_kernel/CMakeLists.txt": _KERNEL_CMAKE.format(sources=sources),
+    }
+
+
+def vendor_of(key: str) -> str:
+    """A vendor name that no other build has, so that packages never shadow each other."""
+    return f"npukb_{key[:16]}"
+
+
+def snake_case(operator: str) -> str:
+    """File and function name of an operator type, by the documented rule: ``AbcAAc`` becomes ``abc_a_ac``."""
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", operator)
+    return re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", text).lower()
+
+
+def _kernel_file(files: Mapping[str, str], operator: str) -> str:
+    """The device source that defines the operator's entry; empty when the toolkit's rule has to find it."""
+    entry = re.compile(rf"__global__[^;{{]*\b{re.escape(snake_case(operator))}\s*\(")
+    device = [name for name in sorted(files) if name.startswith("op_kernel/") and name.endswith(_SOURCE)]
+    return next((name for name in device if entry.search(files[name])), "")
+
+
+_LAUNCHER = """\
+// Generated. Starts the candidate's kernel with untyped device addresses.
+#ifdef ASCENDC_CPU_DEBUG
+#include "cpu_debug_launch.h"
+#endif
+#include <cstdint>
+
+#include "candidate/{source}"
+
+extern "C" int {launcher}(uint32_t blocks, void* stream, void* const* arguments) {{
+    {kernel}<<<blocks, nullptr, stream>>>({passed});
+    return 0;
+}}
+"""
+
+_DIRECT_CMAKE = """\
+# Generated: the candidate's kernel and its launcher as a library.
+cmake_minimum_required(VERSION 3.16)
+set(CMAKE_ASC_RUN_MODE "npu" CACHE STRING "Run mode: npu, cpu, sim")
+set(CMAKE_ASC_ARCHITECTURES "dav-2201" CACHE STRING "NPU architecture")
+find_package(ASC REQUIRED HINTS ${ASCEND_CANN_PACKAGE_PATH}/compiler/tikcpp/ascendc_kernel_cmake)
+project(npukb_direct LANGUAGES ASC CXX)
+add_library(npukb_kernel SHARED launcher.asc)
+target_compile_options(npukb_kernel PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=${CMAKE_ASC_ARCHITECTURES}>)
+target_include_directories(npukb_kernel PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/candidate)
+target_link_libraries(npukb_kernel PRIVATE tiling_api register platform m dl)
+"""
+
+_PROGRAM_CMAKE = """\
+# Generated: the candidate's kernel as a program for the toolkit's own host modes.
+cmake_minimum_required(VERSION 3.16)
+set(CMAKE_ASC_RUN_MODE "cpu" CACHE STRING "Run mode: npu, cpu, sim")
+set(CMAKE_ASC_ARCHITECTURES "dav-2201" CACHE STRING "NPU architecture")
+find_package(ASC REQUIRED HINTS ${ASCEND_CANN_PACKAGE_PATH}/compiler/tikcpp/ascendc_kernel_cmake)
+project(npukb_program LANGUAGES ASC CXX)
+add_executable(npukb_program launcher.asc main.cpp)
+target_compile_options(npukb_program PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=${CMAKE_ASC_ARCHITECTURES}>)
+target_include_directories(npukb_program PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/candidate)
+target_link_libraries(npukb_program PRIVATE tiling_api register platform m dl)
+"""
+
+_MAIN = """\
+// Generated. Arguments: the number of blocks, then per kernel argument its bytes and a file; "-" is a null pointer. A
+// file is copied to device memory before the launch and back after it.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "acl/acl.h"
+
+extern "C" int {launcher}(uint32_t blocks, void* stream, void* const* arguments);
+
+namespace {{
+constexpr int kCount = {count};
+
+void Check(const char* what, int code) {{
+    if (code == 0) return;
+    std::fprintf(stderr, "npukb: %s returned %d\\n", what, code);
+    std::exit(3);
+}}
+}}  // namespace
+
+int main(int argc, char** argv) {{
+    if (argc != 2 + 2 * kCount) return 2;
+    Check("aclInit", aclInit(nullptr));
+    Check("aclrtSetDevice", aclrtSetDevice(0));
+    aclrtStream stream = nullptr;
+    Check("aclrtCreateStream", aclrtCreateStream(&stream));
+    std::vector<void*> addresses(kCount, nullptr);
+    std::vector<std::vector<uint8_t>> data(kCount);
+    for (int i = 0; i < kCount; ++i) {{
+        const size_t bytes = std::strtoull(argv[2 + 2 * i], nullptr, 10);
+        const char* name = argv[3 + 2 * i];
+        if (name[0] == '-' && name[1] == 0) continue;
+        data[i].resize(bytes);
+        FILE* file = std::fopen(name, "rb");
+        if (file == nullptr || std::fread(data[i].data(), 1, bytes, file) != bytes) return 2;
+        std::fclose(file);
+        Check("aclrtMalloc", aclrtMalloc(&addresses[i], bytes, ACL_MEM_MALLOC_HUGE_FIRST));
+        Check("aclrtMemcpy", aclrtMemcpy(addresses[i], bytes, data[i].data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE));
+    }}
+    Check("launch", {launcher}(static_cast<uint32_t>(std::atoi(argv[1])), stream, addresses.data()));
+    Check("aclrtSynchronizeStream", aclrtSynchronizeStream(stream));
+    for (int i = 0; i < kCount; ++i) {{
+        if (addresses[i] == nullptr) continue;
+        const size_t bytes = data[i].size();
+        Check("aclrtMemcpy", aclrtMemcpy(data[i].data(), bytes, addresses[i], bytes, ACL_MEMCPY_DEVICE_TO_HOST));
+        FILE* file = std::fopen(argv[3 + 2 * i], "wb");
+        if (file == nullptr || std::fwrite(data[i].data(), 1, bytes, file) != bytes) return 2;
+        std::fclose(file);
+    }}
+    return 0;
+}}
+"""
+
+_OPERATOR_CMAKE = """\
+# Generated: a custom-operator package around the candidate's host and device code.
+cmake_minimum_required(VERSION 3.16.0)
+project(opp)
+find_package(ASC REQUIRED HINTS ${ASCEND_CANN_PACKAGE_PATH}/compiler/tikcpp/ascendc_kernel_cmake)
+set(package_name ${vendor_name})
+npu_op_package(${package_name}
+    TYPE RUN
+    CONFIG
+        ENABLE_SOURCE_PACKAGE True
+        ENABLE_BINARY_PACKAGE True
+        INSTALL_PATH ${CMAKE_BINARY_DIR}/
+)
+add_subdirectory(op_host)
+add_subdirectory(op_kernel)
+"""
+
+_HOST_CMAKE = """\
+file(GLOB_RECURSE ops_srcs CONFIGURE_DEPENDS
+    ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${CMAKE_CURRENT_SOURCE_DIR}/*.cxx)
+npu_op_code_gen(SRC ${ops_srcs} PACKAGE ${package_name} COMPILE_OPTIONS -g OUT_DIR ${ASCEND_AUTOGEN_PATH})
+file(GLOB autogen_aclnn_src ${ASCEND_AUTOGEN_PATH}/aclnn_*.cpp)
+set_source_files_properties(${autogen_aclnn_src} PROPERTIES GENERATED TRUE)
+npu_op_library(cust_opapi ACLNN ${autogen_aclnn_src})
+target_compile_options(cust_opapi PRIVATE -fvisibility=hidden)
+file(GLOB proto_src ${ASCEND_AUTOGEN_PATH}/op_proto.cc)
+set_source_files_properties(${proto_src} PROPERTIES GENERATED TRUE)
+npu_op_library(cust_op_proto GRAPH ${ops_srcs} ${proto_src})
+target_compile_options(cust_op_proto PRIVATE -fvisibility=hidden)
+file(GLOB fallback_src ${ASCEND_AUTOGEN_PATH}/fallback_*.cpp)
+set_source_files_properties(${fallback_src} PROPERTIES GENERATED TRUE)
+npu_op_library(cust_optiling TILING ${ops_srcs} ${fallback_src})
+target_compile_options(cust_optiling PRIVATE -fvisibility=hidden)
+npu_op_package_add(${package_name} LIBRARY cust_optiling cust_opapi cust_op_proto)
+"""
+
+_KERNEL_CMAKE = """\
+npu_op_kernel_options(ascendc_kernels ALL OPTIONS -g)
+{sources}npu_op_kernel_library(ascendc_kernels
+    SRC_BASE ${{CMAKE_SOURCE_DIR}}/op_kernel/
+    TILING_LIBRARY cust_optiling
+)
+npu_op_package_add(${{package_name}} LIBRARY ascendc_kernels)
+"""
+
+_SOURCES = """\
+npu_op_kernel_sources(ascendc_kernels
+    OP_TYPE {operator}
+    KERNEL_DIR ./{folder}
+    KERNEL_FILE {file}
+)
+"""

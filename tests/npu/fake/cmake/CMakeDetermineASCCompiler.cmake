@@ -1,0 +1,6 @@
+if(NOT EXISTS "$ENV{ASCEND_HOME_PATH}/bin/bisheng")
+    message(FATAL_ERROR "no bisheng in ASCEND_HOME_PATH")
+endif()
+set(CMAKE_ASC_COMPILER "$ENV{ASCEND_HOME_PATH}/bin/bisheng" CACHE FILEPATH "")
+set(CMAKE_ASC_COMPILER_ENV_VAR "ASC")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/CMakeASCCompiler.cmake.in" "${CMAKE_PLATFORM_INFO_DIR}/CMakeASCCompiler.cmake" @ONLY)

@@ -1,0 +1,1 @@
+// A fake of the vendor's header for tests: it offers nothing, kernels of the tests are plain C++.

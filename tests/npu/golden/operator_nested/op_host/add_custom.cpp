@@ -1,0 +1,1 @@
+OP_ADD(AddCustom);

@@ -1,0 +1,171 @@
+"""CANN's host modes and its profiler, on the fake toolkit and a fake ``msprof``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from npukb_npu.discovery import Site
+from npukb_npu.executor import NpuExecutor
+from npukb_npu.hostmodes import CannCpuExecutor, CannSimExecutor, HostModeArgs
+from npukernelbench.errors import ExecutorError
+from npukernelbench.nouns import (
+    CompileRequest,
+    InputSpec,
+    Observation,
+    Outcome,
+    OutputSpec,
+    Presence,
+    RunRequest,
+    Task,
+    Tier,
+    Track,
+)
+from npukernelbench.testing.tasks import candidate, tiny_case, tiny_task
+
+X = np.linspace(0.5, 4.0, 20, dtype=np.float32).reshape(4, 5)
+KERNEL = """
+extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {{
+    for (int i = 0; i < 20; ++i) reinterpret_cast<float*>(y)[i] = std::sqrt(reinterpret_cast<float*>(x)[i]);
+    {more}
+}}
+"""
+
+#: Runs the program that it is given, as the profiler does, and writes the tables of one launch.
+MSPROF = """#!/bin/sh
+shift
+[ "$1" = simulator ] && mode=simulator && shift
+out=${1#--output=}; shift
+[ "$mode" = simulator ] && { echo "$1" > "$out/soc"; shift; }
+"$@" || exit $?
+folder="$out/OPPROF_1"
+mkdir -p "$folder"
+[ -n "$FAKE_EMPTY$ASCEND_FAKE_EMPTY" ] && exit 0
+if [ "$mode" = simulator ]; then
+    printf 'code,running_time(us)\\na,1.5\\nb,2\\n' > "$folder/core0_code_exe.csv"
+else
+    printf 'Op Name,Task Duration(us),Block Dim,Current Freq\\ntinysqrt,3.5,4,1800\\n' > "$folder/OpBasicInfo.csv"
+    printf 'aiv_time(us),aiv_vec_ratio\\n3,0.5\\n' > "$folder/PipeUtilization.csv"
+fi
+"""
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder with the fake profiler."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "msprof").write_text(MSPROF)
+    (folder / "msprof").chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def host_mode(site: Site, tools: Path, build_cache: Path) -> Iterator[Make]:
+    """Makes executors of the host modes: ``host_mode(CannCpuExecutor)``."""
+    made = []
+
+    def make(kind: type[CannCpuExecutor] | type[CannSimExecutor], **environ: str) -> CannCpuExecutor | CannSimExecutor:
+        path = f"{tools}:{os.environ['PATH']}"
+        machine = replace(site, environ={**site.environ, "PATH": path, **environ})
+        sandbox = "auto" if kind is CannCpuExecutor else "off"  # walls would hide the fake profiler
+        values = {"cache_dir": build_cache, "threads": 1, "vector_cores": 3, "sandbox": sandbox}
+        executor = kind(HostModeArgs.model_validate(values), site=machine)
+        made.append(executor)
+        return executor
+
+    yield make
+    for executor in made:
+        executor.close()
+
+
+def observed(executor: Any, more: str = "", timeout_s: float = 20.0, task: Task | None = None) -> Observation:
+    task = task or tiny_task()
+    answer = candidate(KERNEL.format(more=more))
+    built = executor.compile(CompileRequest(task, task.cases[0], Track.STATIC, answer, 60.0))
+    assert built.artifact is not None, built
+    seen: Observation = executor.run(RunRequest(task, task.cases[0], built.artifact, {"x": X}, 7, timeout_s))
+    return seen
+
+
+def test_the_host_mode_gives_values_and_no_time(host_mode: Make) -> None:
+    executor = host_mode(CannCpuExecutor)
+    executor.prepare(lambda text: None, Track.STATIC)
+    seen = observed(executor)
+    assert seen.outcome is Outcome.OK, seen
+    np.testing.assert_allclose(seen.outputs["y"], np.sqrt(X), rtol=1e-6)
+    assert seen.inputs_intact
+    assert seen.profile is None
+    assert executor.tier is Tier.CANN_CPU
+    assert executor.refuses(tiny_task(), Track.STATIC) is None
+
+
+def test_the_simulator_predicts_a_time(host_mode: Make) -> None:
+    executor = host_mode(CannSimExecutor)
+    seen = observed(executor)
+    assert seen.profile is not None
+    assert (seen.profile.time_us, seen.profile.predicted, seen.profile.blocks) == (3.5, True, 3)
+    assert seen.profile.machine == "cann_sim_ascend910b2"
+    assert executor.tier is Tier.CANN_SIM
+    silent = observed(host_mode(CannSimExecutor, ASCEND_FAKE_EMPTY="1"))
+    assert silent.outcome is Outcome.OK
+    assert silent.profile is None
+
+
+def test_a_changed_input_is_noticed(host_mode: Make) -> None:
+    assert not observed(host_mode(CannCpuExecutor), "reinterpret_cast<float*>(x)[3] = 0;").inputs_intact
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome", "rule"),
+    [
+        ("*(volatile int*)0 = 1;", Outcome.CRASH, "crash"),
+        ("for (volatile int i = 0;; ++i) {}", Outcome.TIMEOUT, "timeout"),
+    ],
+)
+def test_faults_of_a_kernel(host_mode: Make, more: str, outcome: Outcome, rule: str) -> None:
+    seen = observed(host_mode(CannCpuExecutor), more, timeout_s=2.0)
+    assert (seen.outcome, seen.diagnostics[0].rule) == (outcome, rule)
+
+
+def test_faults_of_the_toolkit_are_not_the_kernels(host_mode: Make) -> None:
+    with pytest.raises(ExecutorError, match="aclInit returned 507033"):
+        observed(host_mode(CannCpuExecutor, ASCEND_FAKE_INIT="507033"))
+    broken = host_mode(CannCpuExecutor, ASCEND_HOME_PATH="")
+    with pytest.raises(ExecutorError, match="cann-cpu cannot work here"):
+        broken.prepare(lambda text: None, Track.STATIC)
+
+
+def test_outputs_in_place_are_in_the_inputs_file(host_mode: Make) -> None:
+    case = tiny_case()
+    task = tiny_task(cases=(replace(case, outputs={"x_out": case.outputs["y"]}),))
+    task = replace(task, outputs=(OutputSpec("x_out", dtype_like="x", shape_like="x", alias_of="x"),))
+    seen = observed(host_mode(CannCpuExecutor), task=task)
+    np.testing.assert_allclose(seen.outputs["x_out"], np.sqrt(X), rtol=1e-6)
+
+
+def test_tensor_lists_are_refused(host_mode: Make) -> None:
+    spec = replace(tiny_task().inputs[0], presence=Presence.DYNAMIC)
+    assert isinstance(spec, InputSpec)
+    assert "tensor lists" in host_mode(CannCpuExecutor).refuses(replace(tiny_task(), inputs=(spec,)), Track.STATIC)
+
+
+def test_the_profilers_counters_join_the_measured_time(npu: Callable[..., NpuExecutor], tools: Path) -> None:
+    path = f"{tools}:{os.environ['PATH']}"
+    seen = observed(npu(profile="full", environ={"PATH": path}))
+    assert seen.profile is not None, seen
+    assert not seen.profile.predicted
+    assert seen.profile.counters["aiv_vec_ratio"] == 0.5
+    assert seen.profile.counters["msprof_task_duration_us"] == 3.5
+    assert seen.profile.counters["msprof_clock_mhz"] == 1800
+    assert seen.profile.counters["measured_samples"] >= 20
+    with pytest.raises(ExecutorError, match="msprof op wrote no tables"):
+        observed(npu(profile="full", environ={"PATH": path, "ASCEND_FAKE_EMPTY": "1"}))
