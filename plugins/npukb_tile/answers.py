@@ -1,0 +1,33 @@
+"""A tile program out of a model's answer: the last fenced block that holds one, or the whole text where it is one."""
+
+from __future__ import annotations
+
+import re
+
+from npukernelbench.generate.fences import scan
+from npukernelbench.generate.parsers import has_unclosed_block
+from npukernelbench.generate.thinking import split_thinking
+from npukernelbench.nouns import Completion, FinishReason, Outcome
+
+__all__ = ["program_in"]
+
+_KERNEL = re.compile(r"^@kernel\b", re.MULTILINE)
+_HOST = re.compile(r"^@host\b", re.MULTILINE)
+_LANGUAGES = ("python", "py", "python3", "tile")
+
+
+def program_in(completion: Completion) -> str | Outcome:
+    """The program's text, or ``TRUNCATED`` or ``NO_CODE``. Reasoning is never searched."""
+    text = split_thinking(completion.text).answer
+    cut_off = completion.finish_reason is FinishReason.LENGTH
+    blocks = [block for block in scan(text).blocks if block.text.strip()]
+    found = [block.text for block in blocks if _KERNEL.search(block.text) and _HOST.search(block.text)]
+    found = found or [block.text for block in blocks if _KERNEL.search(block.text)]
+    found = found or [block.text for block in blocks if block.language in _LANGUAGES]
+    if not found and not blocks and _KERNEL.search(text) and _HOST.search(text) and not has_unclosed_block(text):
+        found = [text]
+    if not found:
+        return Outcome.TRUNCATED if cut_off else Outcome.NO_CODE
+    if cut_off and (has_unclosed_block(text) or text.rstrip().endswith(found[-1].rstrip())):
+        return Outcome.TRUNCATED
+    return found[-1]

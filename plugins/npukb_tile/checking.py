@@ -1,0 +1,163 @@
+"""A program against a task: its interface, its budgets on every case, and what it computes on some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from npukb_tile.fault import ProgramError
+from npukb_tile.interpret import interpret
+from npukb_tile.invariants import check_unified_buffer
+from npukb_tile.ir import Program, TensorRole
+from npukb_tile.launching import Facts, Number, plan
+from npukb_tile.lowering import lower_dynamic, lower_parts
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Case, Task, TensorCase, TensorShape, ToleranceLimits
+
+__all__ = [
+    "MOST_ELEMENTS",
+    "CaseCheck",
+    "case_attributes",
+    "case_facts",
+    "check_budgets",
+    "check_interface",
+    "check_values",
+    "is_small",
+    "run_case",
+]
+
+#: Elements up to which the interpreter is asked: it takes some milliseconds per tile.
+MOST_ELEMENTS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCheck:
+    """One case: elements that are wrong, and why the first of them is; "" if none."""
+
+    case: str
+    wrong: str
+
+
+def case_facts(program: Program, case: Case) -> dict[str, Facts]:
+    """Shapes and element types of a case's inputs."""
+    facts = {}
+    for tensor in program.of_role(TensorRole.INPUT):
+        given = case.inputs.get(tensor.name)
+        if not isinstance(given, TensorCase):
+            raise ProgramError(
+                "interface",
+                f"{tensor.name} is no single tensor in case {case.id}",
+                line=tensor.line,
+                remedy="the language has no lists of tensors and no absent inputs yet",
+            )
+        facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value)
+    return facts
+
+
+def case_attributes(program: Program, case: Case) -> dict[str, Number]:
+    """Values of the program's attributes in a case."""
+    values: dict[str, Number] = {a.name: a.default for a in program.attributes.values() if a.default is not None}
+    for name in program.attributes:
+        value = case.attributes.get(name, values.get(name))
+        if not isinstance(value, bool | int | float):
+            raise ProgramError(
+                "interface",
+                f"case {case.id} has no number for the attribute {name}",
+                line=program.attributes[name].line,
+            )
+        values[name] = value
+    return values
+
+
+def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None = None) -> None:
+    """Names, element types and order are the task's. With ``cases`` the program need not take other types than
+    theirs.
+    """
+    line = next(iter(program.tensors.values())).line
+    if program.name != task.kernel:
+        raise ProgramError("interface", f"the kernel is called {program.name}, the task wants {task.kernel}", line=line)
+    for role, specs in ((TensorRole.INPUT, task.inputs), (TensorRole.OUTPUT, task.outputs)):
+        mine, theirs = [t.name for t in program.of_role(role)], [spec.name for spec in specs]
+        if mine != theirs:
+            raise ProgramError(
+                "interface", f"{role.value}s are {', '.join(mine)}, the task has {', '.join(theirs)}", line=line
+            )
+    for name in program.attributes:
+        if name not in {spec.name for spec in task.attributes}:
+            raise ProgramError("interface", f"the task has no attribute {name}", line=program.attributes[name].line)
+    for spec in task.inputs if cases is None else ():
+        tensor = program.tensors[spec.name]
+        missing = {dtype.value for dtype in spec.dtypes} - set(program.members(tensor.dtype))
+        if missing:
+            raise ProgramError(
+                "interface",
+                f"{spec.name} may also be {', '.join(sorted(missing))}",
+                line=tensor.line,
+                remedy="name every element type in a type variable: T = float16, float32",
+            )
+
+
+def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *, dynamic: bool = True) -> int:
+    """The most bytes of the unified buffer that a case takes. ProgramError if a case does not fit or cannot be cut,
+    and where the program is to be ``dynamic``, if it cannot be lowered for all cases at once.
+    """
+    most = 0
+    for case in cases:
+        attributes = case_attributes(program, case)
+        planned = plan(program, case_facts(program, case), attributes)
+        names: Mapping[str, Number] = {**attributes, **planned.numbers}
+        for name, shape in planned.shapes.items():
+            declared = case.outputs.get(name)
+            if isinstance(declared, TensorShape) and declared.shape != shape:
+                raise ProgramError(
+                    "output_shape",
+                    f"{name} is {list(shape)}, case {case.id} has {list(declared.shape)}",
+                    line=program.launch.line,
+                )
+        most = max(most, check_unified_buffer(lower_parts(program, planned.types, {}), planned, names))
+    if dynamic:
+        lower_dynamic(program)
+    return most
+
+
+def is_small(case: Case, most: int = MOST_ELEMENTS) -> bool:
+    """Whether the interpreter can be asked."""
+    elements = sum(item.tensor.size for item in case.inputs.values() if item and not isinstance(item, tuple))
+    return elements <= most
+
+
+def run_case(program: Program, task: Task, case: Case, seed: int = 0, steps: int = 10**12) -> dict[str, Any]:
+    """The outputs that the interpreter finds for a case."""
+    from npukernelbench.tasks import generate_inputs
+
+    inputs = generate_inputs(task, case, seed)
+    arrays: dict[str, Any] = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    return interpret(program, arrays, case_attributes(program, case), steps)
+
+
+def check_values(program: Program, task: Task, case: Case, seed: int = 0) -> CaseCheck:
+    """Run the interpreter on a case and compare with the reference as the judge would."""
+    from npukernelbench.judge import check
+    from npukernelbench.reference.evaluate import expected_outputs
+    from npukernelbench.tasks import generate_inputs
+
+    inputs = generate_inputs(task, case, seed)
+    arrays: dict[str, Any] = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    expected = expected_outputs(task, case, inputs)
+    outputs = interpret(program, arrays, case_attributes(program, case))
+    policies = {"pcl": check.pcl, "cann": check.cann, "ulp": check.ulp}
+    policy = policies.get(task.tolerance.policy)
+    if policy is None:
+        raise UsageError(f"the interpreter knows no policy {task.tolerance.policy}")
+    for name, actual in outputs.items():
+        wanted, declared = expected[name], case.outputs[name]
+        if not isinstance(declared, TensorShape) or not isinstance(wanted, np.ndarray):
+            continue
+        limits: ToleranceLimits | None = task.tolerance.limits.get(declared.dtype)
+        result = (policy if declared.dtype.is_float else check.exact)(actual, wanted, declared.dtype, limits)
+        if not result.passed:
+            return CaseCheck(case.id, f"{name}: {result.reason}")
+    return CaseCheck(case.id, "")

@@ -1,0 +1,480 @@
+"""Third pass, computation: nested tile expressions become instructions with three addresses and temporaries.
+
+Intermediate results live in the buffer that is being filled wherever nothing else still reads it, else in temporaries,
+which all blocks share. The pass knows nothing of C++: an :class:`Instruction` names an operation and its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from npukb_tile.dtypes import DTYPES, FLOATS
+from npukb_tile.fault import ProgramError
+from npukb_tile.ir import (
+    Block,
+    BufferRef,
+    Expr,
+    For,
+    If,
+    Program,
+    Scalar,
+    ShapeClass,
+    Stage,
+    Statement,
+    TileExpr,
+    TileOp,
+    TileSet,
+    walk_blocks,
+)
+from npukb_tile.operations import OPERATIONS
+from npukb_tile.storage import references
+
+__all__ = ["LIBRARY_SCRATCH", "Computed", "Instruction", "Operand", "Slot", "lower_compute"]
+
+LIBRARY_SCRATCH = 16384
+#: Bytes of the blocks into which a column is spread, at most: 248 rows of 32 bytes.
+_SPREAD_BYTES = 248 * 32
+#: Ends of the names of temporaries, by element type.
+_SUFFIX = {"float32": "", "words": "", "mask": "Mask", "bytes": "Scratch", "float16": "Half", "int32": "Int"}
+#: What a reduction of the longest tile keeps of its repeats.
+_REDUCE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tile in UB. ``slot`` is the number of a temporary, -1 for a buffer of the program."""
+
+    name: str
+    dtype: str
+    shape: ShapeClass
+    slot: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """``target = operation(operands)``; ``work`` are temporaries that the operation needs for itself."""
+
+    operation: str
+    target: Operand
+    operands: tuple[Operand | Expr, ...]
+    line: int
+    work: tuple[Operand, ...] = ()
+    mode: str = ""
+
+
+@dataclass(slots=True)
+class Slot:
+    """A temporary: the buffers whose extents it must hold with bytes per element, and fixed sizes."""
+
+    tiles: set[tuple[str, str, bool]] = field(default_factory=set)  # buffer, type ("mask" is a bit), its rows only
+    least_bytes: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The instructions of every tile statement, by the statement, and the temporaries of the program."""
+
+    instructions: Mapping[int, tuple[Instruction, ...]]
+    slots: tuple[Slot, ...]
+
+
+def lower_compute(program: Program, types: Mapping[str, str]) -> Computed:
+    """Instructions for every TileSet (keyed by its ``id``). ``types`` binds type variables; unbound ones stay."""
+    slots: list[Slot] = []
+    instructions: dict[int, tuple[Instruction, ...]] = {}
+
+    def visit(body: tuple[Statement, ...], block: Block) -> None:
+        for statement in body:
+            if isinstance(statement, TileSet):
+                instructions[id(statement)] = _Lowering(program, types, block, slots).statement(statement)
+            elif isinstance(statement, For):
+                visit(statement.body, block)
+            elif isinstance(statement, If):
+                visit(statement.then, block)
+                visit(statement.otherwise, block)
+
+    for block in walk_blocks(program.kernel):
+        if block.stage is Stage.COMPUTE:
+            visit(block.body, block)
+    return Computed(instructions, tuple(slots))
+
+
+class _Lowering:
+    """Lowers one statement. Temporaries are free again when it is done."""
+
+    def __init__(self, program: Program, types: Mapping[str, str], block: Block, slots: list[Slot]) -> None:
+        self.program, self.types, self.block, self.slots = program, types, block, slots
+        self.emitted: list[Instruction] = []
+        self.busy: set[int] = set()
+        self.model = ""  # the largest tile of the statement: temporaries are as long
+        self.row = ""
+
+    def statement(self, statement: TileSet) -> tuple[Instruction, ...]:
+        names = [statement.target.buffer, *references(statement.value)]
+        held = [self.program.buffers[name] for name in names]
+        wide = [buffer for buffer in held if not buffer.column]
+        tall = [buffer for buffer in wide if buffer.rank == 2]
+        self.model = (tall or wide or held)[0].name
+        self.row = next((buffer.name for buffer in wide if buffer.rank == 1), self.model)
+        target = self._buffer(statement.target)
+        self._into(statement.value, target, statement.line)
+        return tuple(self.emitted)
+
+    def _resolve(self, dtype: str) -> str:
+        return self.types.get(dtype, dtype)
+
+    def _buffer(self, ref: BufferRef) -> Operand:
+        return Operand(ref.buffer, self._resolve(ref.dtype), ref.shape)
+
+    def _take(self, dtype: str, shape: ShapeClass, least: int = 256) -> Operand:
+        """A free temporary."""
+        number = next((i for i in range(len(self.slots)) if i not in self.busy), len(self.slots))
+        if number == len(self.slots):
+            self.slots.append(Slot())
+        self.busy.add(number)
+        slot = self.slots[number]
+        slot.least_bytes = max(slot.least_bytes, least)
+        if dtype not in ("bytes", "words"):
+            rows_only = shape is ShapeClass.COLUMN
+            slot.tiles.add((self.row if shape is ShapeClass.ROW else self.model, dtype, rows_only))
+        return Operand(f"temporary{number}{_SUFFIX.get(dtype, dtype.capitalize())}", dtype, shape, number)
+
+    def _release(self, *operands: Operand | Expr) -> None:
+        for operand in operands:
+            if isinstance(operand, Operand) and operand.slot >= 0:
+                self.busy.discard(operand.slot)
+
+    def _emit(
+        self,
+        operation: str,
+        target: Operand,
+        *operands: Operand | Expr,
+        line: int,
+        mode: str = "",
+        work: tuple[Operand, ...] = (),
+    ) -> Operand:
+        self.emitted.append(Instruction(operation, target, operands, line, work, mode))
+        self._release(*work)
+        return target
+
+    # --- expressions ------------------------------------------------------------------------------------------------
+
+    def _into(self, node: TileExpr, target: Operand, line: int) -> None:
+        """Make ``target`` hold the value of an expression."""
+        if isinstance(node, Scalar):
+            self._emit("fill", target, node.value, line=line)
+        elif isinstance(node, BufferRef):
+            source = self._buffer(node)
+            if source.name != target.name:
+                self._emit("copy", target, source, line=line)
+        else:
+            result = self._operation(node, target)
+            if result != target:
+                self._emit("copy", target, result, line=line)
+
+    def _operand(self, node: TileExpr, want: Operand | None) -> Operand | Expr:
+        """Where the value of an expression lies; it may be computed in ``want``."""
+        if isinstance(node, Scalar):
+            return node.value
+        if isinstance(node, BufferRef):
+            return self._buffer(node)
+        return self._operation(node, want)
+
+    def _tile(self, node: TileExpr, like: TileOp, want: Operand | None = None) -> Operand:
+        """As ``_operand``, but scalars become tiles."""
+        value = self._operand(node, want)
+        if isinstance(value, Operand):
+            return value
+        place = self._take(self._resolve(like.dtype), like.shape)
+        return self._emit("fill", place, value, line=like.line)
+
+    def _fits(self, want: Operand | None, dtype: str, shape: ShapeClass) -> Operand | None:
+        return want if want is not None and want.dtype == dtype and want.shape is shape else None
+
+    def _operation(self, node: TileOp, want: Operand | None) -> Operand:
+        kind = OPERATIONS[node.op].kind if node.op != "cast" else "cast"
+        lowered = {
+            "unary": self._unary,
+            "binary": self._binary,
+            "compare": self._compare,
+            "logic": self._logic,
+            "where": self._where,
+            "cast": self._cast,
+            "across": self._across,
+            "down": self._down,
+            "gather": self._gather,
+            "iota": self._iota,
+            "shift": self._shift,
+        }
+        return lowered[kind](node, want)
+
+    def _result(self, node: TileOp, want: Operand | None, *inputs: Operand | Expr, apart: bool = False) -> Operand:
+        """Where an operation writes: what is wanted, an operand that nobody needs any more, or a new temporary."""
+        dtype = self._resolve(node.dtype)
+        place = self._fits(want, dtype, node.shape)
+        taken = {operand.name for operand in inputs if isinstance(operand, Operand)}
+        if place is not None and not (apart and place.name in taken):
+            return place
+        for operand in inputs:
+            if apart or not isinstance(operand, Operand) or operand.slot < 0:
+                continue
+            if operand.dtype == dtype and operand.shape is node.shape:
+                return operand
+        return self._take(dtype, node.shape)
+
+    def _done(self, result: Operand, *inputs: Operand | Expr) -> None:
+        self._release(*(operand for operand in inputs if operand != result))
+
+    def _unary(self, node: TileOp, want: Operand | None) -> Operand:
+        library = OPERATIONS[node.op].library
+        [value] = [self._tile(node.arguments[0], node, None if library else want)]
+        result = self._result(node, want, value, apart=library)
+        work = (self._take("bytes", ShapeClass.FULL, LIBRARY_SCRATCH),) if library else ()
+        self._emit(node.op, result, value, line=node.line, work=work)
+        self._done(result, value)
+        return result
+
+    def _binary(self, node: TileOp, want: Operand | None) -> Operand:
+        left_node, right_node = node.arguments
+        target = want.name if want is not None else ""
+        in_left = want if target not in set(references(right_node)) else None
+        left = self._operand(left_node, in_left)
+        used = isinstance(left, Operand) and left.name == target
+        right = self._operand(right_node, None if used else want)
+        if not isinstance(left, Operand) and node.op in ("add", "mul", "max", "min"):
+            left, right = right, left
+        if not isinstance(left, Operand):
+            if node.op == "sub":
+                return self._from_scalar(node, want, left, right)
+            left = self._emit("fill", self._take(self._resolve(node.dtype), node.shape), left, line=node.line)
+        mixed = isinstance(right, Operand) and right.shape is not left.shape
+        result = self._result(node, want, left, right, apart=False)
+        work: tuple[Operand, ...] = ()
+        if mixed and ShapeClass.COLUMN in (left.shape, right.shape if isinstance(right, Operand) else left.shape):
+            work = (self._take("words", ShapeClass.FULL, _SPREAD_BYTES),)
+        self._emit(node.op, result, left, right, line=node.line, work=work)
+        self._done(result, left, right)
+        return result
+
+    def _from_scalar(self, node: TileOp, want: Operand | None, scalar: Expr, tile: Operand | Expr) -> Operand:
+        """``scalar - tile``."""
+        assert isinstance(tile, Operand)
+        result = self._result(node, want, tile)
+        self._emit("neg", result, tile, line=node.line)
+        self._emit("add", result, result, scalar, line=node.line)
+        self._done(result, tile)
+        return result
+
+    def _compare(self, node: TileOp, _: Operand | None) -> Operand:
+        left, right = (self._operand(argument, None) for argument in node.arguments)
+        operation = node.op
+        if not isinstance(left, Operand):
+            left, right = right, left
+            operation = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}.get(operation, operation)
+        assert isinstance(left, Operand)
+        if isinstance(right, Operand) and right.shape is not left.shape:
+            raise ProgramError(
+                "shape", "comparisons do not broadcast", line=node.line, remedy="compare the difference with 0.0"
+            )
+        if "int32" in left.dtype and operation != "eq":
+            raise ProgramError(
+                "dtype", "integers can be compared for equality only", line=node.line, remedy="cast to float32 first"
+            )
+        result = self._take("mask", node.shape)
+        self._emit(operation, result, left, right, line=node.line)
+        self._release(left, right)
+        return result
+
+    def _logic(self, node: TileOp, _: Operand | None) -> Operand:
+        masks = [self._operand(argument, None) for argument in node.arguments]
+        result = masks[0]
+        assert isinstance(result, Operand)
+        self._emit(f"mask_{node.op}", result, *masks, line=node.line)
+        self._release(*masks[1:])
+        return result
+
+    def _where(self, node: TileOp, want: Operand | None) -> Operand:
+        mask = self._operand(node.arguments[0], None)
+        free = want if want is not None and want.name not in set(references(node.arguments[2])) else None
+        yes = self._tile(node.arguments[1], node, free)
+        no = self._operand(node.arguments[2], None)
+        result = self._result(node, want, yes, no)
+        self._emit("where", result, mask, yes, no, line=node.line)
+        self._release(mask)
+        self._done(result, yes, no)
+        return result
+
+    def _across(self, node: TileOp, want: Operand | None) -> Operand:
+        value = self._tile(node.arguments[0], node)
+        result = self._result(node, want, apart=True)
+        folds = node.op == "row_prod"
+        work = (self._take("float32" if folds else "words", ShapeClass.FULL, _REDUCE_BYTES),)
+        self._emit(node.op, result, value, line=node.line, work=work)
+        self._done(result, value)
+        return result
+
+    def _down(self, node: TileOp, want: Operand | None) -> Operand:
+        value = self._tile(node.arguments[0], node)
+        result = self._result(node, want, apart=True)
+        work = (self._take("float32", ShapeClass.FULL),)
+        self._emit(node.op, result, value, line=node.line, work=work)
+        self._done(result, value)
+        return result
+
+    def _gather(self, node: TileOp, want: Operand | None) -> Operand:
+        source = self._operand(node.arguments[0], None)
+        index = self._operand(node.arguments[1], None)
+        assert isinstance(index, Operand)
+        offsets = index if index.slot >= 0 else self._take("int32", ShapeClass.FULL)
+        shift = [argument.value for argument in node.arguments[2:] if isinstance(argument, Scalar)]
+        result = self._result(node, want, source, apart=True)
+        self._emit("gather", result, source, index, *shift, line=node.line, work=(offsets,))
+        self._release(index, source)
+        return result
+
+    def _iota(self, node: TileOp, want: Operand | None) -> Operand:
+        result = self._result(node, want)
+        return self._emit("iota", result, line=node.line)
+
+    def _shift(self, node: TileOp, want: Operand | None) -> Operand:
+        source, distance, fill = (self._operand(argument, None) for argument in node.arguments)
+        result = self._result(node, want, source, apart=True)
+        work = (self._take("int32", ShapeClass.FULL),)
+        self._emit("shift", result, source, distance, fill, line=node.line, work=work)
+        self._release(source)
+        return result
+
+    # --- casts ------------------------------------------------------------------------------------------------------
+
+    def _cast(self, node: TileOp, want: Operand | None) -> Operand:
+        to = self._resolve(node.dtype)
+        inner = node.arguments[0]
+        assert not isinstance(inner, Scalar)
+        origin = inner.dtype if inner.dtype == "mask" else self._resolve(inner.dtype)
+        if origin == to:
+            return self._same(inner, want)
+        if origin == "mask":
+            return self._of_mask(node, inner, to, want)
+        if {origin, to} & set(self.program.types):
+            return self._of_variable(node, inner, origin, to, want)
+        free = want if want is not None and want.dtype == origin else None
+        value = self._operand(inner, free)
+        assert isinstance(value, Operand)
+        for step in _path(origin, to, node.line):
+            last = step == to
+            place = self._fits(want, to, node.shape) if last else None
+            place = place or self._take(step, node.shape)
+            self._emit("cast", place, value, line=node.line, mode=node.mode)
+            self._done(place, value)
+            value = place
+        return value
+
+    def _same(self, inner: TileExpr, want: Operand | None) -> Operand:
+        value = self._operand(inner, want)
+        assert isinstance(value, Operand)
+        return value
+
+    def _of_mask(self, node: TileOp, inner: TileExpr, to: str, want: Operand | None) -> Operand:
+        """1 where the mask is true, else 0."""
+        from npukb_tile.ir import Kind, Num
+
+        mask = self._operand(inner, None)
+        number = "float16" if to == "bool" else to
+        ones = self._take(number, node.shape)
+        self._emit("fill", ones, Num(1.0, Kind.FLOAT, node.line), line=node.line)
+        self._emit("where", ones, mask, ones, Num(0.0, Kind.FLOAT, node.line), line=node.line)
+        self._release(mask)
+        if to != "bool":
+            return ones
+        result = self._fits(want, "bool", node.shape) or self._take("bool", node.shape)
+        self._emit("cast", result, ones, line=node.line)
+        self._release(ones)
+        return result
+
+    def _read_once(self, name: str) -> bool:
+        """Whether this is the only time that a computation reads a buffer, so that its memory is free afterwards."""
+        reads = [part for block in walk_blocks(self.program.kernel) for part in _reads(block.body, once=True)]
+        return reads.count(name) == 1
+
+    def _of_variable(self, node: TileOp, inner: TileExpr, origin: str, to: str, want: Operand | None) -> Operand:
+        """Between float32 and a type that is known when the kernel is compiled: no cast where they are one."""
+        members = set(self.program.members(origin)) | set(self.program.members(to))
+        if "float32" not in (origin, to) or not members <= FLOATS:
+            raise ProgramError(
+                "dtype",
+                f"{origin} cannot be cast to {to} for all of {', '.join(sorted(members))}",
+                line=node.line,
+                remedy="between float32 and a variable of floating types",
+            )
+        if to == "float32":
+            value = self._operand(inner, None)
+            given = self._fits(want, "float32", node.shape)
+            if given is not None and given.slot < 0:
+                self._emit("widen", given, value, line=node.line)
+                self._release(value)
+                return given
+            place = self._take("float32", node.shape)
+            if isinstance(inner, BufferRef) and self._read_once(inner.buffer):
+                place = replace(place, name=f"{inner.buffer}Wide")
+                return self._emit("widened", place, value, line=node.line)
+            self._emit("widen", place, value, line=node.line)
+            self._release(value)
+            return place
+        if want is not None and want.dtype == to and want.slot < 0 and want.name not in set(references(inner)):
+            wide = replace(self._take("float32", node.shape), name=f"{want.name}Wide")
+            self._emit("wide_result", wide, want, line=node.line)
+            value = self._operand(inner, wide)
+            self._emit("narrowed" if value == wide else "narrow", want, value, line=node.line)
+            self._release(value, wide)
+            return want
+        value = self._operand(inner, None)
+        result = self._fits(want, to, node.shape) or self._take(to, node.shape)
+        self._emit("narrow", result, value, line=node.line)
+        self._release(value)
+        return result
+
+
+def _reads(body: tuple[Statement, ...], *, once: bool) -> Iterator[str]:
+    """Buffers that a body reads; those in loops twice, as they are read again."""
+    for statement in body:
+        if isinstance(statement, TileSet):
+            for name in references(statement.value):
+                yield from (name,) if once else (name, name)
+        elif isinstance(statement, For):
+            yield from _reads(statement.body, once=False)
+        elif isinstance(statement, If):
+            yield from _reads((*statement.then, *statement.otherwise), once=once)
+
+
+def _path(origin: str, to: str, line: int) -> list[str]:
+    """The element types on the way of a cast."""
+    bytes_, halves = {"bool", "int8", "uint8"}, {"float16"}
+    direct = {
+        ("int16", "float32"),
+        ("float32", "int16"),
+        ("int32", "float32"),
+        ("float32", "int32"),
+        ("int64", "float32"),
+        ("float32", "int64"),
+        ("int64", "int32"),
+        ("int32", "int64"),
+        ("int32", "float16"),
+        ("float16", "int32"),
+        ("float16", "int16"),
+        ("int16", "float16"),
+        ("float16", "float32"),
+        ("float32", "float16"),
+        ("bfloat16", "float32"),
+        ("float32", "bfloat16"),
+        ("bfloat16", "int32"),
+    }
+    if (origin, to) in direct or (origin in bytes_ and to in halves) or (origin in halves and to in bytes_):
+        return [to]
+    if origin in bytes_ and to not in bytes_:
+        return ["float16", *_path("float16", to, line)]
+    if to in bytes_ and origin not in bytes_:
+        return [*_path(origin, "float16", line), to]
+    if "float32" not in (origin, to) and origin in DTYPES and to in DTYPES:
+        return ["float32", *_path("float32", to, line)]
+    raise ProgramError("dtype", f"there is no way from {origin} to {to}", line=line)

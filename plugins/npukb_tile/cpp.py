@@ -1,0 +1,236 @@
+"""Scalar expressions in C++, on the device and on the host, and a writer that indents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from npukb_tile.ir import Binary, Call, Choice, Element, Expr, Kind, Name, Num, Peek, TensorFact
+
+__all__ = ["TYPES", "Writer", "literal", "render", "safe", "wrapped"]
+
+TYPES = {Kind.INT: "int64_t", Kind.FLOAT: "float", Kind.BOOL: "bool"}
+_RESERVED = frozenset(
+    [
+        "alignas",
+        "and",
+        "asm",
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "const",
+        "continue",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "not",
+        "operator",
+        "or",
+        "private",
+        "public",
+        "register",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typename",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "while",
+        "half",
+        "rows",
+        "cols",
+        "pitch",
+        "count",
+        "pipe",
+        "tiling",
+        "workspace",
+    ]
+)
+_LEVEL = {
+    "or": 1,
+    "and": 2,
+    "==": 3,
+    "!=": 3,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "//": 6,
+    "%": 6,
+}
+_SPELLING = {"//": "/", "and": "&&", "or": "||"}
+_FUNCTIONS = {"min": "Least", "max": "Greatest", "ceil_div": "CeilDiv", "round_up": "RoundUp", "abs": "Magnitude"}
+
+
+def safe(name: str) -> str:
+    """A name that means nothing else in C++."""
+    return f"{name}_" if name in _RESERVED else name
+
+
+def literal(value: int | float | bool, kind: Kind) -> str:
+    """A constant of a kind."""
+    if kind is Kind.BOOL:
+        return "true" if value else "false"
+    if kind is Kind.INT:
+        return str(int(value))
+    if math.isinf(value):
+        return "INFINITE" if value > 0 else "-INFINITE"
+    text = repr(float(value))
+    return f"{text}f"
+
+
+def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -> str:
+    """C++ of an expression. ``names`` says what names are called where that is not their own name."""
+    known = names or {}
+    if isinstance(node, Num):
+        return literal(node.value, node.kind)
+    if isinstance(node, Name):
+        return known.get(node.name, safe(node.name))
+    if isinstance(node, Binary):
+        own = _LEVEL[node.op]
+        left, right = render(node.left, known, own), render(node.right, known, own + 1)
+        text = f"{left} {_SPELLING.get(node.op, node.op)} {right}"
+        return f"({text})" if own < level else text
+    if isinstance(node, Choice):
+        text = f"{render(node.condition, known, 1)} ? {render(node.yes, known, 1)} : {render(node.no, known)}"
+        return f"({text})" if level else text
+    if isinstance(node, TensorFact):
+        return _fact(node, known)
+    if isinstance(node, Element):
+        return f"{node.tensor}Global.GetValue({render(node.index, known)})"
+    if isinstance(node, Peek):
+        return f"{node.buffer}Buffer.Get<float>().GetValue({render(node.index, known)})"
+    return _call(node, known, level)
+
+
+def _call(node: Call, known: Mapping[str, str], level: int) -> str:
+    values = [render(argument, known) for argument in node.arguments]
+    name = node.function
+    if name == "neg":
+        text = f"-{render(node.arguments[0], known, 7)}"
+        return f"({text})" if level > 4 else text
+    if name == "not":
+        return f"!{render(node.arguments[0], known, 7)}"
+    if name in ("float", "int"):
+        return f"static_cast<{'float' if name == 'float' else 'int64_t'}>({values[0]})"
+    if name == "core":
+        return "static_cast<int64_t>(GetBlockIdx())"
+    if name in ("vector_cores", "ub_bytes"):
+        return "VectorCores(context)" if name == "vector_cores" else "UnifiedBufferBytes(context)"
+    if name == "sqrt":
+        return f"sqrt({values[0]})"
+    if name == "power":
+        return f"static_cast<float>(std::pow(static_cast<double>({values[0]}), static_cast<double>({values[1]})))"
+    typed = f"<{TYPES[node.kind]}>" if name in ("min", "max", "abs") else ""
+    return f"{_FUNCTIONS[name]}{typed}({', '.join(values)})"
+
+
+def _fact(node: TensorFact, known: Mapping[str, str]) -> str:
+    shape = f"{node.tensor}Shape"
+    if node.fact == "size":
+        return f"{shape}.GetShapeSize()"
+    if node.fact == "rank":
+        return f"static_cast<int64_t>({shape}.GetDimNum())"
+    if node.fact == "itemsize":
+        return f"{node.tensor}Bytes"
+    if node.fact == "product":
+        first = render(node.first, known) if node.first is not None else "0"
+        last = render(node.last, known) if node.last is not None else f"static_cast<int64_t>({shape}.GetDimNum())"
+        return f"Product({shape}, {first}, {last})"
+    assert node.first is not None
+    return f"Extent({shape}, {render(node.first, known)})"
+
+
+class Writer:
+    """Lines of C++, indented by what was opened."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._depth = 0
+
+    def line(self, text: str = "") -> None:
+        """One line."""
+        self.lines.append("    " * self._depth + text if text else "")
+
+    def open(self, text: str) -> None:
+        """A line that opens a body."""
+        self.line(f"{text} {{")
+        self._depth += 1
+
+    def close(self, text: str = "}") -> None:
+        """The end of a body."""
+        self._depth -= 1
+        self.line(text)
+
+    def between(self, text: str) -> None:
+        """The end of a body and the beginning of the next one."""
+        self._depth -= 1
+        self.line(text)
+        self._depth += 1
+
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(self.lines) + "\n"
+
+
+def wrapped(text: str, width: int = 120) -> str:
+    """A text whose long lines are broken after a comma or before an operator; comments at a space."""
+    return "\n".join(part for line in text.split("\n") for part in _broken(line, width))
+
+
+def _broken(line: str, width: int) -> list[str]:
+    parts: list[str] = []
+    indent = line[: len(line) - len(line.lstrip())]
+    comment = line.lstrip().startswith("// ")
+    while len(line) > width:
+        breaks = (" ",) if comment else (", ", " = ", " + ", " * ", " && ", "; ")
+        places = [line.rfind(mark, len(indent) + 4, width - len(mark)) + len(mark.rstrip()) for mark in breaks]
+        place = max(places)
+        if place <= len(indent) + 4:
+            break
+        parts.append(line[:place].rstrip())
+        line = indent + ("// " if comment else "    ") + line[place:].strip()
+        if not comment and len(parts) == 1:
+            indent += "    "
+            line = indent + line.strip()
+    return [*parts, line]

@@ -1,0 +1,279 @@
+"""Runs a tile program on NumPy arrays, core after core: what the program means, and a check of how it uses memory.
+
+Loads and stores must stay inside their tensors, tiles inside their buffers, and nothing may be read before it is
+written. Cores run one after another up to each ``sync_all``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from npukb_tile.dtypes import numpy_dtype
+from npukb_tile.fault import ProgramError
+from npukb_tile.ir import (
+    Assign,
+    Block,
+    BufferRef,
+    Element,
+    Expr,
+    For,
+    If,
+    Load,
+    Multiply,
+    Peek,
+    Program,
+    Scalar,
+    ShapeClass,
+    Statement,
+    Store,
+    Sync,
+    TensorRole,
+    TileExpr,
+    TileOp,
+    TileSet,
+)
+from npukb_tile.launching import Facts, Number, Planned, evaluate, plan, run_range
+from npukb_tile.multiplying import multiply_arrays
+from npukb_tile.numpy_ops import apply
+
+__all__ = ["interpret"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def interpret(
+    program: Program, inputs: Mapping[str, Array], attributes: Mapping[str, Number], steps: int = 10**12
+) -> dict[str, Array]:
+    """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than so many steps."""
+    defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
+    values = {**defaults, **attributes}
+    planned = plan(program, {name: Facts(x.shape, str(x.dtype)) for name, x in inputs.items()}, values)
+    memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in inputs.items()}
+    written: dict[str, Array] = {}
+    for tensor in program.tensors.values():
+        if tensor.role is not TensorRole.INPUT:
+            size = int(np.prod(planned.shapes[tensor.name], dtype=np.int64))
+            memory[tensor.name] = np.zeros(size, numpy_dtype(planned.types.get(tensor.dtype, tensor.dtype)))
+            written[tensor.name] = np.zeros(size, bool)
+    names = {**values, **planned.numbers}
+    left = iter(range(steps))
+    cores = [_Core(program, planned, dict(names), memory, written, number, left) for number in range(planned.cores)]
+    _together([core.run() for core in cores])
+    outputs = {}
+    for tensor in program.of_role(TensorRole.OUTPUT):
+        missing = int(np.count_nonzero(~written[tensor.name]))
+        if missing:
+            first = int(np.argmin(written[tensor.name]))
+            raise ProgramError(
+                "missing_tail",
+                f"{missing} elements of {tensor.name} are never written, the first is number {first}",
+                line=tensor.line,
+                remedy="the last share and the last tile of a share may be shorter, but must not be left out",
+            )
+        outputs[tensor.name] = memory[tensor.name].reshape(planned.shapes[tensor.name])
+    return outputs
+
+
+def _together(runs: Sequence[Generator[int, None, None]]) -> None:
+    """All cores up to where they meet, then all from there on."""
+    waiting = list(runs)
+    while waiting:
+        met = [next(run, None) for run in waiting]
+        lines = {line for line in met if line is not None}
+        if lines and (None in met or len(lines) > 1):
+            raise ProgramError(
+                "sync",
+                "not every core comes to this sync_all",
+                line=max(lines),
+                remedy="conditions and bounds around it must be the same on all cores",
+            )
+        waiting = [run for run, line in zip(waiting, met, strict=True) if line is not None]
+
+
+@dataclass
+class _Core:
+    """One core: its scalars and what its buffers hold, ``[rows, cols]`` each."""
+
+    program: Program
+    planned: Planned
+    names: dict[str, Number]
+    memory: Mapping[str, Array]
+    written: Mapping[str, Array]
+    number: int
+    steps: Iterator[int]
+    tiles: dict[str, Array] = field(default_factory=dict)
+    rows: int = 1
+    cols: int = 0
+
+    def value(self, node: Expr) -> Number:
+        return evaluate(node, self.names, {}, core=self.number, reader=self._read)
+
+    def run(self) -> Generator[int, None, None]:
+        yield from self._body(self.program.kernel)
+
+    def _read(self, node: Element | Peek, index: int) -> Number:
+        source = self.memory[node.tensor] if isinstance(node, Element) else self._held(node.buffer, node.line)
+        if not 0 <= index < source.size:
+            what = node.tensor if isinstance(node, Element) else node.buffer
+            raise ProgramError("out_of_bounds", f"{what}[{index}] of {source.size} elements", line=node.line)
+        one: Number = source.reshape(-1)[index].item()
+        return one
+
+    def _step(self, line: int) -> None:
+        if next(self.steps, None) is None:
+            raise ProgramError("limit", "the kernel takes too many steps to be tried", line=line)
+
+    def _body(self, body: tuple[Statement, ...]) -> Generator[int, None, None]:
+        for statement in body:
+            self._step(statement.line)
+            if isinstance(statement, Assign):
+                self.names[statement.name] = self.value(statement.value)
+            elif isinstance(statement, If):
+                yield from self._body(statement.then if self.value(statement.condition) else statement.otherwise)
+            elif isinstance(statement, For):
+                for number in run_range(statement, self.value):
+                    self._step(statement.line)
+                    self.names[statement.name] = number
+                    yield from self._body(statement.body)
+            elif isinstance(statement, Block):
+                self._open(statement)
+                yield from self._body(statement.body)
+            elif isinstance(statement, Sync):
+                yield statement.line
+            elif isinstance(statement, Multiply):
+                multiply_arrays(self.program, statement, self.value, self.memory, self.written, self.names)
+            else:
+                self._tile(statement)
+
+    def _open(self, block: Block) -> None:
+        if block.cols is not None:
+            self.rows = int(self.value(block.rows)) if block.rows is not None else 1
+            self.cols = int(self.value(block.cols))
+            if self.rows < 1 or self.cols < 1:
+                raise ProgramError(
+                    "extent",
+                    f"a block works on {self.rows} x {self.cols} elements",
+                    line=block.line,
+                    remedy="put it under a loop or a condition that leaves empty tiles out",
+                )
+
+    def _tile(self, statement: Statement) -> None:
+        if isinstance(statement, TileSet):
+            shape = self._shape(statement.target)
+            self._fits(statement.target.buffer, shape, statement.line)
+            value = self._operand(statement.value)
+            dtype = numpy_dtype(self._type(statement.target.dtype))
+            with np.errstate(all="ignore"):
+                self.tiles[statement.target.buffer] = np.broadcast_to(np.asarray(value), shape).astype(dtype)
+        elif isinstance(statement, Load):
+            places, shape = self._places(statement)
+            self._fits(statement.buffer, shape, statement.line)
+            seen = self.written.get(statement.tensor)
+            if seen is not None and not seen[places].all():
+                raise ProgramError(
+                    "uninitialised", f"{statement.tensor} is loaded before it is written", line=statement.line
+                )
+            self.tiles[statement.buffer] = self.memory[statement.tensor][places].reshape(shape)
+        elif isinstance(statement, Store):
+            places, shape = self._places(statement)
+            tile = self._part(statement.buffer, shape, statement.line)
+            self.memory[statement.tensor][places] = tile.reshape(-1)
+            self.written[statement.tensor][places] = True
+
+    def _places(self, move: Load | Store) -> tuple[Array, tuple[int, int]]:
+        start, rows, cols, stride = (int(self.value(e)) for e in (move.start, move.rows, move.cols, move.stride))
+        size = self.memory[move.tensor].size
+        if rows < 1 or cols < 1:
+            raise ProgramError(
+                "extent",
+                f"a copy of {rows} x {cols} elements",
+                line=move.line,
+                remedy="leave empty tiles out with a condition or a loop",
+            )
+        last = start + (rows - 1) * stride + cols
+        if start < 0 or last > size or stride < 0:
+            raise ProgramError(
+                "out_of_bounds",
+                f"elements {start} to {last} of {move.tensor}, which has {size}",
+                line=move.line,
+                remedy="the last tile is shorter: min(tile, count - offset)",
+            )
+        if rows > 1 and stride < cols:
+            raise ProgramError(
+                "limit",
+                f"rows of {cols} elements that begin {stride} apart overlap",
+                line=move.line,
+                remedy="load overlapping rows one at a time",
+            )
+        if rows > 4095:
+            raise ProgramError("limit", f"one copy moves {rows} rows, at most 4095", line=move.line)
+        places = start + np.arange(rows)[:, None] * stride + np.arange(cols)
+        return places.reshape(-1), (rows, cols)
+
+    def _type(self, dtype: str) -> str:
+        return self.planned.types.get(dtype, dtype)
+
+    def _shape(self, ref: BufferRef) -> tuple[int, int]:
+        if ref.shape is ShapeClass.COLUMN:
+            return self.rows, 1
+        return (1 if ref.shape is ShapeClass.ROW else self.rows), self.cols
+
+    def _fits(self, name: str, shape: tuple[int, int], line: int) -> None:
+        buffer = self.program.buffers[name]
+        rows, cols = (int(evaluate(extent, self.names, {})) for extent in (buffer.rows, buffer.cols))
+        if shape[0] * shape[1] > rows * cols or shape[0] > rows:
+            raise ProgramError(
+                "buffer_size",
+                f"{shape[0]} x {shape[1]} elements do not fit {name}, {rows} x {cols}",
+                line=line,
+                remedy="no tile may be longer than its buffer",
+            )
+
+    def _held(self, name: str, line: int) -> Array:
+        if name not in self.tiles:
+            raise ProgramError("uninitialised", f"{name} is read before anything is in it", line=line)
+        return self.tiles[name]
+
+    def _part(self, name: str, shape: tuple[int, int], line: int) -> Array:
+        """What a buffer holds, as much of it as is asked."""
+        tile = self._held(name, line)
+        if tile.shape == shape:
+            return tile
+        if tile.shape[0] == 1 == shape[0] and tile.shape[1] > shape[1]:
+            return tile[:, : shape[1]]
+        if tile.shape[1] == 1 and shape[0] == 1 and tile.shape[0] >= shape[1]:
+            return tile.reshape(1, -1)[:, : shape[1]]  # a column is stored as a run
+        if tile.shape[0] == 1 and shape[1] == 1 and tile.shape[1] >= shape[0]:
+            return tile.reshape(-1, 1)[: shape[0]]
+        if tile.shape[1] == shape[1] and tile.shape[0] > shape[0]:
+            return tile[: shape[0]]
+        raise ProgramError(
+            "extent",
+            f"{name} holds {tile.shape[0]} x {tile.shape[1]} elements, {shape[0]} x {shape[1]} are used",
+            line=line,
+            remedy="load and compute with the same extents",
+        )
+
+    def _operand(self, node: TileExpr) -> Any:
+        if isinstance(node, Scalar):
+            return self.value(node.value)
+        if isinstance(node, BufferRef):
+            return self._part(node.buffer, self._shape(node), node.line)
+        return self._operation(node)
+
+    def _operation(self, node: TileOp) -> Any:
+        with np.errstate(all="ignore"):
+            values = [self._operand(argument) for argument in node.arguments[1:]]
+            if node.arguments:
+                values.insert(0, self._first(node, node.arguments[0]))
+            dtype = node.dtype if node.dtype == "mask" else self._type(node.dtype)
+            return apply(node, values, dtype, self.cols)
+
+    def _first(self, node: TileOp, first: TileExpr) -> Any:
+        if node.op == "gather" and isinstance(first, BufferRef):
+            return self._held(first.buffer, node.line)  # it may reach beyond the extent of the block
+        return self._operand(first)

@@ -1,0 +1,452 @@
+"""The typed form of a tile program: what the parser makes, the interpreter runs and the passes lower.
+
+A program has a *host* function, scalar arithmetic that computes the numbers of a launch, and a *kernel* function, which
+runs on every core: scalar statements and three kinds of blocks. ``copy_in`` blocks move tiles from global memory into
+buffers, ``compute`` blocks fill buffers from buffers, ``copy_out`` blocks move tiles back.
+
+Inside a compute block every tile has one of three shapes, as NumPy would broadcast them: FULL is ``[rows, cols]``, ROW
+``[1, cols]``, COLUMN ``[rows, 1]``. A block of one row has no ROW: it is FULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+__all__ = [
+    "Assign",
+    "Attribute",
+    "Binary",
+    "Block",
+    "Buffer",
+    "BufferRef",
+    "Call",
+    "Choice",
+    "Element",
+    "Expr",
+    "For",
+    "If",
+    "Kind",
+    "Launch",
+    "Load",
+    "Multiplier",
+    "Multiply",
+    "Name",
+    "Num",
+    "OutputShape",
+    "Peek",
+    "Program",
+    "Scalar",
+    "ShapeClass",
+    "ShapeExpr",
+    "ShapePart",
+    "Stage",
+    "Statement",
+    "Store",
+    "Sync",
+    "Tensor",
+    "TensorFact",
+    "TensorRole",
+    "TileExpr",
+    "TileOp",
+    "TileSet",
+    "statements",
+    "walk_blocks",
+]
+
+
+class Kind(str, Enum):
+    """Type of a scalar."""
+
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+
+
+# --- scalars ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """A literal. ``value`` may be an infinity."""
+
+    value: int | float | bool
+    kind: Kind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A local variable, a launch number or an attribute."""
+
+    name: str
+    kind: Kind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``op`` is one of ``+ - * / // % < <= > >= == != and or``."""
+
+    op: str
+    left: Expr
+    right: Expr
+    kind: Kind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function: ``min max abs sqrt float int neg not ceil_div round_up core vector_cores ub_bytes``."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    kind: Kind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``yes if condition else no``."""
+
+    condition: Expr
+    yes: Expr
+    no: Expr
+    kind: Kind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFact:
+    """``x.size``, ``x.rank``, ``x.itemsize``, ``x.shape[a]`` (extent), ``prod(x.shape[a:b])`` (product); host only."""
+
+    tensor: str
+    fact: str
+    first: Expr | None
+    last: Expr | None
+    line: int
+    kind: Kind = Kind.INT
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of global memory, read by the scalar unit."""
+
+    tensor: str
+    index: Expr
+    kind: Kind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """One element of a buffer, read by the scalar unit."""
+
+    buffer: str
+    index: Expr
+    kind: Kind
+    line: int
+
+
+Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek
+
+# --- tiles -----------------------------------------------------------------------------------------------------------
+
+
+class ShapeClass(str, Enum):
+    """How a tile lies in its block."""
+
+    FULL = "full"
+    ROW = "row"
+    COLUMN = "column"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRef:
+    """A buffer as an operand."""
+
+    buffer: str
+    dtype: str
+    shape: ShapeClass
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar as an operand: the same number for every element."""
+
+    value: Expr
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileOp:
+    """An operation on tiles. ``dtype`` is an element type, a type variable's name, or ``mask``."""
+
+    op: str
+    arguments: tuple[TileExpr, ...]
+    dtype: str
+    shape: ShapeClass
+    line: int
+    mode: str = ""
+
+
+TileExpr = BufferRef | Scalar | TileOp
+
+# --- statements ------------------------------------------------------------------------------------------------------
+
+
+class Stage(str, Enum):
+    """What a block may do."""
+
+    COPY_IN = "copy_in"
+    COMPUTE = "compute"
+    COPY_OUT = "copy_out"
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """``name = value``."""
+
+    name: str
+    value: Expr
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``for name in range(start, stop, step)``."""
+
+    name: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: tuple[Statement, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """``if condition: … else: …``."""
+
+    condition: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``rows`` runs of ``cols`` neighbouring elements, ``stride`` apart, from ``tensor[start]`` on, into a buffer."""
+
+    buffer: str
+    tensor: str
+    start: Expr
+    rows: Expr
+    cols: Expr
+    stride: Expr
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The way back of :class:`Load`."""
+
+    buffer: str
+    tensor: str
+    start: Expr
+    rows: Expr
+    cols: Expr
+    stride: Expr
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileSet:
+    """``buffer[:] = value``."""
+
+    target: BufferRef
+    value: TileExpr
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One stage. ``rows`` is None in compute blocks of one row; both are None in the others."""
+
+    stage: Stage
+    name: str
+    rows: Expr | None
+    cols: Expr | None
+    body: tuple[Statement, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """All cores meet; what they stored before is there for loads after."""
+
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Multiply:
+    """A product of matrices in global memory: ``tensors`` are the sums and the two factors, with a start and a distance
+    of rows each; ``extents`` are rows, inner extent and columns.
+    """
+
+    multiplier: str
+    tensors: tuple[str, str, str]
+    starts: tuple[Expr, Expr, Expr]
+    extents: tuple[Expr, Expr, Expr]
+    strides: tuple[Expr, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What the host function decides: how many cores, and the numbers that the kernel is given."""
+
+    cores: Expr
+    numbers: tuple[tuple[str, Expr], ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShapePart:
+    """Part of a shape: one extent, or ``tensor.shape[first:last]``."""
+
+    extent: Expr | None
+    tensor: str = ""
+    first: Expr | None = None
+    last: Expr | None = None
+
+
+ShapeExpr = tuple[ShapePart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputShape:
+    """``y.shape = …`` in the host function."""
+
+    tensor: str
+    shape: ShapeExpr
+    line: int
+
+
+Statement = Assign | For | If | Load | Store | TileSet | Block | Sync | Multiply | Launch | OutputShape
+
+# --- program ---------------------------------------------------------------------------------------------------------
+
+
+class TensorRole(str, Enum):
+    """Which way a tensor in global memory goes."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    WORKSPACE = "workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor in global memory. ``dtype`` is an element type or a type variable's name."""
+
+    name: str
+    role: TensorRole
+    dtype: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of the operator."""
+
+    name: str
+    kind: Kind
+    default: int | float | bool | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """On-chip memory of ``rows`` by ``cols`` elements, times ``depth``. ``rank`` is that of its declaration."""
+
+    name: str
+    rows: Expr
+    cols: Expr
+    rank: int
+    dtype: str
+    depth: int
+    line: int
+
+    @property
+    def column(self) -> bool:
+        """Whether it holds one element per row, next to each other."""
+        return isinstance(self.cols, Num) and self.cols.value == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplier:
+    """What multiplies matrices of at most ``rows`` by ``inner`` and ``inner`` by ``cols`` elements of a type."""
+
+    name: str
+    rows: Expr
+    inner: Expr
+    cols: Expr
+    dtype: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program. ``types`` maps a type variable to the element types that it stands for."""
+
+    name: str
+    summary: str
+    types: dict[str, tuple[str, ...]]
+    tensors: dict[str, Tensor]
+    attributes: dict[str, Attribute]
+    host: tuple[Statement, ...]
+    launch: Launch
+    shapes: tuple[OutputShape, ...]
+    numbers: dict[str, Kind]
+    buffers: dict[str, Buffer]
+    kernel: tuple[Statement, ...]
+    multipliers: dict[str, Multiplier] = field(default_factory=dict)
+    source: str = field(repr=False, default="")
+
+    def of_role(self, role: TensorRole) -> list[Tensor]:
+        """Tensors that go one way, in the order of the signature."""
+        return [tensor for tensor in self.tensors.values() if tensor.role is role]
+
+    def members(self, dtype: str) -> tuple[str, ...]:
+        """The element types that a name may mean."""
+        return self.types.get(dtype, (dtype,))
+
+    @property
+    def operator(self) -> str:
+        """Name of the operator's class: ``craft_elu`` is ``CraftElu``."""
+        return "".join(word[:1].upper() + word[1:] for word in self.name.split("_"))
+
+
+def walk_blocks(body: tuple[Statement, ...]) -> Iterator[Block]:
+    """Every block, in the order of the text."""
+    for statement in body:
+        if isinstance(statement, Block):
+            yield statement
+        elif isinstance(statement, For):
+            yield from walk_blocks(statement.body)
+        elif isinstance(statement, If):
+            yield from walk_blocks(statement.then)
+            yield from walk_blocks(statement.otherwise)
+
+
+def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Every statement of a body, those inside others too."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, For | Block):
+            yield from statements(statement.body)
+        elif isinstance(statement, If):
+            yield from statements((*statement.then, *statement.otherwise))

@@ -1,0 +1,544 @@
+"""The device side of a lowered program: one class with a stage function per block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from npukb_tile.alignment import Aligned
+from npukb_tile.compute import Computed, Instruction, Operand, Slot
+from npukb_tile.cpp import TYPES, Writer, render, safe
+from npukb_tile.device import device_functions
+from npukb_tile.dtypes import DTYPES
+from npukb_tile.instructions import element_type, spell
+from npukb_tile.ir import (
+    Assign,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Kind,
+    Load,
+    Multiply,
+    Name,
+    Num,
+    Peek,
+    Program,
+    ShapeClass,
+    Stage,
+    Statement,
+    Store,
+    Sync,
+    TileSet,
+    statements,
+    walk_blocks,
+)
+from npukb_tile.loops import loop_head
+from npukb_tile.multiplying import object_types, product_calls, sum_dtype
+from npukb_tile.storage import Storage, expressions, references
+
+__all__ = ["DeviceParts", "block_instructions", "write_kernel"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceParts:
+    """What the passes found out about the device side. ``types`` binds type variables; unbound ones are templates."""
+
+    program: Program
+    storage: Mapping[str, Storage]
+    computed: Computed
+    aligned: Aligned
+    types: Mapping[str, str]
+
+    def dtype(self, name: str) -> str:
+        """An element type with type variables bound."""
+        return self.types.get(name, name)
+
+    def cpp(self, name: str) -> str:
+        """Its name in C++."""
+        return element_type(self.dtype(name))
+
+    @property
+    def variables(self) -> list[str]:
+        """Template parameters of the kernel."""
+        return [name for name in self.program.types if name not in self.types]
+
+
+def write_kernel(parts: DeviceParts, tiling: str) -> tuple[str, list[str]]:
+    """The class, and the functions that it uses. ``tiling`` is the tiling structure, "" where numbers are constants."""
+    writer = Writer()
+    _Class(parts, tiling, writer).write()
+    body = writer.text()
+    functions = device_functions(set(re.findall(r"[A-Za-z_]\w*", body)))
+    return body, functions
+
+
+class _Class:
+    """Writes one kernel class."""
+
+    def __init__(self, parts: DeviceParts, tiling: str, writer: Writer) -> None:
+        self.parts, self.tiling, self.out = parts, tiling, writer
+        self.program = parts.program
+        self.locals = _local_kinds(self.program)
+        self.copies = 0  # of the stage function that is being written
+
+    def write(self) -> None:
+        if self.parts.variables:
+            self.out.line("template <" + ", ".join(f"typename {name}" for name in self.parts.variables) + ">")
+        self.out.open(f"class Kernel{self.program.operator}")
+        self.out.lines[-1] = f"class Kernel{self.program.operator} {{"
+        self._access("public")
+        self._init()
+        self.out.line()
+        self.out.open("__aicore__ inline void Process()")
+        self._body(self.program.kernel)
+        self.out.close()
+        self.out.line()
+        for held in self.program.multipliers.values():
+            sums = self.parts.cpp(sum_dtype(self.program.members(held.dtype)))
+            for line in object_types(held, self.parts.cpp(held.dtype), sums):
+                self.out.line(line)
+        if self.program.multipliers:
+            self.out.line()
+        self._access("private")
+        for block in walk_blocks(self.program.kernel):
+            self._stage(block)
+            self.out.line()
+        self._members()
+        self.out.close("};")
+
+    def _access(self, word: str) -> None:
+        self.out.lines.append(f"  {word}:")
+
+    # --- initialisation ---------------------------------------------------------------------------------------------
+
+    def _init(self) -> None:
+        arguments = [f"GM_ADDR {safe(name)}" for name in self.program.tensors]
+        if self.tiling:
+            arguments.append(f"const {self.tiling}& numbers")
+        self.out.open(f"__aicore__ inline void Init(TPipe* pipe, {', '.join(arguments)})")
+        if self.tiling:
+            for name in self._given():
+                self.out.line(f"{safe(name)} = numbers.{name};")
+        for tensor in self.program.tensors.values():
+            self.out.line(
+                f"{tensor.name}Global.SetGlobalBuffer((__gm__ {self.parts.cpp(tensor.dtype)}*){safe(tensor.name)});"
+            )
+        for buffer in self.program.buffers.values():
+            size = self._bytes(buffer.name, buffer.dtype)
+            if self.parts.storage[buffer.name] is Storage.RESIDENT:
+                self.out.line(f"pipe->InitBuffer({buffer.name}Buffer, {size});")
+            else:
+                self.out.line(f"pipe->InitBuffer({buffer.name}Queue, {buffer.depth}, {size});")
+        for number, slot in enumerate(self.parts.computed.slots):
+            self.out.line(f"pipe->InitBuffer(temporary{number}Buffer, {self._slot_bytes(slot)});")
+        self.out.close()
+
+    def _given(self) -> list[str]:
+        return [*self.program.attributes, *self.program.numbers]
+
+    def _elements(self, buffer: Buffer) -> str:
+        unit = self.parts.aligned.unit
+        if buffer.rank == 1:
+            return render(buffer.cols)
+        if buffer.column:
+            return render(buffer.rows)
+        cols = f"RoundUp({render(buffer.cols)}, {unit})" if unit > 1 else render(buffer.cols, level=7)
+        return f"{render(buffer.rows, level=6)} * {cols}"
+
+    def _bytes(self, name: str, dtype: str) -> str:
+        elements = self._elements(self.program.buffers[name])
+        if dtype == "mask":
+            return f"Bytes<uint8_t>(CeilDiv({elements}, 8))"
+        return f"Bytes<{self.parts.cpp(dtype)}>({elements})"
+
+    def _slot_bytes(self, slot: Slot) -> str:
+        sizes = set()
+        for name, dtype, rows_only in slot.tiles:
+            buffer = self.program.buffers[name]
+            if rows_only and not buffer.column:
+                sizes.add(f"Bytes<{self.parts.cpp(dtype)}>({render(buffer.rows)})")
+            else:
+                sizes.add(self._bytes(name, dtype))
+        ordered = sorted(sizes)
+        text = f"{slot.least_bytes}u" if slot.least_bytes > 256 or not ordered else ordered.pop(0)
+        for size in ordered:
+            text = f"Greatest<uint32_t>({text}, {size})"
+        return text
+
+    def _members(self) -> None:
+        for tensor in self.program.tensors.values():
+            self.out.line(f"GlobalTensor<{self.parts.cpp(tensor.dtype)}> {tensor.name}Global;")
+        for name, storage in self.parts.storage.items():
+            kinds = {
+                Storage.INPUT_QUEUE: f"TQue<TPosition::VECIN, 1> {name}Queue;",
+                Storage.OUTPUT_QUEUE: f"TQue<TPosition::VECOUT, 1> {name}Queue;",
+                Storage.THROUGH_QUEUE: f"TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> {name}Queue;",
+                Storage.RESIDENT: f"TBuf<TPosition::VECCALC> {name}Buffer;",
+            }
+            self.out.line(kinds[storage])
+        for number in range(len(self.parts.computed.slots)):
+            self.out.line(f"TBuf<TPosition::VECCALC> temporary{number}Buffer;")
+        if self.tiling:
+            for name in self._given():
+                kind = self.program.numbers.get(name) or self.program.attributes[name].kind
+                self.out.line(f"{TYPES[kind]} {safe(name)};")
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def _body(self, body: tuple[Statement, ...]) -> None:
+        declared: set[str] = set()
+        self._statements(body, declared)
+
+    def _statements(self, body: tuple[Statement, ...], declared: set[str]) -> None:
+        for statement in body:
+            if isinstance(statement, Assign):
+                self._assign(statement, declared)
+            elif isinstance(statement, For):
+                self._for(statement, declared)
+            elif isinstance(statement, If):
+                for name in sorted(_assigned(statement) - declared):
+                    self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
+                    declared.add(name)
+                self.out.open(f"if ({render(statement.condition)})")
+                self._statements(statement.then, set(declared))
+                if statement.otherwise:
+                    self.out.between("} else {")
+                    self._statements(statement.otherwise, set(declared))
+                self.out.close()
+            elif isinstance(statement, Block):
+                self.out.line(f"{statement.name}({', '.join(safe(name) for name in self._free(statement))});")
+            elif isinstance(statement, Sync):
+                self.out.line("PipeBarrier<PIPE_ALL>();")
+                self.out.line("SyncAll();")
+            elif isinstance(statement, Multiply):
+                for line in product_calls(statement):
+                    self.out.line(line)
+            elif isinstance(statement, TileSet):
+                for one in self.parts.computed.instructions[id(statement)]:
+                    for line in spell(one):
+                        self.out.line(line)
+            elif isinstance(statement, Load | Store):
+                self._move(statement)
+
+    def _assign(self, statement: Assign, declared: set[str]) -> None:
+        peeks = [part for part in expressions(statement) if isinstance(part, Peek)]
+        if peeks:
+            self.out.line("Flag<HardEvent::V_S>();")
+            self.out.line("Flag<HardEvent::MTE2_S>();")
+        text = self._render(statement.value)
+        if statement.name in declared:
+            self.out.line(f"{safe(statement.name)} = {text};")
+            return
+        declared.add(statement.name)
+        once = _times(self.program.kernel, statement.name) == 1
+        self.out.line(f"{'const ' if once else ''}{TYPES[statement.value.kind]} {safe(statement.name)} = {text};")
+
+    def _render(self, node: Expr) -> str:
+        text = render(node)
+        for name, storage in self.parts.storage.items():
+            if storage is Storage.RESIDENT:
+                cpp = self.parts.cpp(self.program.buffers[name].dtype)
+                text = text.replace(
+                    f"{name}Buffer.Get<float>()",
+                    f"{name}Buffer.template Get<{cpp}>()" if self.parts.variables else f"{name}Buffer.Get<{cpp}>()",
+                )
+        return text
+
+    def _for(self, statement: For, declared: set[str]) -> None:
+        for name in sorted(_assigned_in(statement.body) & self._outer(statement) - declared):
+            self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
+            declared.add(name)
+        self.out.open(loop_head(statement))
+        self._statements(statement.body, {*declared, statement.name})
+        self.out.close()
+
+    def _outer(self, loop: For) -> set[str]:
+        """Names that something after the loop reads: those the loop must not keep to itself."""
+        return _read_after(self.program.kernel, loop)
+
+    def _free(self, block: Block) -> list[str]:
+        """Scalars of Process that a block uses, in the order of their names' first use."""
+        found: dict[str, None] = {}
+        own = _assigned_in(block.body) | _loops_in(block.body)
+        for part in expressions(block):
+            if isinstance(part, Name) and part.name in self.locals and part.name not in own:
+                found[part.name] = None
+        return list(found)
+
+    # --- stages -----------------------------------------------------------------------------------------------------
+
+    def _stage(self, block: Block) -> None:
+        arguments = ", ".join(f"{TYPES[self.locals[name]]} {safe(name)}" for name in self._free(block))
+        self.out.open(f"__aicore__ inline void {block.name}({arguments})")
+        self.copies = 0
+        if block.stage is Stage.COMPUTE:
+            self._compute(block)
+        elif block.stage is Stage.COPY_IN:
+            self._copy_in(block)
+        else:
+            self._copy_out(block)
+        self.out.close()
+
+    def _local(self, name: str) -> str:
+        return f"LocalTensor<{self.parts.cpp(self.program.buffers[name].dtype)}> {name}"
+
+    def _take(self, name: str, way: str) -> None:
+        """A local tensor: from a queue by ``way``, or the buffer itself."""
+        cpp = self.parts.cpp(self.program.buffers[name].dtype)
+        word = "template " if self.parts.variables else ""
+        source = (
+            f"{name}Buffer.{word}Get<{cpp}>()"
+            if self.parts.storage[name] is Storage.RESIDENT
+            else f"{name}Queue.{word}{way}<{cpp}>()"
+        )
+        self.out.line(f"{self._local(name)} = {source};")
+
+    def _copy_in(self, block: Block) -> None:
+        names = _moved(block)
+        resident = [name for name in names if self.parts.storage[name] is Storage.RESIDENT]
+        if resident:
+            self.out.line("Flag<HardEvent::V_MTE2>();")
+            self.out.line("Flag<HardEvent::MTE3_MTE2>();")
+        for name in names:
+            self._take(name, "AllocTensor")
+        self._body(block.body)
+        for name in names:
+            if name not in resident:
+                self.out.line(f"{name}Queue.EnQue({name});")
+        if resident:
+            self.out.line("Flag<HardEvent::MTE2_V>();")
+
+    def _copy_out(self, block: Block) -> None:
+        names = _moved(block)
+        resident = [name for name in names if self.parts.storage[name] is Storage.RESIDENT]
+        if resident:
+            self.out.line("Flag<HardEvent::V_MTE3>();")
+            self.out.line("Flag<HardEvent::MTE2_MTE3>();")
+        for name in names:
+            self._take(name, "DeQue")
+        self._body(block.body)
+        for name in names:
+            if name not in resident:
+                self.out.line(f"{name}Queue.FreeTensor({name});")
+        if resident:
+            self.out.line("Flag<HardEvent::MTE3_V>();")
+
+    def _compute(self, block: Block) -> None:
+        instructions = block_instructions(block.body, self.parts.computed)
+        read, written = _used(block)
+        self._extents(block, instructions)
+        for name in [*read, *(name for name in written if name not in read)]:
+            output = self.parts.storage[name] is Storage.OUTPUT_QUEUE
+            self._take(name, "AllocTensor" if output else "DeQue")
+        for temporary in _temporaries(instructions):
+            word = "template " if self.parts.variables else ""
+            cpp = self.parts.cpp(temporary.dtype)
+            held = f"temporary{temporary.slot}Buffer.{word}Get<{cpp}>()"
+            self.out.line(f"LocalTensor<{cpp}> {temporary.name} = {held};")
+        self._body(block.body)
+        for name in written:
+            if self.parts.storage[name] is Storage.OUTPUT_QUEUE:
+                self.out.line(f"{name}Queue.EnQue({name});")
+        for name in read:
+            if self.parts.storage[name] is Storage.INPUT_QUEUE:
+                self.out.line(f"{name}Queue.FreeTensor({name});")
+
+    def _extents(self, block: Block, instructions: list[Instruction]) -> None:
+        """The numbers that the instructions are given, as far as these use them."""
+        text = " ".join(line for one in instructions for line in spell(one))
+        words = set(re.findall(r"[A-Za-z_]\w*", text))
+        assert block.cols is not None
+        cols = f"static_cast<uint32_t>({render(block.cols)})"
+        if block.rows is None:
+            values = {"rows": "1", "cols": cols, "pitch": "cols", "count": "cols" if "cols" in words else cols}
+            if "pitch" in words and "cols" not in words:
+                values["pitch"] = cols
+        else:
+            unit = self.parts.aligned.unit
+            values = {
+                "rows": f"static_cast<uint32_t>({render(block.rows)})",
+                "cols": cols,
+                "pitch": f"static_cast<uint32_t>(RoundUp({render(block.cols)}, {unit}))",
+                "count": "rows * pitch",
+            }
+            if "count" in words:
+                words |= {"rows", "pitch"}
+        for name in ("rows", "cols", "pitch", "count"):
+            if name in words:
+                self.out.line(f"const uint32_t {name} = {values[name]};")
+
+    def _move(self, move: Load | Store) -> None:
+        buffer = self.program.buffers[move.buffer]
+        cpp = self.parts.cpp(buffer.dtype)
+        place = f"{move.tensor}Global[{render(move.start)}]"
+        loads = isinstance(move, Load)
+        ends = (move.buffer, place) if loads else (place, move.buffer)
+        if id(move) in self.parts.aligned.plain:
+            self.out.line(f"DataCopy({ends[0]}, {ends[1]}, static_cast<uint32_t>({render(move.cols)}));")
+            return
+        size = f"sizeof({cpp})"
+        if isinstance(move.rows, Num) and move.rows.value == 1:
+            length = f"static_cast<uint32_t>({render(move.cols, level=6)} * {size})"
+            params = f"{{1, {length}, 0, 0, 0}}"
+            padding = f", DataCopyPadExtParams<{cpp}>{{false, 0, 0, 0}}" if loads else ""
+        else:
+            params, padding = self._rows(move, buffer, cpp)
+            padding = padding if loads else ""
+        self.copies += 1
+        name = "copy" if self.copies == 1 else f"copy{self.copies}"
+        self.out.line(f"const DataCopyExtParams {name}{params};")
+        self.out.line(f"DataCopyPad({ends[0]}, {ends[1]}, {name}{padding});")
+
+    def _rows(self, move: Load | Store, buffer: Buffer, cpp: str) -> tuple[str, str]:
+        """Parameters of a copy of several rows. The gap of a tile's rows is counted in blocks of 32 bytes."""
+        members = self.program.members(self.parts.dtype(buffer.dtype))
+        size = f"sizeof({cpp})"
+        block = 32 // min(DTYPES[member].itemsize for member in members)
+        rows, cols = f"static_cast<uint16_t>({render(move.rows)})", render(move.cols, level=6)
+        width = f"static_cast<uint32_t>({cols} * {size})"
+        gap = f"static_cast<uint32_t>(({render(move.stride)} - {render(move.cols, level=6)}) * {size})"
+        unit = self.parts.aligned.unit
+        if len(members) == 1 and unit == block:
+            inner = "0"
+        else:
+            pitch = f"RoundUp({render(move.cols)}, {unit}) * {size}"
+            inner = f"static_cast<uint32_t>(({pitch} - RoundUp({cols} * {size}, 32)) / 32)"
+        outer = (gap, inner) if isinstance(move, Load) else (inner, gap)
+        if render(move.stride) == render(move.cols):
+            outer = tuple("0" if part is gap else part for part in outer)  # type: ignore[assignment]
+        params = f"{{{rows}, {width}, {outer[0]}, {outer[1]}, 0}}"
+        fill = f"static_cast<uint8_t>((RoundUp({cols} * {size}, 32) - {cols} * {size}) / {size})"
+        return params, f", DataCopyPadExtParams<{cpp}>{{true, 0, {fill}, 0}}"
+
+
+def block_instructions(body: tuple[Statement, ...], computed: Computed) -> list[Instruction]:
+    """The instructions of a body, in the order of the text."""
+    found: list[Instruction] = []
+    for statement in body:
+        if isinstance(statement, TileSet):
+            found += computed.instructions[id(statement)]
+        elif isinstance(statement, For):
+            found += block_instructions(statement.body, computed)
+        elif isinstance(statement, If):
+            found += block_instructions((*statement.then, *statement.otherwise), computed)
+    return found
+
+
+def _temporaries(instructions: list[Instruction]) -> list[Operand]:
+    found: dict[str, Operand] = {}
+    for one in instructions:
+        for operand in (one.target, *one.operands, *one.work):
+            if isinstance(operand, Operand) and operand.slot >= 0 and not operand.name.endswith("Wide"):
+                found[operand.name] = Operand(operand.name, operand.dtype, ShapeClass.FULL, operand.slot)
+    return sorted(found.values(), key=lambda operand: (operand.slot, operand.name))
+
+
+def _used(block: Block) -> tuple[list[str], list[str]]:
+    """Buffers that a compute block reads and writes."""
+    read: dict[str, None] = {}
+    written: dict[str, None] = {}
+
+    def visit(body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if isinstance(statement, TileSet):
+                read.update(dict.fromkeys(references(statement.value)))
+                written[statement.target.buffer] = None
+            elif isinstance(statement, For):
+                visit(statement.body)
+            elif isinstance(statement, If):
+                visit((*statement.then, *statement.otherwise))
+
+    visit(block.body)
+    return list(read), list(written)
+
+
+def _moved(block: Block) -> list[str]:
+    found: dict[str, None] = {}
+
+    def visit(body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if isinstance(statement, Load | Store):
+                found[statement.buffer] = None
+            elif isinstance(statement, For):
+                visit(statement.body)
+            elif isinstance(statement, If):
+                visit((*statement.then, *statement.otherwise))
+
+    visit(block.body)
+    return list(found)
+
+
+def _local_kinds(program: Program) -> dict[str, Kind]:
+    """Types of the scalars that the kernel assigns and counts with."""
+    kinds: dict[str, Kind] = {}
+
+    def visit(body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if isinstance(statement, Assign):
+                kinds[statement.name] = statement.value.kind
+            elif isinstance(statement, For):
+                kinds[statement.name] = Kind.INT
+                visit(statement.body)
+            elif isinstance(statement, If):
+                visit((*statement.then, *statement.otherwise))
+            elif isinstance(statement, Block):
+                visit(statement.body)
+
+    visit(program.kernel)
+    return kinds
+
+
+def _assigned(statement: Statement) -> set[str]:
+    if isinstance(statement, Assign):
+        return {statement.name}
+    if isinstance(statement, For):
+        return _assigned_in(statement.body)
+    if isinstance(statement, If):
+        return _assigned_in((*statement.then, *statement.otherwise))
+    return set()
+
+
+def _assigned_in(body: tuple[Statement, ...]) -> set[str]:
+    return {name for statement in body for name in _assigned(statement)}
+
+
+def _loops_in(body: tuple[Statement, ...]) -> set[str]:
+    found: set[str] = set()
+    for statement in body:
+        if isinstance(statement, For):
+            found |= {statement.name} | _loops_in(statement.body)
+        elif isinstance(statement, If):
+            found |= _loops_in((*statement.then, *statement.otherwise))
+    return found
+
+
+def _times(body: tuple[Statement, ...], name: str) -> int:
+    """How many assignments there are to a name."""
+    total = 0
+    for statement in body:
+        if isinstance(statement, Assign):
+            total += statement.name == name
+        elif isinstance(statement, For | Block):
+            total += _times(statement.body, name)
+        elif isinstance(statement, If):
+            total += _times((*statement.then, *statement.otherwise), name)
+    return total
+
+
+def _read_after(body: tuple[Statement, ...], loop: For) -> set[str]:
+    """Names read after a loop, in any body that it lies in."""
+    for number, statement in enumerate(body):
+        rest = {part.name for later in body[number + 1 :] for part in expressions(later) if isinstance(part, Name)}
+        if statement is loop:
+            return rest
+        inner: tuple[Statement, ...] = ()
+        if isinstance(statement, For | Block):
+            inner = statement.body
+        elif isinstance(statement, If):
+            inner = (*statement.then, *statement.otherwise)
+        if any(part is loop for part in statements(inner)):
+            return rest | _read_after(inner, loop)
+    return set()

@@ -1,0 +1,328 @@
+"""Runs the scalar side of a program: the host function for given shapes, and scalar expressions of the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
+
+from npukb_tile.dtypes import DTYPES
+from npukb_tile.fault import ProgramError
+from npukb_tile.ir import (
+    Assign,
+    Binary,
+    Call,
+    Choice,
+    Element,
+    Expr,
+    For,
+    If,
+    Kind,
+    Name,
+    Num,
+    Peek,
+    Program,
+    ShapeExpr,
+    Stage,
+    Statement,
+    Sync,
+    TensorFact,
+    TensorRole,
+    statements,
+    walk_blocks,
+)
+from npukb_tile.limits import MOST_INTEGER, MOST_STEPS
+
+__all__ = [
+    "UB_BYTES",
+    "VECTOR_CORES",
+    "Facts",
+    "Number",
+    "Planned",
+    "buffer_bytes",
+    "evaluate",
+    "pitch_unit",
+    "plan",
+    "run_range",
+]
+
+#: The Ascend 910B: vector cores of the largest part, bytes of each core's unified buffer.
+VECTOR_CORES = 48
+UB_BYTES = 192 * 1024
+
+Number = int | float | bool
+
+
+class Facts(NamedTuple):
+    """What the host knows of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What the host function decided for a case."""
+
+    cores: int
+    numbers: Mapping[str, Number]
+    shapes: Mapping[str, tuple[int, ...]]
+    types: Mapping[str, str]
+
+
+#: Reads an element of global memory or of a buffer.
+Reader = Callable[[Element | Peek, int], Number]
+
+
+def evaluate(
+    node: Expr, names: Mapping[str, Number], facts: Mapping[str, Facts], *, core: int = 0, reader: Reader | None = None
+) -> Number:
+    """The value of an expression."""
+
+    def value(inner: Expr) -> Number:
+        return evaluate(inner, names, facts, core=core, reader=reader)
+
+    if isinstance(node, Num):
+        return node.value
+    if isinstance(node, Name):
+        if node.name not in names:
+            raise ProgramError("unassigned", f"{node.name} has no value yet", line=node.line)
+        return names[node.name]
+    if isinstance(node, Binary):
+        return _binary(node, value)
+    if isinstance(node, Choice):
+        return value(node.yes) if value(node.condition) else value(node.no)
+    if isinstance(node, TensorFact):
+        return _fact(node, facts, value)
+    if isinstance(node, Call):
+        if node.function == "core":
+            return core
+        return _bounded(node.line, lambda: _call(node, [value(argument) for argument in node.arguments]))
+    assert reader is not None
+    return reader(node, int(value(node.index)))
+
+
+def _binary(node: Binary, value: Callable[[Expr], Number]) -> Number:
+    left = value(node.left)
+    if node.op == "and":
+        return bool(left) and bool(value(node.right))
+    if node.op == "or":
+        return bool(left) or bool(value(node.right))
+    right = value(node.right)
+    if node.op in ("/", "//", "%") and right == 0:
+        raise ProgramError("division", f"division by zero: {left} {node.op} 0", line=node.line)
+    if node.op in ("//", "%"):
+        quotient = math.trunc(left / right) if abs(left) < 2**52 else abs(int(left)) // int(right)
+        return quotient if node.op == "//" else left - quotient * right
+    results: dict[str, Callable[[], Number]] = {
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "/": lambda: left / right,
+        "<": lambda: left < right,
+        "<=": lambda: left <= right,
+        ">": lambda: left > right,
+        ">=": lambda: left >= right,
+        "==": lambda: left == right,
+        "!=": lambda: left != right,
+    }
+    return _bounded(node.line, results[node.op])
+
+
+def _bounded(line: int, compute: Callable[[], Number]) -> Number:
+    """A number as the AI core has it: integers of 64 bits, and only what is defined."""
+    try:
+        result = compute()
+    except (ValueError, OverflowError) as error:
+        raise ProgramError("number", f"this has no value: {error}", line=line) from error
+    if isinstance(result, complex):
+        raise ProgramError("number", "this has no real value", line=line)
+    if isinstance(result, int) and not -MOST_INTEGER <= result < MOST_INTEGER:
+        raise ProgramError("number", "an integer beyond 64 bits", line=line)
+    return result
+
+
+def _call(node: Call, values: list[Number]) -> Number:
+    name = node.function
+    if name in ("ceil_div", "round_up") and values[1] <= 0:
+        raise ProgramError("division", f"{name} by {values[1]}", line=node.line)
+    functions: dict[str, Callable[..., Number]] = {
+        "min": min,
+        "max": max,
+        "abs": abs,
+        "float": float,
+        "int": int,
+        "sqrt": lambda x: math.sqrt(x),
+        "power": lambda x, y: float(x) ** float(y),
+        "neg": lambda x: -x,
+        "not": lambda x: not x,
+        "ceil_div": lambda a, b: -(-a // b),
+        "round_up": lambda a, b: -(-a // b) * b,
+        "vector_cores": lambda: VECTOR_CORES,
+        "ub_bytes": lambda: UB_BYTES,
+    }
+    return functions[name](*values)
+
+
+def _fact(node: TensorFact, facts: Mapping[str, Facts], value: Callable[[Expr], Number]) -> Number:
+    shape, dtype = facts[node.tensor]
+    if node.fact == "size":
+        return math.prod(shape)
+    if node.fact == "rank":
+        return len(shape)
+    if node.fact == "itemsize":
+        return DTYPES[dtype].itemsize
+    if node.fact == "product":
+        return math.prod(_between(shape, node.first, node.last, value))
+    assert node.first is not None
+    axis = int(value(node.first))
+    if not -len(shape) <= axis < len(shape):
+        raise ProgramError("shape", f"{node.tensor} has no axis {axis}: its shape is {list(shape)}", line=node.line)
+    return shape[axis]
+
+
+def _between(
+    shape: tuple[int, ...], first: Expr | None, last: Expr | None, value: Callable[[Expr], Number]
+) -> tuple[int, ...]:
+    start = int(value(first)) if first is not None else 0
+    stop = int(value(last)) if last is not None else len(shape)
+    return shape[start:stop]
+
+
+def run_range(node: For, value: Callable[[Expr], Number]) -> Iterator[int]:
+    """The values of a loop's variable."""
+    step = int(value(node.step))
+    if step <= 0:
+        raise ProgramError("loop", f"the step of {node.name} is {step}", line=node.line, remedy="steps are positive")
+    return iter(range(int(value(node.start)), int(value(node.stop)), step))
+
+
+def plan(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number]) -> Planned:
+    """Run the host function. ProgramError if what it decides cannot be launched."""
+    types = _bind(program, inputs)
+    facts = {name: Facts(given.shape, given.dtype) for name, given in inputs.items()}
+    names: dict[str, Number] = dict(attributes)
+
+    def value(node: Expr) -> Number:
+        return evaluate(node, names, facts)
+
+    steps = count(1)
+
+    def run(body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if next(steps) > MOST_STEPS:
+                raise ProgramError("limit", "the host function does not come to an end", line=statement.line)
+            if isinstance(statement, Assign):
+                names[statement.name] = value(statement.value)
+            elif isinstance(statement, If):
+                run(statement.then if value(statement.condition) else statement.otherwise)
+            elif isinstance(statement, For):
+                for number in run_range(statement, value):
+                    if next(steps) > MOST_STEPS:
+                        raise ProgramError("limit", "the host function does not come to an end", line=statement.line)
+                    names[statement.name] = number
+                    run(statement.body)
+
+    run(program.host)
+    numbers = {name: value(node) for name, node in program.launch.numbers}
+    shapes = {shape.tensor: _shape(shape.shape, facts, value) for shape in program.shapes}
+    planned = Planned(int(value(program.launch.cores)), numbers, shapes, types)
+    _check(program, planned, {**attributes, **numbers})
+    return planned
+
+
+def _shape(shape: ShapeExpr, facts: Mapping[str, Facts], value: Callable[[Expr], Number]) -> tuple[int, ...]:
+    extents: list[int] = []
+    for part in shape:
+        if part.extent is not None:
+            extents.append(int(value(part.extent)))
+        else:
+            extents.extend(_between(facts[part.tensor].shape, part.first, part.last, value))
+    return tuple(extents)
+
+
+def _bind(program: Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
+    """Which element type every type variable is."""
+    types: dict[str, str] = {}
+    for tensor in program.of_role(TensorRole.INPUT):
+        given = inputs.get(tensor.name)
+        if given is None:
+            raise ProgramError("interface", f"nothing is given for the input {tensor.name}", line=tensor.line)
+        known = types.setdefault(tensor.dtype, given.dtype) if tensor.dtype in program.types else tensor.dtype
+        if given.dtype != known or given.dtype not in program.members(tensor.dtype):
+            raise ProgramError(
+                "interface", f"{tensor.name} is {given.dtype}, the program says {known}", line=tensor.line
+            )
+    return types
+
+
+def pitch_unit(program: Program, types: Mapping[str, str]) -> int:
+    """Elements of the narrowest type of a tile with rows in 32 bytes."""
+    rows = any(block.rows is not None for block in walk_blocks(program.kernel) if block.stage is Stage.COMPUTE)
+    names = {types.get(buffer.dtype, buffer.dtype) for buffer in program.buffers.values() if not buffer.column}
+    sizes = [DTYPES[member].itemsize for name in names for member in program.members(name)]
+    return 32 // min([*sizes, 4]) if rows else 1
+
+
+def buffer_bytes(program: Program, planned: Planned, names: Mapping[str, Number]) -> dict[str, int]:
+    """Bytes of every buffer, all depths together: whole units of 256 bytes each."""
+    sizes: dict[str, int] = {}
+    unit = pitch_unit(program, planned.types)
+    for buffer in program.buffers.values():
+        rows, cols = (int(evaluate(extent, names, {})) for extent in (buffer.rows, buffer.cols))
+        if buffer.rank == 2 and not buffer.column:
+            cols = -(-cols // unit) * unit
+        dtype = planned.types.get(buffer.dtype, buffer.dtype)
+        sizes[buffer.name] = buffer.depth * (-(-rows * cols * DTYPES[dtype].itemsize // 256) * 256)
+    return sizes
+
+
+def _check(program: Program, planned: Planned, names: Mapping[str, Number]) -> None:
+    line = program.launch.line
+    if not 1 <= planned.cores <= VECTOR_CORES:
+        raise ProgramError(
+            "launch",
+            f"cores is {planned.cores}",
+            line=line,
+            remedy=f"between 1 and vector_cores(), which is {VECTOR_CORES} here",
+        )
+    meets = any(isinstance(statement, Sync) for statement in statements(program.kernel))
+    if meets and planned.cores != VECTOR_CORES:
+        raise ProgramError(
+            "launch",
+            f"sync_all waits for every core, and {planned.cores} are launched",
+            line=line,
+            remedy="cores=vector_cores(); cores without work have an empty share",
+        )
+    if program.multipliers and planned.cores % 2 != 0:
+        raise ProgramError(
+            "launch",
+            f"{planned.cores} cores multiply, and a cube core serves two vector cores",
+            line=line,
+            remedy="cores=round_up(…, 2); a core without work has an empty share",
+        )
+    for held in program.multipliers.values():
+        rows, inner, cols = (int(evaluate(extent, names, {})) for extent in (held.rows, held.inner, held.cols))
+        if not all(1 <= extent < 2**31 for extent in (rows, inner, cols)):
+            raise ProgramError(
+                "buffer_size",
+                f"the multiplier {held.name} is for {rows} x {inner} by {inner} x {cols} elements",
+                line=held.line,
+                remedy="extents are between 1 and 2147483647",
+            )
+    for name, kind in program.numbers.items():
+        if kind is Kind.INT and not -(2**63) <= planned.numbers[name] < 2**63:
+            raise ProgramError("launch", f"{name} = {planned.numbers[name]} does not fit 64 bits", line=line)
+    sizes = buffer_bytes(program, planned, names)
+    total = sum(sizes.values())
+    if total > UB_BYTES:
+        largest = max(sizes, key=lambda name: sizes[name])
+        listing = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ProgramError(
+            "ub_budget",
+            f"the buffers take {total} bytes ({listing}), the unified buffer has {UB_BYTES}",
+            line=program.buffers[largest].line,
+            remedy=f"a tile of {UB_BYTES / total:.2f} times the length fits",
+        )

@@ -1,0 +1,16 @@
+"""How large a program may be, and how much it may ask of whoever reads it."""
+
+from __future__ import annotations
+
+__all__ = ["MOST_CHARACTERS", "MOST_DEPTH", "MOST_INTEGER", "MOST_OPERATIONS", "MOST_STEPS"]
+
+#: Characters of a program. The longest of ours has some five thousand.
+MOST_CHARACTERS = 20_000
+#: How deep statements and expressions may be nested.
+MOST_DEPTH = 60
+#: Operations of one tile expression, with what is written once and used twice counted twice.
+MOST_OPERATIONS = 500
+#: Statements that the host function may come to.
+MOST_STEPS = 200_000
+#: Integers of the host and of the kernel are 64 bits wide.
+MOST_INTEGER = 2**63

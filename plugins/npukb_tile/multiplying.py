@@ -1,0 +1,271 @@
+"""Products of matrices: how they are read, what they mean, and what they are lowered to.
+
+A *multiplier* is declared like a buffer, with the largest extents that it will meet. ``multiply`` stands between
+blocks: it takes matrices in global memory and leaves their product there, in float32, or in int32 where they are of
+int8. The lowered kernel runs on blocks of one cube core and two vector cores; every vector core has a Matmul object of
+its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from npukb_tile.cpp import render
+from npukb_tile.dtypes import DTYPES
+from npukb_tile.fault import ProgramError
+from npukb_tile.ir import Expr, Multiplier, Multiply, Program, Tensor, TensorRole
+from npukb_tile.launching import Number, evaluate
+from npukb_tile.scalars import fault
+
+if TYPE_CHECKING:
+    from npukb_tile.kernelreader import KernelReader
+
+__all__ = [
+    "CUT_PRODUCT",
+    "constant_tiling",
+    "cut_products",
+    "multiply_arrays",
+    "object_types",
+    "product_calls",
+    "read_multiplier",
+    "read_multiply",
+    "sum_dtype",
+]
+
+_FORM = "multiply(product, sums[start], a[start], b[start], rows, inner, cols)"
+_FACTORS = ("float16", "bfloat16", "float32", "int8")
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_multiplier(reader: KernelReader, node: ast.Call, name: str) -> Multiplier:
+    """``product = multiplier(rows, inner, cols, float16)``."""
+    if len(node.args) != 4 or node.keywords or not isinstance(node.args[3], ast.Name):
+        raise fault(
+            node, "syntax", "a multiplier has three extents and an element type", "multiplier(128, k, 256, float16)"
+        )
+    dtype = node.args[3].id
+    members = reader.types.get(dtype, (dtype,))
+    if not set(members) <= set(_FACTORS) or ("int8" in members and len(members) > 1):
+        raise fault(node, "dtype", f"the cube unit does not multiply {dtype}", ", ".join(_FACTORS) + "; int8 by itself")
+    reader.check_constant(node, node.args[:-1])
+    rows, inner, cols = (reader.scalars.integer(extent, "an extent") for extent in node.args[:3])
+    return Multiplier(name, rows, inner, cols, dtype, node.lineno)
+
+
+def read_multiply(reader: KernelReader, node: ast.Call) -> Multiply:
+    """``multiply(product, sums[start], a[start], b[start], rows, inner, cols, strides=(of sums, of a, of b))``."""
+    words = {word.arg: word.value for word in node.keywords}
+    if len(node.args) != 7 or set(words) - {"strides"}:
+        raise fault(node, "syntax", f"write {_FORM}, strides=(of sums, of a, of b)) where rows lie apart")
+    used = node.args[0].id if isinstance(node.args[0], ast.Name) else ""
+    if used not in reader.multipliers:
+        raise fault(
+            node,
+            "unknown_name",
+            f"{ast.unparse(node.args[0])} is no multiplier",
+            "product = multiplier(rows, inner, cols, float16)",
+        )
+    target, left, right = (reader.place(part, _FORM) for part in node.args[1:4])
+    held = reader.multipliers[used]
+    sums = sum_dtype(reader.types.get(held.dtype, (held.dtype,)))
+    _check_types(node, held, sums, target, (left, right))
+    starts = [reader.scalars.integer(part.slice, "a place") for part in node.args[1:4]]  # type: ignore[attr-defined]
+    rows, inner, cols = (reader.scalars.integer(extent, "an extent") for extent in node.args[4:])
+    strides: tuple[Expr, ...] = (cols, inner, cols)
+    if "strides" in words:
+        given = words["strides"]
+        if not isinstance(given, ast.Tuple) or len(given.elts) != 3:
+            raise fault(node, "syntax", "there are three strides: of sums, of a and of b", "strides=(n, k, n)")
+        strides = tuple(reader.scalars.integer(stride, "a stride") for stride in given.elts)
+    names = (target.name, left.name, right.name)
+    return Multiply(used, names, (starts[0], starts[1], starts[2]), (rows, inner, cols), strides, node.lineno)
+
+
+def _check_types(node: ast.Call, held: Multiplier, sums: str, target: Tensor, factors: tuple[Tensor, ...]) -> None:
+    if target.role is TensorRole.INPUT:
+        raise fault(node, "global_memory", f"{target.name} is an input and cannot be written")
+    for factor in factors:
+        if factor.dtype != held.dtype:
+            raise fault(node, "dtype", f"{factor.name} holds {factor.dtype}, {held.name} multiplies {held.dtype}")
+    if target.dtype != sums:
+        raise fault(
+            node,
+            "dtype",
+            f"{target.name} holds {target.dtype}, products of {held.dtype} are {sums}",
+            f"a Workspace[{sums}], from which a compute block casts",
+        )
+
+
+def sum_dtype(factors: tuple[str, ...]) -> str:
+    """The element type of sums, for all element types that factors may have."""
+    return "int32" if "int8" in factors else "float32"
+
+
+# --- meaning ---------------------------------------------------------------------------------------------------------
+
+
+def multiply_arrays(
+    program: Program,
+    node: Multiply,
+    value: Callable[[Expr], Number],
+    memory: Mapping[str, np.ndarray[Any, np.dtype[Any]]],
+    written: Mapping[str, np.ndarray[Any, np.dtype[Any]]],
+    names: Mapping[str, Number],
+) -> None:
+    """Run the statement on arrays."""
+    rows, inner, cols = (int(value(extent)) for extent in node.extents)
+    held = program.multipliers[node.multiplier]
+    most = [int(evaluate(extent, names, {})) for extent in (held.rows, held.inner, held.cols)]
+    if min(rows, inner, cols) < 1:
+        raise ProgramError(
+            "extent",
+            f"a product of {rows} x {inner} by {inner} x {cols} elements",
+            line=node.line,
+            remedy="leave empty products out with a condition or a loop",
+        )
+    if rows > most[0] or inner > most[1] or cols > most[2]:
+        raise ProgramError(
+            "buffer_size",
+            f"{rows} x {inner} by {inner} x {cols} elements exceed {held.name}, {most[0]} x {most[1]} by {most[2]}",
+            line=node.line,
+            remedy="declare the multiplier with the largest extents",
+        )
+    shapes = ((rows, cols), (rows, inner), (inner, cols))
+    places = [_places(node, number, shapes[number], value, memory) for number in range(3)]
+    factors = []
+    for number in (1, 2):
+        name = node.tensors[number]
+        if name in written and not written[name][places[number]].all():
+            raise ProgramError("uninitialised", f"{name} is multiplied before it is written", line=node.line)
+        factors.append(memory[name][places[number]].astype(np.float64))
+    memory[node.tensors[0]][places[0]] = factors[0] @ factors[1]
+    written[node.tensors[0]][places[0]] = True
+
+
+def _places(
+    node: Multiply,
+    number: int,
+    shape: tuple[int, int],
+    value: Callable[[Expr], Number],
+    memory: Mapping[str, np.ndarray[Any, np.dtype[Any]]],
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    start, stride = int(value(node.starts[number])), int(value(node.strides[number]))
+    size, last = memory[node.tensors[number]].size, start + (shape[0] - 1) * stride + shape[1]
+    if start < 0 or last > size:
+        raise ProgramError(
+            "out_of_bounds",
+            f"elements {start} to {last} of {node.tensors[number]}, which has {size}",
+            line=node.line,
+            remedy="the last product is smaller: min(tile, n - offset)",
+        )
+    if stride < shape[1]:
+        raise ProgramError("limit", f"rows of {shape[1]} elements that begin {stride} apart overlap", line=node.line)
+    return start + np.arange(shape[0])[:, None] * stride + np.arange(shape[1])
+
+
+# --- lowering --------------------------------------------------------------------------------------------------------
+
+CUT_PRODUCT = """\
+// How the library cuts a product of so many elements into base blocks. False if it finds no way.
+bool CutProduct(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
+                optiling::TCubeTiling& tiling) {
+    using namespace matmul_tiling;
+    const DataType factor = static_cast<DataType>(type);
+    const DataType sum = type == ge::DT_INT8 ? DataType::DT_INT32 : DataType::DT_FLOAT;
+    MatmulApiTiling search(platform_ascendc::PlatformAscendC(context->GetPlatformInfo()));
+    search.SetAType(TPosition::GM, CubeFormat::ND, factor);
+    search.SetBType(TPosition::GM, CubeFormat::ND, factor);
+    search.SetCType(TPosition::GM, CubeFormat::ND, sum);
+    search.SetOrgShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
+    search.SetShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
+    search.SetBufferSpace(-1, -1, -1);
+    return search.GetTiling(tiling) != -1;
+}"""
+
+
+def cut_products(program: Program) -> list[str]:
+    """Lines of the tiling function, behind those that set the numbers of the launch."""
+    given = {name: f"tiling.get_{name}()" for name in (*program.attributes, *program.numbers)}
+    inputs = program.of_role(TensorRole.INPUT)
+    lines = []
+    for held in program.multipliers.values():
+        like = next((number for number, tensor in enumerate(inputs) if tensor.dtype == held.dtype), None)
+        fixed = held.dtype in DTYPES or like is None
+        dtype = DTYPES[held.dtype].ge if fixed else f"context->GetInputDesc({like})->GetDataType()"
+        extents = ", ".join(render(extent, given) for extent in (held.rows, held.inner, held.cols))
+        lines += [
+            f"if (!CutProduct(context, {extents}, {dtype}, tiling.{held.name}Cube)) {{",
+            "    return ge::GRAPH_FAILED;",
+            "}",
+        ]
+    return lines
+
+
+def constant_tiling(program: Program, numbers: Mapping[str, Number], types: Mapping[str, str]) -> list[str]:
+    """Lines of the entry on the static track: the same structures, cut for one case by plain rules."""
+    lines = []
+    for held in program.multipliers.values():
+        rows, inner, cols = (int(evaluate(extent, numbers, {})) for extent in (held.rows, held.inner, held.cols))
+        itemsize = DTYPES[types.get(held.dtype, held.dtype)].itemsize
+        base_m, base_n = min(128, -(-rows // 16) * 16), min(128, -(-cols // 32) * 32)
+        base_k = min(256 // itemsize // 2, -(-inner // 32) * 32)
+        steps = min(4, -(-inner // base_k))
+        fields = {
+            "usedCoreNum": 1,
+            "M": rows,
+            "N": cols,
+            "Ka": inner,
+            "Kb": inner,
+            "singleCoreM": rows,
+            "singleCoreN": cols,
+            "singleCoreK": inner,
+            "baseM": base_m,
+            "baseN": base_n,
+            "baseK": base_k,
+            "depthA1": steps,
+            "depthB1": steps,
+            "stepM": 1,
+            "stepN": 1,
+            "stepKa": steps,
+            "stepKb": steps,
+            "dbL0A": 2,
+            "dbL0B": 2,
+            "dbL0C": 1,
+            "shareL1Size": steps * base_k * (base_m + base_n) * itemsize,
+            "shareL0CSize": base_m * base_n * 4,
+        }
+        lines.append(f"    TCubeTiling {held.name}Cube{{}};")
+        lines += [f"    {held.name}Cube.{name} = {number};" for name, number in fields.items()]
+    return lines
+
+
+def object_types(held: Multiplier, factor: str, sums: str) -> list[str]:
+    """Members of the kernel class: the types of matrices, and what multiplies them."""
+    types = "".join(word[:1].upper() + word[1:] for word in held.name.split("_"))
+    return [
+        f"using {types}Factors = matmul::MatmulType<TPosition::GM, CubeFormat::ND, {factor}>;",
+        f"using {types}Sums = matmul::MatmulType<TPosition::GM, CubeFormat::ND, {sums}>;",
+        f"matmul::Matmul<{types}Factors, {types}Factors, {types}Sums> {held.name}Object;",
+    ]
+
+
+def product_calls(node: Multiply) -> list[str]:
+    """Lines of Process. What other pipes still read or write of the matrices comes first."""
+    rows, inner, cols = (f"static_cast<int>({render(extent)})" for extent in node.extents)
+    of_sums, of_a, of_b = (f"static_cast<int>({render(stride)})" for stride in node.strides)
+    target, left, right = (
+        f"{name}Global[{render(start)}]" for name, start in zip(node.tensors, node.starts, strict=True)
+    )
+    return [
+        "PipeBarrier<PIPE_ALL>();",
+        f"{node.multiplier}Object.SetOrgShape({rows}, {of_b}, {of_a}, {inner}, {of_sums});",
+        f"{node.multiplier}Object.SetTensorA({left});",
+        f"{node.multiplier}Object.SetTensorB({right});",
+        f"{node.multiplier}Object.SetTail({rows}, {cols}, {inner});",
+        f"{node.multiplier}Object.IterateAll({target});",
+    ]

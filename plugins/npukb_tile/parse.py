@@ -1,0 +1,300 @@
+"""Reads a tile program: Python's grammar, our meaning. Nothing of the file is executed."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+
+from npukb_tile.dtypes import DTYPES
+from npukb_tile.fault import ProgramError
+from npukb_tile.ir import (
+    Assign,
+    Attribute,
+    For,
+    If,
+    Kind,
+    Launch,
+    Num,
+    OutputShape,
+    Program,
+    ShapeExpr,
+    ShapePart,
+    Statement,
+    Tensor,
+    TensorRole,
+)
+from npukb_tile.kernelreader import KernelReader
+from npukb_tile.limits import MOST_CHARACTERS, MOST_DEPTH
+from npukb_tile.scalars import ScalarReader, fault, is_name, read_range
+
+__all__ = ["parse_file", "parse_program"]
+
+_ROLES = {"Input": TensorRole.INPUT, "Output": TensorRole.OUTPUT, "Workspace": TensorRole.WORKSPACE}
+_KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
+
+
+def parse_file(path: Path) -> Program:
+    """The program of a file; ProgramError with file and line otherwise."""
+    try:
+        return parse_program(path.read_text(encoding="utf-8"))
+    except ProgramError as error:
+        raise ProgramError(error.rule, error.detail, line=error.line, remedy=error.remedy, path=path) from error
+
+
+def parse_program(source: str) -> Program:
+    """The typed program of a text. However long, deep or strange it is, what is wrong is a ProgramError."""
+    try:
+        return _read(source)
+    except (RecursionError, MemoryError) as error:
+        raise ProgramError("limit", "the program is nested too deeply", line=1, remedy=_FLATTER) from error
+
+
+_FLATTER = "write several statements, each with a buffer or a variable for its result"
+
+
+def _read(source: str) -> Program:
+    tree = _tree(source)
+    types: dict[str, tuple[str, ...]] = {}
+    functions: dict[str, ast.FunctionDef] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            marks = [mark.id for mark in node.decorator_list if isinstance(mark, ast.Name)]
+            if marks not in (["host"], ["kernel"]) or marks[0] in functions or len(node.decorator_list) > 1:
+                raise fault(node, "syntax", "a program has one @host and one @kernel function")
+            _plain_arguments(node, host=marks == ["host"])
+            functions[marks[0]] = node
+        elif isinstance(node, ast.Assign):
+            _type_variable(node, types)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            raise fault(node, "syntax", "a program is type variables, one @host and one @kernel function")
+    for mark in ("host", "kernel"):
+        if mark not in functions:
+            raise ProgramError("syntax", f"there is no @{mark} function", line=1)
+    return _program(source, ast.get_docstring(tree) or "", types, functions["host"], functions["kernel"])
+
+
+def _plain_arguments(node: ast.FunctionDef, *, host: bool) -> None:
+    """Arguments have names, and there are no others."""
+    given = node.args
+    if given.vararg or given.kwarg or given.posonlyargs or (host and (given.kwonlyargs or given.defaults)):
+        remedy = "@host def plan(x): names inputs; @kernel def name(x: Input[float32], y: Output[float32], *, tile):"
+        raise fault(node, "syntax", "there are no arguments like *a, **k or a, /", remedy)
+    if any(given.kw_defaults):
+        raise fault(node, "syntax", "what launch() gives has no default")
+
+
+def _tree(source: str) -> ast.Module:
+    """Python's syntax tree, of a size that the rest can walk."""
+    if len(source) > MOST_CHARACTERS:
+        detail = f"the program has {len(source)} characters, at most {MOST_CHARACTERS} are read"
+        raise ProgramError("limit", detail, line=1, remedy="a program of this language has some dozens of lines")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python would warn of is not run
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        raise ProgramError("syntax", error.msg or "not Python's grammar", line=error.lineno or 0) from error
+    except ValueError as error:
+        raise ProgramError("syntax", str(error), line=1) from error
+    level: list[ast.AST] = [tree]
+    for _ in range(MOST_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        for node in level:
+            _plain_name(node)
+        if not level:
+            return tree
+    line = next((node.lineno for node in level if isinstance(node, ast.expr | ast.stmt)), 1)
+    raise ProgramError("limit", f"more than {MOST_DEPTH} levels of nesting", line=line, remedy=_FLATTER)
+
+
+def _plain_name(node: ast.AST) -> None:
+    """Names become names of C++."""
+    name = getattr(node, "id", None) or getattr(node, "arg", None) or getattr(node, "name", None)
+    if isinstance(name, str) and not name.isascii():
+        raise fault(node, "syntax", f"the name {name} has letters beyond ASCII", "use a-z, A-Z, 0-9 and _")
+
+
+def _type_variable(node: ast.Assign, types: dict[str, tuple[str, ...]]) -> None:
+    """``T = float16, float32``."""
+    target, value = node.targets[0], node.value
+    members = value.elts if isinstance(value, ast.Tuple) else [value]
+    names = [member.id for member in members if isinstance(member, ast.Name)]
+    if not isinstance(target, ast.Name) or len(names) != len(members) or not set(names) <= set(DTYPES):
+        raise fault(node, "syntax", "outside functions there are type variables only", "T = float16, float32")
+    types[target.id] = tuple(names)
+
+
+def _program(
+    source: str, summary: str, types: dict[str, tuple[str, ...]], host: ast.FunctionDef, kernel: ast.FunctionDef
+) -> Program:
+    tensors, attributes = _signature(kernel, types)
+    kinds = {name: attribute.kind for name, attribute in attributes.items()}
+    reader = HostReader(ScalarReader(dict(kinds), tensors, host=True))
+    body = reader.body(host.body)
+    if reader.launch is None:
+        raise fault(host, "launch", "the host function does not end with launch()", "launch(cores=…, share=share)")
+    numbers = {name: value.kind for name, value in reader.launch.numbers}
+    asked = [argument.arg for argument in kernel.args.kwonlyargs]
+    for name in asked:
+        if name not in numbers:
+            raise fault(kernel, "launch", f"the kernel asks for {name}, which launch() does not give")
+    for name in numbers:
+        if name not in asked:
+            raise fault(
+                kernel,
+                "launch",
+                f"launch() gives {name}, which the kernel does not ask for",
+                f"add it after the star of {kernel.name}",
+            )
+    for tensor in tensors.values():
+        if tensor.role is not TensorRole.INPUT and tensor.name not in {shape.tensor for shape in reader.shapes}:
+            raise fault(
+                host, "output_shape", f"nothing says which shape {tensor.name} has", f"{tensor.name}.shape = x.shape"
+            )
+    scalars = ScalarReader({**kinds, **numbers}, tensors, host=False)
+    inner = KernelReader(scalars, types, set(kinds) | set(numbers))
+    statements = inner.body(kernel.body)
+    inner.finish(kernel)
+    return Program(
+        name=kernel.name,
+        summary=summary or ast.get_docstring(kernel) or "",
+        types=types,
+        tensors=tensors,
+        attributes=attributes,
+        host=body,
+        launch=reader.launch,
+        shapes=tuple(reader.shapes),
+        numbers=numbers,
+        buffers=inner.buffers,
+        kernel=statements,
+        multipliers=inner.multipliers,
+        source=source,
+    )
+
+
+def _signature(
+    kernel: ast.FunctionDef, types: dict[str, tuple[str, ...]]
+) -> tuple[dict[str, Tensor], dict[str, Attribute]]:
+    tensors: dict[str, Tensor] = {}
+    attributes: dict[str, Attribute] = {}
+    arguments = kernel.args.args
+    defaults = [None] * (len(arguments) - len(kernel.args.defaults)) + list(kernel.args.defaults)
+    for argument, default in zip(arguments, defaults, strict=True):
+        mark = argument.annotation
+        if not (
+            isinstance(mark, ast.Subscript) and isinstance(mark.value, ast.Name) and isinstance(mark.slice, ast.Name)
+        ):
+            raise fault(
+                argument,
+                "syntax",
+                f"what is {argument.arg}?",
+                "annotate it: Input[float32], Output[float32], Workspace[float32] or Attribute[float]",
+            )
+        what, of = mark.value.id, mark.slice.id
+        if what == "Attribute" and of in _KINDS:
+            attributes[argument.arg] = Attribute(argument.arg, _KINDS[of], _default(default), argument.lineno)
+        elif what in _ROLES and (of in DTYPES or of in types):
+            tensors[argument.arg] = Tensor(argument.arg, _ROLES[what], of, argument.lineno)
+        else:
+            raise fault(
+                argument,
+                "dtype",
+                f"{ast.unparse(mark)} is no type of an argument",
+                "element types: " + ", ".join([*DTYPES, *types]) + "; attributes are int, float or bool",
+            )
+    if sum(tensor.role is TensorRole.WORKSPACE for tensor in tensors.values()) > 1:
+        raise fault(kernel, "syntax", "there is one workspace", "put everything into one, at different places")
+    if not any(tensor.role is TensorRole.OUTPUT for tensor in tensors.values()):
+        raise fault(kernel, "syntax", "the kernel has no output")
+    return tensors, attributes
+
+
+def _default(node: ast.expr | None) -> int | float | bool | None:
+    if node is None:
+        return None
+    value = ScalarReader({}, {}, host=True).read(node)
+    if not isinstance(value, Num):
+        raise fault(node, "syntax", "a default is a number")
+    return value.value
+
+
+class HostReader:
+    """Reads the host function: assignments, conditions, loops, shapes of outputs, one launch at the end."""
+
+    def __init__(self, scalars: ScalarReader) -> None:
+        self.scalars = scalars
+        self.launch: Launch | None = None
+        self.shapes: list[OutputShape] = []
+
+    def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
+        """The statements, without launch and shapes, which are kept apart."""
+        found = (self._statement(node) for node in nodes if not _is_text(node))
+        return tuple(statement for statement in found if statement is not None)
+
+    def _statement(self, node: ast.stmt) -> Statement | None:
+        if self.launch is not None:
+            raise fault(node, "launch", "nothing comes after launch()")
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                return self._assign(node, target)
+            if isinstance(target, ast.Attribute) and target.attr == "shape" and isinstance(target.value, ast.Name):
+                self._shape(node, target.value.id)
+                return None
+        if isinstance(node, ast.If):
+            condition = self.scalars.condition(node.test)
+            return If(condition, self.body(node.body), self.body(node.orelse), node.lineno)
+        if isinstance(node, ast.For):
+            return self._for(node)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and is_name(node.value.func, "launch"):
+            self._launch(node.value)
+            return None
+        raise fault(node, "syntax", f"{ast.unparse(node).splitlines()[0]} is no statement of the host function")
+
+    def _assign(self, node: ast.Assign, target: ast.Name) -> Statement:
+        value = self.scalars.read(node.value)
+        known = self.scalars.kinds.setdefault(target.id, value.kind)
+        if known is not value.kind:
+            raise fault(node, "dtype", f"{target.id} was {known.value} and would become {value.kind.value}")
+        return Assign(target.id, value, node.lineno)
+
+    def _for(self, node: ast.For) -> Statement:
+        name, start, stop, step = read_range(self.scalars, node)
+        return For(name, start, stop, step, self.body(node.body), node.lineno)
+
+    def _launch(self, node: ast.Call) -> None:
+        given = {word.arg: self.scalars.read(word.value) for word in node.keywords if word.arg}
+        if node.args or "cores" not in given or len(given) != len(node.keywords):
+            raise fault(
+                node, "launch", "launch takes cores and the kernel's numbers by name", "launch(cores=48, tile=4096)"
+            )
+        cores = given.pop("cores")
+        if cores.kind is not Kind.INT:
+            raise fault(node, "dtype", "cores must be an integer")
+        self.launch = Launch(cores, tuple(given.items()), node.lineno)
+
+    def _shape(self, node: ast.Assign, tensor: str) -> None:
+        held = self.scalars.tensors.get(tensor)
+        if held is None or held.role is TensorRole.INPUT:
+            raise fault(node, "output_shape", f"{tensor} is no output of the kernel")
+        self.shapes.append(OutputShape(tensor, self._parts(node.value), node.lineno))
+
+    def _parts(self, node: ast.expr) -> ShapeExpr:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return (*self._parts(node.left), *self._parts(node.right))
+        if isinstance(node, ast.Tuple):
+            return tuple(ShapePart(self.scalars.integer(extent, "an extent")) for extent in node.elts)
+        part = self.scalars.shape_slice(node)
+        if part is None:
+            raise fault(
+                node,
+                "output_shape",
+                f"{ast.unparse(node)} is no shape",
+                "write x.shape, x.shape[a:b], (n, m) or sums of them",
+            )
+        return (ShapePart(None, *part),)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

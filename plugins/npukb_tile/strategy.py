@@ -1,0 +1,64 @@
+"""``--strategy tile``: the model writes a tile program, the lowering is ours.
+
+What is wrong with a program is said with its line and a remedy before anything is compiled; what is made of it is
+judged like any other kernel.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from npukb_tile.answers import program_in
+from npukb_tile.child import Request
+from npukb_tile.making import PROGRAM, lower
+from npukb_tile.prompting import opening, refusal
+from npukernelbench.generate import Hints, candidate_of, next_prompt
+from npukernelbench.generate.strategy import Answer, Made, no_candidate
+from npukernelbench.nouns import Case, Outcome, Prompt, Sample, Stage, Task, Track
+
+if TYPE_CHECKING:
+    from npukernelbench.prompts.style import PromptStyle, Tasks
+
+__all__ = ["TILE", "TileStrategy", "made_of"]
+
+_HIDDEN = "hidden-"
+
+
+class TileStrategy:
+    """One question, and repair with what reading, interpreter, checker or judge found wrong."""
+
+    steps = 1
+
+    def refuses(self, task: Task, track: Track) -> str | None:
+        """Tasks that the language has no words for."""
+        del track
+        return refusal(task)
+
+    def opening(self, task: Task, case: Case | None, track: Track, style: PromptStyle, tasks: Tasks) -> Prompt:
+        """The language, a program of the same category, the operator. The run's prompt style takes no part."""
+        del style, track
+        return opening(task, case, tasks())
+
+    def make(self, answer: Answer) -> Made:
+        """The kernel that the program is lowered to; the program stays beside it."""
+        source = program_in(answer.completion)
+        return no_candidate(source) if isinstance(source, Outcome) else made_of(source, answer)
+
+    def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
+        """The same question again with what is wrong, until the turns are used up."""
+        if sample.key.turn + 1 >= turns or sample.completion is None or sample.verdict is None:
+            return None
+        return next_prompt(sample.prompt, sample.completion, sample.candidate, sample.verdict, hints)
+
+
+def made_of(source: str, answer: Answer) -> Made:
+    """What a program is lowered to, or what is wrong with it. Only cases that the model may know are tried."""
+    told = [case for case in answer.cases if answer.track is Track.STATIC or not case.id.startswith(_HIDDEN)]
+    found = lower(Request(source, answer.task, tuple(told), answer.track), answer.timeout_s)
+    if found.wrong is None:
+        return Made(candidate_of({**found.files, PROGRAM: source}))
+    outcome = Outcome.INFRA_ERROR if found.ours else Outcome.COMPILE_ERROR
+    return Made(candidate_of({PROGRAM: source}), outcome, Stage.COMPILE, (found.wrong,))
+
+
+TILE = TileStrategy()

@@ -1,0 +1,144 @@
+"""Programs that mean nothing, or something that cannot be: line, rule and remedy, before anything is compiled."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from npukb_tile.fault import ProgramError
+from npukb_tile.interpret import interpret
+from npukb_tile.parse import parse_file, parse_program
+from tests.tile.running import elementwise, rows
+
+PLAIN = elementwise("ta + tb", {"a": "float32", "b": "float32"}, "float32")
+TYPED = "T = float16, bfloat16\n" + elementwise("ta + 1.0", {"a": "T"}, "T")
+
+#: What is broken, the text that is replaced, what replaces it, the rule, and a word of the remedy or the message.
+BROKEN = (
+    ("load in compute", "            ty[:] = ta + tb", "            load(ta, a[0], length)", "stage", "copy_in"),
+    ("store in compute", "            ty[:] = ta + tb", "            store(y[0], ty, length)", "stage", "copy_out"),
+    ("write to global memory", "            ty[:] = ta + tb", "            y[:] = ta + tb", "global_memory", "store"),
+    (
+        "compute while copying",
+        "            load(tb, b[begin + offset], length)",
+        "            ty[:] = ta",
+        "stage",
+        "compute",
+    ),
+    ("element type of a copy", "tb = buffer(tile, float32", "tb = buffer(tile, float16", "dtype", "cast"),
+    ("element types mixed", "ty[:] = ta + tb", "ty[:] = ta + float16(tb)", "dtype", "cast"),
+    ("mask as number", "ty[:] = ta + tb", "ty[:] = ta + (tb > 0.0)", "dtype", "where"),
+    ("mask into a buffer", "ty[:] = ta + tb", "ty[:] = ta > tb", "dtype", "bool"),
+    ("unknown operation", "ty[:] = ta + tb", "ty[:] = softmax(ta)", "unknown_name", "tanh"),
+    ("unknown scalar", "ty[:] = ta + tb", "ty[:] = ta + scale", "unknown_name", "tile"),
+    ("unknown tensor", "load(tb, b[", "load(tb, c[", "unknown_name", "load"),
+    ("part of a buffer", "ty[:] = ta + tb", "ty[:length] = ta + tb", "syntax", "ty[:]"),
+    ("tile without memory", "ty[:] = ta + tb", "temporary = ta + tb", "syntax", "buffer"),
+    ("reduction to a tile", "ty[:] = ta + tb", "ty[:] = row_sum(ta)", "shape", "column"),
+    ("write to an input", "store(y[begin + offset], ty", "store(a[begin + offset], ty", "global_memory", "input"),
+    (
+        "output not stored",
+        "        with copy_out:\n            store(y[begin + offset], ty, length)\n",
+        "",
+        "unused",
+        "store",
+    ),
+    ("buffer depends on the core", "ty = buffer(tile,", "ty = buffer(core(),", "buffer_size", "host"),
+    ("number not handed on", "*, total, share, tile)", "*, total, share, tile, width)", "launch", "width"),
+    ("number not asked for", "*, total, share, tile)", "*, total, share)", "launch", "tile"),
+    ("no shape of the output", "    y.shape = a.shape\n", "", "output_shape", "y.shape"),
+    ("compute without extents", "with compute(length):", "with compute():", "stage", "compute(length)"),
+    ("loop over something else", "range(0, count, tile)", "offsets", "syntax", "range"),
+    (
+        "integer division of floats",
+        "count = min(share, total - begin)",
+        "count = min(share, total - begin) / 2",
+        "dtype",
+        "//",
+    ),
+    (
+        "two workspaces",
+        "b: Input[float32],",
+        "b: Input[float32], u: Workspace[float32], v: Workspace[float32],",
+        "syntax",
+        "one",
+    ),
+    ("meeting in a block", "            ty[:] = ta + tb", "            sync_all()", "stage", "between"),
+)
+
+
+@pytest.mark.parametrize(("name", "old", "new", "rule", "word"), BROKEN, ids=[row[0] for row in BROKEN])
+def test_faults_of_the_text(name: str, old: str, new: str, rule: str, word: str) -> None:
+    assert old in PLAIN
+    broken = PLAIN.replace(old, new)
+    with pytest.raises(ProgramError) as caught:
+        parse_program(broken)
+    assert caught.value.rule == rule
+    assert word in f"{caught.value.detail} {caught.value.remedy}"
+    if rule not in ("launch", "output_shape", "unused") and name != "element type of a copy":
+        pairs = zip(PLAIN.splitlines(), broken.splitlines(), strict=False)
+        assert caught.value.line == next(line for line, (a, b) in enumerate(pairs, 1) if a != b)
+
+
+def test_half_types_do_not_compute() -> None:
+    with pytest.raises(ProgramError, match="does not compute this in bfloat16") as caught:
+        parse_program(TYPED)
+    assert "float32(x)" in str(caught.value.remedy)
+
+
+#: What only shows when the program runs: the text that is replaced, what replaces it, the rule.
+RUNNING = (
+    ("length = min(tile, count - offset)", "length = tile", "out_of_bounds"),
+    ("range(0, count, tile)", "range(0, count - tile, tile)", "missing_tail"),
+    ("count = min(share, total - begin)", "count = min(share, total - begin) - 1", "missing_tail"),
+    ("tile=512", "tile=60000", "ub_budget"),
+    ("cores=max(1, ceil_div(total, share))", "cores=64", "launch"),
+    ("    begin = core() * share", "    sync_all()\n    begin = core() * share", "launch"),
+    ("load(ta, a[begin + offset], length)", "load(ta, a[begin + offset], 2, length // 2, stride=1)", "limit"),
+    ("        with compute(length):", "        with compute(min(length + 1, tile - 1)):", "extent"),
+    ("buffer(tile, float32, depth=2)\n    ty", "buffer(tile // 2, float32, depth=2)\n    ty", "buffer_size"),
+    ("            load(ta, a[begin + offset], length)\n", "", "uninitialised"),
+    ("share = round_up(ceil_div(total, 3), 32)", "share = total // (total - total)", "division"),
+    ("range(0, count, tile)", "range(0, count, tile - tile)", "loop"),
+)
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), RUNNING, ids=[row[2] + str(n) for n, row in enumerate(RUNNING)])
+def test_faults_of_the_launch(old: str, new: str, rule: str) -> None:
+    assert old in PLAIN
+    program = parse_program(PLAIN.replace(old, new))
+    inputs = {name: np.ones((5, 397), np.float32) for name in ("a", "b")}
+    with pytest.raises(ProgramError) as caught:
+        interpret(program, inputs, {})
+    assert caught.value.rule == rule
+    assert caught.value.line > 0
+
+
+def test_a_sync_that_some_cores_skip() -> None:
+    source = PLAIN.replace(
+        "    begin = core() * share", "    begin = core() * share\n    if core() == 0:\n        sync_all()"
+    )
+    source = source.replace("cores=max(1, ceil_div(total, share))", "cores=vector_cores()")
+    with pytest.raises(ProgramError, match="not every core"):
+        interpret(parse_program(source), {name: np.ones(1000, np.float32) for name in ("a", "b")}, {})
+
+
+def test_a_row_and_a_column_alone() -> None:
+    with pytest.raises(ProgramError, match="a row and a column"):
+        parse_program(rows("ty[:] = row + column"))
+
+
+def test_rows_do_not_go_into_a_column() -> None:
+    source = rows("ty[:] = ta").replace("load(tw, w[first], count_of_rows)", "load(tw, w[first], count_of_rows, 1)")
+    with pytest.raises(ProgramError, match="one element per row"):
+        parse_program(source)
+
+
+def test_a_fault_names_its_file(tmp_path) -> None:
+    path = tmp_path / "program.tile.py"
+    path.write_text(PLAIN.replace("ta + tb", "ta + nothing"))
+    with pytest.raises(ProgramError) as caught:
+        parse_file(path)
+    assert re.search(r"program\.tile\.py:\d+", str(caught.value.location))
