@@ -1,0 +1,181 @@
+"""``kernelgen-lm corpus code``, ``docs`` and ``chat``: samples out of what others wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npukernelbench.console import Console
+
+if TYPE_CHECKING:
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.tasks import TaskRegistry
+
+__all__ = ["chat", "code", "docs", "known_tasks", "tally"]
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def known_tasks(plugins: Plugins, include: tuple[Path, ...] = ()) -> TaskRegistry:
+    """Every task there is, out of the harness's own cache where that has them."""
+    from npukernelbench.config import resolve
+    from npukernelbench.tasks import load_registry
+
+    return load_registry(plugins, include, cache_dir=resolve(file=None, options={}).cache_dir)
+
+
+def tally(console: Console, counts: Mapping[str, int]) -> None:
+    """Print totals, the largest first."""
+    for name, count in sorted(counts.items(), key=lambda item: -item[1]):
+        console.out(f"{count:8} {name}")
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing"
+
+
+@click.command("code", short_help="Samples out of kernels that there are.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the samples.")
+@click.option("--goldens", multiple=True, metavar="NAMES", help="Golden kernels of tasks, as --tasks of npukb run.")
+@click.option("--include_path", "include", multiple=True, type=_FOLDER, help="Folder of further tasks.")
+@click.option("--task", "name", default="", metavar="NAME", help="What kernels in PATH compute.")
+@click.option("--operators", multiple=True, metavar="NAMES", help="Of a checkout: these only.")
+@click.option("--licence", default="", help="Licence of the kernels. Needed for all that are not ours.")
+@click.option("--origin", default="", help="Where they come from, for instance repository and commit.")
+@click.option("--track", type=click.Choice(["static", "dynamic", "both"]), default="both", show_default=True)
+@click.option("--cases", default=4, show_default=True, help="Cases per kernel at most.")
+@click.option("--most-mib", default=64, show_default=True, help="Inputs and outputs of a case at most.")
+@click.option("--prompt-style", "style_name", default="terse", show_default=True)
+@click.option("--jobs", default=2, show_default=True, help="Kernels at a time.")
+@click.pass_obj
+def code(
+    console: Console,
+    /,
+    paths: tuple[Path, ...],
+    folder: Path,
+    goldens: tuple[str, ...],
+    include: tuple[Path, ...],
+    name: str,
+    operators: tuple[str, ...],
+    style_name: str,
+    jobs: int,
+    **asked: object,
+) -> int:
+    """Make samples out of kernels that there are: golden kernels, operators of a repository, source files.
+
+    PATH is a source file or folder with --task, a checkout of NPUKernelBench, or a folder with operators below it that
+    are named like tasks. Every kernel is executed; the thinking says what was observed. The same command goes on.
+    """
+    from kernelgen_lm.corpus.code import Tools, make_code, require_stated, wish_of
+    from kernelgen_lm.corpus.sources import Finder, Found, Writer
+    from kernelgen_lm.judging import Bench
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.prompts import load_style
+
+    wish = wish_of(paths=bool(paths), goldens=bool(goldens), own=bool(include), style=style_name, **asked)
+    plugins = Plugins.load()
+    wish = wish._replace(benchmarks=frozenset(known_tasks(plugins)))
+    style = load_style(plugins.prompts.find(style_name))
+
+    def tell(found: Found, counts: Mapping[str, int]) -> None:
+        console.err(f"{found.where}: {_told(counts)}")
+
+    with Finder(known_tasks(plugins, include), operators) as finder, Writer(plugins) as writer:
+        found = list(finder.goldens(goldens)) if goldens else []
+        require_stated(found, str(asked["licence"]), str(asked["origin"]))
+        found += [one for path in paths for one in finder.below(path, name)]
+        with Bench(detail=True) as bench:
+            totals = make_code(found, wish, Tools(bench, style, writer), folder, jobs=jobs, tell=tell)
+        for lost in finder.without_task:
+            console.warn(f"{lost}: no task is named like it, so nothing can be executed; left out")
+    tally(console, totals)
+    return 0
+
+
+@click.command("docs", short_help="Samples out of documentation that you have.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the samples.")
+@click.option("--licence", default="", help="Licence of the pages. Needed.")
+@click.option("--origin", default="", help="Where they come from, for instance address and version. Needed.")
+@click.option("--subject", default="Ascend C", show_default=True, help="What the pages are about, for the questions.")
+@click.option("--task", "named", multiple=True, metavar="ENTRY=NAME", help="The task of an example's kernel.")
+@click.option("--include_path", "include", multiple=True, type=_FOLDER, help="Folder of further tasks.")
+@click.option("--cases", default=4, show_default=True, help="Cases per example at most.")
+@click.option("--prompt-style", "style_name", default="terse", show_default=True)
+@click.option("--seed", default=0, show_default=True)
+@click.pass_obj
+def docs(
+    console: Console,
+    /,
+    paths: tuple[Path, ...],
+    folder: Path,
+    named: tuple[str, ...],
+    include: tuple[Path, ...],
+    subject: str,
+    style_name: str,
+    seed: int,
+    **asked: object,
+) -> int:
+    """Make samples out of documentation files: Markdown, HTML or text, or folders of them.
+
+    A function is a section with its prototype. Whole kernels among the examples are executed on the task that their
+    entry is named for; other code is listed in left_out and gives no sample. The same command goes on.
+    """
+    from contextlib import ExitStack
+    from functools import cache
+
+    from kernelgen_lm.corpus.code import Tools, wish_of
+    from kernelgen_lm.corpus.documents import DocumentWish, Page, make_documents, read_pages, tasks_by_entry
+    from kernelgen_lm.corpus.sources import Writer
+    from kernelgen_lm.judging import Bench
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.prompts import load_style
+
+    wished = {"track": "static", "most_mib": 64, **asked}
+    wish = wish_of(paths=True, goldens=False, own=bool(include), style=style_name, **wished)
+    pages, plugins = read_pages(paths), Plugins.load()
+    wish = wish._replace(benchmarks=frozenset(known_tasks(plugins)))
+    registry, style = known_tasks(plugins, include), load_style(plugins.prompts.find(style_name))
+
+    def tell(page: Page, counts: Mapping[str, int]) -> None:
+        console.err(f"{page.name}: {_told(counts)}")
+
+    with ExitStack() as opened:
+
+        @cache
+        def tools() -> Tools:
+            return Tools(opened.enter_context(Bench(detail=True)), style, opened.enter_context(Writer(plugins)))
+
+        given = DocumentWish(wish, subject, seed, tasks_by_entry(named, registry))
+        totals = make_documents(pages, given, registry, tools, folder, tell)
+    tally(console, totals)
+    return 0
+
+
+@click.command("chat", short_help="Samples out of general chat data.")
+@click.argument("name", metavar="DATASET")
+@click.option("--out", "file", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File of samples.")
+@click.option("--split", default="train", show_default=True)
+@click.option("--subset", default="", help="Configuration of the data set.")
+@click.option("--revision", default="", help="Commit or tag on the hub.")
+@click.option("--licence", default="", help="Licence.  [default: what the data set states]")
+@click.option("--limit", default=10_000, show_default=True, help="Conversations at most; 0: all.")
+@click.option("--longest", default=60_000, show_default=True, help="Characters of a conversation at most.")
+@click.option("--seed", default=0, show_default=True, help="Decides the order, and so which are taken.")
+@click.pass_obj
+def chat(console: Console, /, file: Path, **asked: Any) -> int:
+    """Take conversations from DATASET, a name on the hub or a folder. Needs the package datasets."""
+    from kernelgen_lm.corpus.chat import ChatWish, make_chat, open_dataset
+    from kernelgen_lm.corpus.table import require_format, write_samples
+
+    require_format(file)
+    wish = ChatWish(**asked)
+    rows, licence = open_dataset(wish)
+    samples, counts = make_chat(rows, wish, licence)
+    write_samples(file, samples)
+    tally(console, counts)
+    return 0

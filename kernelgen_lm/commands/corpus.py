@@ -1,0 +1,183 @@
+"""``kernelgen-lm corpus``: make, check and describe training data."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from kernelgen_lm.commands.collecting import chat, code, docs, known_tasks, tally
+from npukernelbench.console import Console
+
+__all__ = ["config_options", "corpus"]
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("corpus", short_help="Make, check and describe training data.")
+def corpus() -> None:
+    """Make, check and describe training data."""
+
+
+def config_options(command: click.Command) -> click.Command:
+    """``--config`` and ``--set``."""
+    command.params += [
+        click.Option(["--config", "config_path"], type=click.Path(path_type=Path), help="A YAML file or a preset."),
+        click.Option(["--set", "changes"], multiple=True, metavar="FIELD=VALUE", help="Change one field."),
+    ]
+    return command
+
+
+@click.command("build", short_help="Generate kernels and keep what the judge finds right.")
+@click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the corpus.")
+@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.pass_obj
+def build(console: Console, /, folder: Path, jobs: int, config_path: Path | None, changes: tuple[str, ...]) -> int:
+    """Generate kernels and keep what the judge finds right. The same command goes on with what is missing."""
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.corpus.build import BuildConfig, Shard
+    from kernelgen_lm.corpus.build import build as make
+
+    started, judged = time.monotonic(), [0, 0]
+
+    def tell(shard: Shard, shards: int) -> None:
+        judged[0] += sum(count for name, count in shard.counts.items() if name not in ("held_out", "unfit"))
+        judged[1] += 1
+        rate = judged[0] / max(time.monotonic() - started, 1e-9) * 60
+        console.err(f"shard {shard.number} of {shards}: {judged[1]} made here, {rate:.0f} kernels per minute")
+
+    config = read_config(BuildConfig, config_path, changes)
+    totals = make(config, folder, jobs, tell)
+    tally(console, totals)
+    return 0
+
+
+@corpus.command("tasks", short_help="Write generated questions as task files.")
+@click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the task files.")
+@click.option("--count", default=50, show_default=True, help="Operators.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--share", default=0.1, show_default=True, help="The corpus's field held_out.")
+@click.option("--held-out/--trained", default=True, show_default=True, help="Of training or not.")
+@click.pass_obj
+def tasks(console: Console, /, folder: Path, count: int, seed: int, share: float, held_out: bool) -> int:
+    """Write generated questions as task files, for npukb run --include_path and for kernelgen-lm grpo."""
+    from kernelgen_lm.corpus.tasks import write_tasks
+
+    names = write_tasks(folder, count, held_out=held_out, share=share, seed=seed)
+    console.err(f"{len(names)} tasks: {folder}")
+    return 0
+
+
+@corpus.command("errors", short_help="Break right kernels and keep what the judge says.")
+@click.argument("samples", type=click.Path(path_type=Path, exists=True))
+@click.option("--out", "folder", required=True, type=_FOLDER, help="Folder for repairs and pairs.")
+@click.option("--limit", default=0, help="Samples at most; 0: all.")
+@click.option("--per-sample", default=2, show_default=True, help="Mistakes per kernel at most.")
+@click.option("--seed", default=0, show_default=True)
+@click.pass_obj
+def errors(console: Console, /, samples: Path, folder: Path, limit: int, per_sample: int, seed: int) -> int:
+    """Break right kernels, and write samples of diagnosis and repair, and preference pairs."""
+    from itertools import islice
+
+    from kernelgen_lm.corpus.errors import make_errors
+    from kernelgen_lm.corpus.table import read_table
+    from kernelgen_lm.judging import Bench
+
+    def tell(count: int) -> None:
+        if count % 50 == 0:
+            console.err(f"{count} kernels")
+
+    with Bench() as bench:
+        chosen = islice(read_table(samples), limit or None)
+        counts = make_errors(chosen, bench, folder, seed=seed, per_sample=per_sample, tell=tell)
+    tally(console, counts)
+    return 0
+
+
+@corpus.command("check", short_help="Contamination, statistics, and kernels executed again.")
+@click.argument("samples", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--out", "file", type=_FILE, help="Write the others here: .jsonl, .jsonl.gz or .parquet.")
+@click.option("--near-duplicates", "threshold", type=float, help="Leave out answers that share so much, 0.6 to 1.")
+@click.option("--page", type=_FILE, help="Write the statistics as a page, .md.")
+@click.option("--execute", default=0, show_default=True, help="Execute so many random kernels again.")
+@click.option("--seed", default=0, show_default=True)
+@click.pass_obj
+def check(
+    console: Console,
+    /,
+    samples: tuple[Path, ...],
+    file: Path | None,
+    threshold: float | None,
+    page: Path | None,
+    execute: int,
+    seed: int,
+) -> int:
+    """Compare with every benchmark task, execute kernels again, and say what is in it, as JSON.
+
+    SAMPLES are files or folders of samples, taken together. The exit code is 1 when a kernel is not right any more, or
+    when samples with findings stay.
+    """
+    from kernelgen_lm.corpus.check import Checked, Contamination, execute_again, is_executable
+    from kernelgen_lm.corpus.page import operators_of, render_page
+    from kernelgen_lm.corpus.sample import write_lines
+    from kernelgen_lm.corpus.similar import near_duplicates
+    from kernelgen_lm.corpus.table import read_table, require_format, write_samples
+    from kernelgen_lm.judging import Bench
+    from npukernelbench.plugins import Plugins
+
+    if file is not None:
+        require_format(file)
+    contamination = Contamination(known_tasks(Plugins.load()).values())
+    read = [sample for path in samples for sample in read_table(path)]
+    findings = [found for sample in read for found in contamination.findings(sample)]
+    dirty = {found.sample for found in findings}
+    kept = [sample for sample in read if sample.id not in dirty] if file else read
+    similar = None if threshold is None else near_duplicates(kept, threshold)
+    kept = [sample for sample in kept if not similar or sample.id not in similar]
+    failed: list[tuple[str, str]] = []
+    kernels = [one for one in kept if is_executable(one)]
+    if execute:
+        with Bench() as bench:
+            failed = execute_again(kernels, execute, seed, bench)
+    if file is not None:
+        write_samples(file, kept)
+    checked = Checked(len(contamination.tasks), findings, len(dirty) if file else 0, min(execute, len(kernels)), failed)
+    facts = checked.facts(kept, None if similar is None else len(similar))
+    if page is not None:
+        write_lines(page, [render_page({**facts, "operator": operators_of(kept)})])
+    console.json(facts)
+    return int(bool(failed) or (bool(dirty) and file is None))
+
+
+@click.command("pack", short_help="Put samples together into long sequences.")
+@click.argument("samples", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--tokenizer", "name", required=True, help="Folder or name on the hub.")
+@click.option("--out", "file", required=True, type=_FILE, help="File of sequences: .jsonl, .jsonl.gz or .parquet.")
+@click.option("--length", default=32_768, show_default=True, help="Tokens per sequence.")
+@click.pass_obj
+def pack(console: Console, /, samples: tuple[Path, ...], name: str, file: Path, length: int) -> int:
+    """Put samples together into sequences, first fit, longest first; no sample is cut. Says how much room is wasted.
+
+    Every sequence keeps its samples' boundaries, and counts positions from 0 in each, so that attention can keep them
+    apart.
+    """
+    from kernelgen_lm.corpus.pack import pack as put_together
+    from kernelgen_lm.corpus.pack import sequences
+    from kernelgen_lm.corpus.table import read_table, require_format, write_rows
+    from kernelgen_lm.training.common import load_tokenizer
+    from kernelgen_lm.training.sft import tokens_of
+
+    require_format(file)
+    tokenizer = load_tokenizer(name)
+    read = [sample for path in samples for sample in read_table(path)]
+    encoded = [tokens_of(sample, tokenizer) for sample in read]
+    packing, facts = put_together(encoded, length)
+    write_rows(file, sequences(packing, read, encoded))
+    console.json(facts._asdict())
+    return 0
+
+
+for _command in (config_options(build), code, docs, chat, pack):
+    corpus.add_command(_command)

@@ -1,0 +1,131 @@
+"""``kernelgen-lm sft``, ``mine``, ``dpo``, ``grpo``: training on the corpus, on pairs, on the judge's rewards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelgen_lm.commands.corpus import config_options
+from npukernelbench.console import Console
+
+__all__ = ["ablate", "dpo", "grpo", "mine", "sft"]
+
+_OUT = click.option("--out", "folder", required=True, type=click.Path(path_type=Path), help="Folder of the run.")
+
+
+@click.command("sft", short_help="Fine-tune on a corpus.")
+@_OUT
+@click.pass_obj
+def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
+    """Fine-tune on a corpus. The same command goes on after an interruption."""
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.training.sft import SFTSettings, train
+
+    train(read_config(SFTSettings, config_path, changes), folder, console.err)
+    console.out(str(folder / "model"))
+    return 0
+
+
+@click.command("mine", short_help="Take preference pairs out of runs.")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--out", "file", required=True, type=click.Path(path_type=Path), help="File of pairs, .jsonl.")
+@click.option("--rejected", default="fails", show_default=True, help="fails, uncompiled, any, or outcomes by name.")
+@click.option("--chosen", type=click.Choice(["fastest", "first"]), default="fastest", show_default=True)
+@click.option("--slower", default=0.0, help="Also pair right kernels that take so many times as long; 0: none.")
+@click.option(
+    "--per-question", default=4, show_default=True, type=click.IntRange(1), help="Pairs per question at most."
+)
+@click.pass_obj
+def mine(
+    console: Console,
+    /,
+    runs: tuple[Path, ...],
+    file: Path,
+    rejected: str,
+    chosen: str,
+    slower: float,
+    per_question: int,
+) -> int:
+    """Take preference pairs out of run folders: a right answer, and one that compiles but fails."""
+    from kernelgen_lm.training.mine import Mining, write_pairs
+    from kernelgen_lm.training.mine import mine as pairs
+
+    how = Mining(rejected, "first" if chosen == "first" else "fastest", slower, per_question)
+    count = write_pairs(file, pairs(runs, how))
+    if not count:
+        console.warn("no question has both a right and a rejected answer: ask for more, or reject other outcomes")
+    console.err(f"{count} pairs: {file}")
+    return 0
+
+
+@click.command("dpo", short_help="Train on preference pairs.")
+@_OUT
+@click.pass_obj
+def dpo(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
+    """Train on preference pairs. The same command goes on after an interruption."""
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.training.preference import DPOSettings, train
+
+    train(read_config(DPOSettings, config_path, changes), folder, console.err)
+    console.out(str(folder / "model"))
+    return 0
+
+
+@click.command("grpo", short_help="Train on the judge's rewards.")
+@_OUT
+@click.pass_obj
+def grpo(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
+    """Train on the judge's rewards. The same command goes on after an interruption."""
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.training.online import GRPOSettings, train
+
+    train(read_config(GRPOSettings, config_path, changes), folder, console.warn, console.err)
+    console.out(str(folder / "model"))
+    return 0
+
+
+@click.command("ablate", short_help="Compare variants of preference training.")
+@_OUT
+@click.option("--held-out", required=True, type=click.Path(path_type=Path, exists=True), help="Task files to ask.")
+@click.option("--variant", "texts", multiple=True, metavar="NAME:FIELD=VALUE,...", help="In place of the usual ones.")
+@click.option(
+    "--seed", "seeds", multiple=True, type=int, default=(0,), show_default=True, help="Of training; repeat it."
+)
+@click.option("--num-samples", default=4, show_default=True, type=click.IntRange(1), help="Answers per task.")
+@click.option("--temperature", default=0.8, show_default=True, type=click.FloatRange(0))
+@click.option("--max-tokens", default=1536, show_default=True, type=click.IntRange(1))
+@click.pass_obj
+def ablate(
+    console: Console,
+    /,
+    folder: Path,
+    held_out: Path,
+    texts: tuple[str, ...],
+    seeds: tuple[int, ...],
+    num_samples: int,
+    temperature: float,
+    max_tokens: int,
+    config_path: Path | None,
+    changes: tuple[str, ...],
+) -> int:
+    """Train on the same pairs with and without the compile-keeping term, with other strengths and rejected kinds, and
+    print compile@1 and correct@1 of each, with differences from the model that all start from.
+    """
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.training.ablate import USUAL, read_variant
+    from kernelgen_lm.training.ablate import ablate as run
+    from kernelgen_lm.training.evaluate import Examination
+    from kernelgen_lm.training.preference import DPOSettings, train
+    from kernelgen_lm.training.scores import card_tables
+
+    settings = read_config(DPOSettings, config_path, changes)
+    what = Examination({"held_out": held_out}, answers=num_samples, temperature=temperature, max_tokens=max_tokens)
+    variants = [read_variant(text) for text in texts] or USUAL
+    for line in card_tables(run(settings, variants, seeds, what, folder, console.err, train)):
+        console.out(line)
+    return 0
+
+
+for _command in (sft, dpo, grpo, ablate):
+    config_options(_command)

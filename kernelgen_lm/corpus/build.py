@@ -1,0 +1,253 @@
+"""Building a corpus: draw a question and a style, write the kernel, let the judge execute it, keep what is right.
+
+Work is cut into shards of consecutive indices. Everything of a sample follows from the seed and its index, and a shard
+is one file that is there whole or not at all: an interrupted build goes on where it was, and any number of processes
+gives the same bytes but for predicted times of another executor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernelgen_lm.corpus.kernels import write_kernel
+from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
+from kernelgen_lm.corpus.reasoning import reason
+from kernelgen_lm.corpus.sample import Message, Sample, answer_files, answer_text, sha256, write_lines
+from kernelgen_lm.corpus.style import UNIFORM, draw_style
+from kernelgen_lm.corpus.tiled import TILED, draw_shapes, tiled_task, write_tiled
+from kernelgen_lm.judging import Bench
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Outcome, Prompt, Track, Verdict
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import PromptStyle, load_style
+from npukernelbench.seed import derive
+
+if TYPE_CHECKING:
+    from kernelgen_lm.corpus.spec import Spec
+    from kernelgen_lm.corpus.style import Style
+
+__all__ = ["VERSION", "BuildConfig", "Shard", "build", "judge_summary", "make_sample"]
+
+#: Rises when the same seed gives other samples.
+VERSION = 2
+
+
+class BuildConfig(BaseModel):
+    """A corpus. Equal values give equal samples."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    samples: int = Field(20_000, ge=1, description="questions to draw; a few per cent fit no style or are repeated")
+    seed: int = Field(0, description="everything follows from it")
+    shard: int = Field(100, ge=1, description="samples per file")
+    families: Mapping[str, int] = Field(
+        default_factory=lambda: dict(FAMILIES), description="families with their shares"
+    )
+    held_out: float = Field(0.1, ge=0, lt=1, description="share of operators that are kept for evaluation")
+    prompt_style: str = Field("terse", description="how questions are put, by the harness's name for it")
+    styles: Literal["varied", "uniform"] = Field(
+        "varied", description="uniform: every kernel is written in one way, for models of few parameters"
+    )
+    executor: str = Field("twin", description="what executes kernels")
+    track: Literal["static", "dynamic"] = Field(
+        "static", description="dynamic: host and device code for several shapes"
+    )
+    shapes: int = Field(4, ge=1, le=16, description="shapes per operator on the dynamic track")
+
+
+class Shard(NamedTuple):
+    """What became of a shard: samples by outcome. ``held_out``, ``unfit`` and ``repeated`` come before a judge."""
+
+    number: int
+    counts: Mapping[str, int]
+
+
+def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shard, int], None]) -> Mapping[str, int]:
+    """Make every shard that is missing; totals by outcome. ``on_shard`` is told each, with the number of all.
+
+    UsageError when the folder holds a corpus of another configuration.
+    """
+    _claim(config, folder)
+    shards = -(-config.samples // config.shard)
+    missing = [index for index in range(shards) if not _path(folder, index).is_file()]
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _open, (config.model_dump(),)) as pool:
+        for shard in _in_flight(pool, missing, folder, 2 * jobs):
+            on_shard(shard, shards)
+    totals: Counter[str] = Counter()
+    for index in range(shards):
+        totals.update(json.loads(_counts_path(folder, index).read_text(encoding="utf-8")))
+    return totals
+
+
+def make_sample(config: BuildConfig, index: int, bench: Bench, style: PromptStyle) -> Sample | str:
+    """The sample of an index, or why there is none: ``held_out``, ``unfit``, or the judge's outcome."""
+    rng = Random(derive(config.seed, "corpus", VERSION, index))
+    spec = draw_question(rng, config.families)
+    if is_held_out(spec.operator, config.held_out):
+        return "held_out"
+    writing = UNIFORM if config.styles == "uniform" else draw_style(rng)
+    drawn = _Drawn(spec, writing, rng)
+    made = (_tiled if config.track == "dynamic" else _static)(config, bench, style, drawn)
+    return made if isinstance(made, str) else _described(config, index, drawn, made)
+
+
+class _Drawn(NamedTuple):
+    """A question, a way of writing, and the randomness that is left."""
+
+    spec: Spec
+    writing: Style
+    rng: Random
+
+
+class _Made(NamedTuple):
+    """A right kernel and what was asked: the question as JSON and its hash, all of the source, prompt and answer."""
+
+    question: Mapping[str, object]
+    question_hash: str
+    source: str
+    prompt: Prompt
+    answer: str
+    verdict: Verdict
+
+
+def _static(config: BuildConfig, bench: Bench, style: PromptStyle, drawn: _Drawn) -> _Made | str:
+    """A kernel for the one shape, or why there is none."""
+    del config
+    spec = drawn.spec
+    kernel = write_kernel(spec, drawn.writing)
+    if kernel is None:
+        return "unfit"
+    task = spec.task()
+    verdict = bench.judge(task, kernel.source)
+    if verdict.outcome is not Outcome.OK:
+        return str(verdict.outcome.value)
+    prompt = style.render(task, task.cases[0], Track.STATIC)
+    answer = answer_text(reason(spec, drawn.writing, kernel, drawn.rng), kernel.source)
+    return _Made(spec.to_json(), spec.hash, kernel.source, prompt, answer, verdict)
+
+
+def _tiled(config: BuildConfig, bench: Bench, style: PromptStyle, drawn: _Drawn) -> _Made | str:
+    """Host and device code that were judged on every shape, or why there are none."""
+    spec = drawn.spec
+    if spec.family not in TILED:
+        return "unfit"
+    shapes = draw_shapes(drawn.rng, spec, config.shapes)
+    made = write_tiled(spec, shapes, drawn.writing)
+    if made is None:
+        return "unfit"
+    task = tiled_task(spec, shapes)
+    verdict = bench.judge_files(task, task.cases, Track.DYNAMIC, made.files)
+    if verdict.outcome is not Outcome.OK:
+        return str(verdict.outcome.value)
+    question = {**spec.to_json(), "shapes": [list(shape) for shape in shapes]}
+    source, prompt = "\n".join(made.files.values()), style.render(task, None, Track.DYNAMIC)
+    return _Made(question, task.content_hash, source, prompt, answer_files(made.thinking, made.files), verdict)
+
+
+def _described(config: BuildConfig, index: int, drawn: _Drawn, made: _Made) -> Sample:
+    spec, prompt = drawn.spec, made.prompt
+    return Sample(
+        id=sha256(prompt.hash + made.answer)[:24],
+        kind="kernel",
+        family=spec.family,
+        operator=spec.operator,
+        dtype=spec.dtype.value,
+        shape=spec.shape,
+        track=config.track,
+        messages=(*_asked(prompt), Message(role="assistant", content=made.answer)),
+        question=made.question,
+        style=drawn.writing.to_json(),
+        provenance={"source": "kernelgen_lm.corpus", "version": VERSION, "seed": config.seed, "index": index},
+        licence="Apache-2.0",
+        hashes={"question": made.question_hash, "source": sha256(made.source), "prompt": prompt.hash},
+        verdict=judge_summary(made.verdict),
+    )
+
+
+def _asked(prompt: Prompt) -> tuple[Message, ...]:
+    return tuple(Message.model_validate({"role": one.role, "content": one.content}) for one in prompt.messages)
+
+
+def judge_summary(verdict: Verdict) -> Mapping[str, object]:
+    """What a sample keeps of its verdict."""
+    profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
+    found: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
+    if profile is not None:
+        found |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
+    if "roofline" in verdict.metrics:
+        found["roofline"] = round(verdict.metrics["roofline"], 4)
+    return found
+
+
+def _path(folder: Path, index: int) -> Path:
+    return folder / "shards" / f"{index:06d}.jsonl"
+
+
+def _counts_path(folder: Path, index: int) -> Path:
+    return folder / "counts" / f"{index:06d}.json"
+
+
+def _claim(config: BuildConfig, folder: Path) -> None:
+    """Write the configuration into a new folder; refuse a folder of another one."""
+    path = folder / "config.json"
+    text = config.model_dump_json(indent=2) + "\n"
+    if path.is_file() and BuildConfig.model_validate_json(path.read_text(encoding="utf-8")) != config:
+        raise UsageError(
+            f"{folder} holds a corpus of another configuration", field="--out", remedy="name another folder"
+        )
+    write_lines(path, [text])
+
+
+def _in_flight(pool: ProcessPoolExecutor, missing: list[int], folder: Path, most: int) -> Iterator[Shard]:
+    """Shards as they are done, at most ``most`` of them under way."""
+    waiting, running = list(reversed(missing)), set[Future[Shard]]()
+    while waiting or running:
+        while waiting and len(running) < most:
+            running.add(pool.submit(_make_shard, waiting.pop(), str(folder)))
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
+
+
+class _Worker(NamedTuple):
+    config: BuildConfig
+    bench: Bench
+    style: PromptStyle
+
+
+_WORKER: list[_Worker] = []
+
+
+def _open(config: Mapping[str, object]) -> None:
+    """In a worker process: its judge, once."""
+    made = BuildConfig.model_validate(config)
+    style = load_style(Plugins.load().prompts.find(made.prompt_style))
+    _WORKER.append(_Worker(made, Bench(made.executor), style))
+
+
+def _make_shard(index: int, folder: str) -> Shard:
+    """In a worker process: every sample of a shard, then its files; counts first, so that a shard has them."""
+    config, bench, style = _WORKER[0]
+    counts: Counter[str] = Counter()
+    samples: dict[str, Sample] = {}
+    for number in range(index * config.shard, min((index + 1) * config.shard, config.samples)):
+        made = make_sample(config, number, bench, style)
+        if isinstance(made, str):
+            counts[made] += 1
+        elif made.id in samples:
+            counts["repeated"] += 1
+        else:
+            counts["ok"] += 1
+            samples[made.id] = made
+    write_lines(_counts_path(Path(folder), index), [json.dumps(counts, sort_keys=True) + "\n"])
+    write_lines(_path(Path(folder), index), [sample.line() for sample in samples.values()])
+    return Shard(index, counts)

@@ -1,0 +1,278 @@
+"""Code-centric samples: kernels that were there before, executed by the judge, with thinking out of what it observed.
+
+A kernel gives one sample per case on the static track, with everything known written as constants, and one on the
+dynamic track, host and device code for all of its cases. What is not right on every case it is shown with does not
+enter, and is counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kernelgen_lm.corpus.build import judge_summary
+from kernelgen_lm.corpus.observed import Launch, explain, explain_cases
+from kernelgen_lm.corpus.sample import Message, Sample, answer_files, answer_text, sha256, write_lines
+from kernelgen_lm.corpus.sources import Found, Writer
+from kernelgen_lm.judging import Bench
+from npukernelbench.errors import UsageError
+from npukernelbench.generate.extract import DEVICE_SOURCE
+from npukernelbench.nouns import Case, Outcome, Owner, Severity, Task, TensorCase, TensorShape, Track, Verdict
+from npukernelbench.prompts import PromptStyle
+from npukernelbench.tasks.cache import task_to_json
+from npukernelbench.tasks.sizes import input_bytes, output_bytes
+
+__all__ = ["CodeWish", "Lost", "Made", "Tools", "make_code", "require_stated", "samples_of", "wish_of", "worth_judging"]
+
+#: Rises when the same kernel gives other samples.
+VERSION = 1
+#: Suites whose golden kernels come with this package, under its licence.
+_OUR_SUITES = frozenset({"npukernelbench", "ascendcraft", "mhc"})
+
+
+class CodeWish(NamedTuple):
+    """What to make of kernels, and what to say of them.
+
+    ``style`` names the prompts' style. ``benchmarks`` are the names of tasks that nobody should train on.
+    """
+
+    style: str
+    tracks: tuple[Track, ...]
+    most_cases: int
+    most_bytes: int
+    licence: str
+    origin: str
+    benchmarks: frozenset[str]
+
+
+def wish_of(*, paths: bool, goldens: bool, own: bool, style: str, **asked: Any) -> CodeWish:
+    """What the command's options ask for. UsageError without kernels, and without licence and origin of others'.
+
+    The benchmarks' names are the caller's to add.
+    """
+    if not paths and not goldens:
+        raise UsageError("no kernels are named", field="PATH", remedy="name a file, a folder, or --goldens NAMES")
+    if paths or own:
+        _require_words(asked["licence"], asked["origin"])
+    tracks = tuple(Track) if asked["track"] == "both" else (Track(asked["track"]),)
+    return CodeWish(
+        style,
+        tracks,
+        asked["cases"],
+        asked["most_mib"] << 20,
+        asked["licence"] or "Apache-2.0",
+        asked["origin"] or "golden kernels of npukernelbench",
+        frozenset(),
+    )
+
+
+def require_stated(found: Iterable[Found], licence: str, origin: str) -> None:
+    """UsageError when golden kernels of others' suites are among these and nothing is said of them."""
+    if any(one.task.suite not in _OUR_SUITES for one in found):
+        _require_words(licence, origin)
+
+
+def _require_words(licence: str, origin: str) -> None:
+    for field, value in (("licence", licence), ("origin", origin)):
+        if not value.strip():
+            raise UsageError(
+                f"these kernels are not ours: their {field} has to be known",
+                field=f"--{field}",
+                remedy="samples carry it; write what the repository says",
+            )
+
+
+class Lost(NamedTuple):
+    """What gave no sample: the track, the cases, the outcome, and what was said about it first."""
+
+    track: str
+    cases: tuple[str, ...]
+    outcome: str
+    reason: str
+
+
+class Made(NamedTuple):
+    """What came of one kernel."""
+
+    samples: list[Sample]
+    counts: Counter[str]
+    lost: list[Lost]
+
+
+class Tools(NamedTuple):
+    """What making samples takes."""
+
+    bench: Bench
+    style: PromptStyle
+    writer: Writer
+
+
+def make_code(
+    found: Iterable[Found],
+    wish: CodeWish,
+    tools: Tools,
+    folder: Path,
+    *,
+    jobs: int,
+    tell: Callable[[Found, Mapping[str, int]], None],
+) -> Mapping[str, int]:
+    """Write one file of samples per kernel into ``folder/shards``, and what gave none into ``folder/left_out``.
+
+    Counts by outcome. A kernel whose file is there is not judged again. Faults of the harness leave no file, so that
+    they are tried again.
+    """
+    totals = Counter[str]()
+
+    def make(one: Found) -> tuple[Found, Counter[str]]:
+        key = _key(one, wish)
+        path, counts_path = folder / "shards" / f"{key}.jsonl", folder / "counts" / f"{key}.json"
+        if path.is_file():
+            return one, Counter(json.loads(counts_path.read_text(encoding="utf-8")))
+        made = samples_of(one, wish, tools)
+        if not made.counts["infra_error"]:
+            lost = ({"kernel": one.where, "task": one.task.name, **each._asdict()} for each in made.lost)
+            write_lines(folder / "left_out" / f"{key}.jsonl", (json.dumps(each) + "\n" for each in lost))
+            write_lines(counts_path, [json.dumps(made.counts, sort_keys=True) + "\n"])
+            write_lines(path, [sample.line() for sample in made.samples])
+        return one, made.counts
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for one, counts in pool.map(make, found):
+            totals.update(counts)
+            tell(one, counts)
+    return totals
+
+
+def _key(found: Found, wish: CodeWish) -> str:
+    """Equal for equal samples."""
+    cases = [case.id for case in found.task.cases]
+    tracks = [track.value for track in wish.tracks]
+    words = (VERSION, found.hash, found.where, cases, tracks, *wish._replace(tracks=(), benchmarks=frozenset()))
+    return sha256(repr(words))[:24]
+
+
+def worth_judging(task: Task, wish: CodeWish) -> tuple[Case, ...]:
+    """The cases to take: small enough, first one of each combination of element types, then the others in order."""
+    small = [case for case in task.cases if input_bytes(case) + output_bytes(case) <= wish.most_bytes]
+    first = {tuple(dtypes_of(case)): case for case in reversed(small)}
+    ordered = [case for case in small if case in first.values()]
+    chosen = [*ordered, *(case for case in small if case not in ordered)][: wish.most_cases]
+    return tuple(case for case in task.cases if case in chosen)
+
+
+def dtypes_of(case: Case) -> Iterator[str]:
+    """Element types of the input tensors."""
+    return (tensor.dtype.value for tensor in _tensors(case))
+
+
+def samples_of(found: Found, wish: CodeWish, tools: Tools) -> Made:
+    """Everything one kernel gives."""
+    lost: list[Lost] = []
+    samples: dict[str, Sample] = {}
+    cases = worth_judging(found.task, wish)
+    counts = Counter[str](too_large=len(found.task.cases) if not cases else 0)
+    asked: list[tuple[Track, tuple[Case, ...]]] = []
+    wanted = found.tracks & set(wish.tracks)
+    if Track.STATIC in wanted:
+        asked += [(Track.STATIC, (case,)) for case in cases]
+    if Track.DYNAMIC in wanted and cases:
+        asked.append((Track.DYNAMIC, cases))
+    for track, chosen in asked:
+        made = _sample(found, track, chosen, wish, tools)
+        if isinstance(made, Lost):
+            counts[made.outcome] += 1
+            lost.append(made)
+        else:
+            counts["repeated" if made.id in samples else "ok"] += 1
+            samples.setdefault(made.id, made)
+    return Made(list(samples.values()), +counts, lost)
+
+
+def _sample(found: Found, track: Track, cases: tuple[Case, ...], wish: CodeWish, tools: Tools) -> Sample | Lost:
+    """The sample, or why there is none: ``not_derived`` or the judge's outcome."""
+    about = (track.value, tuple(one.id for one in cases))
+    case = cases[0] if track is Track.STATIC else None
+    files = tools.writer.files(found, case)
+    if isinstance(files, str):
+        return Lost(*about, "not_derived", files)
+    task = replace(found.task, cases=cases)
+    verdict = tools.bench.judge_files(task, cases, track, files)
+    if verdict.outcome is not Outcome.OK:
+        outcome = "infra_error" if verdict.owner is Owner.INFRA else verdict.outcome.value
+        return Lost(*about, outcome, _first_error(verdict))
+    prompt = tools.style.render(task, case, track)
+    launches = [Launch(one, result, files) for one, result in zip(cases, verdict.cases, strict=True)]
+    if track is Track.STATIC:
+        answer = answer_text(explain(launches[0]), files[DEVICE_SOURCE])
+    else:
+        answer = answer_files(explain_cases(launches), files)
+    asked = (Message.model_validate({"role": one.role, "content": one.content}) for one in prompt.messages)
+    messages = (*asked, Message(role="assistant", content=answer))
+    source = sha256("\n".join(files.values()))
+    return _described(found, task, track, wish, messages, verdict).model_copy(
+        update={
+            "id": sha256(prompt.hash + answer)[:24],
+            "hashes": {"task": found.task.content_hash, "source": source, "prompt": prompt.hash},
+        }
+    )
+
+
+def _first_error(verdict: Verdict) -> str:
+    """What was said first, with its place."""
+    notes = (*verdict.diagnostics, *(note for case in verdict.cases for note in case.diagnostics))
+    return next((str(note) for note in notes if note.severity is Severity.ERROR), "")
+
+
+def _described(
+    found: Found, task: Task, track: Track, wish: CodeWish, messages: tuple[Message, ...], verdict: Verdict
+) -> Sample:
+    """Everything of a sample but its identity."""
+    first = next(_tensors(task.cases[0]), None)
+    benchmark = {"benchmark": task.name} if task.name in wish.benchmarks else {}
+    return Sample(
+        id="",
+        kind="golden",
+        family=task.category.lower(),
+        operator=task.name,
+        dtype=first.dtype.value if first else "none",
+        shape=first.shape if first else (),
+        track="static" if track is Track.STATIC else "dynamic",
+        messages=messages,
+        question={"task": _plain(task)},
+        provenance={
+            "source": found.source,
+            "origin": wish.origin,
+            "path": found.where,
+            "derived": track is Track.STATIC and found.derived,
+            "version": VERSION,
+            **benchmark,
+        },
+        licence=wish.licence,
+        hashes={},
+        verdict=_summary(verdict),
+    )
+
+
+def _summary(verdict: Verdict) -> Mapping[str, object]:
+    """The judge's word, and per case what a trainer may want to weigh samples with."""
+    times = {result.case: round(result.profile.time_us, 3) for result in verdict.cases if result.profile is not None}
+    return {**judge_summary(verdict), "times_us": times}
+
+
+def _plain(task: Task) -> Mapping[str, object]:
+    """The task with its cases and nothing of this machine, so that the sample can be executed anywhere."""
+    return task_to_json(replace(task, goldens=(), hidden=(), path=Path(task.name) / "task.yaml"))
+
+
+def _tensors(case: Case) -> Iterator[TensorShape]:
+    values: Sequence[object] = tuple(case.inputs.values())
+    for value in values:
+        if isinstance(value, TensorCase):
+            yield value.tensor
+        elif isinstance(value, tuple):
+            yield from (item.tensor for item in value)

@@ -1,0 +1,114 @@
+"""Supervision from errors: right kernels are broken, the judge says how, and the pair is written down twice.
+
+As a ``repair`` sample: the question, the wrong kernel and the judge's own diagnostics; the answer names the mistake and
+gives the right kernel. And as a preference pair, when the wrong kernel compiles: the same prompt with the right answer
+and the wrong one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from random import Random
+
+from kernelgen_lm.corpus.mutate import Mutant, mutants
+from kernelgen_lm.corpus.sample import Message, Sample, answer_text, sha256, source_of
+from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.judging import Bench
+from npukernelbench.nouns import Diagnostic, Outcome, Owner, Severity, Verdict
+from npukernelbench.seed import derive
+
+__all__ = ["diagnostics_text", "make_errors", "repair_sample"]
+
+_SHOWN = 3
+
+
+def make_errors(
+    samples: Iterable[Sample], bench: Bench, folder: Path, *, seed: int, per_sample: int, tell: Callable[[int], None]
+) -> Mapping[str, int]:
+    """Write ``folder/repairs/*.jsonl`` and ``folder/pairs.jsonl``; counts by outcome of the mutants.
+
+    Samples that were done before are left out, so that an interrupted command goes on; so are those of the dynamic
+    track, whose mistakes would be in more than one file.
+    """
+    (folder / "repairs").mkdir(parents=True, exist_ok=True)
+    done_path = folder / "done.txt"
+    done = set(done_path.read_text(encoding="utf-8").split()) if done_path.is_file() else set()
+    counts: Counter[str] = Counter()
+    kernels = (one for one in samples if one.kind == "kernel" and one.track == "static")
+    for number, sample in enumerate(one for one in kernels if one.id not in done):
+        rng, source = Random(derive(seed, "errors", sample.id)), source_of(sample.answer)
+        task = Spec.from_json(sample.question).task()
+        for mutant in mutants(source, rng, per_sample):
+            verdict = bench.judge(task, mutant.source)
+            counts[verdict.outcome.value] += 1
+            if verdict.owner is Owner.MODEL:
+                _append(folder / "repairs" / "repairs.jsonl", repair_sample(sample, mutant, verdict).line())
+                if verdict.outcome is not Outcome.COMPILE_ERROR and verdict.metrics.get("compiled", 0.0) > 0:
+                    _append(folder / "pairs.jsonl", _pair(sample, mutant, verdict))
+        _append(done_path, sample.id + "\n")
+        tell(number + 1)
+    return counts
+
+
+def repair_sample(sample: Sample, mutant: Mutant, verdict: Verdict) -> Sample:
+    """The wrong kernel with its diagnostics as the question, diagnosis and right kernel as the answer."""
+    said = diagnostics_text(verdict, mutant.source)
+    asked = f"The judge says of your answer: {verdict.outcome.value}.\n{said}\nCorrect it."
+    thinking = f"{_place(verdict, mutant.source)}{mutant.misunderstanding}\nEverything else stays."
+    answer = answer_text(thinking, source_of(sample.answer))
+    messages = (*sample.prompt, Message(role="assistant", content=f"```cpp\n{mutant.source}```\n"))
+    return sample.model_copy(
+        update={
+            "id": sha256(sample.id + mutant.source)[:24],
+            "kind": "repair",
+            "messages": (*messages, Message(role="user", content=asked), Message(role="assistant", content=answer)),
+            "provenance": {**sample.provenance, "mutation": mutant.mutation, "of": sample.id},
+            "hashes": {**sample.hashes, "mutant": sha256(mutant.source)},
+            "verdict": {**sample.verdict, "mutant": verdict.outcome.value},
+        }
+    )
+
+
+def diagnostics_text(verdict: Verdict, source: str) -> str:
+    """The first errors, each with the line it is about."""
+    lines = source.splitlines()
+    found = []
+    for note in _errors(verdict)[:_SHOWN]:
+        quoted = f"\n    {lines[note.line - 1].strip()}" if 0 < note.line <= len(lines) else ""
+        found.append(f"- {note}{quoted}")
+    return "\n".join(found)
+
+
+def _errors(verdict: Verdict) -> list[Diagnostic]:
+    notes = (*verdict.diagnostics, *(note for case in verdict.cases for note in case.diagnostics))
+    return [note for note in notes if note.severity is Severity.ERROR]
+
+
+def _place(verdict: Verdict, source: str) -> str:
+    """Where it shows."""
+    for note in _errors(verdict):
+        if 0 < note.line <= len(source.splitlines()):
+            return f"The judge points at line {note.line} ({note.rule}). "
+    return f"The outcome is {verdict.outcome.value}. "
+
+
+def _pair(sample: Sample, mutant: Mutant, verdict: Verdict) -> str:
+    thinking, _, _ = sample.answer.partition("</think>")
+    rejected = answer_text(thinking.removeprefix("<think>"), mutant.source)
+    pair = {
+        "prompt": [message.model_dump() for message in sample.prompt],
+        "chosen": [{"role": "assistant", "content": sample.answer}],
+        "rejected": [{"role": "assistant", "content": rejected}],
+        "rejected_outcome": verdict.outcome.value,
+        "source": "mutation",
+        "operator": sample.operator,
+    }
+    return json.dumps(pair, ensure_ascii=False) + "\n"
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line)

@@ -1,0 +1,392 @@
+"""The alphabet of generated operators: what each operation means, how a formula says it, which instructions do it.
+
+One table drives all three, so that a kernel and its reference cannot say different things by accident. Templates name
+``{d}`` destination, ``{a}`` ``{b}`` operands, ``{t}`` a scratch tensor, ``{m}`` a bit mask, ``{c}`` a constant, ``{n}``
+the number of elements and ``{N}`` the same rounded up to whole repeats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BIG", "OPERATIONS", "REDUCTIONS", "Interval", "Operation", "Reduction"]
+
+#: Values of a generated operator stay below this in magnitude, so that no type of theirs overflows.
+BIG = 2000.0
+
+_Array = NDArray[Any]
+
+
+class Interval(NamedTuple):
+    """Where the values of a tensor lie."""
+
+    low: float
+    high: float
+
+    @property
+    def size(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+    def holds(self, limit: float = BIG) -> bool:
+        """Whether every value is a number of moderate size."""
+        return math.isfinite(self.low) and math.isfinite(self.high) and self.size <= limit
+
+
+class Operation(NamedTuple):
+    """One element-wise operation.
+
+    ``arity`` counts tensors; ``constant`` says whether there is a constant, ``choices`` are the ones to draw from.
+    ``interval`` gives the result's interval, or None where the operation must not be applied. ``separate`` lists the
+    operands that the destination must not lie on. ``integers``: defined on int32, too.
+    """
+
+    name: str
+    word: str
+    arity: int
+    text: str
+    code: tuple[str, ...]
+    compute: Callable[..., _Array]
+    interval: Callable[..., Interval | None]
+    constant: bool = False
+    choices: tuple[float, ...] = ()
+    integers: bool = False
+    separate: tuple[str, ...] = ()
+
+
+class Reduction(NamedTuple):
+    """One reduction of a row, with the scale it applies afterwards (``mean``: one over the length)."""
+
+    name: str
+    word: str
+    text: str
+    instruction: str
+    compute: Callable[[_Array], _Array]
+    interval: Callable[[Interval, int], Interval]
+    mean: bool = False
+
+
+def _monotone(function: Callable[[float], float]) -> Callable[[Interval], Interval | None]:
+    return lambda a: Interval(function(a.low), function(a.high))
+
+
+def _span(values: list[float]) -> Interval:
+    return Interval(min(values), max(values))
+
+
+def _add(a: Interval, b: Interval) -> Interval:
+    return Interval(a.low + b.low, a.high + b.high)
+
+
+def _sub(a: Interval, b: Interval) -> Interval:
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def _mul(a: Interval, b: Interval) -> Interval:
+    return _span([a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high])
+
+
+def _div(a: Interval, b: Interval) -> Interval | None:
+    if b.low < 0.1 and b.high > -0.1:
+        return None
+    return _span([a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high])
+
+
+def _abs(a: Interval) -> Interval:
+    return Interval(0.0 if a.low <= 0.0 <= a.high else min(abs(a.low), abs(a.high)), a.size)
+
+
+def _square(a: Interval) -> Interval:
+    inner = _abs(a)
+    return Interval(inner.low**2, inner.high**2)
+
+
+def _within(low: float, high: float, result: Callable[[Interval], Interval | None]) -> Callable[..., Interval | None]:
+    """``result`` where the operand lies between ``low`` and ``high``, else not allowed."""
+    return lambda a: result(a) if low <= a.low and a.high <= high else None
+
+
+def _point(c: float) -> Interval:
+    return Interval(c, c)
+
+
+def _sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+def _pick(a: _Array, b: _Array, c: float) -> _Array:
+    return np.where(a > c, a, b)
+
+
+_POSITIVE = (0.5, 2.0, 3.0, 1.5, 0.25, 4.0)
+_ANY = (0.5, -0.5, 2.0, -2.0, 1.5, -1.5, 3.0, -3.0, 0.25, 1.0, -1.0, 0.1, 0.75, 5.0)
+_WHOLE = (1.0, 2.0, 3.0, -1.0, -2.0, 5.0, 7.0, -4.0)
+
+_TABLE = (
+    Operation("abs", "Abs", 1, "|{a}|", ("Abs({d}, {a}, {n});",), np.abs, _abs),
+    Operation("exp", "Exp", 1, "exp({a})", ("Exp({d}, {a}, {n});",), np.exp, _within(-9.0, 6.0, _monotone(math.exp))),
+    Operation("ln", "Ln", 1, "ln({a})", ("Ln({d}, {a}, {n});",), np.log, _within(0.1, BIG, _monotone(math.log))),
+    Operation(
+        "sqrt", "Sqrt", 1, "sqrt({a})", ("Sqrt({d}, {a}, {n});",), np.sqrt, _within(0.0, BIG, _monotone(math.sqrt))
+    ),
+    Operation(
+        "relu",
+        "Relu",
+        1,
+        "max({a}, 0)",
+        ("Relu({d}, {a}, {n});",),
+        lambda a: np.maximum(a, 0),
+        _monotone(lambda v: max(v, 0.0)),
+    ),
+    Operation(
+        "neg",
+        "Neg",
+        1,
+        "-{a}",
+        ("Muls({d}, {a}, {minus_one}, {n});",),
+        np.negative,
+        lambda a: Interval(-a.high, -a.low),
+        integers=True,
+    ),
+    Operation("square", "Square", 1, "{a}^2", ("Mul({d}, {a}, {a}, {n});",), np.square, _square, integers=True),
+    Operation(
+        "sigmoid",
+        "Sigmoid",
+        1,
+        "1 / (1 + exp(-{a}))",
+        (
+            "Muls({d}, {a}, {minus_one}, {n});",
+            "Exp({d}, {d}, {n});",
+            "Adds({d}, {d}, {one}, {n});",
+            "Duplicate({t}, {one}, {n});",
+            "Div({d}, {t}, {d}, {n});",
+        ),
+        lambda a: 1 / (1 + np.exp(-a)),
+        _within(-30.0, 30.0, _monotone(_sigmoid)),
+    ),
+    Operation(
+        "silu",
+        "Silu",
+        1,
+        "{a} / (1 + exp(-{a}))",
+        (
+            "Muls({d}, {a}, {minus_one}, {n});",
+            "Exp({d}, {d}, {n});",
+            "Adds({d}, {d}, {one}, {n});",
+            "Div({d}, {a}, {d}, {n});",
+        ),
+        lambda a: a / (1 + np.exp(-a)),
+        _within(-30.0, 30.0, lambda a: Interval(-0.3, max(a.high, 0.0))),
+        separate=("a",),
+    ),
+    Operation(
+        "tanh",
+        "Tanh",
+        1,
+        "tanh({a})",
+        (
+            "Muls({d}, {a}, {two}, {n});",
+            "Exp({d}, {d}, {n});",
+            "Adds({d}, {d}, {one}, {n});",
+            "Duplicate({t}, {minus_two}, {n});",
+            "Div({d}, {t}, {d}, {n});",
+            "Adds({d}, {d}, {one}, {n});",
+        ),
+        np.tanh,
+        _within(-20.0, 20.0, _monotone(math.tanh)),
+    ),
+    Operation(
+        "softplus",
+        "Softplus",
+        1,
+        "ln(1 + exp({a}))",
+        ("Exp({d}, {a}, {n});", "Adds({d}, {d}, {one}, {n});", "Ln({d}, {d}, {n});"),
+        lambda a: np.log1p(np.exp(a)),
+        _within(-8.0, 10.0, _monotone(lambda v: math.log1p(math.exp(v)))),
+    ),
+    Operation(
+        "rsqrt",
+        "InvSqrt",
+        1,
+        "1 / sqrt({a})",
+        ("Sqrt({d}, {a}, {n});", "Duplicate({t}, {one}, {n});", "Div({d}, {t}, {d}, {n});"),
+        lambda a: 1 / np.sqrt(a),
+        _within(0.05, BIG, lambda a: Interval(a.high**-0.5, a.low**-0.5)),
+    ),
+    Operation(
+        "adds",
+        "AddConst",
+        1,
+        "({a} + {c})",
+        ("Adds({d}, {a}, {c}, {n});",),
+        lambda a, c: a + c,
+        lambda a, c: _add(a, _point(c)),
+        True,
+        _ANY,
+        True,
+    ),
+    Operation(
+        "muls",
+        "Scale",
+        1,
+        "{c} * {a}",
+        ("Muls({d}, {a}, {c}, {n});",),
+        lambda a, c: a * c,
+        lambda a, c: _mul(a, _point(c)),
+        True,
+        _ANY,
+        True,
+    ),
+    Operation(
+        "maxs",
+        "Floor",
+        1,
+        "max({a}, {c})",
+        ("Maxs({d}, {a}, {c}, {n});",),
+        np.maximum,
+        lambda a, c: Interval(max(a.low, c), max(a.high, c)),
+        True,
+        _ANY,
+        True,
+    ),
+    Operation(
+        "mins",
+        "Cap",
+        1,
+        "min({a}, {c})",
+        ("Mins({d}, {a}, {c}, {n});",),
+        np.minimum,
+        lambda a, c: Interval(min(a.low, c), min(a.high, c)),
+        True,
+        _ANY,
+        True,
+    ),
+    Operation(
+        "leaky",
+        "Leaky",
+        1,
+        "({a} if {a} > 0 else {c} * {a})",
+        ("LeakyRelu({d}, {a}, {c}, {n});",),
+        lambda a, c: np.where(a > 0, a, a * c),
+        lambda a, c: Interval(min(a.low, a.low * c), max(a.high, 0.0)),
+        True,
+        (0.01, 0.1, 0.2, 0.25),
+    ),
+    Operation(
+        "rsubs",
+        "ConstSub",
+        1,
+        "({c} - {a})",
+        ("Muls({d}, {a}, {minus_one}, {n});", "Adds({d}, {d}, {c}, {n});"),
+        lambda a, c: c - a,
+        lambda a, c: _sub(_point(c), a),
+        True,
+        _ANY,
+        True,
+    ),
+    Operation(
+        "rdivs",
+        "ConstDiv",
+        1,
+        "{c} / {a}",
+        ("Duplicate({t}, {c}, {n});", "Div({d}, {t}, {a}, {n});"),
+        lambda a, c: c / a,
+        lambda a, c: _div(_point(c), a),
+        True,
+        _POSITIVE,
+    ),
+    Operation(
+        "threshold",
+        "Threshold",
+        1,
+        "({a} if {a} > {c} else 0)",
+        (
+            "CompareScalar({m}, {a}, {c}, CMPMODE::GT, {N});",
+            "Select({d}, {m}, {a}, {zero}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {n});",
+        ),
+        lambda a, c: np.where(a > c, a, 0.0),
+        lambda a, c: Interval(min(a.low, 0.0), max(a.high, 0.0)),
+        True,
+        (0.5, 0.25, -0.5, 1.0, 0.1),
+    ),
+    Operation("add", "Add", 2, "({a} + {b})", ("Add({d}, {a}, {b}, {n});",), np.add, _add, integers=True),
+    Operation("sub", "Sub", 2, "({a} - {b})", ("Sub({d}, {a}, {b}, {n});",), np.subtract, _sub, integers=True),
+    Operation("mul", "Mul", 2, "{a} * {b}", ("Mul({d}, {a}, {b}, {n});",), np.multiply, _mul, integers=True),
+    Operation("div", "Div", 2, "{a} / {b}", ("Div({d}, {a}, {b}, {n});",), np.divide, _div),
+    Operation(
+        "max",
+        "Max",
+        2,
+        "max({a}, {b})",
+        ("Max({d}, {a}, {b}, {n});",),
+        np.maximum,
+        lambda a, b: Interval(max(a.low, b.low), max(a.high, b.high)),
+        integers=True,
+    ),
+    Operation(
+        "min",
+        "Min",
+        2,
+        "min({a}, {b})",
+        ("Min({d}, {a}, {b}, {n});",),
+        np.minimum,
+        lambda a, b: Interval(min(a.low, b.low), min(a.high, b.high)),
+        integers=True,
+    ),
+    Operation(
+        "pick",
+        "Pick",
+        2,
+        "({a} if {a} > {c} else {b})",
+        (
+            "CompareScalar({m}, {a}, {c}, CMPMODE::GT, {N});",
+            "Select({d}, {m}, {a}, {b}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {n});",
+        ),
+        _pick,
+        lambda a, b, c: _span([a.low, a.high, b.low, b.high]),
+        True,
+        (0.5, 0.0, -0.5, 1.0),
+    ),
+    Operation(
+        "smaller_abs",
+        "Nearer",
+        2,
+        "({a} if {a} < {b} else {c} * {b})",
+        (
+            "Compare({m}, {a}, {b}, CMPMODE::LT, {N});",
+            "Muls({t}, {b}, {c}, {n});",
+            "Select({d}, {m}, {a}, {t}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {n});",
+        ),
+        lambda a, b, c: np.where(a < b, a, c * b),
+        lambda a, b, c: _span([a.low, a.high, b.low * c, b.high * c]),
+        True,
+        (0.5, 2.0, -1.0, 1.0),
+    ),
+)
+
+#: Element-wise operations by name.
+OPERATIONS: Mapping[str, Operation] = {operation.name: operation for operation in _TABLE}
+
+#: Constants that integers may be combined with.
+WHOLE_CHOICES = _WHOLE
+
+
+def _sum(a: Interval, length: int) -> Interval:
+    return Interval(a.low * length, a.high * length)
+
+
+#: Reductions of the last axis by name.
+REDUCTIONS: Mapping[str, Reduction] = {
+    one.name: one
+    for one in (
+        Reduction("rsum", "Sum", "sum_j {a}", "ReduceSum", lambda a: a.sum(axis=-1), _sum),
+        Reduction("rmean", "Mean", "mean_j {a}", "ReduceSum", lambda a: a.mean(axis=-1), lambda a, _: a, mean=True),
+        Reduction("rmax", "Max", "max_j {a}", "ReduceMax", lambda a: a.max(axis=-1), lambda a, _: a),
+        Reduction("rmin", "Min", "min_j {a}", "ReduceMin", lambda a: a.min(axis=-1), lambda a, _: a),
+    )
+}

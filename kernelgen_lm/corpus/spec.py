@@ -1,0 +1,212 @@
+"""One generated question: an operator with element types and a shape, and the task it makes for the harness."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kernelgen_lm.corpus.movement import MOVEMENTS, Movement
+from kernelgen_lm.corpus.operations import Interval
+from kernelgen_lm.corpus.program import Kind, Program, pack, unpack
+from npukernelbench.nouns import (
+    Case,
+    Core,
+    DType,
+    InputSpec,
+    OutputSpec,
+    Task,
+    TensorCase,
+    TensorShape,
+    Tolerance,
+    ToleranceLimits,
+    ValueSpec,
+)
+
+__all__ = ["SUITE", "Family", "Spec"]
+
+#: Name of the suite that generated tasks belong to.
+SUITE = "generated"
+
+Family = str
+
+_LIMITS = {
+    DType.FLOAT32: ToleranceLimits(2e-5, 1e-4),
+    DType.FLOAT16: ToleranceLimits(1e-3, 2e-3),
+    DType.BFLOAT16: ToleranceLimits(4e-3, 1e-2),
+}
+_SUMMARIES = {
+    "elementwise": "An element-wise formula.",
+    "cast": "An element-wise formula with a result of another element type.",
+    "integer": "An element-wise formula on whole numbers.",
+    "rows": "A formula over the rows of a matrix.",
+    "whole": "One number out of whole tensors.",
+    "movement": "Data movement without arithmetic.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is asked. ``body`` is a program or a movement; ``names`` are those of inputs, then of the output."""
+
+    family: Family
+    body: Program | Movement
+    names: tuple[str, ...]
+    dtype: DType
+    result: DType
+    shape: tuple[int, ...]
+    ranges: tuple[Interval, ...]
+
+    @property
+    def operator(self) -> str:
+        """The operator's name: what it does and a mark of its structure, without constants, types and sizes."""
+        words = "".join(self._words()[:4])
+        return f"{words}{hashlib.sha256(self.structure().encode()).hexdigest()[:4].upper()}"
+
+    @property
+    def kernel(self) -> str:
+        """The entry's name."""
+        return "_".join(re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower() for word in self._words()[:4])
+
+    def structure(self) -> str:
+        """What tells operators apart."""
+        return self.body.form if isinstance(self.body, Movement) else self.body.signature()
+
+    @property
+    def rows(self) -> int:
+        """Rows of the matrix that the tensor is seen as."""
+        total = 1
+        for extent in self.shape[:-1]:
+            total *= extent
+        return total
+
+    @property
+    def columns(self) -> int:
+        """Length of a row."""
+        return self.shape[-1]
+
+    @property
+    def total(self) -> int:
+        """Elements of the tensor."""
+        return self.rows * self.columns
+
+    def result_shape(self) -> tuple[int, ...]:
+        """Shape of the output."""
+        if isinstance(self.body, Movement):
+            return self.body.shape(self.rows, self.columns)
+        if self.body.result is Kind.ROW:
+            return (1,) if self.body.whole else self.shape[:-1]
+        return self.shape
+
+    def formula(self) -> str:
+        """The operator as text."""
+        return self.body.formula(self.names[:-1], self.names[-1])
+
+    def task(self) -> Task:
+        """The task with its one case, ``0``."""
+        inputs = self.names[:-1]
+        tensors = {name: self._input(index) for index, name in enumerate(inputs)}
+        output = TensorShape(self.result_shape(), self.result)
+        specs = tuple(
+            InputSpec(name, (tensors[name].tensor.dtype,), description=self._meaning(index))
+            for index, name in enumerate(inputs)
+        )
+        task = Task(
+            name=self.operator,
+            suite=SUITE,
+            level=1,
+            category=self.family.capitalize(),
+            version=1,
+            kernel=self.kernel,
+            core=Core.VECTOR,
+            summary=_SUMMARIES[self.family],
+            description=self._description(),
+            formula=self.formula(),
+            inputs=specs,
+            outputs=(OutputSpec(self.names[-1], dtype=self.result, description="The result."),),
+            attributes=(),
+            cases=(Case("0", tensors, {self.names[-1]: output}, {}, frozenset({"cpu", "full", "smoke"})),),
+            reference=f"kernelgen_lm.corpus.reference:op_{pack(self.to_json())}",
+            tolerance=Tolerance("pcl", _LIMITS),
+            tags=frozenset({"generated"}),
+            goldens=(),
+            path=Path("generated") / self.operator / "task.yaml",
+            content_hash="",
+            workspace_bytes=48 * 32 if self.family == "whole" else 0,
+        )
+        return replace(task, content_hash=self.hash)
+
+    @property
+    def hash(self) -> str:
+        """Identity of the question."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+    def to_json(self) -> Mapping[str, object]:
+        """As JSON values."""
+        return {
+            "family": self.family,
+            "body": self.body.to_json(),
+            "names": list(self.names),
+            "dtype": self.dtype.value,
+            "result": self.result.value,
+            "shape": list(self.shape),
+            "ranges": [list(one) for one in self.ranges],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Spec:
+        """The reverse of :meth:`to_json`."""
+        body = data["body"]
+        return cls(
+            data["family"],
+            Movement.from_json(body) if "form" in body else Program.from_json(body),
+            tuple(data["names"]),
+            DType(data["dtype"]),
+            DType(data["result"]),
+            tuple(data["shape"]),
+            tuple(Interval(*one) for one in data["ranges"]),
+        )
+
+    @classmethod
+    def unpacked(cls, name: str) -> Spec:
+        """Out of the name of a reference."""
+        return cls.from_json(unpack(name))
+
+    def _words(self) -> list[str]:
+        if isinstance(self.body, Movement):
+            return [MOVEMENTS[self.body.form].word]
+        return self.body.words()
+
+    def _kind(self, index: int) -> Kind:
+        return Kind.FULL if isinstance(self.body, Movement) else self.body.inputs[index]
+
+    def _input(self, index: int) -> TensorCase:
+        low, high = self.ranges[index]
+        shape = (self.columns,) if self._kind(index) is Kind.COL else self.shape
+        if self.dtype.is_exact:
+            values = ValueSpec("integers", {"low": int(low), "high": int(high) + 1})
+        else:
+            values = ValueSpec("uniform", {"low": low, "high": high})
+        return TensorCase(TensorShape(shape, self.dtype), values)
+
+    def _meaning(self, index: int) -> str:
+        return "One row, the same for all." if self._kind(index) is Kind.COL else "Input tensor."
+
+    def values_text(self) -> str:
+        """Where the inputs' values lie."""
+        values = "; ".join(
+            f"{name} from {low:g} to {high:g}" for name, (low, high) in zip(self.names, self.ranges, strict=False)
+        )
+        return f"Values: {values}."
+
+    def _description(self) -> str:
+        parts = []
+        if self.family in ("rows", "movement"):
+            parts.append(f"Tensors are matrices: i counts {self.rows} rows, j counts {self.columns} columns.")
+        if self.family == "whole":
+            parts.append(f"i counts all {self.total} elements; the result is one element.")
+        return " ".join([*parts, self.values_text()])

@@ -1,0 +1,89 @@
+"""Generated questions as task files, so that ``npukb run``, rewards and trainers know them like any other task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
+import yaml
+
+from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
+from kernelgen_lm.corpus.sample import write_lines
+from kernelgen_lm.corpus.spec import Spec
+from npukernelbench.nouns import Task, TensorCase, TensorShape
+from npukernelbench.seed import derive
+
+__all__ = ["task_yaml", "write_tasks"]
+
+
+def write_tasks(
+    folder: Path, count: int, *, held_out: bool, share: float, seed: int, families: Mapping[str, int] = FAMILIES
+) -> list[str]:
+    """Write ``count`` tasks of different operators: those that training never sees, or others. Their names."""
+    names: list[str] = []
+    index = 0
+    while len(names) < count:
+        spec = draw_question(Random(derive(seed, "tasks", index)), families)
+        index += 1
+        if is_held_out(spec.operator, share) is held_out and spec.operator not in names:
+            names.append(spec.operator)
+            write_lines(folder / spec.operator / "task.yaml", [task_yaml(spec)])
+    return names
+
+
+def task_yaml(spec: Spec) -> str:
+    """The task of a question as a task file."""
+    task = spec.task()
+    case = task.cases[0]
+    limits = {dtype.value: {"atol": one.atol, "rtol": one.rtol} for dtype, one in task.tolerance.limits.items()}
+    data = {
+        "name": task.name,
+        "suite": task.suite,
+        "level": task.level,
+        "category": task.category,
+        "version": task.version,
+        "tags": sorted(task.tags),
+        "kernel": task.kernel,
+        "summary": task.summary,
+        "description": task.description,
+        "formula": task.formula,
+        "interface": {"inputs": _inputs(task), "outputs": _outputs(task)},
+        "reference": task.reference,
+        "tolerance": {"policy": task.tolerance.policy, "limits": limits},
+        "workspace_bytes": task.workspace_bytes,
+        "cases": [
+            {
+                "id": case.id,
+                "inputs": {
+                    name: _tensor(value) for name, value in case.inputs.items() if isinstance(value, TensorCase)
+                },
+                "outputs": {
+                    name: {"shape": list(one.shape)}
+                    for name, one in case.outputs.items()
+                    if isinstance(one, TensorShape)
+                },
+                "profiles": sorted(case.profiles),
+            }
+        ],
+    }
+    return yaml.safe_dump(data, sort_keys=False, width=1_000_000)
+
+
+def _inputs(task: Task) -> list[dict[str, object]]:
+    return [
+        {"name": one.name, "dtypes": [dtype.value for dtype in one.dtypes], "description": one.description}
+        for one in task.inputs
+    ]
+
+
+def _outputs(task: Task) -> list[dict[str, object]]:
+    return [
+        {"name": one.name, "dtype": one.dtype.value if one.dtype else None, "description": one.description}
+        for one in task.outputs
+    ]
+
+
+def _tensor(value: TensorCase) -> dict[str, object]:
+    values = {value.values.kind: [value.values.args["low"], value.values.args["high"]]}
+    return {"shape": list(value.tensor.shape), "dtype": value.tensor.dtype.value, "values": values}

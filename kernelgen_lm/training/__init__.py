@@ -1,0 +1,1 @@
+"""Training: a tokenizer and a small model from scratch, or any model of the Qwen3 family, on TRL."""

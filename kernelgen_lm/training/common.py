@@ -1,0 +1,219 @@
+"""What every kind of training has in common: its settings, the model it starts from, going on after an interruption."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kernelgen_lm.corpus.sample import write_lines
+from kernelgen_lm.training.devices import accelerator
+from kernelgen_lm.training.nano import NanoConfig
+from npukernelbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+#: Is told how a run fares, a line at a time.
+Tell = Callable[[str], None]
+
+__all__ = [
+    "Lora",
+    "Tell",
+    "TrainConfig",
+    "claim",
+    "common_arguments",
+    "finish",
+    "last_checkpoint",
+    "load_model",
+    "load_tokenizer",
+    "lora_config",
+    "progress_line",
+    "quiet",
+    "show_progress",
+]
+
+
+class Lora(BaseModel):
+    """Low-rank adapters in place of all weights."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rank: int = Field(64, ge=1)
+    alpha: int = Field(128, ge=1)
+    dropout: float = Field(0.05, ge=0, lt=1)
+
+
+class TrainConfig(BaseModel):
+    """Settings of every kind of training. Equal values and equal data give the same run on the same machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field("nano", description="nano: from scratch; else a folder or a name on the hub")
+    nano: NanoConfig = Field(default_factory=NanoConfig)
+    lora: Lora | None = None
+    seed: int = 0
+    learning_rate: float = Field(1e-3, gt=0)
+    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    warmup: float = Field(0.01, ge=0, lt=1, description="share of the steps")
+    weight_decay: float = Field(0.1, ge=0)
+    clip: float = Field(1.0, gt=0)
+    micro_batch: int = Field(8, ge=1)
+    accumulate: int = Field(1, ge=1)
+    epochs: float = Field(1.0, gt=0)
+    steps: int = Field(-1, description="overrides epochs; -1: none")
+    save_every: int = Field(200, ge=1)
+    log_every: int = Field(10, ge=1)
+    precision: Literal["float32", "bfloat16"] = "float32"
+    checkpointing: bool = Field(False, description="recompute activations to save memory")
+    fsdp: str = Field("", description="as transformers names it: full_shard auto_wrap")
+
+
+def claim(config: BaseModel, folder: Path) -> None:
+    """Write the configuration into a new run folder; UsageError for the folder of another one.
+
+    A setting that the stored run does not know has the value it has always had: the default.
+    """
+    path = folder / "kernelgen.json"
+    if path.is_file() and _stored(config, path) != config:
+        raise UsageError(f"{folder} holds a run of another configuration", field="--out", remedy="name another folder")
+    write_lines(path, [config.model_dump_json(indent=2) + "\n"])
+
+
+def _stored(config: BaseModel, path: Path) -> BaseModel | None:
+    """The settings in a run folder, None when they are of another kind of run."""
+    try:
+        return type(config).model_validate_json(path.read_text(encoding="utf-8"))
+    except ValidationError:
+        return None
+
+
+def common_arguments(config: TrainConfig, folder: Path) -> dict[str, Any]:
+    """Arguments that every trainer of TRL takes."""
+    device = accelerator()
+    return {
+        "output_dir": str(folder / "steps"),
+        "seed": config.seed,
+        "learning_rate": config.learning_rate,
+        "lr_scheduler_type": config.schedule,
+        "warmup_steps": config.warmup,
+        "weight_decay": config.weight_decay,
+        "max_grad_norm": config.clip,
+        "per_device_train_batch_size": config.micro_batch,
+        "gradient_accumulation_steps": config.accumulate,
+        "num_train_epochs": config.epochs,
+        "max_steps": config.steps,
+        "save_steps": config.save_every,
+        "save_total_limit": 2,
+        "logging_steps": config.log_every,
+        "bf16": config.precision == "bfloat16",
+        "use_cpu": not device,
+        "dataloader_pin_memory": device == "cuda",
+        "report_to": "none",
+        "disable_tqdm": True,
+        "gradient_checkpointing": config.checkpointing,
+        **({"fsdp": config.fsdp} if config.fsdp else {}),
+    }
+
+
+def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A checkpoint with its tokenizer."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    return AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """A tokenizer with a chat template. UsageError where there is none, or no transformers."""
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        remedy = "pip install 'npukernelbench[train]'"
+        raise UsageError("a tokenizer needs the package transformers", field="--tokenizer", remedy=remedy) from None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise UsageError(
+            f"{name}: {first}", field="--tokenizer", remedy="name a folder, or a model of the hub"
+        ) from None
+    if not tokenizer.chat_template:
+        remedy = "name that of a model that chats"
+        raise UsageError(f"{name} has no chat template", field="--tokenizer", remedy=remedy)
+    return tokenizer
+
+
+def lora_config(lora: Lora | None) -> Any:
+    """Adapters on every linear layer; None for all weights."""
+    if lora is None:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+
+
+def quiet(text: str) -> None:
+    """Tells nobody."""
+    del text
+
+
+def show_progress(trainer: Any, tell: Tell) -> None:
+    """A line per logged step in place of what the trainer prints."""
+    from transformers import PrinterCallback, TrainerCallback
+
+    class Progress(TrainerCallback):  # type: ignore[misc]
+        def on_log(self, args: object, state: Any, control: object, logs: Any = None, **_: object) -> None:
+            del args, control
+            if state.is_world_process_zero and logs:
+                line = progress_line(state.global_step, state.max_steps, logs)
+                if line:
+                    tell(line)
+
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(Progress())
+
+
+def progress_line(step: int, steps: int, logs: Mapping[str, Any]) -> str:
+    """Where a run is and how it fares; empty when the log says neither."""
+    found = [f"{name} {float(logs[key]):.4g}" for key, name in _SHOWN if key in logs]
+    return f"step {step} of {steps}: {', '.join(found)}" if found else ""
+
+
+_SHOWN = (
+    ("loss", "loss"),
+    ("rewards/margins", "margin"),
+    ("reward", "reward"),
+    ("npukb/correct", "right"),
+    ("npukb/compiled", "compiled"),
+    ("npukb/cheat", "cheats"),
+    ("entropy", "entropy"),
+)
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """Where an interrupted run goes on: the last checkpoint that is whole. Its state is what is written last."""
+    found = sorted((folder / "steps").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
+    return next((str(path) for path in reversed(found) if _is_whole(path / "trainer_state.json")), None)
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        return isinstance(json.loads(path.read_text(encoding="utf-8")), dict)
+    except (OSError, ValueError):
+        return False
+
+
+def finish(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Save the model as ``folder/model`` and the log as ``folder/log.json``."""
+    trainer.save_model(str(folder / "model"))
+    tokenizer.save_pretrained(str(folder / "model"))
+    write_lines(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])

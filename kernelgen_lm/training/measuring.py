@@ -1,0 +1,79 @@
+"""How often a model is right on every task, by the sampler of the rollout.
+
+A run of the harness says the same, but answers wait there for the longest of their batch, and on a CPU they are few.
+What was judged is kept, so that an interrupted measurement goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelgen_lm.corpus.sample import write_lines
+from kernelgen_lm.training.rollout import Sampling, sample
+from npukernelbench.nouns import FinishReason
+from npukernelbench.rewards import Answer, Question, Scoring
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["Measurement"]
+
+Row = Mapping[str, Any]
+
+#: Answers that are drawn at the same time.
+_BATCH = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Draws ``answers`` answers to every row's prompt and judges them; ``seed`` decides what is drawn."""
+
+    sampling: Sampling
+    scorer: Scoring
+    answers: int
+    seed: int
+
+    def rates(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row], path: Path
+    ) -> Mapping[str, float]:
+        """By task, the share of right answers among those that could be judged; ``path`` keeps one line for each."""
+        import torch
+
+        asked = [row for row in rows for _ in range(self.answers)]
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
+        for first in range(len(lines), len(asked), _BATCH):
+            torch.manual_seed(self.seed + first)
+            lines += [json.dumps(one) + "\n" for one in self._judged(model, tokenizer, asked[first : first + _BATCH])]
+            write_lines(path, lines)
+        hits: defaultdict[str, list[float]] = defaultdict(list)
+        for line in map(json.loads, lines):
+            if line["correct"] is not None:
+                hits[line["task"]].append(line["correct"])
+        return {task: sum(found) / len(found) for task, found in hits.items()}
+
+    def _judged(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]
+    ) -> list[dict[str, object]]:
+        """Of one batch, whether each answer is right; null where the fault is not the model's."""
+        texts = [
+            tokenizer.apply_chat_template(row["prompt"], tokenize=False, add_generation_prompt=True) for row in rows
+        ]
+        prompts = [tokenizer(str(text), add_special_tokens=False)["input_ids"] for text in texts]
+        questions = [Question.parse(row["npukb_task"]) for row in rows]
+        answers = [
+            Answer(
+                question,
+                str(tokenizer.decode(tokens, skip_special_tokens=True)),
+                FinishReason.STOP if tokens and tokens[-1] in self.sampling.ends else FinishReason.LENGTH,
+            )
+            for question, tokens in zip(questions, sample(model, prompts, self.sampling), strict=True)
+        ]
+        return [
+            {"task": question.task, "correct": None if reward.value is None else reward.metrics["correct"]}
+            for question, reward in zip(questions, self.scorer.score(answers), strict=True)
+        ]

@@ -1,0 +1,115 @@
+"""Preference pairs out of runs: answers of a model to one question, one right and one that compiles but fails."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Outcome, Owner, Sample
+from npukernelbench.store.run import read_run
+
+__all__ = ["Chosen", "Mining", "mine", "rejected_outcomes", "write_pairs"]
+
+#: Which right kernels are chosen first: the fastest, or those that were answered first.
+Chosen = Literal["fastest", "first"]
+#: Kinds of what is rejected, beside the names of outcomes: kernels that compile but fail (best by the paper's
+#: ablation), answers that do not compile, every wrong answer.
+KINDS = ("fails", "uncompiled", "any")
+_UNCOMPILED = frozenset({Outcome.TRUNCATED, Outcome.NO_CODE, Outcome.GUARD_REJECTED, Outcome.COMPILE_ERROR})
+_WRONG = frozenset(one for one in Outcome if one.owner is Owner.MODEL)
+
+
+class Mining(NamedTuple):
+    """How pairs are made. ``rejected`` is one of :data:`KINDS` or names outcomes, separated by commas.
+
+    With ``slower`` above 1, right kernels that take so many times as long as the chosen one are rejected, too.
+    """
+
+    rejected: str = "fails"
+    chosen: Chosen = "fastest"
+    slower: float = 0.0
+    per_question: int = 4
+
+
+def rejected_outcomes(text: str) -> frozenset[Outcome]:
+    """What a kind or a list of outcomes stands for. UsageError for names of no wrong outcome."""
+    if text in KINDS:
+        return {"fails": _WRONG - _UNCOMPILED, "uncompiled": _UNCOMPILED, "any": _WRONG}[text]
+    known = {one.value: one for one in _WRONG}
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            remedy = f"{', '.join(KINDS)}, or of {', '.join(sorted(known))}"
+            raise UsageError(f"{name!r} is no wrong outcome", field="rejected", remedy=remedy)
+    return frozenset(known[name] for name in names)
+
+
+def mine(runs: Sequence[Path], how: Mining) -> Iterator[Mapping[str, object]]:
+    """Pairs of every question that has a right and a wrong answer, each answer in one pair at most."""
+    outcomes = rejected_outcomes(how.rejected)
+    questions: dict[str, list[Sample]] = defaultdict(list)
+    for run in runs:
+        for key, sample in read_run(run).samples.items():
+            if sample.completion is not None and sample.verdict is not None:
+                questions[f"{key.track.value}:{key.task}/{key.case}/{sample.prompt.hash}"].append(sample)
+    for name in sorted(questions):
+        samples = _different(questions[name])
+        right = [one for one in samples if _outcome(one) is Outcome.OK]
+        if how.chosen == "fastest":
+            right.sort(key=_time)
+        wrong = [one for one in samples if _outcome(one) in outcomes]
+        pairs = [*zip(right, wrong, strict=False), *_slower(right, how.slower)]
+        for chosen, other in pairs[: how.per_question]:
+            yield {
+                "prompt": [message._asdict() for message in chosen.prompt.messages],
+                "chosen": [{"role": "assistant", "content": _text(chosen)}],
+                "rejected": [{"role": "assistant", "content": _text(other)}],
+                "rejected_outcome": _outcome(other).value,
+                "source": "run",
+                "operator": chosen.key.task,
+            }
+
+
+def write_pairs(path: Path, pairs: Iterator[Mapping[str, object]]) -> int:
+    """Write pairs as JSON lines; how many there are."""
+    lines = [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(lines), encoding="utf-8")
+    return len(lines)
+
+
+def _outcome(sample: Sample) -> Outcome:
+    return sample.verdict.outcome if sample.verdict else Outcome.INFRA_ERROR
+
+
+def _different(samples: Sequence[Sample]) -> list[Sample]:
+    """One sample per text."""
+    found: dict[str, Sample] = {}
+    for one in samples:
+        found.setdefault(_text(one), one)
+    return list(found.values())
+
+
+def _slower(right: Sequence[Sample], factor: float) -> list[tuple[Sample, Sample]]:
+    """The fastest kernel against those that are slower by the factor, slowest first."""
+    timed = sorted((one for one in right if _time(one) > 0), key=_time)
+    if factor <= 1 or not timed:
+        return []
+    return [(timed[0], one) for one in reversed(timed) if _time(one) >= factor * _time(timed[0])]
+
+
+def _time(sample: Sample) -> float:
+    cases = sample.verdict.cases if sample.verdict else ()
+    return sum(case.profile.time_us for case in cases if case.profile is not None)
+
+
+def _text(sample: Sample) -> str:
+    completion = sample.completion
+    if completion is None:
+        return ""
+    thinking = f"<think>\n{completion.reasoning.strip()}\n</think>\n\n" if completion.reasoning else ""
+    return thinking + completion.text.lstrip()

@@ -1,0 +1,86 @@
+"""Preference training on pairs of a right answer and one that compiles but fails.
+
+Preferring right over failing kernels is known to cost compile rate. ``keep`` adds the likelihood of the chosen answer
+to the loss, which holds on to what the model could do before.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import Field
+
+from kernelgen_lm.training.common import (
+    Tell,
+    TrainConfig,
+    claim,
+    common_arguments,
+    finish,
+    last_checkpoint,
+    load_model,
+    lora_config,
+    quiet,
+    show_progress,
+)
+from kernelgen_lm.training.mine import rejected_outcomes
+from npukernelbench.errors import SourceLocation, UsageError
+from npukernelbench.nouns import Outcome
+
+__all__ = ["DPOSettings", "read_pairs", "train"]
+
+
+class DPOSettings(TrainConfig):
+    """Direct preference optimisation, with the paper's settings as far as it states them."""
+
+    pairs: tuple[Path, ...] = Field(description="files of pairs: kernelgen-lm mine, kernelgen-lm corpus errors")
+    beta: float = Field(0.1, gt=0)
+    keep: float = Field(0.2, ge=0, description="weight of the chosen answer's likelihood; 0: plain DPO")
+    rejected: str = Field("any", description="pairs that are taken, by what was rejected: fails, uncompiled, outcomes")
+    max_length: int = Field(2048, ge=64)
+    learning_rate: float = 1e-6
+    warmup: float = 0.1
+
+
+def read_pairs(settings: DPOSettings) -> list[dict[str, object]]:
+    """Prompt, chosen and rejected of every pair that is taken. UsageError with file and line, or without any pair."""
+    outcomes = None if settings.rejected == "any" else rejected_outcomes(settings.rejected)
+    rows: list[dict[str, object]] = []
+    for path in settings.pairs:
+        if not path.is_file():
+            raise UsageError(f"{path} is no file", field="pairs", remedy="mine some: kernelgen-lm mine")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                pair = json.loads(line)
+                row = {name: pair[name] for name in ("prompt", "chosen", "rejected")}
+                outcome = Outcome(pair.get("rejected_outcome", Outcome.WRONG_VALUE.value))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise UsageError(f"no pair: {error!r}", location=SourceLocation(path, number)) from None
+            if outcomes is None or outcome in outcomes:
+                rows.append(row)
+    if not rows:
+        raise UsageError("the files hold no such pairs", field="pairs", remedy="mine some: kernelgen-lm mine")
+    return rows
+
+
+def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
+    """Train, or go on. The model is in ``folder/model`` at the end."""
+    from datasets import Dataset
+    from trl import DPOConfig, DPOTrainer
+
+    rows = read_pairs(settings)
+    claim(settings, folder)
+    model, tokenizer = load_model(settings.model)
+    losses = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.keep]} if settings.keep else {}
+    trainer = DPOTrainer(
+        model=model,
+        processing_class=tokenizer,
+        train_dataset=Dataset.from_list(rows),
+        peft_config=lora_config(settings.lora),
+        args=DPOConfig(
+            **common_arguments(settings, folder), beta=settings.beta, max_length=settings.max_length, **losses
+        ),
+    )
+    show_progress(trainer, tell)
+    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    finish(trainer, tokenizer, folder)

@@ -1,0 +1,219 @@
+"""Answers of the model that is trained: a sampler without waste, and conversations of several turns.
+
+The sampler drops rows that have ended from the batch, where :meth:`generate` computes them until the last one ends. A
+conversation is one sequence for the trainer: the answer, the judge's words (which are not learned), the next answer.
+Its reward is that of the last answer, less a discount per turn, so that being right at once stays better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from npukernelbench.errors import UsageError
+from npukernelbench.generate import Hints
+from npukernelbench.nouns import FinishReason
+from npukernelbench.rewards import Answer, Question, Scoring
+from npukernelbench.rewards.trl import KernelReward
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["Conversations", "Sampling", "TurnReward", "sample", "turn_tokens"]
+
+#: A repair is asked only when its answer has this much room.
+_LEAST_ROOM = 64
+_MARK = "@ANSWER@"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How answers are drawn. ``ends`` are tokens that end one, ``window`` what prompt and answer may have together."""
+
+    temperature: float
+    longest: int
+    window: int
+    ends: frozenset[int]
+    pad: int
+
+
+def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: Sampling) -> list[list[int]]:
+    """One answer per prompt, up to and with the token that ends it; drawn from torch's generator.
+
+    Rows that have ended leave the batch as soon as they are half of it.
+    """
+    import torch
+
+    device = model.device
+    width = max(len(one) for one in prompts)
+    ids = torch.tensor([[settings.pad] * (width - len(one)) + list(one) for one in prompts], device=device)
+    mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=device)
+    answers: list[list[int]] = [[] for _ in prompts]
+    room = [min(settings.longest, settings.window - len(one)) for one in prompts]
+    rows = list(range(len(prompts)))
+    done = [limit < 1 for limit in room]
+    cache, training = None, model.training
+    model.eval()
+    with torch.no_grad():
+        while not all(done[row] for row in rows):
+            places = mask.cumsum(-1).sub(1).clamp(min=0)[:, -ids.shape[1] :]
+            output = model(
+                ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1
+            )
+            cache = output.past_key_values
+            chances = torch.softmax(output.logits[:, -1].float() / settings.temperature, -1)
+            drawn = torch.multinomial(chances, 1)
+            for row, token in zip(rows, drawn[:, 0].tolist(), strict=True):
+                if not done[row]:
+                    answers[row].append(token)
+                    done[row] = token in settings.ends or len(answers[row]) >= room[row]
+            ids, mask = drawn, torch.cat([mask, torch.ones_like(drawn)], -1)
+            kept = [position for position, row in enumerate(rows) if not done[row]]
+            if kept and 2 * len(kept) <= len(rows):
+                index = torch.tensor(kept, device=device)
+                cache.batch_select_indices(index)
+                ids, mask, rows = ids[index], mask[index], [rows[position] for position in kept]
+    model.train(training)
+    return answers
+
+
+def turn_tokens(tokenizer: PreTrainedTokenizerBase, feedback: str) -> list[int]:
+    """What stands between an answer and the next one: end of turn, feedback, a new beginning."""
+    messages = [
+        {"role": role, "content": text} for role, text in (("user", "?"), ("assistant", _MARK), ("user", feedback))
+    ]
+    text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    after = text.split(_MARK, 1)[1]
+    found: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
+    return found
+
+
+@dataclass(slots=True)
+class _Row:
+    """One conversation. ``mask`` tells the model's own tokens from the judge's."""
+
+    prompt: list[int]
+    question: str
+    tokens: list[int] = field(default_factory=list)
+    mask: list[int] = field(default_factory=list)
+    answer: str = ""
+    cut: bool = False
+    turns: int = 0
+    first: float = 0.0
+    going: bool = True
+
+    def add(self, tokens: Sequence[int], own: int) -> None:
+        self.tokens += tokens
+        self.mask += [own] * len(tokens)
+
+
+class Conversations:
+    """TRL's ``rollout_func``. ``questions`` by the last message of their prompt; ``scorer`` judges between turns."""
+
+    def __init__(
+        self,
+        settings: Sampling,
+        tokenizer: PreTrainedTokenizerBase,
+        questions: Mapping[str, str],
+        scorer: Scoring,
+        *,
+        turns: int,
+        hints: Hints,
+    ) -> None:
+        self._settings, self._tokenizer, self._questions, self._scorer = settings, tokenizer, questions, scorer
+        self._turns, self._hints = turns, hints
+
+    def __call__(self, prompts: Sequence[Sequence[Mapping[str, str]]], trainer: Any) -> dict[str, Any]:
+        """Tokens of every conversation, which of them the model wrote, and what the reward is for."""
+        rows = [self._begin(prompt) for prompt in prompts]
+        for turn in range(self._turns):
+            going = [row for row in rows if row.going]
+            if not going:
+                break
+            answers = self._draw([[*row.prompt, *row.tokens] for row in going], trainer)
+            for row, tokens in zip(going, answers, strict=True):
+                self._answered(row, tokens)
+            self._look(going, turn + 1 < self._turns)
+        return {
+            "prompt_ids": [row.prompt for row in rows],
+            "completion_ids": [row.tokens for row in rows],
+            "logprobs": None,
+            "env_mask": [row.mask for row in rows],
+            "npukb_answer": [row.answer for row in rows],
+            "npukb_cut": [row.cut for row in rows],
+            "npukb_turns": [row.turns for row in rows],
+            "npukb_first": [row.first for row in rows],
+        }
+
+    def _begin(self, prompt: Sequence[Mapping[str, str]]) -> _Row:
+        text = str(self._tokenizer.apply_chat_template(list(prompt), tokenize=False, add_generation_prompt=True))
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        if len(ids) >= self._settings.window:
+            raise UsageError(
+                f"a prompt has {len(ids)} tokens, the window {self._settings.window}",
+                field="prompt_style",
+                remedy="terse",
+            )
+        return _Row(ids, self._questions[prompt[-1]["content"]])
+
+    def _draw(self, prompts: list[list[int]], trainer: Any) -> list[list[int]]:
+        """By vLLM when the trainer has it (not run here), else by our sampler."""
+        if trainer.use_vllm:
+            found: list[list[int]] = trainer.vllm_generation.generate(prompts=prompts, images=None, num_generations=1)[
+                1
+            ]
+            return found
+        return sample(trainer.accelerator.unwrap_model(trainer.model), prompts, self._settings)
+
+    def _answered(self, row: _Row, tokens: list[int]) -> None:
+        row.add(tokens, 1)
+        row.answer = str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        row.cut = not tokens or tokens[-1] not in self._settings.ends
+        row.turns += 1
+
+    def _look(self, going: Sequence[_Row], again: bool) -> None:
+        """Judge, and ask again where there is something to repair and room for it."""
+        answers = [
+            Answer(Question.parse(row.question), row.answer, FinishReason.LENGTH if row.cut else FinishReason.STOP)
+            for row in going
+        ]
+        for row, turn in zip(going, self._scorer.repair(answers, self._hints), strict=True):
+            if row.turns == 1:
+                row.first = turn.reward.metrics["correct"]
+            asked = turn_tokens(self._tokenizer, turn.feedback) if again and turn.feedback and not row.cut else []
+            if row.tokens and asked and asked[0] == row.tokens[-1]:
+                asked = asked[1:]
+            used = len(row.prompt) + len(row.tokens) + len(asked)
+            row.going = bool(asked) and self._settings.window - used >= _LEAST_ROOM
+            if row.going:
+                row.add(asked, 0)
+
+
+class TurnReward:
+    """The reward of a conversation's last answer, times ``discount`` for every turn before it."""
+
+    def __init__(self, reward: KernelReward, discount: float) -> None:
+        self._reward, self._discount = reward, discount
+        self.__name__ = reward.__name__
+
+    def __call__(
+        self,
+        *,
+        npukb_answer: Sequence[str],
+        npukb_cut: Sequence[bool],
+        npukb_turns: Sequence[int],
+        npukb_first: Sequence[float],
+        **columns: Any,
+    ) -> list[float | None]:
+        """As TRL calls a reward function; only gains are discounted."""
+        columns["completions"] = npukb_answer
+        rewards = self._reward(truncated=npukb_cut, **columns)
+        log = columns.get("log_metric")
+        if log is not None and npukb_turns:
+            log("npukb/turns", sum(npukb_turns) / len(npukb_turns))
+            log("npukb/first_correct", sum(npukb_first) / len(npukb_first))
+        return [
+            value if value is None or value <= 0 else value * self._discount ** (turns - 1)
+            for value, turns in zip(rewards, npukb_turns, strict=True)
+        ]

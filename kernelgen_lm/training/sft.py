@@ -1,0 +1,115 @@
+"""Supervised fine-tuning on a corpus: the loss is on answers only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from kernelgen_lm.corpus.sample import Sample
+from kernelgen_lm.corpus.table import read_table
+from kernelgen_lm.training import plain
+from kernelgen_lm.training.common import (
+    Tell,
+    TrainConfig,
+    claim,
+    common_arguments,
+    finish,
+    last_checkpoint,
+    load_model,
+    lora_config,
+    quiet,
+    show_progress,
+)
+from kernelgen_lm.training.nano import make_model, train_tokenizer
+from npukernelbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["SFTSettings", "tokens_of", "train"]
+
+#: Texts that the tokenizer is trained on.
+_TOKENIZER_TEXTS = 4000
+
+
+class SFTSettings(TrainConfig):
+    """Supervised fine-tuning."""
+
+    corpus: Path = Field(description="a .jsonl or .parquet file, or a folder of .jsonl files")
+    limit: int = Field(0, ge=0, description="samples at most; 0: all")
+    max_length: int = Field(2048, ge=64, description="tokens; longer samples are left out")
+    engine: Literal["trl", "plain"] = Field("trl", description="plain: torch alone, all weights, one device")
+    packing: bool = Field(False, description="several samples per sequence, each for itself")
+
+
+def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
+    """Train, or go on where an interrupted run stopped. The model is in ``folder/model`` at the end."""
+    claim(settings, folder)
+    samples = list(read_table(settings.corpus))
+    samples = samples[: settings.limit or None]
+    model, tokenizer = _start(settings, samples)
+    tokens = {sample.id: tokens_of(sample, tokenizer) for sample in samples}
+    short = [sample for sample in samples if len(tokens[sample.id].ids) <= settings.max_length]
+    if not short:
+        raise UsageError("no sample is short enough", field="max_length", remedy="raise it")
+    if settings.engine == "plain":
+        if settings.lora is not None:
+            raise UsageError("no adapters", field="engine", remedy="use engine: trl")
+        plain.train(model, tokenizer, [tokens[sample.id] for sample in short], settings, folder, tell)
+        return
+    _train_with_trl(settings, folder, model, tokenizer, short, tell)
+
+
+def _train_with_trl(
+    settings: SFTSettings,
+    folder: Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    samples: Sequence[Sample],
+    tell: Tell,
+) -> None:
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+
+    rows = []
+    for sample in samples:
+        messages = [message.model_dump() for message in sample.messages]
+        rows.append({"prompt": messages[:-1], "completion": messages[-1:]})
+    trainer = SFTTrainer(
+        model=model,
+        processing_class=tokenizer,
+        train_dataset=Dataset.from_list(rows),
+        peft_config=lora_config(settings.lora),
+        args=SFTConfig(
+            **common_arguments(settings, folder),
+            max_length=settings.max_length,
+            packing=settings.packing,
+            completion_only_loss=True,
+        ),
+    )
+    show_progress(trainer, tell)
+    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    finish(trainer, tokenizer, folder)
+
+
+def _start(settings: SFTSettings, samples: list[Sample]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model that is trained: a new small one with a tokenizer of its own, or a checkpoint."""
+    if settings.model != "nano":
+        return load_model(settings.model)
+    every = max(1, len(samples) // _TOKENIZER_TEXTS)
+    texts = ("\n".join(message.content for message in sample.messages) for sample in samples[::every])
+    tokenizer = train_tokenizer(texts, settings.nano)
+    return make_model(settings.nano, tokenizer, settings.seed), tokenizer
+
+
+def tokens_of(sample: Sample, tokenizer: PreTrainedTokenizerBase) -> plain.Tokens:
+    """The conversation as the model reads it; everything before the answer is the prompt."""
+    messages = [message.model_dump() for message in sample.messages]
+    whole = str(tokenizer.apply_chat_template(messages, tokenize=False))
+    asked = str(tokenizer.apply_chat_template(messages[:-1], tokenize=False, add_generation_prompt=True))
+    prompt: list[int] = tokenizer(asked, add_special_tokens=False)["input_ids"]
+    answer: list[int] = tokenizer(whole.removeprefix(asked), add_special_tokens=False)["input_ids"]
+    return plain.Tokens([*prompt, *answer], len(prompt))

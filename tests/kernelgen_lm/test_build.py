@@ -1,0 +1,71 @@
+"""Building a corpus: every sample is executed, an interrupted build goes on, equal configurations give equal bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kernelgen_lm.corpus.build import BuildConfig, Shard, build
+from kernelgen_lm.corpus.questions import is_held_out
+from kernelgen_lm.corpus.sample import read_samples, source_of
+from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.judging import Bench
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Outcome
+
+CONFIG = BuildConfig(samples=24, shard=8, seed=5, held_out=0.2)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    totals = build(CONFIG, folder, 1, lambda shard, shards: None)
+    assert sum(totals.values()) == CONFIG.samples
+    assert set(totals) <= {"ok", "held_out", "unfit"}
+    return folder
+
+
+def test_samples_are_right_when_they_are_executed_again(made: Path) -> None:
+    samples = list(read_samples(made / "shards"))
+    assert len(samples) >= 12
+    with Bench() as bench:
+        for sample in samples[::3]:
+            task = Spec.from_json(sample.question).task()
+            assert bench.judge(task, source_of(sample.answer)).outcome is Outcome.OK
+
+
+def test_no_sample_is_of_an_operator_that_is_held_out(made: Path) -> None:
+    assert not [one for one in read_samples(made / "shards") if is_held_out(one.operator, CONFIG.held_out)]
+
+
+def test_an_interrupted_build_goes_on_and_ends_the_same(made: Path) -> None:
+    lost = made / "shards" / "000001.jsonl"
+    before = lost.read_bytes()
+    lost.unlink()
+    seen: list[Shard] = []
+    build(CONFIG, made, 1, lambda shard, shards: seen.append(shard))
+    assert [shard.number for shard in seen] == [1]
+    assert lost.read_bytes() == before
+
+
+def test_kernels_may_all_be_written_in_one_way(tmp_path: Path, made: Path) -> None:
+    config = CONFIG.model_copy(update={"styles": "uniform", "samples": 8})
+    assert build(config, tmp_path, 1, lambda shard, shards: None)["ok"] > 0
+    styles = [sample.style for sample in read_samples(tmp_path / "shards")]
+    assert all(style == styles[0] for style in styles)
+    varied = [sample.style for sample in read_samples(made / "shards")]
+    assert any(style != varied[0] for style in varied)
+
+
+def test_a_folder_holds_one_configuration(made: Path) -> None:
+    with pytest.raises(UsageError, match="another configuration"):
+        build(CONFIG.model_copy(update={"seed": 6}), made, 1, lambda shard, shards: None)
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text(json.dumps({"id": "a"}) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"broken\.jsonl:1: kind"):
+        list(read_samples(broken))

@@ -1,0 +1,82 @@
+"""The checkpoint that comes with the package: whole, small, told about, and able to do what it was trained for."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelgen_lm.corpus.tasks import write_tasks
+from npukb_kernelgen.backend import default_checkpoint
+from npukernelbench.store import read_run
+
+FILES = {
+    "README.md",
+    "chat_template.jinja",
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+}
+MOST_BYTES = 40_000_000
+QUESTIONS = 12
+
+
+@pytest.fixture
+def checkpoint() -> Path:
+    found = default_checkpoint({})
+    assert found is not None
+    return found
+
+
+def test_it_is_whole_and_small(checkpoint: Path) -> None:
+    assert {path.name for path in checkpoint.iterdir()} == FILES
+    assert sum(path.stat().st_size for path in checkpoint.iterdir()) <= MOST_BYTES
+
+
+def test_its_weights_are_those_of_its_architecture(checkpoint: Path) -> None:
+    config = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
+    data = (checkpoint / "model.safetensors").read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    assert tensors["model.embed_tokens.weight"]["shape"] == [config["vocab_size"], config["hidden_size"]]
+    layers = {int(found[1]) for name in tensors if (found := re.match(r"model\.layers\.(\d+)\.", name))}
+    assert layers == set(range(config["num_hidden_layers"]))
+    assert {entry["dtype"] for entry in tensors.values()} == {"F32"}
+    end = max(entry["data_offsets"][1] for entry in tensors.values())
+    assert end == len(data) - 8 - size == 4 * sum(math.prod(entry["shape"]) for entry in tensors.values())
+
+
+def test_its_card_tells_data_recipe_scores_and_limits(checkpoint: Path) -> None:
+    card = (checkpoint / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)$", card, re.MULTILINE) == ["Data", "Training", "Scores", "Limits"]
+    assert "| held_out |" in card
+    assert not re.search(r"\"/(tmp|home|root|work)/", card)
+
+
+@pytest.mark.skipif(find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers")
+def test_the_bare_name_answers_and_some_answers_are_right(tmp_path: Path) -> None:
+    """On made-up operators of its corpus, by ``npukb run --model kernelgen-lm`` as it is documented."""
+    write_tasks(tmp_path / "tasks", QUESTIONS, held_out=False, share=0.1, seed=1)
+    names = ",".join(path.name for path in (tmp_path / "tasks").iterdir())
+    words = [sys.executable, "-m", "npukernelbench", "run", "--model", "kernelgen-lm", "--tasks", names]
+    words += ["--include_path", str(tmp_path / "tasks"), "--model_args", json.dumps({"engine": "hf"})]
+    words += ["--gen_kwargs", "temperature=0,max_tokens=1400"]
+    environ = {name: value for name, value in os.environ.items() if name != "NPUKB_KERNELGEN_LM"}
+    ended = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    (run,) = (tmp_path / "results").iterdir()
+    results: Any = read_run(run).results
+    outcomes = [row["outcome"] for row in results["samples"]]
+    assert len(outcomes) == QUESTIONS
+    assert outcomes.count("ok") >= 2, outcomes

@@ -1,0 +1,135 @@
+"""Supervision from errors: the judge's own words get into the samples, and mutants that are right do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kernelgen_lm.corpus.check import Contamination, chain_of, statistics
+from kernelgen_lm.corpus.errors import make_errors
+from kernelgen_lm.corpus.mutate import MUTATIONS, mutants
+from kernelgen_lm.corpus.sample import Message, Sample, answer_text, read_samples, source_of
+from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.corpus.tasks import write_tasks
+from kernelgen_lm.judging import Bench
+from npukernelbench.nouns import Track
+from npukernelbench.prompts import specialise
+from npukernelbench.tasks.goldens import read_golden
+from npukernelbench.tasks.load import load_task
+
+TASKS = Path(__file__).resolve().parents[2] / "tasks"
+
+SPEC = Spec.from_json(
+    {
+        "family": "elementwise",
+        "body": {"inputs": ["full", "full"], "steps": [["sub", [0, 1], None], ["muls", [2], 2.0]], "whole": False},
+        "names": ["x", "y", "z"],
+        "dtype": "float32",
+        "result": "float32",
+        "shape": [1003],
+        "ranges": [[-1.0, 1.0], [-2.0, 2.0]],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def sample() -> Sample:
+    from kernelgen_lm.corpus.kernels import write_kernel
+    from kernelgen_lm.corpus.style import draw_style
+
+    kernel = write_kernel(SPEC, draw_style(Random(4)))
+    assert kernel is not None
+    return Sample(
+        id="one",
+        kind="kernel",
+        family=SPEC.family,
+        operator=SPEC.operator,
+        dtype="float32",
+        shape=SPEC.shape,
+        messages=(
+            Message(role="user", content="Write it."),
+            Message(role="assistant", content=answer_text("Thus.", kernel.source)),
+        ),
+        question=SPEC.to_json(),
+        provenance={},
+        licence="Apache-2.0",
+        hashes={"source": "1"},
+    )
+
+
+def test_mutants_are_different_and_the_same_each_time(sample: Sample) -> None:
+    source = source_of(sample.answer)
+    found = mutants(source, Random(1), len(MUTATIONS))
+    assert len(found) >= 5
+    assert source not in {one.source for one in found}
+    assert found == mutants(source, Random(1), len(MUTATIONS))
+
+
+def test_a_repair_holds_what_the_judge_said(sample: Sample, tmp_path: Path) -> None:
+    with Bench() as bench:
+        counts = make_errors([sample], bench, tmp_path, seed=0, per_sample=6, tell=lambda count: None)
+        again = make_errors([sample], bench, tmp_path, seed=0, per_sample=6, tell=lambda count: None)
+    repairs = list(read_samples(tmp_path / "repairs"))
+    assert sum(counts.values()) >= 4
+    assert len(repairs) == sum(count for name, count in counts.items() if name != "ok")
+    assert not again
+    with Bench() as bench:
+        dynamic = sample.model_copy(update={"track": "dynamic", "id": "two"})
+        assert not make_errors([dynamic], bench, tmp_path, seed=0, per_sample=6, tell=lambda count: None)
+    for one in repairs:
+        asked = one.messages[-2].content
+        assert one.verdict["mutant"] in asked
+        assert source_of(one.answer) == source_of(sample.answer)
+        assert source_of(one.messages[-3].content) != source_of(sample.answer)
+
+
+def test_pairs_prefer_the_right_kernel_to_one_that_compiles(sample: Sample, tmp_path: Path) -> None:
+    with Bench() as bench:
+        make_errors([sample], bench, tmp_path, seed=0, per_sample=8, tell=lambda count: None)
+    pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert pairs
+    for pair in pairs:
+        assert pair["chosen"][0]["content"] == sample.answer
+        assert pair["rejected"][0]["content"] != sample.answer
+        assert pair["rejected_outcome"] not in ("ok", "compile_error")
+
+
+def test_a_golden_kernel_in_a_corpus_is_found(sample: Sample) -> None:
+    task = load_task(TASKS / "level2" / "activation" / "gelu" / "task.yaml").task
+    contamination = Contamination([task])
+    assert not list(contamination.findings(sample))
+    [text] = read_golden(next(one for one in task.goldens if one.track is Track.STATIC)).values()
+    copied = answer_text("", specialise(task, task.cases[1], text))
+    asked = Message(role="user", content=f"{task.summary} {task.description} {task.formula}")
+    stolen = sample.model_copy(
+        update={"operator": "gelu", "messages": (asked, Message(role="assistant", content=copied))}
+    )
+    kinds = {found.what.split(":")[0] for found in contamination.findings(stolen)}
+    assert kinds >= {"the operator's name", "instructions", "code"}
+
+
+def test_a_chain_is_what_a_kernel_computes() -> None:
+    assert chain_of("Muls(y, x, 2.0f, n); // Add(a)\nDataCopyPad(y, g);\nExp(y, y, n);") == ("Muls", "Exp")
+
+
+def test_statistics_count_what_is_there(sample: Sample) -> None:
+    found = statistics([sample, sample.model_copy(update={"id": "two"})])
+    assert found["samples"] == 2
+    assert found["repeated sources"] == 1
+    assert found["family"] == {"elementwise": 2}
+
+
+def test_task_files_ask_what_the_questions_ask(tmp_path: Path) -> None:
+    names = write_tasks(tmp_path, 4, held_out=True, share=0.1, seed=2)
+    for name in names:
+        task = load_task(tmp_path / name / "task.yaml").task
+        spec = Spec.unpacked(task.reference.partition(":op_")[2])
+        made = spec.task()
+        assert (task.formula, task.cases[0].inputs, task.cases[0].outputs) == (
+            made.formula,
+            made.cases[0].inputs,
+            made.cases[0].outputs,
+        )

@@ -1,0 +1,204 @@
+"""Training with torch alone: packing that isolates, and a run that is killed and goes on to the same weights."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelgen_lm.training import plain
+from kernelgen_lm.training.common import claim, last_checkpoint, progress_line
+from kernelgen_lm.training.sft import SFTSettings
+from npukernelbench.errors import UsageError
+
+TORCH = pytest.mark.skipif(
+    find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers"
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 40), max_size=60), st.integers(40, 90))
+def test_packs_hold_every_sample_once_and_waste_little(lengths: list[int], longest: int) -> None:
+    packs = plain.pack(lengths, longest)
+    assert sorted(index for one in packs for index in one) == list(range(len(lengths)))
+    used = [sum(lengths[index] for index in one) for one in packs]
+    assert all(0 < one <= longest for one in used)
+    assert sum(one <= longest / 2 for one in used) <= 1  # two such would have been one
+    assert packs == plain.pack(lengths, longest)
+
+
+def test_a_sample_that_is_too_long_is_no_pack() -> None:
+    with pytest.raises(ValueError, match="sample 1 has 9 tokens"):
+        plain.pack([3, 9], 8)
+
+
+def samples(count: int, seed: int) -> list[plain.Tokens]:
+    rng = Random(seed)
+    lengths = [rng.randint(2, 30) for _ in range(count)]
+    return [plain.Tokens([rng.randint(4, 250) for _ in range(n)], rng.randint(0, n - 1)) for n in lengths]
+
+
+def tiny() -> tuple[Any, Any]:
+    from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
+
+    config = NanoConfig(vocabulary=300, hidden=32, layers=2, heads=2, key_value_heads=1, feed_forward=64, window=128)
+    tokenizer = train_tokenizer(["int x = 1;", "auto y = x + 2;"] * 3, config)
+    return make_model(config, tokenizer, 3), tokenizer
+
+
+@TORCH
+def test_a_packed_batch_has_the_loss_and_gradients_of_separate_samples() -> None:
+    import torch
+
+    model, _ = tiny()
+    device = torch.device("cpu")
+    for seed in range(4):
+        chosen = samples(7, seed)
+        packs = plain.pack([len(one.ids) for one in chosen], 64)
+        assert any(len(one) > 1 for one in packs)
+        found = []
+        for batch in (
+            plain.batch_of([[one] for one in chosen], 0, device),
+            plain.batch_of([[chosen[index] for index in one] for one in packs], 0, device),
+        ):
+            model.zero_grad()
+            loss = model(**batch).loss
+            loss.backward()
+            found.append((float(loss.detach()), [one.grad.clone() for one in model.parameters()]))
+        assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+        for first, second in zip(found[0][1], found[1][1], strict=True):
+            assert torch.allclose(first, second, rtol=1e-3, atol=1e-6)
+
+
+@TORCH
+def test_no_token_of_a_pack_depends_on_another_sample() -> None:
+    import torch
+
+    model, _ = tiny()
+    chosen = samples(4, 9)
+    batch = plain.batch_of([chosen], 0, torch.device("cpu"))
+    start = len(chosen[0].ids)
+    changed = [chosen[0]._replace(ids=[(token + 1) % 250 for token in chosen[0].ids]), *chosen[1:]]
+    other = plain.batch_of([changed], 0, torch.device("cpu"))
+    with torch.no_grad():
+        first, second = model(**batch).logits, model(**other).logits
+    assert torch.equal(first[:, start:], second[:, start:])
+    assert not torch.equal(first[:, :start], second[:, :start])
+
+
+@pytest.mark.skipif(find_spec("trl") is None, reason="needs trl")
+def test_a_sequence_that_trl_packs_has_the_loss_of_separate_samples_without_flash_attention() -> None:
+    import torch
+    from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
+
+    model, _ = tiny()
+    assert model.config._attn_implementation == "sdpa"
+    chosen = samples(4, 5)
+    row = {
+        "input_ids": [token for one in chosen for token in one.ids],
+        "labels": [label for one in chosen for label in plain._learned(one)],
+        "seq_lengths": [len(one.ids) for one in chosen],
+    }
+    batch = DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)([row])
+    assert "attention_mask" not in batch
+    fields = {name: batch[name] for name in ("input_ids", "position_ids", "labels")}
+    separate = plain.batch_of([[one] for one in chosen], 0, torch.device("cpu"))
+    with torch.no_grad():
+        # without a cache, as its trainer calls the model: only then do transformers look for packed positions
+        packed = float(model(**fields, use_cache=False).loss)
+        assert packed == pytest.approx(float(model(**separate).loss), rel=1e-5)
+
+
+class Killed(BaseException):
+    """As a signal would end it."""
+
+
+@TORCH
+@pytest.mark.parametrize("packing", [False, True])
+def test_a_run_that_is_killed_goes_on_to_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: bool
+) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    chosen = samples(20, 1)
+    wanted = SFTSettings(corpus=Path(), engine="plain", packing=packing, micro_batch=2, accumulate=2, steps=9)
+    wanted = wanted.model_copy(update={"save_every": 2, "log_every": 1, "max_length": 64})
+
+    told: list[str] = []
+
+    def run(folder: Path) -> None:
+        model, tokenizer = tiny()
+        plain.train(model, tokenizer, chosen, wanted, folder, told.append)
+
+    run(tmp_path / "whole")
+    assert [one.split(":")[0] for one in told] == [f"step {step} of 9" for step in range(1, 10)]
+    save, kills = plain._save, iter([True, False, True, True, False, False, False, False])
+
+    def save_then_die(folder: Path, model: Any, optimizer: Any, step: int) -> None:
+        save(folder, model, optimizer, step)
+        if next(kills):
+            raise Killed
+
+    monkeypatch.setattr(plain, "_save", save_then_die)
+    ended = 0
+    for _ in range(4):
+        try:
+            run(tmp_path / "killed")
+        except Killed:
+            ended += 1
+    assert ended == 3
+    logs = [json.loads((tmp_path / name / "log.json").read_text(encoding="utf-8")) for name in ("whole", "killed")]
+    assert logs[0] == logs[1]
+    weights = [AutoModelForCausalLM.from_pretrained(tmp_path / name / "model") for name in ("whole", "killed")]
+    pairs = zip(weights[0].parameters(), weights[1].parameters(), strict=True)
+    assert all(torch.equal(first, second) for first, second in pairs)
+    assert logs[0][-1]["loss"] < logs[0][0]["loss"]
+
+
+def test_progress_says_where_a_run_is() -> None:
+    assert progress_line(3, 40, {"loss": 0.51239, "epoch": 1.0, "reward": 1}) == "step 3 of 40: loss 0.5124, reward 1"
+    assert progress_line(40, 40, {"train_runtime": 3.0}) == ""
+
+
+def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    assert last_checkpoint(tmp_path) is None
+    for step, state in ((2, '{"global_step": 2}'), (10, '{"global_'), (12, None)):
+        folder = tmp_path / "steps" / f"checkpoint-{step}"
+        folder.mkdir(parents=True)
+        if state is not None:
+            (folder / "trainer_state.json").write_text(state, encoding="utf-8")
+    assert last_checkpoint(tmp_path) == str(tmp_path / "steps" / "checkpoint-2")
+
+
+def test_a_folder_of_an_older_version_is_taken_up_and_one_of_other_settings_refused(tmp_path: Path) -> None:
+    wanted = SFTSettings(corpus=Path("corpus"), steps=9)
+    claim(wanted, tmp_path)
+    path = tmp_path / "kernelgen.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    del stored["packing"]  # as if it had been added since
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    claim(wanted, tmp_path)
+    assert "packing" in json.loads(path.read_text(encoding="utf-8"))
+    for other in (wanted.model_copy(update={"steps": 8}), wanted.model_copy(update={"packing": True})):
+        with pytest.raises(UsageError, match="another configuration"):
+            claim(other, tmp_path)
+    path.write_text('{"pairs": []}', encoding="utf-8")
+    with pytest.raises(UsageError, match="another configuration"):
+        claim(wanted, tmp_path)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_first_token_of_a_sample_is_never_learned(seed: int) -> None:
+    for one in samples(3, seed):
+        labels = plain._learned(one)
+        assert len(labels) == len(one.ids)
+        assert labels[0] == -100
+        assert labels[max(1, one.prompt) :] == one.ids[max(1, one.prompt) :]
