@@ -19,11 +19,15 @@ if TYPE_CHECKING:
         GenerationRequest,
         GenerationResult,
         NoArgs,
+        Preferences,
         SamplingParams,
         TextBackend,
     )
+    from npukernelbench.generate.checkpoint import checkpoint_facts
     from npukernelbench.generate.extract import Parser, candidate_of
     from npukernelbench.generate.fences import wrap
+    from npukernelbench.generate.repair import Hints, feedback, next_prompt
+    from npukernelbench.generate.thinking import split_thinking
 
 __all__ = [
     "Backend",
@@ -32,21 +36,32 @@ __all__ = [
     "GenerationFault",
     "GenerationRequest",
     "GenerationResult",
+    "Hints",
     "NoArgs",
     "Parser",
+    "Preferences",
     "SamplingParams",
     "TextBackend",
     "answers",
     "candidate_of",
+    "checkpoint_facts",
+    "feedback",
     "make_backend",
+    "next_prompt",
+    "split_thinking",
     "wrap",
 ]
 
 _MODULES = {
     "answers": "ask",
     "make_backend": "ask",
+    "Hints": "repair",
     "Parser": "extract",
     "candidate_of": "extract",
+    "checkpoint_facts": "checkpoint",
+    "feedback": "repair",
+    "next_prompt": "repair",
+    "split_thinking": "thinking",
     "wrap": "fences",
 }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,13 @@ from npukernelbench.generate.backend import Backend, GenerationFault, Generation
 from npukernelbench.nouns import Completion, SampleKey
 
 if TYPE_CHECKING:
-    from npukernelbench.plugins import Registration
+    from npukernelbench.registry import Registration
 
-__all__ = ["answers", "make_backend"]
+__all__ = ["More", "answers", "make_backend"]
 
 _log = logging.getLogger(__name__)
+#: Answers of several streams that may wait to be taken; beyond that the streams wait.
+_MOST_FOUND = 64
 _REMEDY = "derive from npukernelbench.generate.TextBackend, or see docs/plugins.md"
 
 
@@ -49,27 +52,101 @@ def make_backend(registration: Registration, model_args: Mapping[str, object]) -
     return _construct(registration, target, args)
 
 
-async def answers(backend: Backend, requests: Sequence[GenerationRequest]) -> AsyncGenerator[GenerationResult, None]:
+#: Waits for the requests that follow those asked so far; none: there is nothing more to ask.
+More = Callable[[], Awaitable[Sequence[GenerationRequest]]]
+
+
+async def answers(
+    backend: Backend, requests: Sequence[GenerationRequest], more: More | None = None
+) -> AsyncGenerator[GenerationResult, None]:
     """Open ``backend``, ask everything, close it; yield answers as they arrive, exactly one per distinct key.
+
+    With ``more`` the backend stays open and is asked again until there is nothing more: one stream after the other, or
+    several at a time where the backend can.
 
     The caller neither opens nor closes the backend; with no requests it is never opened. BackendError (nothing more can
     be asked) is raised through after every answer already received was yielded. Any other failure of the backend
     mid-stream, and an answer that never came, become a GenerationFault of the requests concerned. Close the iterator
     (``contextlib.aclosing``) to stop early.
     """
-    waiting: dict[SampleKey, GenerationRequest] = {}
-    for request in requests:
-        waiting.setdefault(request.key, request)
-    if not waiting:
+    if not requests and more is not None:
+        requests = await more()
+    if not requests:
         return
     try:
         await _open(backend)
-        stream = _stream(backend, tuple(waiting.values()))
-        async with aclosing(_collect(stream, waiting)) as results:
+        streams = _overlapping if backend.capabilities.overlapping and more is not None else _in_turn
+        async with aclosing(streams(backend, requests, more)) as results:
             async for result in results:
                 yield result
     finally:
         await _close(backend)
+
+
+async def _in_turn(
+    backend: Backend, requests: Sequence[GenerationRequest], more: More | None
+) -> AsyncGenerator[GenerationResult, None]:
+    """One stream after the other."""
+    while requests:
+        async with aclosing(_asked(backend, requests)) as results:
+            async for result in results:
+                yield result
+        requests = () if more is None else await more()
+
+
+async def _overlapping(
+    backend: Backend, requests: Sequence[GenerationRequest], more: More | None
+) -> AsyncGenerator[GenerationResult, None]:
+    """A stream for whatever there is to ask, as soon as it is there. The first error ends all of them, after what had
+    come before it.
+    """
+    found: asyncio.Queue[GenerationResult | Exception | None] = asyncio.Queue(_MOST_FOUND)
+    streams: set[asyncio.Task[None]] = set()
+
+    async def drain(some: Sequence[GenerationRequest]) -> None:
+        """Boundary: what ends a stream reaches the consumer in its turn."""
+        try:
+            async with aclosing(_asked(backend, some)) as results:
+                async for result in results:
+                    await found.put(result)
+        except Exception as error:  # noqa: BLE001
+            await found.put(error)
+
+    async def feed(some: Sequence[GenerationRequest]) -> None:
+        """Boundary, as above."""
+        try:
+            while some:
+                stream = asyncio.create_task(drain(some))
+                streams.add(stream)
+                stream.add_done_callback(streams.discard)
+                some = () if more is None else await more()
+            await asyncio.gather(*streams)
+        except Exception as error:  # noqa: BLE001
+            await found.put(error)
+        await found.put(None)
+
+    feeding = asyncio.create_task(feed(requests))
+    try:
+        while (result := await found.get()) is not None:
+            if isinstance(result, Exception):
+                raise result
+            yield result
+    finally:
+        ending = (feeding, *streams)
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+
+async def _asked(backend: Backend, requests: Sequence[GenerationRequest]) -> AsyncGenerator[GenerationResult, None]:
+    """One stream: an answer for each distinct key."""
+    waiting: dict[SampleKey, GenerationRequest] = {}
+    for request in requests:
+        waiting.setdefault(request.key, request)
+    stream = _stream(backend, tuple(waiting.values()))
+    async with aclosing(_collect(stream, waiting)) as results:
+        async for result in results:
+            yield result
 
 
 async def _collect(

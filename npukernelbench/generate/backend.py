@@ -20,6 +20,7 @@ __all__ = [
     "GenerationRequest",
     "GenerationResult",
     "NoArgs",
+    "Preferences",
     "SamplingParams",
     "TextBackend",
 ]
@@ -39,6 +40,17 @@ class SamplingParams:
     top_p: float | None = None
     max_tokens: int | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """How a model likes to be asked, where the user does not say: a backend class may have ``preferences``. Empty names
+    and None leave the harness's own defaults.
+    """
+
+    prompt_style: str = ""
+    parser: str = ""
+    params: SamplingParams = field(default_factory=SamplingParams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,8 @@ class Capabilities(NamedTuple):
     chat: bool = True
     logprobs: bool = False
     seeds: bool = False
+    #: ``generate_many`` may be called again while earlier calls are still answering: no conversation waits for another.
+    overlapping: bool = False
 
 
 class GenerationResult(NamedTuple):
@@ -88,7 +102,11 @@ class Backend(Protocol):
         ...
 
     def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
-        """Answer every request, in any order, as answers arrive. A failed request yields a GenerationFault."""
+        """Answer every request, in any order, as answers arrive. A failed request yields a GenerationFault.
+
+        Between ``open`` and ``close`` it may be called again when all its answers are there: conversations go on. With
+        the capability ``overlapping`` it is called again as soon as there is something to ask.
+        """
         ...
 
     async def close(self) -> None:

@@ -7,25 +7,32 @@ decide outcomes: :func:`extract` does, once, for all of them.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from npukernelbench.errors import PluginError
 from npukernelbench.generate.arrange import arranged
 from npukernelbench.generate.fences import HEADER_SUFFIXES, relative_name
 from npukernelbench.generate.parsers import DEVICE_SOURCE, has_unclosed_block
+from npukernelbench.generate.thinking import split_thinking, without_thinking
 from npukernelbench.nouns import Candidate, Completion, FinishReason, Outcome, Task, Track
 
 if TYPE_CHECKING:
-    from npukernelbench.plugins import Registration
+    from npukernelbench.registry import Registration
 
-__all__ = ["DEVICE_SOURCE", "Parser", "candidate_of", "extract", "extract_with", "without_thinking"]
+__all__ = [
+    "DEVICE_SOURCE",
+    "Parser",
+    "candidate_of",
+    "extract",
+    "extract_from_reasoning",
+    "extract_with",
+    "without_thinking",
+]
 
 #: What a parser is: text (thinking already removed) to files by relative name, None when there is no code.
 Parser: TypeAlias = Callable[[str], "Mapping[str, str] | None"]
-
-_THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
 
 def extract(parser: Registration, completion: Completion, task: Task, track: Track) -> Candidate | Outcome:
@@ -46,6 +53,22 @@ def extract(parser: Registration, completion: Completion, task: Task, track: Tra
         return _validated(files, who)
 
     return extract_with(parse, completion, task, track)
+
+
+def extract_from_reasoning(parser: Registration, completion: Completion, task: Task, track: Track) -> Candidate | None:
+    """A kernel out of the reasoning, for parsers that have ``searches_reasoning``; None for others and without one.
+
+    What it gives is a draft that the model did not answer with, so the verdict has to say where it comes from.
+    """
+    if not getattr(parser.load(), "searches_reasoning", False):
+        return None
+    thinking = f"{completion.reasoning}\n{split_thinking(completion.text).thinking}"
+    found = extract(
+        parser, replace(completion, text=thinking, reasoning="", finish_reason=FinishReason.STOP), task, track
+    )
+    if isinstance(found, Outcome) or not any("__global__" in text for text in found.files.values()):
+        return None
+    return found
 
 
 def extract_with(parse: Parser, completion: Completion, task: Task, track: Track) -> Candidate | Outcome:
@@ -77,27 +100,6 @@ def candidate_of(files: Mapping[str, str]) -> Candidate:
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return Candidate(ordered, digest.hexdigest())
-
-
-def without_thinking(text: str) -> str:
-    """``text`` without ``<think>…</think>``.
-
-    A missing opening tag drops everything before the closing one, a missing closing tag everything after the opening.
-    """
-    kept: list[str] = []
-    thinking = False
-    start = 0
-    for tag in _THINKING.finditer(text):
-        if tag.group(1):
-            if not thinking:  # chat templates often open the block themselves, so that the answer only closes it
-                kept.clear()
-            thinking, start = False, tag.end()
-        elif not thinking:
-            kept.append(text[start : tag.start()])
-            thinking = True
-    if not thinking:
-        kept.append(text[start:])
-    return "".join(kept)
 
 
 def _device_source(files: Mapping[str, str], task: Task) -> str:

@@ -2,7 +2,9 @@
 
 ``fenced``   fenced code blocks, one kernel or several named files
 ``tagged``   ``<kernel_impl>…</kernel_impl>`` and its kin, as KernelGen-LM answers
-``auto``     tagged, else fenced, else the whole text when it is plainly source (the default)
+``strings``  files as strings of a Python module (MultiKernelBench's six) or of a JSON object
+``auto``     tagged, else strings, else fenced, else the whole text when it is plainly source (the default)
+``auto-reasoning``  auto, and as a last resort the same in the model's reasoning, which the verdict then says
 
 When an answer holds several blocks, the last one that defines a kernel (``__global__``) is the answer; without such a
 block the last tagged one, then the last untagged one. Block and tag contents are returned exactly as they were written.
@@ -14,13 +16,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from npukernelbench.generate.fences import Block, scan
+from npukernelbench.generate.strings import strings
 
-__all__ = ["DEVICE_SOURCE", "auto", "fenced", "has_unclosed_block", "tagged"]
+__all__ = ["AUTO_REASONING", "DEVICE_SOURCE", "auto", "fenced", "has_unclosed_block", "strings", "tagged"]
 
 #: Name of the device source on the static track, and of source that carries no name.
 DEVICE_SOURCE = "kernel.cpp"
 
 _ENTRY = "__global__"
+#: What prose about kernels does not have: the header's inclusion, or the beginning of a function on the AI core.
+_SOURCE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]kernel_operator\.h|__aicore__[^;{}()`]{0,200}\(', re.MULTILINE)
 _TAG = re.compile(r"<(/?)(kernel_impl|kernel_code|kernel)(?:[ \t][^<>\n]{0,200})?>", re.IGNORECASE)
 
 
@@ -52,13 +57,28 @@ def tagged(text: str) -> Mapping[str, str] | None:
 
 
 def auto(text: str) -> Mapping[str, str] | None:
-    """Tagged, else fenced, else the whole text when it is plainly a kernel's source."""
+    """Tagged, else strings, else fenced, else the whole text when it is plainly a kernel's source."""
     files = tagged(text)
+    if files is None:
+        files = strings(text)
     if files is None:
         files = fenced(text)
     if files is None and _is_source(text):
         files = {DEVICE_SOURCE: text}
     return files
+
+
+class LastResort:
+    """:func:`auto` that may also be used on the model's reasoning when its answer holds no code."""
+
+    searches_reasoning = True
+
+    def __call__(self, text: str) -> Mapping[str, str] | None:
+        """As :func:`auto`."""
+        return auto(text)
+
+
+AUTO_REASONING = LastResort()
 
 
 def has_unclosed_block(text: str) -> bool:
@@ -88,7 +108,7 @@ def _tag_contents(text: str) -> list[str]:
 def _is_source(text: str) -> bool:
     found = scan(text)
     plain = not found.blocks and not found.unclosed and not _TAG.search(text)
-    return plain and ("__aicore__" in text or "kernel_operator.h" in text)
+    return plain and _SOURCE.search(text) is not None
 
 
 def _begins_line(text: str, position: int) -> bool:

@@ -13,7 +13,7 @@ from npukernelbench.generate.parsers import DEVICE_SOURCE
 from npukernelbench.nouns import Track
 from npukernelbench.tasks.goldens import source_files
 
-__all__ = ["Sources", "read_sources"]
+__all__ = ["Sources", "read_answer", "read_sources"]
 
 #: More than this is not read: every guard refuses far smaller sources.
 _MOST_BYTES = 64 << 20
@@ -41,6 +41,17 @@ def read_sources(sources: Sequence[str], track: Track) -> Sources:
     texts = {path: _read(path) for path in paths}
     files = arranged(texts)
     return Sources(files, {place_of_file(path, text): path for path, text in texts.items()})
+
+
+def read_answer(sources: Sequence[str]) -> str:
+    """Read what a model wrote: one file, on every track. UsageError for more, and for what cannot be read."""
+    if len(sources) != 1:
+        raise UsageError(
+            f"a model's answer is one text: {' '.join(sources)}",
+            field="FILE",
+            remedy="leave --parser out to judge source files",
+        )
+    return _read(sources[0])
 
 
 def _found(source: str) -> list[str]:

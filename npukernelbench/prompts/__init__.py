@@ -7,7 +7,7 @@ ours.
 from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature
 from npukernelbench.prompts.specialise import case_prelude, specialise
-from npukernelbench.prompts.style import PromptStyle, TemplateStyle, load_style
+from npukernelbench.prompts.style import PromptStyle, TemplateStyle, load_style, tracks_of
 
 __all__ = [
     "Hardware",
@@ -18,4 +18,5 @@ __all__ = [
     "load_style",
     "signature",
     "specialise",
+    "tracks_of",
 ]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from npukernelbench.nouns import Case, Golden, Task, Track
 from npukernelbench.prompts.specialise import specialise
 from npukernelbench.tasks.goldens import read_golden
 
-__all__ = ["Example", "category_example"]
+__all__ = ["Example", "category_example", "is_same_operator", "nearest"]
 
 
 class Example(NamedTuple):
@@ -26,23 +26,24 @@ def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Exa
     The same operator under another name is left out: its kernel would be the answer. Close is a task of the same
     suite, then one that shares more tags, then one of the same level; the name decides the rest.
     """
-    candidates = [
-        other
-        for other in tasks.values()
-        if _fold(other.category) == _fold(task.category)
-        and not _is_same_operator(task, other)
-        and _golden(other, track)
-    ]
-    if not candidates:
+    other = nearest(task, (other for other in tasks.values() if _golden(other, track)))
+    if other is None:
         return None
-    other = min(candidates, key=lambda other: _distance(task, other))
     golden = _golden(other, track)
     assert golden is not None
     files = read_golden(golden)
     if golden.track is Track.DYNAMIC:
         return Example(other, None, files)
-    case = next((case for case in other.cases if "smoke" in case.profiles), other.cases[0])
+    case = other.usual_case
     return Example(other, case, {name: specialise(other, case, text) for name, text in files.items()})
+
+
+def nearest(task: Task, others: Iterable[Task]) -> Task | None:
+    """Which of ``others`` is closest to ``task`` in its category, the same operator left out; None if there is none."""
+    candidates = [
+        other for other in others if _fold(other.category) == _fold(task.category) and not is_same_operator(task, other)
+    ]
+    return min(candidates, key=lambda other: _distance(task, other), default=None)
 
 
 def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
@@ -54,7 +55,7 @@ def _golden(task: Task, track: Track) -> Golden | None:
     return next((golden for golden in task.goldens if golden.track is track), None)
 
 
-def _is_same_operator(task: Task, other: Task) -> bool:
+def is_same_operator(task: Task, other: Task) -> bool:
     """Whether a kernel for one would do for the other, as far as names, references and formulas tell."""
     mine, theirs = _fold(task.name), _fold(other.name)
     return (

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 
     from npukernelbench.registry import Registration
 
-__all__ = ["CATEGORY_SHOT", "DEFAULT", "TERSE", "PromptStyle", "TaskAware", "Tasks", "TemplateStyle", "load_style"]
+__all__ = [
+    "CATEGORY_SHOT",
+    "DEFAULT",
+    "TERSE",
+    "PromptStyle",
+    "TaskAware",
+    "Tasks",
+    "TemplateStyle",
+    "TrackBound",
+    "load_style",
+    "tracks_of",
+]
 
 #: All tasks there are, loaded when first asked for.
 Tasks: TypeAlias = Callable[[], Mapping[str, Task]]
@@ -48,6 +59,21 @@ class TaskAware(Protocol):
     def with_tasks(self, tasks: Tasks) -> PromptStyle:
         """The same style, choosing among these tasks."""
         ...
+
+
+@runtime_checkable
+class TrackBound(Protocol):
+    """A style that renders some tracks only; others render all."""
+
+    @property
+    def tracks(self) -> frozenset[Track]:
+        """What it renders."""
+        ...
+
+
+def tracks_of(style: PromptStyle) -> frozenset[Track]:
+    """The tracks that a style renders."""
+    return style.tracks if isinstance(style, TrackBound) else frozenset(Track)
 
 
 def load_style(registration: Registration, tasks: Tasks | None = None) -> PromptStyle:
@@ -143,10 +169,16 @@ def _short(value: TensorShape | tuple[TensorShape, ...] | None) -> str:
 def _hash(template: str, files: tuple[str, ...], messages: tuple[Message, ...]) -> str:
     digest = hashlib.sha256(template.encode())
     for name in files:
-        digest.update(hashlib.sha256((_FOLDER / name).read_bytes()).digest())
+        digest.update(_file_digest(name))
     for message in messages:
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode()).digest())
     return digest.hexdigest()
+
+
+@cache
+def _file_digest(name: str) -> bytes:
+    """Of a template, which does not change while a process runs: jinja2 has read it as well."""
+    return hashlib.sha256((_FOLDER / name).read_bytes()).digest()
 
 
 @cache
@@ -160,6 +192,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        auto_reload=False,
     )
 
 

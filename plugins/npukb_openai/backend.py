@@ -1,8 +1,8 @@
 """The openai backend: one request per sample, our own retries, answers as they come.
 
-The client's retries are off. A request holds a slot of the limiter while it is under way and none while it waits to be
-repeated. What stops everything (credentials, address, model name) is a BackendError; what concerns one request is a
-fault of that request.
+The official client's retries are off. A request holds a slot of the limiter while it is under way and none while it
+waits to be repeated. What stops everything (credentials, address, model name) is a BackendError; what concerns one
+request is a fault of that request.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
 
 from npukb_openai.args import OpenAIArgs
 from npukb_openai.faults import Action, Failure, backoff_s, classify, wants_other_limit_field
 from npukb_openai.limiter import Limiter
-from npukb_openai.protocol import completion_of, request_fields
+from npukb_openai.pace import Pace, estimated_tokens
+from npukb_openai.protocol import completion_of, request_fields, sampling_of
+from npukb_openai.wire import Wire
 from npukernelbench.errors import BackendError
 from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult
 from npukernelbench.nouns import Completion
@@ -30,20 +32,23 @@ __all__ = ["OpenAIBackend"]
 
 #: Sent to servers that were named explicitly and need no key; the client insists on some text.
 _NO_KEY = "none"
+_OPENAI = "https://api.openai.com/v1"
 
 
 class OpenAIBackend:
-    """Asks a chat-completions server through the official client, which is imported in :meth:`open`."""
+    """Asks a chat-completions server, directly or through the official client, which is imported in :meth:`open`."""
 
     Args: ClassVar[type[BaseModel]] = OpenAIArgs
-    capabilities: Capabilities = Capabilities(seeds=True)
+    capabilities: Capabilities = Capabilities(seeds=True, overlapping=True)
 
     def __init__(self, args: OpenAIArgs) -> None:
         self.args = args
         self._client: AsyncOpenAI | None = None
+        self._wire: Wire | None = None
         self._key = ""
         self._address = ""
         self._limiter = Limiter(args.concurrency)
+        self._pace = Pace(args.requests_per_minute, args.tokens_per_minute)
         self._limit_field = "max_tokens"
         self._ever_answered = False
 
@@ -52,13 +57,7 @@ class OpenAIBackend:
         return {"server": self._base_url() or "default"}
 
     async def open(self) -> None:
-        """Import the client and make one. BackendError when the package or the key is missing."""
-        try:
-            from openai import AsyncOpenAI
-        except ImportError as error:
-            raise BackendError(
-                f"the package 'openai' cannot be imported: {error}", remedy="pip install 'npukernelbench[openai]'"
-            ) from error
+        """Make a client. BackendError when the key is missing, or the package where it is needed."""
         base_url = self._base_url()
         self._address = base_url or "the default address"
         self._key = os.environ.get(self.args.api_key_env, "")
@@ -67,21 +66,53 @@ class OpenAIBackend:
                 f"the environment variable {self.args.api_key_env} is not set",
                 remedy=f"export {self.args.api_key_env}=..., or give base_url for a server that needs no key",
             )
-        self._client = AsyncOpenAI(
-            api_key=self._key or _NO_KEY, base_url=base_url, timeout=self.args.timeout_s, max_retries=0
-        )
+        address = base_url or _OPENAI
+        if self.args.client == "direct":
+            self._wire = self._directly(address)
+        else:
+            self._client = self._officially(base_url)
+
+    def _directly(self, address: str) -> Wire:
+        try:
+            import aiohttp  # noqa: F401 - said now, not at the first request
+        except ImportError as error:
+            raise BackendError(
+                f"the package 'aiohttp' cannot be imported: {error}", remedy="pip install 'npukernelbench[openai]'"
+            ) from error
+        headers = {"Authorization": f"Bearer {self._key or _NO_KEY}", "User-Agent": "npukernelbench"}
+        try:
+            return Wire(address, headers, self.args.timeout_s)
+        except ValueError as error:
+            raise BackendError(str(error), field="model_args.base_url", remedy="http://HOST:PORT/v1") from None
+
+    def _officially(self, base_url: str | None) -> AsyncOpenAI:
+        try:
+            from openai import AsyncOpenAI
+        except ImportError as error:
+            raise BackendError(
+                f"the package 'openai' cannot be imported: {error}", remedy="pip install 'npukernelbench[openai]'"
+            ) from error
+        return AsyncOpenAI(api_key=self._key or _NO_KEY, base_url=base_url, timeout=self.args.timeout_s, max_retries=0)
 
     async def close(self) -> None:
         """Close the connections."""
         client, self._client = self._client, None
+        wire, self._wire = self._wire, None
         if client is not None:
             await client.close()
+        if wire is not None:
+            await wire.close()
 
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
-        """Ask all requests, at most ``concurrency`` at a time; yield answers as they come."""
+        """Ask all requests, at most ``concurrency`` at a time; yield answers as they come.
+
+        No more than twice as many are under way or wait to be taken: who does not take answers is not sent more.
+        """
         results: asyncio.Queue[GenerationResult | Exception] = asyncio.Queue()
+        room = asyncio.Semaphore(2 * self.args.concurrency)
 
         async def ask(request: GenerationRequest) -> None:
+            await room.acquire()
             try:
                 results.put_nowait(GenerationResult(request, await self._ask(request)))
             except Exception as error:  # noqa: BLE001 - carried over to the consumer, who raises it
@@ -94,6 +125,7 @@ class OpenAIBackend:
                 if isinstance(result, Exception):
                     raise result
                 yield result
+                room.release()
         finally:
             for task in tasks:
                 task.cancel()
@@ -133,7 +165,10 @@ class OpenAIBackend:
         return GenerationFault(f"{message} (asked {times})")
 
     async def _try(self, request: GenerationRequest) -> Completion | Failure:
-        """Ask once."""
+        """Ask once, when the limits per minute allow."""
+        characters = sum(len(message.content) for message in request.prompt.messages)
+        reckoned = estimated_tokens(characters, request.params.max_tokens)
+        await self._pace.wait(reckoned)
         async with self._limiter.slot() as epoch:
             try:
                 completion = await self._send_with_limit(request)
@@ -144,6 +179,7 @@ class OpenAIBackend:
                 return failure
             self._ever_answered = True
             self._limiter.answered()
+            self._pace.used(reckoned, completion.usage.prompt + completion.usage.completion)
             return completion
 
     async def _send_with_limit(self, request: GenerationRequest) -> Completion:
@@ -158,10 +194,17 @@ class OpenAIBackend:
         return await self._send(request, self._limit_field)
 
     async def _send(self, request: GenerationRequest, limit_field: str) -> Completion:
+        fields = request_fields(self.args, request, limit_field)
+        return completion_of(await self._call(fields), self.args.model, sampling_of(fields))
+
+    async def _call(self, fields: dict[str, Any]) -> object:
+        if self._wire is not None:
+            plain = {name: value for name, value in fields.items() if name != "extra_body"}
+            return await self._wire.post("/chat/completions", {**plain, **fields["extra_body"]})
         if self._client is None:
             raise RuntimeError("the backend is not open")
-        call = self._client.chat.completions.create(**request_fields(self.args, request, limit_field))
-        return completion_of(await asyncio.wait_for(call, self.args.timeout_s), self.args.model)
+        # The client's own limit is one for each read, which a server that trickles never meets.
+        return await asyncio.wait_for(self._client.chat.completions.create(**fields), self.args.timeout_s)
 
     def _base_url(self) -> str | None:
         return self.args.base_url or os.environ.get("OPENAI_BASE_URL") or None

@@ -14,6 +14,7 @@ from time import time
 from typing import NamedTuple
 
 from npukb_openai.protocol import MalformedAnswer
+from npukb_openai.wire import ConnectionFailed
 from npukernelbench.seed import derive
 
 __all__ = ["Action", "Failure", "backoff_s", "classify", "wants_other_limit_field"]
@@ -60,6 +61,8 @@ def classify(error: Exception) -> Failure:
         return _of_status(status, error)
     if isinstance(error, asyncio.TimeoutError | TimeoutError) or "Timeout" in type(error).__name__:
         return Failure(Action.RETRY, "the server did not answer in time")
+    if isinstance(error, ConnectionFailed):
+        return Failure(Action.RETRY, f"the connection failed: {error}", unreachable=error.unreachable)
     if "Connection" in type(error).__name__:
         cause = error.__cause__ or error
         message = f"the connection failed: {type(cause).__name__}: {cause}".rstrip(": ")

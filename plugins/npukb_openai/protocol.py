@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from npukb_openai.args import OpenAIArgs
 from npukernelbench.generate import GenerationRequest
 from npukernelbench.nouns import Completion, FinishReason, TokenUsage
+from npukernelbench.nouns.codec import to_json
+from npukernelbench.values import redact
 
-__all__ = ["MalformedAnswer", "completion_of", "request_fields"]
+__all__ = ["MalformedAnswer", "completion_of", "request_fields", "sampling_of"]
 
 _FINISH_REASONS = {
     "stop": FinishReason.STOP,
@@ -43,7 +45,14 @@ def request_fields(args: OpenAIArgs, request: GenerationRequest, limit_field: st
     return fields | {name: value for name, value in sampling.items() if value is not None}
 
 
-def completion_of(response: object, model: str) -> Completion:
+def sampling_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The sampling among a request's fields, as it is sent; credentials in further fields are blotted out."""
+    named = {name: value for name, value in fields.items() if name not in ("model", "messages", "extra_body")}
+    further = redact(to_json(fields.get("extra_body", {})))
+    return {**named, **(further if isinstance(further, Mapping) else {})}
+
+
+def completion_of(response: object, model: str, sent: Mapping[str, Any] | None = None) -> Completion:
     """The first choice of a response. MalformedAnswer when there is none.
 
     Servers keep reasoning under ``reasoning`` or ``reasoning_content``. An answer without text is the empty text, whose
@@ -63,6 +72,7 @@ def completion_of(response: object, model: str) -> Completion:
         reasoning=_text(reasoning),
         usage=_usage(getattr(response, "usage", None)),
         model=_text(getattr(response, "model", None)) or model,
+        sent=dict(sent or {}),
     )
 
 

@@ -43,6 +43,7 @@ class Shelf(NamedTuple):
     case: str
     number: int
     track: str = ""
+    turn: int = 0
 
 
 class _Record(BaseModel):
@@ -73,12 +74,16 @@ class Library:
             for track in (key.track.value, ""):
                 names = dict.fromkeys((_canonical(key.task), _canonical(kernel)))
                 found = [
-                    self.shelves[s] for s in (Shelf(n, case, key.index, track) for n in names) if s in self.shelves
+                    self.shelves[s]
+                    for s in (Shelf(n, case, key.index, track, key.turn) for n in names)
+                    if s in self.shelves
                 ]
                 if len(found) > 1:
                     return f"two answers to {key}: {' and '.join(map(_describe, found))}; remove one"
                 if found:
                     return found[0] if isinstance(found[0], Completion) else _read(found[0])
+        if key.turn:
+            return f"no answer of turn {key.turn} is stored under {self.path}"
         per_case = f"{key.task}/{key.case}/{key.index}.md or " if key.case else ""
         return f"none under {self.path}; it may stand, for instance, in {per_case}{key.task}/{key.index}.cpp"
 
@@ -150,7 +155,7 @@ def _run(folder: Path) -> Iterator[tuple[Shelf, Completion]]:
     judged = {key: sample.completion for key, sample in run.samples.items() if key not in stored}
     for key, completion in {**stored, **judged}.items():
         if completion is not None:
-            yield Shelf(_canonical(key.task), _canonical(key.case), key.index, key.track.value), completion
+            yield Shelf(_canonical(key.task), _canonical(key.case), key.index, key.track.value, key.turn), completion
 
 
 def _shelf(file: Path) -> Shelf | None:

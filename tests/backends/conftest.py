@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from npukernelbench.nouns import Task
+from npukernelbench.testing.tasks import tiny_task
+
 Body = Mapping[str, Any]
 
 
@@ -150,3 +153,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     chat_server = ChatServer()
     yield chat_server
     chat_server.stop()
+
+
+@pytest.fixture
+def task() -> Task:
+    """A small task to ask about."""
+    return tiny_task()

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic.fields import FieldInfo
 
-from npukb_openai.args import OpenAIArgs
+from npukb_vllm.args import VllmArgs
 from npukernelbench.plugins import Plugins
 from npukernelbench.store import read_run
 
@@ -21,23 +22,35 @@ if TYPE_CHECKING:
     from tests.backends.conftest import ChatServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "backends.md").read_text(encoding="utf-8")
+#: Backends that load a model: their commands are resolved only.
+LOADS = r"--model (hf|vllm|kernelgen-lm)"
 COMMANDS = re.findall(r"^\$ (npukb run .*)$", PAGE, flags=re.MULTILINE)
 
 
 def test_every_backend_of_ours_has_a_section() -> None:
     backends = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).backends
-    assert sorted(re.findall(r"^## (.+)$", PAGE, flags=re.MULTILINE)) == sorted(backends)
+    names = {name.partition(":")[0] for name in backends}
+    assert sorted(re.findall(r"^## (.+)$", PAGE, flags=re.MULTILINE)) == sorted(names)
 
 
-def test_the_table_of_arguments_is_true() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", PAGE, flags=re.MULTILINE)
-    defaults = OpenAIArgs(model="-").model_dump() | {"model": None}
+@pytest.mark.parametrize("backend", ["openai", "hf", "vllm", "vllm-server", "kernelgen-lm"])
+def test_the_table_of_arguments_is_true(backend: str) -> None:
+    section = PAGE.partition(f"\n## {backend}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", section, flags=re.MULTILINE)
+    target = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).backends.find(backend).load()
     expected = []
-    for name, field in OpenAIArgs.model_fields.items():
-        default = json.dumps(defaults[name]).strip('"')
-        shown = "required" if field.is_required() else "none" if default == "null" else f"`{default}`"
-        expected.append((name, shown, field.description))
+    for name, field in target.Args.model_fields.items():  # type: ignore[attr-defined]
+        if backend == "vllm-server" and name in VllmArgs.model_fields:
+            continue  # one table for both
+        expected.append((name, _default(field), field.description))
     assert rows == expected
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return "none" if value is None else f"`{json.dumps(value).strip(chr(34))}`"
 
 
 def test_the_example_record_is_one() -> None:
@@ -45,7 +58,7 @@ def test_the_example_record_is_one() -> None:
     assert set(json.loads(record)) == {"task", "case", "index", "text", "finish_reason"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if not re.search(LOADS, command)])
 def test_the_commands_work(server: ChatServer, tmp_path: Path, command: str) -> None:
     """As written, but for the address of the server; judging is left to the executors' own tests."""
     answers = tmp_path / "answers"
@@ -60,9 +73,14 @@ def test_the_commands_work(server: ChatServer, tmp_path: Path, command: str) -> 
         env={**inherited, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NPUKB_LOAD_PLUGINS": ""},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert "Traceback" not in result.stderr
+    if "--dry_run" in command:
+        assert "USD for prompts, at most" in result.stdout, result.stderr
+        assert not (tmp_path / "results").exists()
+        assert not server.requests
+        return
     (folder,) = {manifest.parent for manifest in (tmp_path / "results").rglob("manifest.json")}
     stored = {key.task: completion for key, (_, completion) in read_run(folder).completions.items()}
     assert stored["Sqrt"].text.startswith("```cpp\n")
@@ -74,4 +92,19 @@ def test_the_commands_work(server: ChatServer, tmp_path: Path, command: str) -> 
 
 def test_there_is_a_command_for_every_backend() -> None:
     backends = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).backends
-    assert sorted(re.findall(r"--model (\S+)", " ".join(COMMANDS))) == sorted(backends)
+    asked = {name.partition(":")[0] for name in re.findall(r"--model (\S+)", " ".join(COMMANDS))}
+    assert sorted(asked) == sorted({name.partition(":")[0] for name in backends})
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if re.search(LOADS, command)])
+def test_the_commands_that_load_a_model_are_understood(tmp_path: Path, command: str) -> None:
+    arguments = shlex.split(command)[1:]
+    result = subprocess.run(
+        [sys.executable, "-m", "npukernelbench", *arguments, "--show_config"],
+        cwd=tmp_path,
+        env={**os.environ, "NPUKB_LOAD_PLUGINS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr

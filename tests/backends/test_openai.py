@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 TASK = tiny_task()
 PROMPT = Prompt((Message("system", "You write kernels."), Message("user", "Write one.")), "t@1", "h")
-QUICK = {"model": "m", "backoff_s": 0.001, "timeout_s": 5.0}
+QUICK: dict[str, object] = {"model": "m", "backoff_s": 0.001, "timeout_s": 5.0}
+
+
+@pytest.fixture(autouse=True, params=["direct", "openai"])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Everything holds for both ways of speaking HTTP."""
+    monkeypatch.setitem(QUICK, "client", request.param)
+    return str(request.param)
 
 
 def request(index: int = 0, params: SamplingParams | None = None) -> GenerationRequest:
@@ -55,7 +62,11 @@ def fault(server: ChatServer, *requests: GenerationRequest, **args: object) -> G
 
 def test_an_answer_with_its_usage(server: ChatServer) -> None:
     assert completion(server) == Completion(
-        "```cpp\nint a;\n```", FinishReason.STOP, usage=TokenUsage(11, 7, 3), model="served-model"
+        "```cpp\nint a;\n```",
+        FinishReason.STOP,
+        usage=TokenUsage(11, 7, 3),
+        model="served-model",
+        sent={"seed": 2**62 % 2**31},
     )
     assert server.paths == ["/v1/chat/completions"]
     assert server.keys == ["Bearer sk-secret-of-the-test"]
@@ -235,6 +246,29 @@ def test_no_more_requests_at_a_time_than_allowed(server: ChatServer) -> None:
     assert 1 < server.most_under_way <= 3
 
 
+def test_answers_that_nobody_takes_stop_further_requests(server: ChatServer) -> None:
+    registration = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).backends.find("openai")
+    backend = make_backend(registration, QUICK | {"base_url": server.base_url, "concurrency": 2})
+
+    async def take_one_and_look_away() -> tuple[int, int]:
+        found = 1
+        await backend.open()
+        stream = backend.generate_many([request(index) for index in range(30)])
+        await anext(stream)
+        before = -1
+        while before != len(server.requests):  # until the server has nothing more to do
+            before = len(server.requests)
+            await asyncio.sleep(0.3)
+        async for _ in stream:
+            found += 1
+        await backend.close()
+        return before, found
+
+    sent, found = asyncio.run(take_one_and_look_away())
+    assert sent <= 5
+    assert found == len(server.requests) == 30
+
+
 def test_one_fault_does_not_touch_the_other_answers(server: ChatServer) -> None:
     bad_seed = request(3).seed % 2**31
     server.script = lambda body, number: server.error(400, "no") if body["seed"] == bad_seed else server.completion()
@@ -272,7 +306,9 @@ def test_the_address_may_come_from_the_environment(server: ChatServer, monkeypat
     assert OpenAIBackend(OpenAIArgs(model="m")).describe() == {"server": server.base_url}
 
 
-def test_a_missing_package_is_named_with_its_remedy(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_remedy(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
     real_import = builtins.__import__
 
     def no_openai(name: str, *args: Any, **kwargs: Any) -> object:
@@ -283,6 +319,9 @@ def test_a_missing_package_is_named_with_its_remedy(server: ChatServer, monkeypa
     for name in [name for name in sys.modules if name.partition(".")[0] == "openai"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", no_openai)
+    if client == "direct":
+        assert completion(server).text
+        return
     with pytest.raises(BackendError, match="cannot be imported") as caught:
         ask(server)
     assert caught.value.remedy == "pip install 'npukernelbench[openai]'"

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import npukb_replay
 from npukernelbench.errors import BackendError, UsageError
 from npukernelbench.generate import (
     Described,
     GenerationFault,
     GenerationRequest,
+    Hints,
     SamplingParams,
     answers,
     candidate_of,
@@ -23,7 +25,9 @@ from npukernelbench.generate.extract import extract_with
 from npukernelbench.generate.parsers import auto
 from npukernelbench.nouns import Completion, FinishReason, Prompt, SampleKey, Track
 from npukernelbench.plugins import Plugins
+from npukernelbench.runner import run
 from npukernelbench.store import Manifest, RunStore
+from npukernelbench.testing import FakeBackend, FakePlugin, RecordingObserver, fake_plugins, make_plan
 from npukernelbench.testing.tasks import tiny_case, tiny_task
 
 TASK = tiny_task("Tiny-Sqrt", cases=(tiny_case("smoke"), tiny_case("0")))
@@ -197,3 +201,22 @@ def test_the_path_is_required() -> None:
     with pytest.raises(UsageError) as caught:
         make_backend(Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).backends.find("replay"), {})
     assert caught.value.field == "model_args.path"
+
+
+def test_a_run_of_several_turns_is_replayed_turn_by_turn(tmp_path: Path) -> None:
+    fakes = FakePlugin()
+    words = ("compile_error", "double", "ok")
+    fakes.backend = lambda args: FakeBackend(args, answer=lambda r: f"```cpp\n// fake: {words[r.key.turn]}\n```")
+    plugins = fake_plugins(fakes)
+    plugins.register(npukb_replay, "replay-of-the-test")
+    first = make_plan(tmp_path / "first", turns=3)
+    assert run(first, plugins, RecordingObserver()).ok == 4
+    args = {"path": str(first.directory)}
+    again = make_plan(tmp_path / "again", turns=3, model="replay", model_args=args)
+    summary = run(again, plugins, RecordingObserver())
+    assert summary.ok == 4
+    assert [row["asked"] for row in summary.results["turns"]] == [4, 4, 4]
+    longer = make_plan(tmp_path / "longer", turns=5, hints=Hints.FULL, model="replay", model_args=args)
+    summary = run(longer, plugins, RecordingObserver())
+    assert summary.ok == 4
+    assert [row["asked"] for row in summary.results["turns"]] == [4, 4, 4, 0, 0]

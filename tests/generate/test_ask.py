@@ -25,6 +25,7 @@ from npukernelbench.generate import (
 )
 from npukernelbench.nouns import Completion, Prompt, SampleKey, Track
 from npukernelbench.plugins import Registration
+from npukernelbench.testing import FakeBackend
 from npukernelbench.testing.tasks import tiny_task
 
 TASK = tiny_task()
@@ -153,6 +154,58 @@ def test_generate_many_must_be_an_iterator() -> None:
     with pytest.raises(BackendError, match="not an asynchronous iterator"):
         ask(Plain(), 0)  # type: ignore[arg-type]
     gc.collect()
+
+
+class _Overlapping(FakeBackend):
+    """Answers request 0 when request 3 has been answered, which is asked later; breaks off at request 9."""
+
+    capabilities = Capabilities(overlapping=True)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = asyncio.Event()
+
+    async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
+        for one in requests:
+            if one.key.index == 9:
+                raise BackendError("no more")
+            if one.key.index == 0:
+                await self.last.wait()
+            if one.key.index == 3:
+                self.last.set()
+            yield GenerationResult(one, Completion(str(one.key.index)))
+
+
+def _asked_in_steps(backend: Backend, *steps: tuple[int, ...]) -> list[int]:
+    """The order of answers to requests, of which some follow others."""
+    left = [tuple(request(index) for index in step) for step in steps]
+
+    async def more() -> tuple[GenerationRequest, ...]:
+        await asyncio.sleep(0)
+        return left.pop(0) if left else ()
+
+    async def main() -> list[int]:
+        return [result.request.key.index async for result in answers(backend, left.pop(0), more)]
+
+    return asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_slow_answer_holds_up_none_that_follows_another() -> None:
+    backend = _Overlapping()
+    assert _asked_in_steps(backend, (0,), (1, 2), (3,)) == [1, 2, 3, 0]
+    assert backend.closed
+
+
+def test_the_first_error_of_several_streams_comes_through() -> None:
+    backend = _Overlapping()
+    with pytest.raises(BackendError, match="no more"):
+        _asked_in_steps(backend, (0,), (1,), (9,))
+    assert backend.closed
+
+
+def test_several_streams_lose_and_repeat_nothing() -> None:
+    found = _asked_in_steps(_Overlapping(), *((10 + 3 * i, 11 + 3 * i, 12 + 3 * i) for i in range(200)))
+    assert sorted(found) == list(range(10, 610))
 
 
 def test_stopping_early_closes_the_backend() -> None:

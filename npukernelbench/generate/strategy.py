@@ -1,0 +1,146 @@
+"""Strategies: how a kernel comes out of a model. What it is asked first, what is made of an answer, what follows.
+
+With ``direct``, the default, a model writes Ascend C. Other strategies let it write something else and make the kernel
+themselves, or lead it there in several steps; each is an object of a plugin. What a strategy makes is judged like any
+other candidate. Every method is a pure function of its arguments, so that a run which was interrupted goes on with the
+same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from npukernelbench.errors import PluginError
+from npukernelbench.generate.extract import extract, extract_from_reasoning
+from npukernelbench.generate.repair import Hints, next_prompt
+from npukernelbench.nouns import (
+    Candidate,
+    Case,
+    Completion,
+    Diagnostic,
+    Outcome,
+    Prompt,
+    Sample,
+    Severity,
+    Stage,
+    Task,
+    Track,
+)
+
+if TYPE_CHECKING:
+    from npukernelbench.prompts.style import PromptStyle, Tasks
+    from npukernelbench.registry import Registration
+
+__all__ = ["DIRECT", "Answer", "Direct", "Made", "Strategy", "load_strategy", "no_candidate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer and what it answers. ``parser`` is the one that the run names; ``timeout_s`` what making a kernel of
+    the answer may take.
+    """
+
+    task: Task
+    cases: tuple[Case, ...]
+    track: Track
+    prompt: Prompt
+    completion: Completion
+    parser: Registration
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made of an answer.
+
+    With outcome OK ``candidate`` is judged, and ``diagnostics`` and ``metrics`` are added to its verdict. With any
+    other outcome the sample ends at ``stage``; ``candidate`` then holds the files that ``diagnostics`` speak of.
+    """
+
+    candidate: Candidate | None
+    outcome: Outcome = Outcome.OK
+    stage: Stage = Stage.EXTRACT
+    diagnostics: tuple[Diagnostic, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """A way from a model's answers to a kernel. Methods may be called from several threads."""
+
+    @property
+    def steps(self) -> int:
+        """How many questions a conversation has where every answer is right; each may be asked ``--turns`` times."""
+        ...
+
+    def opening(self, task: Task, case: Case | None, track: Track, style: PromptStyle, tasks: Tasks) -> Prompt:
+        """The first question. ``style`` is the prompt style that the run names, ``tasks`` gives all tasks by name."""
+        ...
+
+    def make(self, answer: Answer) -> Made:
+        """The candidate out of an answer. Never raises for what a model wrote."""
+        ...
+
+    def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
+        """The next question after a judged turn, None when the conversation is over; ``turns`` is what ``--turns``
+        says.
+        """
+        ...
+
+
+def load_strategy(registration: Registration) -> Strategy:
+    """The strategy behind a registration, an object or a class without arguments; else PluginError."""
+    target = registration.load()
+    strategy = target() if isinstance(target, type) else target
+    if not isinstance(strategy, Strategy):
+        raise PluginError(
+            f"strategy {registration.name!r} of {registration.origin} lacks 'opening', 'make' or 'following'",
+            remedy="see docs/plugins.md, or report this to the plugin's author",
+        )
+    return strategy
+
+
+def no_candidate(outcome: Outcome) -> Made:
+    """Nothing to judge: the answer holds no source, or was cut off."""
+    remedy = "raise max_tokens" if outcome is Outcome.TRUNCATED else ""
+    note = Diagnostic(Severity.ERROR, outcome.value, outcome.meaning, remedy=remedy)
+    return Made(None, outcome, Stage.EXTRACT, (note,))
+
+
+class Direct:
+    """The model writes Ascend C: prompts of the style that the run names, code taken out by its parser."""
+
+    steps = 1
+
+    def opening(self, task: Task, case: Case | None, track: Track, style: PromptStyle, tasks: Tasks) -> Prompt:
+        """What the style says."""
+        del tasks
+        return style.render(task, case, track)
+
+    def make(self, answer: Answer) -> Made:
+        """The files that the parser finds; a draft out of the reasoning where it may look there, and that is said."""
+        found = extract(answer.parser, answer.completion, answer.task, answer.track)
+        if not isinstance(found, Outcome):
+            return Made(found)
+        draft = extract_from_reasoning(answer.parser, answer.completion, answer.task, answer.track)
+        if draft is None:
+            return no_candidate(found)
+        return Made(draft, diagnostics=(_DRAFT,), metrics={"from_reasoning": 1.0})
+
+    def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
+        """The same question again with what is wrong, until the turns are used up."""
+        if sample.key.turn + 1 >= turns or sample.completion is None or sample.verdict is None:
+            return None
+        return next_prompt(sample.prompt, sample.completion, sample.candidate, sample.verdict, hints)
+
+
+_DRAFT = Diagnostic(
+    Severity.WARNING,
+    "code_from_reasoning",
+    "the answer holds no kernel; this one was taken out of the model's reasoning",
+    remedy="judge with another --parser to count such answers as no_code",
+)
+
+DIRECT = Direct()
