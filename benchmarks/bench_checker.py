@@ -10,7 +10,7 @@ import resource
 
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.executor import Executor, make_executor
-from npukernelbench.nouns import Case, CompileRequest, Outcome, RunRequest, Task, TensorShape, Track
+from npukernelbench.nouns import Candidate, Case, CompileRequest, Outcome, RunRequest, Task, TensorShape, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import specialise
 from npukernelbench.tasks import generate_inputs, load_registry
@@ -56,10 +56,14 @@ def output_bytes(case: Case) -> int:
 
 
 def cost(executor: Executor, task: Task, case: Case) -> float:
-    """Processor seconds of one run, the best of several."""
+    """Processor seconds of one run of the golden kernel, the best of several."""
     golden = next(one for one in task.goldens if one.track is Track.STATIC)
     source = specialise(task, case, golden.path.read_text(encoding="utf-8"))
-    candidate = candidate_of({"kernel.cpp": source})
+    return cost_of(executor, task, case, candidate_of({"kernel.cpp": source}))
+
+
+def cost_of(executor: Executor, task: Task, case: Case, candidate: Candidate) -> float:
+    """The same of a candidate."""
     compiled = executor.compile(CompileRequest(task, case, Track.STATIC, candidate, 60.0))
     if compiled.artifact is None:
         raise SystemExit(f"{task.name} does not compile: {compiled.diagnostics}")

@@ -1,9 +1,15 @@
-"""Asking a backend beside the judging: an event loop in a thread of its own."""
+"""Asking a backend beside the judging: an event loop in a thread of its own.
+
+Requests may follow others while the conversation lasts: :meth:`Asker.ask` adds some, :meth:`Asker.no_more` says that
+none will. What has gathered is asked at once where the backend can answer several streams at a time, else when it has
+answered everything it was asked before.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 from contextlib import aclosing
 from functools import partial
@@ -11,6 +17,7 @@ from threading import Event, Lock, Semaphore, Thread
 
 from npukernelbench.generate.ask import answers
 from npukernelbench.generate.backend import Backend, GenerationRequest, GenerationResult
+from npukernelbench.generate.loop import run_fast
 
 __all__ = ["Asker", "Post"]
 
@@ -38,13 +45,23 @@ class Asker:
         on_answer: Callable[[GenerationResult], None],
         on_end: Callable[[BaseException | None], None],
     ) -> None:
-        self._backend, self._requests, self._room = backend, requests, room
+        self._backend, self._room = backend, room
+        self._requests: deque[GenerationRequest] = deque(requests)
+        self._complete = Event()
         self._post, self._on_answer, self._on_end = post, on_answer, on_end
         self._cancelled = Event()
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._thread = Thread(target=self._main, name="ask", daemon=True)
+
+    def ask(self, request: GenerationRequest) -> None:
+        """One more request; from any thread, before :meth:`no_more`."""
+        self._requests.append(request)
+
+    def no_more(self) -> None:
+        """No request will follow those that are here. Safe to say twice."""
+        self._complete.set()
 
     def start(self) -> None:
         """Begin asking."""
@@ -68,7 +85,7 @@ class Asker:
         """Boundary: whatever ends the conversation is posted."""
         error: BaseException | None = None
         try:
-            asyncio.run(self._converse())
+            run_fast(self._converse())
         except asyncio.CancelledError:
             pass
         except BaseException as caught:  # noqa: BLE001
@@ -87,8 +104,20 @@ class Asker:
     async def _ask(self) -> None:
         if self._cancelled.is_set():
             return
-        async with aclosing(answers(self._backend, self._requests)) as stream:
+        async with aclosing(answers(self._backend, self._gathered(), self._more)) as stream:
             async for result in stream:
                 while not self._room.acquire(blocking=False):
                     await asyncio.sleep(_POLL_S)
                 self._post(partial(self._on_answer, result))
+
+    async def _more(self) -> tuple[GenerationRequest, ...]:
+        """The requests that have gathered, as soon as there are any; none when there will be no more."""
+        while True:
+            complete = self._complete.is_set()  # read first: whoever says so has added all before
+            gathered = self._gathered()
+            if gathered or complete:
+                return gathered
+            await asyncio.sleep(_POLL_S)
+
+    def _gathered(self) -> tuple[GenerationRequest, ...]:
+        return tuple(self._requests.popleft() for _ in range(len(self._requests)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from npukernelbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from npukernelbench.plugins import Register
+    from npukernelbench.registry import Register
 
 
 @hookimpl
@@ -35,12 +35,30 @@ def register_parsers(register: Register) -> None:
     """Ways of taking code out of an answer."""
     where = "npukernelbench.generate.parsers"
     register(
-        "auto", f"{where}:auto", description="kernel tags, else fenced blocks, else the whole text if it is source"
+        "auto",
+        f"{where}:auto",
+        description="kernel tags, else files as strings, else fenced blocks, else the whole text if it is source",
+    )
+    register(
+        "auto-reasoning",
+        f"{where}:AUTO_REASONING",
+        description="auto, and as a last resort code out of the reasoning, which the verdict then says",
+    )
+    register(
+        "strings",
+        f"{where}:strings",
+        description="strings of a Python module, as MultiKernelBench asks for, or of a JSON object",
     )
     register(
         "fenced", f"{where}:fenced", description="the last complete fenced block, or every block that has a file name"
     )
     register("tagged", f"{where}:tagged", description="<kernel_impl>...</kernel_impl>, as KernelGen-LM answers")
+
+
+@hookimpl
+def register_strategies(register: Register) -> None:
+    """Ways from a model's answers to a kernel."""
+    register("direct", "npukernelbench.generate.strategy:DIRECT", description="the model writes Ascend C")
 
 
 @hookimpl

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from npukernelbench import values
 from npukernelbench.errors import ConfigError, NpukbError, SourceLocation, UsageError
+from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.nouns.outcomes import Track
 from npukernelbench.registry import did_you_mean
@@ -100,11 +101,22 @@ class Config:
         metadata=_about(values.names, (), "Tasks, levels, categories, tags, groups or globs.")
     )
     track: Track = field(metadata=_about(values.choice(Track), Track.STATIC, "What the model must write."))
-    executor: str = field(metadata=_about(values.text, "twin", "What compiles and runs kernels, by name."))
+    executor: str = field(
+        metadata=_about(values.text, "twin", "What compiles and runs kernels, by name; auto: what works here.")
+    )
     executor_args: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Arguments of the executor."))
+    strategy: str = field(
+        metadata=_about(values.text, "direct", "What the model writes, and how a kernel comes of it, by name.")
+    )
     prompt_style: str = field(metadata=_about(values.text, "default", "How tasks are put to the model, by name."))
     parser: str = field(metadata=_about(values.text, "auto", "How code is taken out of an answer, by name."))
     num_samples: int = field(metadata=_about(values.positive_whole, 1, "Answers to ask for per task and case."))
+    turns: int = field(
+        metadata=_about(values.positive_whole, 1, "Answers per sample: after a wrong one the model is asked again.")
+    )
+    hints: Hints = field(
+        metadata=_about(values.choice(Hints), Hints.DIAGNOSTICS, "What a model is told about its kernel between turns.")
+    )
     limit: int | float | None = field(
         metadata=_about(values.fraction_or_count, None, "Only the first cases of each task: a count, or a fraction.")
     )
@@ -112,6 +124,12 @@ class Config:
         metadata=_about(values.cases_by_task, MappingProxyType({}), "Only these cases: task name to list of case ids.")
     )
     gen_kwargs: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Sampling parameters."))
+    use_cache: Path | None = field(
+        metadata=_about(values.path, None, "File that keeps answers, so that none is paid for twice.")
+    )
+    prices: Path | None = field(
+        metadata=_about(values.path, None, "File with prices of models; they take the place of ours.")
+    )
     seed: int = field(metadata=_about(values.whole, 0, "The seed that all others are derived from."))
     hidden_seed: str | None = field(
         repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")

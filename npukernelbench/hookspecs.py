@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from npukernelbench.config import Config
     from npukernelbench.nouns import Sample
-    from npukernelbench.plugins import Register
-    from npukernelbench.runner import RunContext, RunSummary
+    from npukernelbench.plan import RunContext, RunSummary
+    from npukernelbench.registry import Register
 
 hookspec = pluggy.HookspecMarker("npukernelbench")
 hookimpl = pluggy.HookimplMarker("npukernelbench")
@@ -46,6 +46,11 @@ def register_prompts(register: Register) -> None:
 @hookspec
 def register_parsers(register: Register) -> None:
     """Offer ways of taking code out of an answer: ``register("my-format", "my_package:extract")``."""
+
+
+@hookspec
+def register_strategies(register: Register) -> None:
+    """Offer ways from a model's answers to a kernel: ``register("my-way", "my_package:MyStrategy")``."""
 
 
 @hookspec

@@ -53,6 +53,7 @@ _REGISTRATION_HOOKS: Mapping[str, str] = MappingProxyType(
         "task suite": "register_tasks",
         "prompt style": "register_prompts",
         "parser": "register_parsers",
+        "strategy": "register_strategies",
         "checker": "register_checkers",
         "guard": "register_guards",
         "metric": "register_metrics",
@@ -158,6 +159,11 @@ class Plugins:
     def parsers(self) -> Registry:
         """Ways of taking code out of an answer."""
         return self._registries["parser"]
+
+    @property
+    def strategies(self) -> Registry:
+        """Ways from a model's answers to a kernel."""
+        return self._registries["strategy"]
 
     @property
     def checkers(self) -> Registry:

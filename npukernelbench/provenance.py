@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from npukernelbench.generate.backend import Backend
     from npukernelbench.judge.executor import Executor
     from npukernelbench.nouns import Prompt
+    from npukernelbench.plan import RunPlan
     from npukernelbench.plugins import Plugins
-    from npukernelbench.runner import RunPlan
     from npukernelbench.tasks import Selected
 
 __all__ = ["asked_for", "identity", "provenance"]
@@ -48,6 +48,8 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
         **({"hidden": plan.hidden} if plan.hidden else {}),
+        **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
+        **({"turns": plan.turns, "hints": plan.hints.value} if plan.turns > 1 else {}),
     }
 
 
@@ -72,7 +74,7 @@ def identity(
 
 
 def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[str, JSON]:
-    """The circumstances: versions, plugins, git state of the working directory, sandbox level, what was left out."""
+    """The circumstances: versions, plugins, git state of the working directory, what was left out."""
     return {
         "harness": __version__,
         "python": platform.python_version(),
@@ -84,7 +86,6 @@ def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[
         ],
         "quarantined": sorted(plugin.name for plugin in plugins.quarantined),
         "git": _git_state(),
-        "sandbox": "basic",
         "left_out": {reason: sorted(names) for reason, names in left_out.items()},
     }
 

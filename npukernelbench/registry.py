@@ -18,7 +18,7 @@ __all__ = ["BUILTIN", "Quarantined", "Register", "Registration", "Registry", "ca
 #: Name of the plugin that holds the harness's own registrations.
 BUILTIN = "builtin"
 
-_NAME = re.compile(r"[\w.+/-]+")
+_NAME = re.compile(r"[\w.+/:-]+")
 _LAZY_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -176,7 +176,7 @@ def check_offer(name: object, target: object, aliases: object) -> None:
         raise TypeError(f"aliases of {name!r} must be a list of names, not {type(aliases).__name__}")
     for text in (name, *aliases):
         if not isinstance(text, str) or not _NAME.fullmatch(text):
-            raise ValueError(f"{text!r} cannot be a name; use letters, digits, '.', '_', '-', '+', '/'")
+            raise ValueError(f"{text!r} cannot be a name; use letters, digits, '.', '_', '-', '+', '/', ':'")
     if isinstance(target, str) and not _LAZY_TARGET.fullmatch(target):
         raise ValueError(f"lazy target {target!r} of {name!r} is not of the form 'package.module:attribute'")
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Lock, Semaphore
+from threading import Semaphore
 from typing import TYPE_CHECKING
 
+from npukernelbench.answer import judge_made
 from npukernelbench.asking import Asker
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
-from npukernelbench.generate.extract import extract
+from npukernelbench.generate.strategy import Answer, load_strategy
 from npukernelbench.judge.executor import Executor
+from npukernelbench.judge.once import JudgedOnce
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
 from npukernelbench.nouns import (
@@ -28,7 +30,6 @@ from npukernelbench.nouns import (
     Completion,
     Diagnostic,
     Outcome,
-    Owner,
     Prompt,
     Sample,
     SampleKey,
@@ -39,10 +40,11 @@ from npukernelbench.nouns import (
     Verdict,
 )
 from npukernelbench.seed import derive
+from npukernelbench.turns import Position, follow_up, position
 
 if TYPE_CHECKING:
+    from npukernelbench.plan import RunContext, RunObserver, RunPlan
     from npukernelbench.plugins import Plugins
-    from npukernelbench.runner import RunContext, RunObserver, RunPlan
     from npukernelbench.store import RunStore
 
 __all__ = ["Problem", "Schedule", "problems_by_key"]
@@ -50,6 +52,8 @@ __all__ = ["Problem", "Schedule", "problems_by_key"]
 #: How many answers may wait for a judge, at least; beyond that the model is asked no further.
 _LEAST_ROOM = 64
 _ROOM_PER_JOB = 4
+#: Answers that are stored together at most.
+_MOST_TOGETHER = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,34 +102,34 @@ class Schedule:
         self._plan, self._plugins, self._observer = plan, plugins, observer
         self._context, self._store, self._executor = context, store, executor
         self._parser = plugins.parsers.find(plan.parser)
+        self._strategy = load_strategy(plugins.strategies.find(plan.strategy))
+        self._most_questions = plan.turns * self._strategy.steps
         settings = JudgeSettings(plan.compile_timeout_s, plan.run_timeout_s, plan.seed)
-        self._judge = Judge(
-            executor, checkers=plugins.checkers, guards=plugins.guards, metrics=plugins.metrics, settings=settings
-        )
+        self._judge = Judge.of(executor, plugins, settings)
         self._problems = problems
         self._posts: SimpleQueue[partial[None]] = SimpleQueue()
         self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * plan.jobs))
         self._backlog: deque[SampleKey] = deque()
         self._asker: Asker | None = None
         self._asking = False
+        self._awaited = 0
         self._judging = 0
         self._error: BaseException | None = None
-        self._known: dict[tuple[str, str, str], Future[Verdict]] = {}
-        self._known_lock = Lock()
+        self._known = JudgedOnce()
 
     def work(self, backend: Backend) -> None:
         """Generate and judge what is missing."""
-        finished, answered = self._store.finished(), self._store.completions()
-        done = {key for key in self._problems if key in finished or (self._plan.predict_only and key in answered)}
-        todo = [key for key in self._problems if key not in done]
-        self._observer.started(len(self._problems), len(done))
+        todo = self.positions()
+        self._observer.started(len(self._problems), len(self._problems) - len(todo))
         if not todo:
             return
-        self._backlog.extend(key for key in todo if key in answered)
-        self._remember(finished)
-        requests = tuple(self._request(key) for key in todo if key not in answered)
+        answered = self._stored = self._store.completions()
+        self._backlog.extend(here.key for here in todo if here.key in answered)
+        self._remember(self._store.finished())
+        requests = tuple(self._request(here) for here in todo if here.key not in answered)
         for request in requests:
-            self._observer.stage(request.key, Stage.GENERATE)
+            self._observer.stage(request.key.conversation, Stage.GENERATE)
+        self._awaited = len(requests)
         self._asker = Asker(backend, requests, self._room, self._posts.put, self._answered, self._asked)
         judges = ThreadPoolExecutor(self._plan.jobs, thread_name_prefix="judge")
         try:
@@ -141,6 +145,17 @@ class Schedule:
         if self._error is not None:
             raise self._error
 
+    def positions(self) -> list[Position]:
+        """Where each conversation stands that is not over: the first samples of all problems before their second."""
+        plan, finished, samples = self._plan, self._store.finished(), self._store.samples()
+        answered = self._store.completions()
+        found = []
+        for key, problem in self._problems.items():
+            here = position(Position(key, problem.prompt), self._strategy, plan.turns, plan.hints, samples, finished)
+            if here is not None and not (plan.predict_only and here.key in answered):
+                found.append(here)
+        return found
+
     def _loop(self, asker: Asker, judges: ThreadPoolExecutor) -> None:
         """Do what is posted until nothing is under way any more."""
         self._judges = judges
@@ -149,23 +164,49 @@ class Schedule:
         while self._asking or self._judging or self._backlog:
             while self._backlog and self._room.acquire(blocking=False):
                 key = self._backlog.popleft()
-                self._submit(key, self._store.completions()[key].completion)
-            self._posts.get()()
+                self._submit(key, *self._stored[key])
+            if not (self._awaited or self._judging or self._backlog) or self._most_questions == 1:
+                asker.no_more()
+            self._do(self._posts.get())
+
+    def _do(self, post: partial[None]) -> None:
+        """Do what is posted; answers that are here at the same time are kept with one wait for the disk."""
+        results: list[GenerationResult] = []
+        following: partial[None] | None = post
+        while following is not None and following.func == self._answered:
+            results.append(following.args[0])
+            following = self._next_post() if len(results) < _MOST_TOGETHER else None
+        self._keep(results)
+        for result in results:
+            self._answered(result)
+        if following is not None:
+            following()
+
+    def _keep(self, results: Iterable[GenerationResult]) -> None:
+        self._store.add_completions(
+            [(r.request.key, r.request.prompt, r.answer) for r in results if isinstance(r.answer, Completion)]
+        )
+
+    def _next_post(self) -> partial[None] | None:
+        try:
+            return self._posts.get_nowait()
+        except Empty:
+            return None
 
     def _rescue(self) -> None:
         """After an interruption: keep what is finished and only waits to be stored."""
-        while True:
-            try:
-                post = self._posts.get_nowait()
-            except Empty:
-                return
-            if post.func in (self._answered, self._judged):
+        while (post := self._next_post()) is not None:
+            if post.func == self._answered:
+                self._keep(post.args)
+                post()
+            elif post.func == self._judged:
                 post()
 
-    def _request(self, key: SampleKey) -> GenerationRequest:
-        problem = self._problems[key]
-        seed = derive(self._plan.seed, "sample", key.task, key.case, key.track, key.index)
-        return GenerationRequest(key, problem.task, problem.case, problem.prompt, self._plan.params, seed)
+    def _request(self, here: Position) -> GenerationRequest:
+        key, problem = here.key, self._problems[here.key.conversation]
+        turn = ("turn", key.turn) if key.turn else ()
+        seed = derive(self._plan.seed, "sample", key.task, key.case, key.track, key.index, *turn)
+        return GenerationRequest(key, problem.task, problem.case, here.prompt, self._plan.params, seed)
 
     def _remember(self, finished: Iterable[SampleKey]) -> None:
         """Candidates judged in earlier sessions need not be judged again."""
@@ -173,31 +214,31 @@ class Schedule:
         for key in finished:
             sample = stored[key]
             if sample.candidate is not None and sample.verdict is not None:
-                known: Future[Verdict] = Future()
-                known.set_result(sample.verdict)
-                self._known[sample.candidate.hash, key.task, key.case] = known
+                self._known.remember((sample.candidate.hash, key.task, key.case), sample.verdict)
 
     def _answered(self, result: GenerationResult) -> None:
-        """The model answered, or could not be asked."""
+        """The model answered, which is stored by now, or could not be asked."""
         key, prompt = result.request.key, result.request.prompt
+        self._awaited -= 1
         if isinstance(result.answer, GenerationFault):
             self._room.release()
             self._faulted(key, prompt, result.answer)
             return
-        self._store.add_completion(key, prompt, result.answer)
         if self._plan.predict_only:
             self._room.release()
             self._observer.finished(Sample(key, prompt, result.answer, None, None))
         elif self._error is None:
-            self._submit(key, result.answer)
+            self._submit(key, prompt, result.answer)
 
     def _faulted(self, key: SampleKey, prompt: Prompt, fault: GenerationFault) -> None:
+        """Nothing to judge. A conversation that cannot go on, for instance because it is too long, is over."""
         if self._plan.predict_only:
             self._observer.message(f"{key}: no answer: {fault.message}")
             return
         remedy = "run the same command again" if fault.retryable else ""
         note = Diagnostic(Severity.ERROR, "generation_fault", fault.message, remedy=remedy)
-        verdict = stopped(key.track, self._executor.tier, Stage.GENERATE, Outcome.INFRA_ERROR, (note,))
+        outcome = Outcome.SKIPPED if key.turn and not fault.retryable else Outcome.INFRA_ERROR
+        verdict = stopped(key.track, self._executor.tier, Stage.GENERATE, outcome, (note,))
         self._finish(Sample(key, prompt, None, None, verdict))
 
     def _asked(self, error: BaseException | None) -> None:
@@ -208,9 +249,9 @@ class Schedule:
             if isinstance(error, BackendError) and (self._judging or self._backlog):
                 self._observer.message("the model cannot be asked any more; judging the answers that are here")
 
-    def _submit(self, key: SampleKey, completion: Completion) -> None:
+    def _submit(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
         self._judging += 1
-        self._judges.submit(self._job, key, completion)
+        self._judges.submit(self._job, key, prompt, completion)
 
     def _judged(self, sample: Sample) -> None:
         self._judging -= 1
@@ -228,53 +269,48 @@ class Schedule:
 
     def _finish(self, sample: Sample) -> None:
         self._store.add_sample(sample)
-        self._observer.finished(sample)
+        further = follow_up(sample, self._strategy, self._plan.turns, self._plan.hints)
+        if further is None:
+            self._observer.finished(replace(sample, key=sample.key.conversation))
+        elif self._asker is not None and self._error is None:
+            self._awaited += 1
+            self._observer.stage(sample.key.conversation, Stage.GENERATE)
+            self._asker.ask(self._request(further))
         self._plugins.notify("on_sample_end", context=self._context, sample=sample)
 
-    def _job(self, key: SampleKey, completion: Completion) -> None:
+    def _job(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
         """Boundary, in a worker thread: judge one answer and post the sample, or the error."""
-        problem = self._problems[key]
+        problem = self._problems[key.conversation]
         try:
-            self._posts.put(partial(self._observer.stage, key, Stage.EXTRACT))
-            found = extract(self._parser, completion, problem.task, problem.track)
-            if isinstance(found, Outcome):
-                candidate, verdict = None, self._no_candidate(problem, found)
-            else:
-                candidate, verdict = found, self._verdict(key, problem, found)
-            sample = Sample(key, problem.prompt, completion, candidate, verdict)
+            self._posts.put(partial(self._observer.stage, key.conversation, Stage.EXTRACT))
+            made = self._strategy.make(
+                Answer(
+                    problem.task,
+                    problem.cases,
+                    problem.track,
+                    prompt,
+                    completion,
+                    self._parser,
+                    self._plan.compile_timeout_s,
+                )
+            )
+            verdict = judge_made(made, problem.track, self._executor.tier, partial(self._verdict, key, problem))
+            sample = Sample(key, prompt, completion, made.candidate, verdict)
         except BaseException as error:  # noqa: BLE001
             self._posts.put(partial(self._failed, error))
         else:
             self._posts.put(partial(self._judged, sample))
 
-    def _no_candidate(self, problem: Problem, outcome: Outcome) -> Verdict:
-        remedy = "raise max_tokens" if outcome is Outcome.TRUNCATED else ""
-        note = Diagnostic(Severity.ERROR, outcome.value, outcome.meaning, remedy=remedy)
-        return stopped(problem.track, self._executor.tier, Stage.EXTRACT, outcome, (note,))
-
     def _verdict(self, key: SampleKey, problem: Problem, candidate: Candidate) -> Verdict:
         """The verdict on a candidate. Equal candidates of one problem are judged once; the others wait for that."""
-        same = (candidate.hash, key.task, key.case)
-        with self._known_lock:
-            known = self._known.get(same)
-            if known is None:
-                mine: Future[Verdict] = Future()
-                self._known[same] = mine
-        if known is not None:
-            return replace(known.result(), timings={})
-        try:
-            verdict = self._judge.judge(
+        verdict, repeated = self._known.verdict(
+            (candidate.hash, key.task, key.case),
+            lambda: self._judge.judge(
                 problem.task,
                 problem.cases,
                 problem.track,
                 candidate,
-                on_stage=lambda stage: self._posts.put(partial(self._observer.stage, key, stage)),
-            )
-        except BaseException as error:
-            mine.set_exception(error)
-            raise
-        if verdict.owner is Owner.INFRA:
-            with self._known_lock:
-                del self._known[same]
-        mine.set_result(verdict)
-        return verdict
+                on_stage=lambda stage: self._posts.put(partial(self._observer.stage, key.conversation, stage)),
+            ),
+        )
+        return replace(verdict, timings={}) if repeated else verdict

@@ -1,4 +1,6 @@
-"""Tasks that an executor or a backend cannot take: left out of a run before anything is spent on them, and said so."""
+"""Tasks that an executor, a backend or a strategy cannot take: left out of a run before anything is spent on them,
+and said so.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ __all__ = ["Selective", "leave_out", "require_task"]
 
 @runtime_checkable
 class Selective(Protocol):
-    """An executor or backend that not every task is for. Optional for both."""
+    """An executor, backend or strategy that not every task is for. Optional for all."""
 
     def refuses(self, task: Task, track: Track) -> str | None:
         """Why it cannot take the task, in a few words that are the same for every such task; None when it can."""

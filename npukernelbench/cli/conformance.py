@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
+from npukernelbench.cli.judging import announce
 from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
 from npukernelbench.cli.session import Session, open_session
 
@@ -36,6 +37,7 @@ class _Asked(NamedTuple):
     most_cases: int | None
     variant: Variant
     compile_only: bool
+    markdown: Path | None
 
 
 @click.command("conformance", cls=Command, short_help="Judge the kernels of a checkout of NPUKernelBench.")
@@ -48,6 +50,7 @@ class _Asked(NamedTuple):
     "--variant", type=click.Choice(["answer", "question"]), default="answer", help="Files.  [default: answer]"
 )
 @click.option("--compile_only", is_flag=True, help="Compile and stop.")
+@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write what was found as a page.")
 @click.option("--fail_under", multiple=True, metavar="METRIC=N", help="Exit code 1 below this; repeatable.")
 @setting_options("seed", "jobs", "output_path")
 @executor_options
@@ -68,18 +71,22 @@ def command(
     """Judge the kernels of PATH, a checkout of NPUKernelBench, on the public cases of our tasks.
 
     Every operator is compiled as it lies and judged on the dynamic track. Each case is stored as soon as it is known,
-    and the same command goes on where it stopped. The metrics of --fail_under are compile and pass, which count
-    operators, and cases; N below 1 is a share.
+    and the same command goes on where it stopped. A case that misses is judged again under the conditions that its
+    kernel was verified in, and counted apart. The metrics of --fail_under are compile and pass, which count operators,
+    and cases; N below 1 is a share.
     """
     from npukernelbench.conformance.checkout import Variant
     from npukernelbench.conformance.record import Records
     from npukernelbench.report.conformance import ConformanceTotals, Requirement
 
-    asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), options.pop("compile_only"))
+    judged_only = options.pop("compile_only"), options.pop("markdown")
+    asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), *judged_only)
     session = open_session({**options, "track": "dynamic"})
     requirements = [Requirement.parse(text) for text in fail_under]
     records = Records(session.config.output_path / _RECORDS)
-    results = _judged(app, session, asked, records)
+    results, executor = _judged(app, session, asked, records)
+    if asked.markdown is not None:
+        _write_page(asked.markdown, results, executor)
     if as_json:
         _show_json(app, asked, results)
     else:
@@ -88,10 +95,14 @@ def command(
     return 0 if all(requirement.met(totals) for requirement in requirements) else 1
 
 
-def _judged(app: App, session: Session, asked: _Asked, records: Records) -> list[OperatorResult]:
+def _judged(
+    app: App, session: Session, asked: _Asked, records: Records
+) -> tuple[list[OperatorResult], Mapping[str, str]]:
+    """The results, and what the executor says of itself."""
     from npukernelbench.conformance.checkout import Checkout, is_damaged
     from npukernelbench.conformance.dispatch import load_dispatch
     from npukernelbench.conformance.sitting import plan, sit
+    from npukernelbench.conformance.verified import load_verification
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
 
     config, plugins = session.config, session.plugins
@@ -114,6 +125,7 @@ def _judged(app: App, session: Session, asked: _Asked, records: Records) -> list
             planned,
             judge=lambda one: Judge(one, checkers=plugins.checkers, guards=plugins.guards, settings=settings),
             dispatch=dispatch,
+            verification=load_verification(),
             executor=executor,
             records=records,
             variant=asked.variant,
@@ -121,7 +133,7 @@ def _judged(app: App, session: Session, asked: _Asked, records: Records) -> list
             jobs=config.jobs,
             on_case=_watch(app),
         )
-        return list(_counted(app, planned, results))
+        return list(_counted(app, planned, results)), executor.describe()
 
 
 @contextmanager
@@ -129,7 +141,8 @@ def _executor(app: App, session: Session) -> Iterator[Executor]:
     from npukernelbench.judge.executor import make_executor, prepare, require_track
 
     config = session.config
-    executor = make_executor(session.plugins.executors.find(config.executor), config.executor_args)
+    announce(app, session)
+    executor = make_executor(session.executor.registration, config.executor_args)
     try:
         require_track(executor, config.track)
         prepare(executor, app.console.err, config.track)
@@ -155,6 +168,13 @@ def _counted(app: App, planned: tuple[Planned, ...], results: Iterator[OperatorR
         state = "left out" if one.compiled is None else f"{one.passed}/{len(one.cases)}" if one.compiles else "✗"
         app.console.err(f"[{number}/{len(planned)}] {one.planned.task.name} {state}")
         yield one
+
+
+def _write_page(path: Path, results: list[OperatorResult], executor: Mapping[str, str]) -> None:
+    from npukernelbench.conformance.misses import load_misses
+    from npukernelbench.report.conformance_page import conformance_page
+
+    path.write_text(conformance_page(results, load_misses(), executor), encoding="utf-8")
 
 
 def _show(app: App, asked: _Asked, results: list[OperatorResult], records: Records) -> None:

@@ -28,7 +28,13 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
     {
         "run": _Lazy("run", "Ask a model for kernels and judge them."),
         "judge": _Lazy("judge", "Judge a kernel's source."),
+        "profile": _Lazy("profile", "Show where a kernel's time goes."),
+        "compare": _Lazy("compare", "Put two profiles or two runs side by side."),
+        "rejudge": _Lazy("rejudge", "Judge the answers of a run again, without its model."),
         "report": _Lazy("report", "Show the results of a finished run again."),
+        "export": _Lazy("export", "Write a run's samples and results for other tools."),
+        "rewards": _Lazy("rewards", "Use the judge as a reward: policies, datasets, adapters."),
+        "serve-judge": _Lazy("serve_judge", "Serve rewards over HTTP."),
         "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
         "prompt": _Lazy("prompt", "Print what a model is asked."),
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),

@@ -20,7 +20,7 @@ from npukernelbench.console import Console
 __all__ = ["help_texts", "update_document"]
 
 _WIDTH = 100
-_BLOCK = re.compile(r"(?P<mark><!-- help: (?P<name>[a-z]+) -->\n)```text\n.*?```\n", re.DOTALL)
+_BLOCK = re.compile(r"(?P<mark><!-- help: (?P<name>[a-z-]+) -->\n)```text\n.*?```\n", re.DOTALL)
 
 
 def help_texts() -> dict[str, str]:

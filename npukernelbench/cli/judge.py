@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
+from npukernelbench.cli.judging import judge_once, judge_text
 from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
-from npukernelbench.cli.session import Session, find_case, only_task, open_session
+from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError
-
-if TYPE_CHECKING:
-    from npukernelbench.nouns import Case, Verdict
-    from npukernelbench.report.verdict import Subject
 
 __all__ = ["command"]
 
@@ -25,22 +22,36 @@ __all__ = ["command"]
 @click.option(
     "--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case; all on the dynamic track]"
 )
+@click.option(
+    "--parser",
+    "parser_name",
+    metavar="NAME",
+    help="FILE is a model's answer: take the kernel out of it with this parser.  [default: FILE is the kernel]",
+)
 @setting_options("track", "seed", "hidden_seed", "fail_under")
 @executor_options
 @json_option
 @shared_options
 @click.pass_obj
 def command(
-    app: App, /, task: str, sources: tuple[str, ...], case_id: str | None, as_json: bool, **options: Any
+    app: App,
+    /,
+    task: str,
+    sources: tuple[str, ...],
+    case_id: str | None,
+    parser_name: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Judge the kernel in FILE (- is standard input) as an answer to TASK.
 
-    On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel.
+    On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel. With
+    --parser FILE is one text, as a model wrote it: `npukb ls parsers` names what can take a kernel out of it.
 
     The exit code is 0 whatever the verdict, unless --fail_under asks for more; 4 when the verdict could not be reached.
     """
     from npukernelbench.generate.extract import candidate_of
-    from npukernelbench.generate.sources import read_sources
+    from npukernelbench.generate.sources import read_answer, read_sources
     from npukernelbench.nouns import Owner
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
@@ -51,9 +62,14 @@ def command(
     hidden = session.hidden
     case = find_case(found, case_id, session.config.track, hidden)
     cases = (case,) if case else (*found.cases, *(hidden(found) if hidden else ()))
-    read = read_sources(sources, session.config.track)
-    subject = Subject(found.name, case.id if case else "", candidate_of(read.files), read.paths)
-    verdict = _judge(app, session, cases, found.name, subject)
+    at = (found.name, case.id if case else "")
+    if parser_name is None:
+        read = read_sources(sources, session.config.track)
+        subject = Subject(*at, candidate_of(read.files), read.paths)
+        verdict = judge_once(app, session, cases, subject)
+    else:
+        nothing = Subject(*at, candidate_of({}))
+        subject, verdict = judge_text(app, session, cases, nothing, parser_name, read_answer(sources))
     if as_json:
         app.console.json(verdict_json(subject, verdict))
     else:
@@ -62,28 +78,3 @@ def command(
     if verdict.owner is Owner.INFRA:
         return ExecutorError.exit_code
     return threshold.exit_code_of_verdict(verdict) if threshold else 0
-
-
-def _judge(app: App, session: Session, cases: tuple[Case, ...], task: str, subject: Subject) -> Verdict:
-    from npukernelbench.judge.executor import make_executor, prepare, require_track
-    from npukernelbench.judge.pipeline import Judge, JudgeSettings
-    from npukernelbench.selective import require_task
-
-    config, plugins = session.config, session.plugins
-    executor = make_executor(plugins.executors.find(config.executor), config.executor_args)
-    try:
-        require_track(executor, config.track)
-        require_task(executor, session.tasks[task], config.track)
-        prepare(executor, app.console.err, config.track)
-        judge = Judge(
-            executor,
-            checkers=plugins.checkers,
-            guards=plugins.guards,
-            metrics=plugins.metrics,
-            settings=JudgeSettings(
-                compile_timeout_s=config.compile_timeout_s, run_timeout_s=config.run_timeout_s, seed=config.seed
-            ),
-        )
-        return judge.judge(session.tasks[task], cases, config.track, subject.candidate)
-    finally:
-        executor.close()

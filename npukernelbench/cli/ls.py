@@ -38,7 +38,8 @@ def command(
     """List what can be asked for by name.
 
     KIND is tasks (unless given), groups, suites, levels, categories, tags, backends, executors, prompts, checkers,
-    parsers or metrics. The names of all that comes before backends can be given to --tasks; the options narrow them.
+    parsers, strategies or metrics. The names of all that comes before backends can be given to --tasks; the options
+    narrow them.
     """
     session = open_session(shared)
     found = listing(kind, session, TaskFilter(suite, level, category, tag))

@@ -23,12 +23,17 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "track": ((), "static|dynamic"),
     "executor": ((), "NAME"),
     "executor_args": ((), "K=V,…|JSON"),
+    "strategy": ((), "NAME"),
     "prompt_style": ((), "NAME"),
     "parser": ((), "NAME"),
-    "num_samples": (("-n",), "N"),
+    "num_samples": (("-n", "--repeats"), "N"),
+    "turns": ((), "N"),
+    "hints": ((), "none|outcome|diagnostics|full"),
     "limit": (("-L",), "N|FRACTION"),
     "samples": (("-E",), "JSON"),
     "gen_kwargs": ((), "K=V,…|JSON"),
+    "use_cache": (("-c",), "FILE"),
+    "prices": ((), "FILE"),
     "seed": ((), "N"),
     "hidden_seed": ((), "SECRET"),
     "jobs": (("-j",), "N"),
@@ -106,7 +111,9 @@ def verbosity_option(function: _F) -> _F:
 
 
 def executor_options(function: _F) -> _F:
-    """Which executor judges, and its arguments; ``--soc`` and ``--checker`` are short for arguments of those names."""
+    """Which executor judges, and its arguments; ``--soc``, ``--checker`` and ``--sandbox`` are short for its arguments
+    of those names.
+    """
     for decorate in reversed(
         (
             setting_option("executor"),
@@ -116,6 +123,11 @@ def executor_options(function: _F) -> _F:
                 "--checker",
                 type=click.Choice(["off", "fast", "full"]),
                 help="How much the twin checks; the same as --executor_args checker=….",
+            ),
+            click.option(
+                "--sandbox",
+                type=click.Choice(["auto", "strict", "off"]),
+                help="How kernels and compilers are confined; the same as --executor_args sandbox=….",
             ),
             setting_option("compile_timeout_s"),
             setting_option("run_timeout_s"),

@@ -15,8 +15,9 @@ from npukernelbench.errors import UsageError
 if TYPE_CHECKING:
     from npukernelbench.cli.session import Session
     from npukernelbench.config import Config
-    from npukernelbench.generate.backend import SamplingParams
-    from npukernelbench.runner import RunPlan
+    from npukernelbench.generate.backend import Preferences, SamplingParams
+    from npukernelbench.plan import RunPlan
+    from npukernelbench.registry import Registration
     from npukernelbench.tasks import Selected, TaskRegistry
     from npukernelbench.tasks.hidden import HiddenCases
 
@@ -31,17 +32,20 @@ def make_plan(session: Session) -> RunPlan:
     UsageError when model or tasks are missing, when a name is unknown, or when ``--limit``, ``--samples`` and
     ``--gen_kwargs`` do not fit.
     """
-    from npukernelbench.runner import RunPlan, fingerprint
+    from npukernelbench.plan import RunPlan
+    from npukernelbench.runner import fingerprint
 
     config = session.config
     if config.model is None:
         raise UsageError("no model is named", field="--model", remedy="try --model reference; see npukb ls backends")
     plugins, hidden = session.plugins, session.hidden
+    likes = _preferences(plugins.backends.find(config.model))
+    style, parser = _chosen(config, "prompt_style", likes), _chosen(config, "parser", likes)
+    executor = session.executor
     for registry, name in (
-        (plugins.backends, config.model),
-        (plugins.executors, config.executor),
-        (plugins.prompts, config.prompt_style),
-        (plugins.parsers, config.parser),
+        (plugins.prompts, style),
+        (plugins.parsers, parser),
+        (plugins.strategies, config.strategy),
     ):
         registry.find(name)
     tasks = select_cases(session.tasks, config, hidden)
@@ -51,12 +55,12 @@ def make_plan(session: Session) -> RunPlan:
         track=config.track,
         model=config.model,
         model_args=config.model_args,
-        executor=config.executor,
+        executor=executor.registration.name if executor.automatic else config.executor,
         executor_args=config.executor_args,
         samples=config.num_samples,
-        params=sampling_params(config.gen_kwargs),
-        prompt_style=config.prompt_style,
-        parser=config.parser,
+        params=preferring(sampling_params(config.gen_kwargs), likes.params),
+        prompt_style=style,
+        parser=parser,
         seed=config.seed,
         jobs=config.jobs,
         compile_timeout_s=config.compile_timeout_s,
@@ -65,8 +69,36 @@ def make_plan(session: Session) -> RunPlan:
         directory=config.output_path,
         config=config,
         hidden=hidden.hash if hidden and secret else "",
+        turns=config.turns,
+        hints=config.hints,
+        strategy=plugins.strategies.find(config.strategy).name,
     )
     return replace(plan, directory=config.output_path / _folder_name(config, fingerprint(plan)))
+
+
+def preferring(params: SamplingParams, likes: SamplingParams) -> SamplingParams:
+    """``params``, and what the model likes where they leave it open."""
+    return replace(
+        params,
+        temperature=likes.temperature if params.temperature is None else params.temperature,
+        top_p=likes.top_p if params.top_p is None else params.top_p,
+        max_tokens=params.max_tokens or likes.max_tokens,
+        extra={**likes.extra, **params.extra},
+    )
+
+
+def _preferences(backend: Registration) -> Preferences:
+    """How the model likes to be asked."""
+    from npukernelbench.generate.backend import Preferences
+
+    likes = getattr(backend.load(), "preferences", None)
+    return likes if isinstance(likes, Preferences) else Preferences()
+
+
+def _chosen(config: Config, name: str, likes: Preferences) -> str:
+    """A setting the user made, else what the model likes, else the default."""
+    liked = str(getattr(likes, name))
+    return liked if liked and config.origin(name) == "default" else str(config.get(name))
 
 
 def select_cases(tasks: TaskRegistry, config: Config, hidden: HiddenCases | None = None) -> tuple[Selected, ...]:
@@ -150,13 +182,16 @@ def _picked(one: Selected, ids: Sequence[str], hidden: HiddenCases | None) -> Se
 
 
 def _folder_name(config: Config, print_: str) -> Path:
-    """``<model>__<tasks>__<8 hexadecimal digits>``: readable, and equal for every spelling of the same command."""
+    """``<model>__<tasks>__<8 hexadecimal digits>``, the strategy in between unless it is ``direct``: readable, and
+    equal for every spelling of the same command.
+    """
     named = config.model_args.get("model")
     model = f"{config.model}-{named}" if isinstance(named, str) and named else str(config.model)
     tasks = "-".join(
         sorted({word.lower().replace("_", "").replace("-", "") for word in config.tasks or config.samples})
     )
-    return Path("__".join((_plain(model), _plain(tasks), print_[:8])))
+    strategy = () if config.strategy == "direct" else (_plain(config.strategy),)
+    return Path("__".join((_plain(model), *strategy, _plain(tasks), print_[:8])))
 
 
 def _plain(text: str) -> str:

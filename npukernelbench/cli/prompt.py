@@ -10,6 +10,7 @@ from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.options import json_option, setting_option, shared_options
 from npukernelbench.cli.session import find_case, only_task, open_session
+from npukernelbench.generate.strategy import load_strategy
 from npukernelbench.prompts import load_style
 
 __all__ = ["command"]
@@ -20,6 +21,7 @@ __all__ = ["command"]
 @click.option("--case", "case_id", metavar="ID", help="Case to ask for.  [default: the smoke case]")
 @setting_option("track")
 @setting_option("hidden_seed")
+@setting_option("strategy")
 @setting_option("prompt_style", also=("--style",))
 @json_option
 @shared_options
@@ -33,7 +35,8 @@ def command(app: App, /, task: str, case_id: str | None, as_json: bool, **option
     found = only_task(session, task).task
     case = find_case(found, case_id, config.track, session.hidden)
     style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks)
-    prompt = style.render(found, case, config.track)
+    strategy = load_strategy(session.plugins.strategies.find(config.strategy))
+    prompt = strategy.opening(found, case, config.track, style, lambda: session.tasks)
     if as_json:
         app.console.json(to_json(prompt))
         return

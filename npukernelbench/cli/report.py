@@ -29,7 +29,7 @@ __all__ = ["command"]
 def command(app: App, directory: Path, form: str, as_json: bool) -> None:
     """Show the results of the run in FOLDER: problem by problem, then per task, category and level."""
     from npukernelbench.report.results import summarise
-    from npukernelbench.report.run_tables import failures, headline, run_tables
+    from npukernelbench.report.run_tables import failures, headline, run_tables, spending
     from npukernelbench.report.table import as_markdown, draw_tables
     from npukernelbench.store import read_run
 
@@ -46,3 +46,5 @@ def command(app: App, directory: Path, form: str, as_json: bool) -> None:
         for line in failures(results):
             app.console.out(line)
     app.console.out(headline(results))
+    for line in spending(results):
+        app.console.out(line)

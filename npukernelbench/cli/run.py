@@ -9,6 +9,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
+from npukernelbench.cli.judging import announce
 from npukernelbench.cli.options import (
     executor_options,
     json_option,
@@ -21,10 +22,11 @@ from npukernelbench.cli.session import open_session
 from npukernelbench.errors import ExecutorError
 
 if TYPE_CHECKING:
+    from npukernelbench.cli.session import Session
     from npukernelbench.config import Config
-    from npukernelbench.runner import RunPlan, RunSummary
+    from npukernelbench.plan import RunPlan, RunSummary
 
-__all__ = ["command"]
+__all__ = ["command", "execute"]
 
 #: Options that take several words: ``--tasks sqrt gelu``.
 _LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_args", "--include_path")
@@ -33,33 +35,43 @@ _MOST_ROWS = 120
 
 
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
-@setting_options("model", "model_args", "tasks", "track", "num_samples", "limit", "samples", "gen_kwargs")
-@setting_options("prompt_style", "parser", "seed", "hidden_seed")
+@setting_options("model", "model_args", "tasks", "track", "num_samples", "turns", "hints", "limit", "samples")
+@setting_options("gen_kwargs", "strategy", "prompt_style", "parser", "seed", "hidden_seed", "use_cache", "prices")
 @executor_options
 @setting_options("jobs", "output_path")
 @setting_option("predict_only", flag=True)
 @setting_option("fail_under")
+@click.option("--dry_run", is_flag=True, help="Say how much would be asked and what it may cost, and stop.")
 @click.option("--show_config", is_flag=True, help="Print every setting with its origin, and stop.")
 @json_option
 @shared_options
 @click.pass_obj
-def command(app: App, /, show_config: bool, as_json: bool, **options: Any) -> int:
+def command(app: App, /, show_config: bool, dry_run: bool, as_json: bool, **options: Any) -> int:
     """Ask a model for kernels and judge them.
 
     The same command finds its folder again and goes on where it stopped: nothing finished is done twice, and what
     failed through no fault of the model is tried again.
     """
+    session = open_session(options)
+    if show_config:
+        _show_config(app, session.config, as_json)
+        return 0
+    if dry_run:
+        _show_forecast(app, session, as_json)
+        return 0
+    return execute(app, session, as_json)
+
+
+def execute(app: App, session: Session, as_json: bool) -> int:
+    """Run what the session's configuration asks for, show what came of it, return the exit code."""
     from npukernelbench.report.progress import progress_for
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.runner import run
 
-    session = open_session(options)
     config = session.config
-    if show_config:
-        _show_config(app, config, as_json)
-        return 0
     threshold = Threshold.for_run(config.fail_under, config.num_samples)
     plan = make_plan(session)
+    announce(app, session)
     if config.limit is not None:
         app.console.warn("--limit is for trying things out: results of part of the cases are no benchmark results")
     app.resumable = True
@@ -80,7 +92,15 @@ def command(app: App, /, show_config: bool, as_json: bool, **options: Any) -> in
 
 
 def _show(app: App, plan: RunPlan, summary: RunSummary) -> None:
-    from npukernelbench.report.run_tables import failures, headline, level_table, problem_table
+    from npukernelbench.report.run_tables import (
+        failures,
+        headline,
+        level_table,
+        problem_table,
+        speed_tables,
+        spending,
+        turn_tables,
+    )
     from npukernelbench.report.table import draw_tables
 
     console = app.console
@@ -90,12 +110,27 @@ def _show(app: App, plan: RunPlan, summary: RunSummary) -> None:
         return
     problems = problem_table(summary.results)
     shown = [problems] if len(problems.rows) <= _MOST_ROWS else []
-    draw_tables(console, [*shown, level_table(summary.results)])
+    draw_tables(
+        console, [*shown, level_table(summary.results), *speed_tables(summary.results), *turn_tables(summary.results)]
+    )
     for line in failures(summary.results):
         console.out(line)
     console.out(headline(summary.results))
+    for line in spending(summary.results):
+        console.out(line)
     console.out(f"results: {summary.directory / 'results.json'}")
     console.out(f"more:    npukb report {shlex.quote(str(summary.directory))}")
+
+
+def _show_forecast(app: App, session: Session, as_json: bool) -> None:
+    from npukernelbench.forecast import forecast
+
+    found = forecast(make_plan(session), session.plugins)
+    if as_json:
+        app.console.json(found.as_json())
+        return
+    for line in found.lines():
+        app.console.out(line)
 
 
 def _show_config(app: App, config: Config, as_json: bool) -> None:

@@ -17,6 +17,7 @@ from npukernelbench.errors import UsageError
 from npukernelbench.plugins import Plugins
 
 if TYPE_CHECKING:
+    from npukernelbench.judge.automatic import Choice
     from npukernelbench.nouns import Case, Task, Track
     from npukernelbench.tasks import Selected, TaskRegistry
     from npukernelbench.tasks.hidden import HiddenCases
@@ -39,6 +40,13 @@ class Session:
         return load_registry(self.plugins, self.config.include_path, cache_dir=self.config.cache_dir)
 
     @cached_property
+    def executor(self) -> Choice:
+        """The executor that the configuration names or, with ``auto``, the one that works here."""
+        from npukernelbench.judge.automatic import choose
+
+        return choose(self.plugins.executors, self.config.executor, self.config.executor_args)
+
+    @cached_property
     def hidden(self) -> HiddenCases | None:
         """The hidden cases of ``--hidden_seed``; None without one."""
         if self.config.hidden_seed is None:
@@ -54,7 +62,7 @@ def open_session(options: Mapping[str, object]) -> Session:
     file = given.pop("config_file", None)
     switches = given.pop("plugin_switches", ())
     no_plugins = bool(given.pop("no_plugins", False))
-    short: dict[str, object] = {name: given.pop(name) for name in ("soc", "checker") if name in given}
+    short: dict[str, object] = {name: given.pop(name) for name in ("soc", "checker", "sandbox") if name in given}
     disabled = tuple(_disabled(word) for word in _words(switches))
     if disabled:
         given["disabled_plugins"] = disabled
@@ -96,7 +104,7 @@ def find_case(
         raise UsageError(f"task {task.name} has no case {case_id!r}", field="--case", remedy=f"{secret}cases: {listed}")
     if track is Track.DYNAMIC:
         return None
-    return next((case for case in task.cases if "smoke" in case.profiles), task.cases[0])
+    return task.usual_case
 
 
 def _words(value: Any) -> Sequence[str]:

@@ -36,7 +36,11 @@ class CompileRecord:
 
 @dataclass(frozen=True, slots=True)
 class CaseRecord:
-    """How one case ended. ``scaled`` says from which largest shape to which, empty for a case as it stands."""
+    """How one case ended. ``scaled`` says from which largest shape to which, empty for a case as it stands.
+
+    ``conceded`` names the conditions of the suite's that it needed to pass, with commas between them; ``strict`` is
+    what came of it under our own.
+    """
 
     operator: str
     variant: str
@@ -44,6 +48,8 @@ class CaseRecord:
     case: str
     scaled: str
     verdict: Verdict
+    conceded: str = ""
+    strict: str = ""
 
     @property
     def passed(self) -> bool:
@@ -108,7 +114,8 @@ class Records:
         if line["event"] != "case":
             return
         texts = {name: str(line[name]) for name in ("operator", "variant", "key", "case", "scaled")}
-        record = CaseRecord(**texts, verdict=verdict_from_json(line["verdict"]))
+        later = {name: str(line.get(name, "")) for name in ("conceded", "strict")}
+        record = CaseRecord(**texts, verdict=verdict_from_json(line["verdict"]), **later)
         self._cases[_identity(record)] = record
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from npukernelbench.conformance.tensors import all_tensors, input_tensors, with_tensors
 from npukernelbench.nouns import Case, TensorShape
 
-__all__ = ["MOST_ELEMENTS", "Scaled", "elements", "scale", "whole"]
+__all__ = ["MOST_ELEMENTS", "Scaled", "elements", "outer_axis", "scale", "shorter", "whole"]
 
 #: A case whose inputs hold more elements than this together is scaled.
 MOST_ELEMENTS = 32 << 20
@@ -65,8 +65,8 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
     large = {one.shape for one in all_tensors(case) if one.size > limit // _SMALL_SHARE}
     small = sum(one.size for one in input_tensors(case) if one.shape not in large)
     budget, load = limit - small, elements(case) - small
-    outers = {(len(shape), axis := _outer(shape), shape[axis]) for shape in large}
-    cuts = {outer: _shorter(outer[2], outer[2] * budget // load) for outer in outers}
+    outers = {(len(shape), axis := outer_axis(shape), shape[axis]) for shape in large}
+    cuts = {outer: shorter(outer[2], outer[2] * budget // load) for outer in outers}
     if any(extent < 1 for extent in cuts.values()):
         raise ValueError(f"case {case.id!r} cannot be scaled below {limit} elements along its outer axis")
     extents = {before: after for (_, _, before), after in cuts.items()}
@@ -78,7 +78,7 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
     return Scaled(scaled, largest.shape, _cut(largest.shape, cuts, {}))
 
 
-def _shorter(extent: int, most: int) -> int:
+def shorter(extent: int, most: int) -> int:
     """An extent of at most ``most`` that leaves the same rest over cores as ``extent``, where that is near."""
     for cores in _CORES:
         nearest = most - (most - extent) % cores
@@ -90,10 +90,11 @@ def _shorter(extent: int, most: int) -> int:
 def _cut(shape: tuple[int, ...], cuts: dict[tuple[int, int, int], int], extents: dict[int, int]) -> tuple[int, ...]:
     if not shape or not prod(shape):
         return shape
-    axis = _outer(shape)
+    axis = outer_axis(shape)
     found = cuts.get((len(shape), axis, shape[axis]), extents.get(shape[axis], shape[axis]))
     return (*shape[:axis], found, *shape[axis + 1 :])
 
 
-def _outer(shape: tuple[int, ...]) -> int:
+def outer_axis(shape: tuple[int, ...]) -> int:
+    """The first axis longer than 1; the first one where there is none."""
     return next((axis for axis, extent in enumerate(shape) if extent > 1), 0)

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npukernelbench.conformance.checkout import Checkout, Operator, Variant
 from npukernelbench.conformance.dispatch import Dispatch, as_judged, as_launched, with_limits
 from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
 from npukernelbench.conformance.scale import Scaled
+from npukernelbench.conformance.verified import Condition, Verification
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
 from npukernelbench.nouns import (
+    Allocation,
     Candidate,
+    Case,
     CompileRequest,
     CompileResult,
     Observation,
     Outcome,
     RunRequest,
+    Severity,
     Task,
     TensorShape,
     Track,
+    Verdict,
 )
 from npukernelbench.selective import Selective
 
@@ -68,6 +75,11 @@ class OperatorResult:
         return sum(case.passed for case in self.cases)
 
     @property
+    def conceded(self) -> tuple[CaseRecord, ...]:
+        """The cases that are right only under conditions of the suite's."""
+        return tuple(case for case in self.cases if case.passed and case.conceded)
+
+    @property
     def passes(self) -> bool:
         """Whether it compiles and every case that reaches the kernel is right, of which there is at least one."""
         return self.compiles and bool(self.cases) and self.passed == len(self.planned.cases)
@@ -77,6 +89,7 @@ class Remembering:
     """An executor that compiles equal requests once, so that each case can be judged, and stored, by itself.
 
     Kernels get the outputs that the repository's interface allocates; what comes back is cut to those of the task.
+    ``pooled`` is the same executor, with the same results, whose kernels run in memory as frameworks allocate it.
     """
 
     def __init__(self, executor: Executor, dispatch: Dispatch) -> None:
@@ -88,6 +101,13 @@ class Remembering:
         self.tracks = executor.tracks
         self._results: dict[tuple[str, str], CompileResult] = {}
         self._lock = Lock()
+        self._allocation = Allocation.EXACT
+
+    def pooled(self) -> Remembering:
+        """This executor, in memory as frameworks allocate it."""
+        other = copy(self)
+        other._allocation = Allocation.POOLED
+        return other
 
     def describe(self) -> Mapping[str, str]:
         """Those of the executor."""
@@ -110,6 +130,7 @@ class Remembering:
 
     def run(self, request: RunRequest) -> Observation:
         """The executor's, on the outputs that the repository's interface allocates."""
+        request = replace(request, allocation=self._allocation)
         launched = as_launched(request.case, self._dispatch.rule(request.task.name))
         if launched is request.case:
             return self._executor.run(request)
@@ -122,9 +143,10 @@ class Remembering:
     def key(self, task: Task, candidate: Candidate) -> str:
         """The key of what was compiled, together with the task it is judged as; empty when nothing was."""
         result = self._results.get((task.name, candidate.hash))
-        return (
-            f"{result.artifact.key}/{task.content_hash}" if result is not None and result.artifact is not None else ""
-        )
+        if result is None or result.artifact is None:
+            return ""
+        rule = sha256(self._dispatch.rule(task.name).model_dump_json().encode()).hexdigest()[:16]
+        return f"{result.artifact.key}/{task.content_hash}/{rule}"
 
 
 def _as_declared(request: RunRequest, name: str, value: Array | list[Array]) -> Array | list[Array]:
@@ -158,7 +180,7 @@ def plan(
         candidate = checkout.gather(operator, variant)
         sent = dispatch.send(one.task, one.cases)
         rule = dispatch.rule(one.task.name)
-        cases = tuple(as_judged(case, rule) for case in sent.cases[:most_cases])
+        cases = tuple(as_judged(one.task, case, rule) for case in sent.cases[:most_cases])
         task = with_limits(replace(one.task, cases=tuple(scaled.case for scaled in cases)), rule)
         planned.append(Planned(operator, task, candidate, cases, sent.kept_back, refused or ""))
     return tuple(planned)
@@ -169,6 +191,7 @@ def sit(
     *,
     judge: Callable[[Executor], Judge],
     dispatch: Dispatch,
+    verification: Verification,
     executor: Executor,
     records: Records,
     variant: Variant,
@@ -178,10 +201,13 @@ def sit(
 ) -> Iterator[OperatorResult]:
     """Judge what is planned, ``jobs`` operators at a time, and yield the results in the order of ``planned``.
 
+    A case that misses is judged again under the conditions of the suite's that may explain it (``verification``).
     Cases that ``records`` knows are not judged again; faults of ours are.
     """
     remembering = Remembering(executor, dispatch)
-    bench = _Bench(judge(remembering), remembering, records, variant, compile_only, on_case)
+    judges = judge(remembering), judge(remembering.pooled())
+    conditions = _Conditions(*judges, dispatch, verification)
+    bench = _Bench(conditions, remembering, records, variant, compile_only, on_case)
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         waiting = [pool.submit(bench.operator, one) for one in planned]
         try:
@@ -192,11 +218,47 @@ def sit(
                 one.cancel()
 
 
+class _Judged(NamedTuple):
+    """A case's verdict, the conditions of the suite's that it needed, and what came of it without them."""
+
+    verdict: Verdict
+    conceded: str = ""
+    strict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Conditions:
+    """Judging a case under our conditions, then under those of the suite's that may explain a miss."""
+
+    exact: Judge
+    pooled: Judge
+    dispatch: Dispatch
+    verification: Verification
+
+    def key(self, task: Task) -> str:
+        """What judging an operator depends on besides its rule."""
+        return sha256(self.verification.digest(task).encode()).hexdigest()[:8]
+
+    def judge(self, planned: Planned, candidate: Candidate, case: Case) -> _Judged:
+        """The verdict under our conditions, unless the case passes only under others."""
+        rule = self.dispatch.rule(planned.task.name)
+        strict = verdict = self.exact.judge(planned.task, (case,), Track.DYNAMIC, candidate)
+        taken: tuple[Condition, ...] = ()
+        while (condition := self.verification.next(verdict, case, rule, planned.task, taken)) is not None:
+            taken = (*taken, condition)
+            task, arranged = self.verification.arrange(planned.task, case, rule, taken)
+            judge = self.pooled if Condition.MEMORY in taken else self.exact
+            verdict = judge.judge(task, (arranged,), Track.DYNAMIC, candidate)
+        if not taken or verdict.outcome is not Outcome.OK:
+            return _Judged(strict)
+        return _Judged(verdict, ", ".join(condition.value for condition in taken), _first_error(strict))
+
+
 @dataclass(frozen=True, slots=True)
 class _Bench:
     """What judging an operator needs."""
 
-    judge: Judge
+    conditions: _Conditions
     executor: Remembering
     records: Records
     variant: Variant
@@ -208,8 +270,9 @@ class _Bench:
         candidate, task = planned.candidate, planned.task
         if candidate is None or planned.refused:
             return OperatorResult(planned, None)
-        verdict = self.judge.judge(task, (), Track.DYNAMIC, candidate)
+        verdict = self.conditions.exact.judge(task, (), Track.DYNAMIC, candidate)
         key = self.executor.key(task, candidate)
+        key = f"{key}/{self.conditions.key(task)}" if key else ""
         compiled = CompileRecord(task.name, self.variant.value, key, verdict)
         self.records.add(compiled)
         if verdict.outcome is not Outcome.OK or self.compile_only:
@@ -223,11 +286,18 @@ class _Bench:
         cut = f"{_text(scaled.before)} to {_text(scaled.after)}" if scaled.is_smaller else ""
         known = self.records.find(operator=task.name, variant=self.variant.value, key=key, case=case.id, scaled=cut)
         if known is None or known.verdict.outcome is Outcome.INFRA_ERROR:
-            verdict = self.judge.judge(task, (case,), Track.DYNAMIC, candidate)
-            known = CaseRecord(task.name, self.variant.value, key, case.id, cut, verdict)
+            judged = self.conditions.judge(planned, candidate, case)
+            known = CaseRecord(task.name, self.variant.value, key, case.id, cut, *judged)
             self.records.add(known)
         self.on_case(known)
         return known
+
+
+def _first_error(verdict: Verdict) -> str:
+    """The outcome and what was said about it first."""
+    every = (*(one for case in verdict.cases for one in case.diagnostics), *verdict.diagnostics)
+    said = next((one.message.splitlines()[0] for one in every if one.severity is Severity.ERROR), "")
+    return f"{verdict.outcome.value}: {said}"
 
 
 def _text(shape: tuple[int, ...]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from npukernelbench.nouns import Case, CaseInput, TensorCase, TensorShape
+from npukernelbench.nouns import Case, CaseInput, DType, TensorCase, TensorShape, ValueSpec
 
-__all__ = ["all_tensors", "input_tensors", "with_tensors"]
+__all__ = ["all_tensors", "input_tensors", "with_tensors", "with_values"]
 
 
 def input_tensors(case: Case) -> Iterator[TensorShape]:
@@ -42,3 +42,18 @@ def with_tensors(case: Case, change: Callable[[str, TensorShape], TensorShape]) 
         for name, value in case.outputs.items()
     }
     return replace(case, inputs=inputs, outputs=outputs)
+
+
+def with_values(case: Case, change: Callable[[str, DType, ValueSpec], ValueSpec]) -> Case:
+    """The case with ``change(name, element type, generator)`` in the place of every generator of an input."""
+
+    def drawn(name: str, one: TensorCase) -> TensorCase:
+        return replace(one, values=change(name, one.tensor.dtype, one.values))
+
+    inputs: dict[str, CaseInput] = {}
+    for name, value in case.inputs.items():
+        if isinstance(value, tuple):
+            inputs[name] = tuple(drawn(name, one) for one in value)
+        else:
+            inputs[name] = value if value is None else drawn(name, value)
+    return replace(case, inputs=inputs)

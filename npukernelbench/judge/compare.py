@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from npukernelbench.errors import ExecutorError, TaskError
 from npukernelbench.judge.check import Checker, CheckResult, exact
+from npukernelbench.judge.precision import downgrade
 from npukernelbench.nouns import Case, Diagnostic, Outcome, Severity, Task, TensorShape
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def compare(
         results.append((output.spec.size, result))
         if not result.passed:
             diagnostics.append(_describe(output, result, inputs, seed, blocks))
+        elif said := downgrade(output.actual, output.expected, output.spec.dtype):
+            diagnostics.append(_narrow(output, said))
     outcome = next((result.outcome for _, result in results if not result.passed), Outcome.OK)
     return Comparison(outcome, tuple(diagnostics), _merge(results))
 
@@ -130,6 +133,12 @@ def _describe(
     words = explain(output.name, output.actual, output.expected, output.spec.dtype, result.wrong, around)
     message = f"{headline}\n{words.text}"
     return Diagnostic(Severity.ERROR, rule, message, remedy=words.remedy, details=words.details)
+
+
+def _narrow(output: _Output, said: str) -> Diagnostic:
+    message = f"output {output.name} looks computed in a narrower type than float32: {said}"
+    remedy = "Keep float32 from the inputs to the outputs."
+    return Diagnostic(Severity.WARNING, "precision_downgrade", message, remedy=remedy, details={"output": output.name})
 
 
 def _merge(results: list[tuple[int, CheckResult]]) -> dict[str, float]:

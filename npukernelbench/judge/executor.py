@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from npukernelbench.registry import Registration
 
 __all__ = [
+    "Confining",
     "Diagnosable",
     "Executor",
     "Finding",
@@ -94,6 +95,15 @@ class Preparable(Protocol):
         """Do what ``track`` needs now; ``say`` takes a line for the user when it takes longer than a moment. Faults are
         raised.
         """
+        ...
+
+
+@runtime_checkable
+class Confining(Protocol):
+    """An executor that confines what it compiles and runs, and knows by which measures. Optional."""
+
+    def sandbox_level(self) -> str:
+        """The measures that hold for every sample; ``none`` without any."""
         ...
 
 

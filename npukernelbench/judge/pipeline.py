@@ -13,19 +13,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from npukernelbench.errors import PluginError, TaskError
 from npukernelbench.judge.boundary import fault_of
-from npukernelbench.judge.check import Checker
+from npukernelbench.judge.check import Checker, loosened
 from npukernelbench.judge.compare import compare
 from npukernelbench.judge.compile import compile_candidate
 from npukernelbench.judge.data import CaseData
-from npukernelbench.judge.executor import Executor
+from npukernelbench.judge.executor import Confining, Executor
 from npukernelbench.judge.guard import Guard, has_source
-from npukernelbench.judge.profile import profile_metrics
+from npukernelbench.judge.profile import TIMES, profile_metrics
+from npukernelbench.judge.provenance import canary_failed, coverage, doubtful, unexplained
+from npukernelbench.judge.repeat import compare_runs, depends_on_cores
+from npukernelbench.judge.roofline import Roofed
 from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
+from npukernelbench.judge.speed import IMPOSSIBLE, speed_metrics
+from npukernelbench.judge.work import little_work
 from npukernelbench.nouns import (
     Artifact,
     Candidate,
@@ -39,14 +44,18 @@ from npukernelbench.nouns import (
     Severity,
     Stage,
     Task,
+    Tier,
     Track,
     Verdict,
 )
 from npukernelbench.seed import derive
+from npukernelbench.tasks.sizes import input_bytes, output_bytes
+from npukernelbench.tasks.variation import varied
 
 if TYPE_CHECKING:
     from npukernelbench.judge.data import Expected
-    from npukernelbench.plugins import Registry
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.registry import Registry
 
 __all__ = ["Judge", "JudgeSettings", "Metric"]
 
@@ -55,15 +64,28 @@ Metric: TypeAlias = Callable[[Verdict], "float | None"]
 
 _log = logging.getLogger(__name__)
 
+#: Of a case's inputs and outputs together: larger ones are not judged on other inputs without cause.
+_VARIED_BYTES = 4 << 20
+#: A second run has one host thread, and a machine may be busier than before: nobody is condemned for that.
+_PATIENCE = 8
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeSettings:
-    """What the judge may spend, its randomness, and how often a fault of ours is tried again (``infra_retries``)."""
+    """What the judge may spend, its randomness, and how often a fault of ours is tried again (``infra_retries``).
+
+    A kernel that was right runs again under other circumstances (``repeats``), is judged on other inputs of the case
+    (``variations``: other seeds and classes of values, cases of up to 4 MiB; both on the twin only), and on more where
+    it gives cause for doubt (``canaries``).
+    """
 
     compile_timeout_s: float = 60.0
     run_timeout_s: float = 60.0
     seed: int = 0
     infra_retries: int = 1
+    repeats: int = 1
+    variations: int = 1
+    canaries: int = 2
 
 
 class Judge:
@@ -84,6 +106,14 @@ class Judge:
         self._metrics = tuple((name, _function(metrics, name)) for name in sorted(metrics)) if metrics else ()
         self._settings = settings
         self._data = CaseData(settings.seed)
+        self._varied = CaseData(derive(settings.seed, "variations"))
+
+    @classmethod
+    def of(cls, executor: Executor, plugins: Plugins, settings: JudgeSettings) -> Judge:
+        """A judge with everything that plugins offer."""
+        return cls(
+            executor, checkers=plugins.checkers, guards=plugins.guards, metrics=plugins.metrics, settings=settings
+        )
 
     def judge(
         self,
@@ -101,7 +131,14 @@ class Judge:
         checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
         sitting = _Sitting(task, track, candidate, checker, on_stage or _ignore)
         verdict = self._guard(sitting) or self._compile(sitting, cases)
-        return self._add_metrics(verdict)
+        verdict = replace(verdict, sandbox=self._level(verdict))
+        return self._add_metrics(self._add_speed(sitting, cases, verdict))
+
+    def _level(self, verdict: Verdict) -> str:
+        """What confined the candidate; nothing where none of it was compiled or the executor does not tell."""
+        if verdict.outcome is Outcome.INFRA_ERROR or verdict.stage.order < Stage.COMPILE.order:
+            return ""
+        return self._executor.sandbox_level() if isinstance(self._executor, Confining) else ""
 
     def _guard(self, sitting: _Sitting) -> Verdict | None:
         """A verdict if the source is refused, None if it may be compiled."""
@@ -191,9 +228,130 @@ class Judge:
         diagnostics = (*found.diagnostics, *seen.diagnostics)
         if found.outcome is not Outcome.OK:
             return CaseResult(case.id, Stage.CHECK, found.outcome, diagnostics, found.metrics, seen.profile)
+        if proof := unexplained(sitting.task, case, seen.touched):
+            diagnostics = (proof, *diagnostics)
+            return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, found.metrics, seen.profile)
+        if little := little_work(sitting.task, case, seen.profile):
+            diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
+        failed, depends = self._repeat(sitting, case, request, seen, reference)
+        if failed := failed or self._vary(sitting, case, request, seen):
+            return failed
+        diagnostics += depends
         sitting.on_stage(Stage.PROFILE)
-        metrics = {**found.metrics, **profile_metrics(seen.profile)}
+        metrics = {**found.metrics, **coverage(seen.touched, case), **profile_metrics(seen.profile)}
         return CaseResult(case.id, Stage.DONE, Outcome.OK, diagnostics, metrics, seen.profile)
+
+    def _repeat(
+        self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation, reference: Expected
+    ) -> _Repeated:
+        """Run a kernel that was right again, with other noise in memory.
+
+        A device may add in any order; the twin adds in one, so that there every difference is the kernel's. Where a
+        tiling function divides the work it is offered fewer cores, too, at the same time: mostly that changes no byte.
+        """
+        said: tuple[Diagnostic, ...] = ()
+        for repeat in range(1, self._settings.repeats + 1 if self._executor.tier is Tier.TWIN else 1):
+            seed = derive(request.seed, "repeat", str(repeat))
+            other = replace(request, seed=seed, repeat=repeat, timeout_s=request.timeout_s * _PATIENCE)
+            fewer = None
+            if sitting.track is Track.DYNAMIC:
+                fewer = self._again(sitting, replace(other, fewer_cores=True))
+                if compare_runs(seen, fewer) is None:
+                    continue
+            again = self._again(sitting, other)
+            if infra := next((one for one in (fewer, again) if one and one.outcome is Outcome.INFRA_ERROR), None):
+                return _Repeated(CaseResult(case.id, Stage.RUN, infra.outcome, infra.diagnostics))
+            if unlike := compare_runs(seen, again):
+                diagnostics = (unlike, *seen.diagnostics)
+                outcome = Outcome.NONDETERMINISTIC
+                return _Repeated(CaseResult(case.id, Stage.CHECK, outcome, diagnostics, {}, seen.profile))
+            if fewer is not None and (found := self._on_fewer_cores(sitting, case, request, fewer, reference)):
+                said += (found,)
+        return _Repeated(None, said)
+
+    def _again(self, sitting: _Sitting, request: RunRequest) -> Observation:
+        with sitting.timing("repeat"):
+            return run_case(self._executor, request, self._settings.infra_retries)
+
+    def _on_fewer_cores(
+        self, sitting: _Sitting, case: Case, request: RunRequest, fewer: Observation, reference: Expected
+    ) -> Diagnostic | None:
+        """What is wrong on fewer cores; nothing when the bytes are other ones but as near to the reference, or when the
+        tiling function says that it cannot do with so few.
+        """
+        if fewer.outcome is Outcome.LAUNCH_ERROR:
+            return None
+        if fewer.outcome is not Outcome.OK:
+            said = f" ({fewer.diagnostics[0].message})" if fewer.diagnostics else ""
+            return depends_on_cores(f"{fewer.outcome.value}{said}")
+        inputs, outputs = request.inputs, fewer.outputs
+        found = compare(
+            sitting.task, case, sitting.checker, outputs, reference, inputs=inputs, seed=request.seed, blocks=0
+        )
+        return None if found.outcome is Outcome.OK else depends_on_cores(_first_error(found.diagnostics))
+
+    def _vary(self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation) -> CaseResult | None:
+        """Judge a kernel that was right on other inputs; a result if it is wrong there, None otherwise.
+
+        Whoever computes passes; whoever knew the values, or was lucky with them, does not. Variations have values of
+        other classes, for which the limits were not chosen: they are loosened there. Canaries, for kernels that give
+        cause for doubt, are drawn as the case's own values are, and judged as strictly.
+        """
+        doubts = doubtful(sitting.task, case, (*sitting.diagnostics, *seen.diagnostics), seen.touched)
+        often = self._executor.tier is Tier.TWIN and input_bytes(case) + output_bytes(case) <= _VARIED_BYTES
+        loose = replace(sitting, checker=loosened(sitting.checker))
+        for number in range(self._settings.variations if often else 0):
+            other = varied(sitting.task, case, derive(self._settings.seed, "variation", str(number)))
+            if failed := self._elsewhere(loose, other, request, seen, self._varied, doubts):
+                return failed
+        for number in range(self._settings.canaries if doubts else 0):
+            data = CaseData(derive(self._settings.seed, "canary", str(number)))
+            if failed := self._elsewhere(sitting, case, request, seen, data, doubts):
+                return failed
+        return None
+
+    def _elsewhere(
+        self,
+        sitting: _Sitting,
+        case: Case,
+        request: RunRequest,
+        seen: Observation,
+        data: CaseData,
+        doubts: Sequence[str],
+    ) -> CaseResult | None:
+        """A result if the kernel is wrong on ``case`` with the inputs of ``data``."""
+        try:
+            inputs, expected = data.inputs(sitting.task, case), data.expected(sitting.task, case)
+        except Exception as error:  # noqa: BLE001 - boundary: inputs and reference are the task's
+            return _fault(case, Stage.CHECK, error, "making other inputs", TASK_FAULT)
+        seed, timeout_s = derive(request.seed, "elsewhere", case.salt), request.timeout_s * _PATIENCE
+        other = replace(request, case=case, inputs=inputs, seed=seed, timeout_s=timeout_s)
+        with sitting.timing("variation"):
+            again = run_case(self._executor, other, self._settings.infra_retries)
+        if again.outcome is not Outcome.OK:
+            diagnostics = (canary_failed(doubts), *again.diagnostics)
+            return CaseResult(case.id, Stage.RUN, again.outcome, diagnostics, {}, seen.profile)
+        found = compare(
+            sitting.task, case, sitting.checker, again.outputs, expected, inputs=inputs, seed=other.seed, blocks=0
+        )
+        if found.outcome is Outcome.OK:
+            return None
+        same = compare_runs(seen, again) is None
+        diagnostics = (canary_failed(doubts, same=same), *found.diagnostics)
+        outcome = Outcome.CHEAT if same else found.outcome
+        return CaseResult(case.id, Stage.CHECK, outcome, diagnostics, found.metrics, seen.profile)
+
+    def _add_speed(self, sitting: _Sitting, cases: Sequence[Case], verdict: Verdict) -> Verdict:
+        """Compare the time of a right candidate with what the machine allows and with our own kernel."""
+        time_us = next((verdict.metrics[name] for name in TIMES if name in verdict.metrics), None)
+        profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
+        if time_us is None or profile is None:
+            return verdict
+        roof = self._executor.roof() if isinstance(self._executor, Roofed) else None
+        model = self._executor.describe().get("time_model", "")
+        values = speed_metrics(sitting.task, cases, sitting.track, time_us, profile.machine, roof, model=model)
+        notes = (IMPOSSIBLE,) if "impossible" in values else ()
+        return replace(verdict, metrics={**verdict.metrics, **values}, diagnostics=(*verdict.diagnostics, *notes))
 
     def _add_metrics(self, verdict: Verdict) -> Verdict:
         """Boundary: a metric of a plugin that raises is left out and said."""
@@ -207,6 +365,13 @@ class Judge:
             if value is not None:
                 values[name] = float(value)
         return replace(verdict, metrics={**verdict.metrics, **values}) if values else verdict
+
+
+class _Repeated(NamedTuple):
+    """What other circumstances showed: a result if the kernel failed, and what is said of one that did not."""
+
+    failed: CaseResult | None
+    said: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(slots=True)
@@ -229,6 +394,10 @@ class _Sitting:
             yield
         finally:
             self.timings[stage] += time.perf_counter() - start
+
+
+def _first_error(diagnostics: Sequence[Diagnostic]) -> str:
+    return next((one.message for one in diagnostics if one.severity is Severity.ERROR), "")
 
 
 def _fault(case: Case, stage: Stage, error: Exception, action: str, rule: str) -> CaseResult:

@@ -5,15 +5,24 @@
 """
 
 from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import (
+    Analysis,
+    CoreCost,
+    Diagnostic,
+    LineCost,
+    Profile,
+    Severity,
+    Span,
+    Suggestion,
+)
 from npukernelbench.nouns.execution import (
+    Allocation,
     Artifact,
     CompileRequest,
     CompileResult,
-    Diagnostic,
     Observation,
-    Profile,
     RunRequest,
-    Severity,
+    Touched,
 )
 from npukernelbench.nouns.hidden import Extent, HiddenAxis, HiddenForm, HiddenRange, ValueClass
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
@@ -48,6 +57,8 @@ from npukernelbench.nouns.task import (
 )
 
 __all__ = [
+    "Allocation",
+    "Analysis",
     "Artifact",
     "AttributeSpec",
     "AttributeValue",
@@ -59,6 +70,7 @@ __all__ = [
     "CompileResult",
     "Completion",
     "Core",
+    "CoreCost",
     "DType",
     "Diagnostic",
     "Extent",
@@ -68,6 +80,7 @@ __all__ = [
     "HiddenForm",
     "HiddenRange",
     "InputSpec",
+    "LineCost",
     "Message",
     "Observation",
     "Outcome",
@@ -80,7 +93,9 @@ __all__ = [
     "Sample",
     "SampleKey",
     "Severity",
+    "Span",
     "Stage",
+    "Suggestion",
     "Task",
     "TensorCase",
     "TensorShape",
@@ -88,6 +103,7 @@ __all__ = [
     "TokenUsage",
     "Tolerance",
     "ToleranceLimits",
+    "Touched",
     "Track",
     "ValueClass",
     "ValueSpec",

@@ -13,10 +13,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
-from npukernelbench.nouns.execution import Diagnostic, Profile, Severity
+from npukernelbench.nouns.evidence import Diagnostic, Profile, Severity
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
     Candidate,
@@ -37,6 +38,7 @@ __all__ = [
     "completion_from_json",
     "dumps",
     "key_from_json",
+    "profile_from_json",
     "prompt_from_json",
     "sample_from_json",
     "to_json",
@@ -48,10 +50,14 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 _T = TypeVar("_T")
 _E = TypeVar("_E", bound=Enum)
 
+_LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+#: Types, not their subclasses, whose values are JSON already: most of what is encoded.
+_PLAIN = frozenset({str, int, bool, type(None)})
+
 
 def dumps(value: object) -> str:
     """One line of ASCII JSON without spaces; equal values give equal text."""
-    return json.dumps(to_json(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _LINE.encode(to_json(value))
 
 
 def to_json(value: object) -> JSON:
@@ -59,8 +65,8 @@ def to_json(value: object) -> JSON:
 
     TypeError on what JSON cannot hold: bytes, arrays, functions, mappings with keys other than text or enum members.
     """
-    if value is None or isinstance(value, bool):
-        return value
+    if type(value) in _PLAIN:
+        return value  # type: ignore[return-value]
     if isinstance(value, Enum):
         return to_json(value.value)
     if isinstance(value, str):
@@ -75,8 +81,9 @@ def to_json(value: object) -> JSON:
 
 
 def _container_to_json(value: object) -> JSON:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+    names = _field_names(type(value))  # type: ignore[arg-type]
+    if names is not None:
+        return {name: to_json(getattr(value, name)) for name in names}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: to_json(item) for name, item in zip(value._fields, value, strict=True)}
     if isinstance(value, Mapping):
@@ -89,6 +96,12 @@ def _container_to_json(value: object) -> JSON:
     if getattr(value, "shape", None) == () and callable(item := getattr(value, "item", None)):
         return to_json(item())  # a NumPy scalar, without importing NumPy
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+@lru_cache(maxsize=256)
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass in declared order; None for any other type."""
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
 
 def _key_text(key: object) -> str:
@@ -107,6 +120,7 @@ def key_from_json(value: JSON, where: str = "key") -> SampleKey:
         case=_text(data, "case", where),
         track=_enum(Track, data, "track", where),
         index=_int(data, "index", where),
+        turn=_int(data, "turn", where) if "turn" in data else 0,
     )
 
 
@@ -130,6 +144,8 @@ def completion_from_json(value: JSON, where: str = "completion") -> Completion:
         reasoning=_text(data, "reasoning", where),
         usage=TokenUsage(*(_int(usage, name, f"{where}.usage") for name in TokenUsage._fields)),
         model=_text(data, "model", where),
+        sent=_object(data.get("sent", {}), f"{where}.sent"),
+        cached=data.get("cached") is True,
     )
 
 
@@ -156,6 +172,7 @@ def verdict_from_json(value: JSON, where: str = "verdict") -> Verdict:
         diagnostics=tuple(_items(data, "diagnostics", where, _diagnostic)),
         metrics=_numbers(data, "metrics", where),
         timings=_numbers(data, "timings", where) if "timings" in data else {},
+        sandbox=_text(data, "sandbox", where) if "sandbox" in data else "",
     )
 
 
@@ -191,7 +208,8 @@ def _diagnostic(value: JSON, where: str) -> Diagnostic:
     )
 
 
-def _profile(value: JSON, where: str) -> Profile:
+def profile_from_json(value: JSON, where: str = "profile") -> Profile:
+    """The inverse of :func:`to_json` for a profile; the analysis is not read back."""
     data = _object(value, where)
     predicted = _get(data, "predicted", where)
     if not isinstance(predicted, bool):
@@ -202,6 +220,10 @@ def _profile(value: JSON, where: str) -> Profile:
         machine=_text(data, "machine", where),
         blocks=_int(data, "blocks", where),
         counters=_numbers(data, "counters", where),
+        tiling_key=_optional_at(data, "tiling_key", where, _whole),
+        low_us=_optional_at(data, "low_us", where, _number),
+        high_us=_optional_at(data, "high_us", where, _number),
+        bottleneck=_text(data, "bottleneck", where) if "bottleneck" in data else "",
     )
 
 
@@ -213,7 +235,7 @@ def _case_result(value: JSON, where: str) -> CaseResult:
         outcome=_enum(Outcome, data, "outcome", where),
         diagnostics=tuple(_items(data, "diagnostics", where, _diagnostic)),
         metrics=_numbers(data, "metrics", where),
-        profile=_optional(data, "profile", where, _profile),
+        profile=_optional(data, "profile", where, profile_from_json),
     )
 
 
@@ -243,10 +265,7 @@ def _text(data: Mapping[str, JSON], name: str, where: str) -> str:
 
 
 def _int(data: Mapping[str, JSON], name: str, where: str) -> int:
-    value = _get(data, name, where)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{where}.{name}: expected a whole number, got {_shown(value)}")
-    return value
+    return _whole(_get(data, name, where), f"{where}.{name}")
 
 
 def _number(value: JSON, where: str) -> float:
@@ -275,6 +294,18 @@ def _items(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JS
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise ValueError(f"{where}.{name}: expected a list, got {_shown(values)}")
     return [decode(item, f"{where}.{name}[{i}]") for i, item in enumerate(values)]
+
+
+def _optional_at(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> _T | None:
+    """A field that older results do not have."""
+    value = data.get(name)
+    return None if value is None else decode(value, f"{where}.{name}")
+
+
+def _whole(value: JSON, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{where}: expected a whole number, got {_shown(value)}")
+    return value
 
 
 def _optional(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> _T | None:

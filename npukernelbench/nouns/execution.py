@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.outcomes import Outcome, Track
 from npukernelbench.nouns.sample import Candidate
 from npukernelbench.nouns.task import Case, Task
@@ -21,47 +22,21 @@ if TYPE_CHECKING:
     Argument: TypeAlias = "Array | list[Array] | None"
 
 __all__ = [
+    "Allocation",
     "Artifact",
     "CompileRequest",
     "CompileResult",
-    "Diagnostic",
     "Observation",
-    "Profile",
     "RunRequest",
-    "Severity",
+    "Touched",
 ]
 
 
-class Severity(str, Enum):
-    """How much a diagnostic matters: errors decide the verdict, warnings go into the report."""
+class Allocation(str, Enum):
+    """What surrounds a kernel's buffers in global memory."""
 
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One message about a candidate, at a place in its own source.
-
-    ``rule`` is a stable identifier (``misaligned``, ``illegal_read``, ``compile``…), ``line`` and ``column`` count
-    from 1, 0 is unknown. ``details`` holds numbers for machines (address, size, limit); ``count`` is how often it
-    happened.
-    """
-
-    severity: Severity
-    rule: str
-    message: str
-    file: str = ""
-    line: int = 0
-    column: int = 0
-    remedy: str = ""
-    count: int = 1
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        place = ":".join(str(p) for p in (self.file, self.line, self.column) if p)
-        return f"{place + ': ' if place else ''}{self.severity.value}: {self.message} [{self.rule}]"
+    EXACT = "exact"  # what is documented: a multiple of 32 bytes and 32 more, and nothing behind that may be touched
+    POOLED = "pooled"  # as frameworks allocate: 512-byte granules inside mapped segments, whose rest can be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +79,10 @@ class RunRequest:
     """Run an artifact on one case.
 
     ``inputs`` hold the values in interface order, already of the case's element types. The executor allocates outputs
-    and workspace itself, fills them with a pattern drawn from ``seed``, and never sees expected values.
+    and workspace itself, fills them with a pattern drawn from ``seed``, and never sees expected values. An executor
+    whose memory is what it is, such as a device, does not look at ``allocation``. ``repeat`` is 0 for the run that is
+    judged; other runs must give the same bytes, and the executor varies what it can. With ``fewer_cores`` a tiling
+    function that asks how many cores there are is told of fewer: sums may then be made in another order.
     """
 
     task: Task
@@ -113,31 +91,32 @@ class RunRequest:
     inputs: Mapping[str, Argument]
     seed: int
     timeout_s: float
+    allocation: Allocation = Allocation.EXACT
+    repeat: int = 0
+    fewer_cores: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Time of one launch. ``predicted`` says whether ``time_us`` comes out of a model or off a clock.
-
-    ``counters`` use the column names of the vendor's profiler (``aiv_vec_ratio``, ``aiv_mte2_time`` in us, …).
-    ``tiling_key`` is what the tiling function chose, None on the static track.
+class Touched(NamedTuple):
+    """A buffer's size, and how much of it the kernel's own instructions read and wrote, counted from above: what is not
+    counted was not touched.
     """
 
-    time_us: float
-    predicted: bool
-    machine: str
-    blocks: int
-    counters: Mapping[str, float] = field(default_factory=dict)
-    tiling_key: int | None = None
+    nbytes: int
+    read_bytes: int
+    written_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an executor saw. ``outputs`` are raw buffers viewed in the declared shape and type; empty unless OK."""
+    """What an executor saw. ``outputs`` are raw buffers viewed in the declared shape and type; empty unless OK.
+
+    ``touched`` tells of every buffer, by the argument's name or ``name[i]``; empty where the executor cannot tell.
+    """
 
     outcome: Outcome
     outputs: Mapping[str, Array | list[Array]]
     diagnostics: tuple[Diagnostic, ...] = ()
     profile: Profile | None = None
     inputs_intact: bool = True
+    touched: Mapping[str, Touched] = field(default_factory=dict)
     seconds: float = 0.0

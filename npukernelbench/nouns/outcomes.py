@@ -101,6 +101,8 @@ class Tier(str, Enum):
 
     TWIN = "twin"  # the CPU twin: verdicts predicted from a machine model
     NPU = "npu"  # a real device
+    CANN_CPU = "cann-cpu"  # the vendor's own run of kernels on the host: values only, no time
+    CANN_SIM = "cann-sim"  # the vendor's simulator of a device: its times are predictions
 
 
 class Track(str, Enum):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
+from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
-
-if TYPE_CHECKING:
-    from npukernelbench.nouns.execution import Diagnostic, Profile
 
 __all__ = [
     "Candidate",
@@ -28,15 +26,30 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, order=True)
 class SampleKey:
-    """Identity of a sample inside a run. ``case`` is empty on the dynamic track."""
+    """Identity of a sample inside a run. ``case`` is empty on the dynamic track.
+
+    ``turn`` counts the answers of one conversation from 0; only runs with several turns have more than that one.
+    """
 
     task: str
     case: str
     track: Track
     index: int
+    turn: int = 0
 
     def __str__(self) -> str:
-        return "/".join((self.task, self.case or "*", self.track.value, str(self.index)))
+        place = (self.task, self.case or "*", self.track.value, str(self.index))
+        return "/".join((*place, f"turn{self.turn}") if self.turn else place)
+
+    @property
+    def conversation(self) -> SampleKey:
+        """The key of the conversation's first turn, which stands for all of it."""
+        return replace(self, turn=0) if self.turn else self
+
+    @property
+    def following(self) -> SampleKey:
+        """The key of the conversation's next turn."""
+        return replace(self, turn=self.turn + 1)
 
 
 class Message(NamedTuple):
@@ -74,13 +87,19 @@ class TokenUsage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer. ``reasoning`` is kept apart and never searched for code."""
+    """A model's answer. ``reasoning`` is kept apart, and code in it is no answer unless a run asks for that.
+
+    ``sent`` is the sampling as it was sent, under the names of the server or engine; empty when the backend does not
+    say. ``cached`` is true for an answer that came out of a cache and cost nothing now.
+    """
 
     text: str
     finish_reason: FinishReason = FinishReason.STOP
     reasoning: str = ""
     usage: TokenUsage = field(default_factory=TokenUsage)
     model: str = ""
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +132,7 @@ class Verdict:
 
     ``stage`` is the stage that decided (``DONE`` when ok), ``outcome`` the first failure in case order. ``timings``
     are wall seconds per stage of the harness itself: they are no property of the candidate and take no part in
-    results.
+    results. ``sandbox`` names the measures that confined the candidate, as the executor tells them.
     """
 
     track: Track
@@ -125,6 +144,7 @@ class Verdict:
     diagnostics: tuple[Diagnostic, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
+    sandbox: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,6 +223,11 @@ class Task:
         raise KeyError(case_id)
 
     @property
+    def usual_case(self) -> Case:
+        """The case that is meant where none is named: the smoke case, or the first."""
+        return next((case for case in self.cases if "smoke" in case.profiles), self.cases[0])
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """Names of the kernel's pointer arguments in order: inputs, outputs, workspace."""
         return (*(i.name for i in self.inputs), *(o.name for o in self.outputs), "workspace")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from npukernelbench.errors import NpukbError
+from npukernelbench.judge.automatic import AUTO, choose
 from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, make_executor
 from npukernelbench.nouns.codec import to_json
 
@@ -63,12 +64,12 @@ class Examination(NamedTuple):
 def examine(installation: Installation) -> Examination:
     """Look at everything. The executor of the configuration decides whether the installation is usable."""
     config, plugins = installation.config, installation.plugins
+    name = _default(plugins, config)
     executors = {
-        r.name: tuple(_executor(r, config.executor_args if _is_default(r.name, plugins, config) else {}))
-        for r in plugins.executors.values()
+        r.name: tuple(_executor(r, config.executor_args if r.name == name else {})) for r in plugins.executors.values()
     }
     chosen = tuple(_guard("executor", lambda: [_found_executor(config, plugins)]))
-    default = next((findings for name, findings in executors.items() if _is_default(name, plugins, config)), ())
+    default = executors.get(name, ())
     sections = [
         Section("harness", tuple(_harness())),
         Section("tasks", tuple(_guard("tasks", lambda: [_tasks(installation)]))),
@@ -78,7 +79,7 @@ def examine(installation: Installation) -> Examination:
         Section("folders", tuple(_folders(config))),
     ]
     problems = [one for one in (*chosen, *default) if one.status is FindingStatus.PROBLEM]
-    if any(one.status is FindingStatus.PROBLEM for one in chosen):
+    if config.executor == AUTO or any(one.status is FindingStatus.PROBLEM for one in chosen):
         sections.insert(3, Section("default executor", chosen))
     return Examination(tuple(sections), usable=not problems)
 
@@ -141,12 +142,17 @@ def _plugins(plugins: Plugins) -> Iterator[Finding]:
 
 
 def _found_executor(config: Config, plugins: Plugins) -> Finding:
-    registration = plugins.executors.find(config.executor)
-    return Finding("executor", FindingStatus.OK, f"{registration.name} ({config.origin('executor')})")
+    choice = choose(plugins.executors, config.executor, config.executor_args)
+    words = choice.words or f"{choice.registration.name} ({config.origin('executor')})"
+    return Finding("executor", FindingStatus.OK, words)
 
 
-def _is_default(name: str, plugins: Plugins, config: Config) -> bool:
-    return config.executor in plugins.executors and plugins.executors[config.executor].name == name
+def _default(plugins: Plugins, config: Config) -> str:
+    """Name of the executor that a run would use; empty when there is none."""
+    try:
+        return choose(plugins.executors, config.executor, config.executor_args).registration.name
+    except NpukbError:
+        return ""
 
 
 def _executor(registration: Registration, args: Mapping[str, object]) -> Iterator[Finding]:

@@ -190,6 +190,7 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
         "prompts": _registered(lambda plugins: plugins.prompts),
         "checkers": _registered(lambda plugins: plugins.checkers),
         "parsers": _registered(lambda plugins: plugins.parsers),
+        "strategies": _registered(lambda plugins: plugins.strategies),
         "metrics": _registered(lambda plugins: plugins.metrics),
     }
 )

@@ -11,61 +11,46 @@ counts every sample of the run, so that a fault of the infrastructure, of a task
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING
 
-from npukernelbench.nouns import Outcome, Owner, Sample, SampleKey, Severity, Stage, Verdict
+from npukernelbench.nouns import Completion, Outcome, Owner, Sample, Severity, Verdict
 from npukernelbench.nouns.codec import to_json
+from npukernelbench.report.estimates import FAST_PS, KS, Judged, both, estimates
+from npukernelbench.report.spent import spent
+from npukernelbench.turns import settled, spoken_for
 
 if TYPE_CHECKING:
     from npukernelbench.store import Manifest
 
-__all__ = ["KS", "SCHEMA", "summarise"]
+__all__ = ["KS", "SCHEMA", "sample_row", "summarise"]
 
 #: Version of the layout of ``results.json``.
 SCHEMA = 1
 
-#: The k of pass@k that are reported, as far as every problem has that many samples.
-KS = (1, 2, 4, 5, 8, 10, 16, 32, 50, 64, 100, 128, 256)
 _UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """One judged sample, reduced to what the aggregates count."""
-
-    key: SampleKey
-    verdict: Verdict
-
-    @property
-    def problem(self) -> tuple[str, str]:
-        return (self.key.task, self.key.case)
-
-    @property
-    def valid(self) -> bool:
-        return self.verdict.owner in (Owner.MODEL, Owner.NONE)
-
-    @property
-    def compiled(self) -> bool:
-        return self.valid and self.verdict.stage.order > Stage.COMPILE.order
-
-    @property
-    def correct(self) -> bool:
-        return self.verdict.outcome is Outcome.OK
 
 
 def summarise(manifest: Manifest, samples: Iterable[Sample]) -> dict[str, object]:
     """The content of ``results.json``: plain JSON values, sorted, wall times only under ``timing``.
 
     The order of ``samples`` does not matter; samples without a verdict are left out. Keys: ``schema, run_id, identity,
-    provenance, totals, aggregates {all, levels, categories, tasks}, samples, timing``.
+    provenance, totals, aggregates {all, levels, categories, tasks}, turns, spent, samples, timing``. Of a conversation
+    the turn that speaks for it is counted; ``turns`` says what was reached by when.
     """
-    by_key = {s.key: _Judged(s.key, s.verdict) for s in samples if s.verdict is not None}
-    judged = [by_key[key] for key in sorted(by_key)]
+    listed = list(samples)
+    conversations = spoken_for(listed)
+    speaking = [settled(turns) for turns in conversations.values()]
+    judged = [Judged(one.key, one.verdict) for one in speaking if one.verdict is not None]
     facts = _task_facts(manifest.identity)
+    price = manifest.provenance.get("price")
+    answers: defaultdict[str, list[Completion]] = defaultdict(list)
+    for one in listed:
+        if one.completion is not None:
+            answers[one.key.task].append(one.completion)
+    everything = [completion for task in sorted(answers) for completion in answers[task]]
     return {
         "schema": SCHEMA,
         "run_id": manifest.run_id,
@@ -78,8 +63,13 @@ def summarise(manifest: Manifest, samples: Iterable[Sample]) -> dict[str, object
             "categories": _grouped(judged, lambda one: str(facts.get(one.key.task, {}).get("category", _UNKNOWN))),
             "tasks": _grouped(judged, lambda one: one.key.task),
         },
-        "samples": [_sample_row(one) for one in judged],
-        "timing": _timing(judged),
+        "turns": _turns(conversations.values(), int(str(manifest.identity.get("turns", 1)))),
+        "spent": spent(everything, price if isinstance(price, Mapping) else {}),
+        "samples": [
+            {**sample_row(one), "turns": len(turns)}
+            for one, turns in zip(speaking, conversations.values(), strict=True)
+        ],
+        "timing": _timing(listed),
     }
 
 
@@ -90,7 +80,7 @@ def _task_facts(identity: Mapping[str, object]) -> dict[str, Mapping[str, object
     return {name: facts for name, facts in tasks.items() if isinstance(facts, Mapping)}
 
 
-def _totals(judged: Sequence[_Judged]) -> dict[str, object]:
+def _totals(judged: Sequence[Judged]) -> dict[str, object]:
     outcomes = Counter(one.verdict.outcome for one in judged)
     owners = Counter(one.verdict.owner for one in judged)
     return {
@@ -104,74 +94,72 @@ def _totals(judged: Sequence[_Judged]) -> dict[str, object]:
     }
 
 
-def _grouped(judged: Sequence[_Judged], group: Callable[[_Judged], str]) -> dict[str, object]:
-    groups: defaultdict[str, list[_Judged]] = defaultdict(list)
+def _grouped(judged: Sequence[Judged], group: Callable[[Judged], str]) -> dict[str, object]:
+    groups: defaultdict[str, list[Judged]] = defaultdict(list)
     for one in judged:
         groups[group(one)].append(one)
     return {name: _aggregate(groups[name]) for name in sorted(groups)}
 
 
-def _aggregate(judged: Sequence[_Judged]) -> dict[str, object]:
-    valid = [one for one in judged if one.valid]
+def _aggregate(judged: Sequence[Judged]) -> dict[str, object]:
     return {
         "samples": len(judged),
         "problems": len({one.problem for one in judged}),
-        "valid": len(valid),
+        "valid": sum(one.valid for one in judged),
         "infra": sum(one.verdict.owner is Owner.INFRA for one in judged),
-        "compile@1": _both(valid, judged, lambda some: _proportion([one.compiled for one in some])),
-        "correct@1": _both(valid, judged, lambda some: _proportion([one.correct for one in some])),
-        "pass@k": _pass_at_k(valid, judged),
+        **estimates(judged),
     }
 
 
-def _both(
-    valid: Sequence[_Judged], everything: Sequence[_Judged], measure: Callable[[Sequence[_Judged]], object]
-) -> dict[str, object]:
-    return {"valid": measure(valid), "all": measure(everything)}
+def _turns(conversations: Iterable[Sequence[Sample]], most: int) -> list[dict[str, object]]:
+    """Per turn, from 1: how many were asked, and what share was reached by then. Empty for runs of one turn."""
+    listed = list(conversations)
+    most = max([most, *(one.key.turn + 1 for turns in listed for one in turns)])  # a strategy may take several steps
+    if most == 1 or not listed:
+        return []
+    rows: list[dict[str, object]] = []
+    for turn in range(most):
+        so_far = [settled([one for one in turns if one.key.turn <= turn]) for turns in listed]
+        judged = [Judged(one.key.conversation, one.verdict) for one in so_far if one.verdict is not None]
+        # Whether a conversation says something about the model is decided at its end, so that denominators stay fixed.
+        ends = {one.key.conversation: Judged(one.key, one.verdict) for t in listed if (one := settled(t)).verdict}
+        groups = {"valid": [one for one in judged if ends[one.key].valid], "all": judged}
+        reached = {
+            one.key: any(Judged(t.key, t.verdict).compiled for t in turns[: turn + 1] if t.verdict)
+            for one, turns in zip(judged, listed, strict=True)
+        }
+        rows.append(
+            {
+                "turn": turn + 1,
+                "asked": sum(any(_answered_in(one, turn) for one in turns) for turns in listed),
+                "compile": both(groups, lambda one, reached=reached: reached[one.key]),  # type: ignore[misc]
+                "correct": both(groups, lambda one: one.correct),
+                "fast_golden": {
+                    str(p): both(groups, lambda one, p=p: one.fast("golden", p))  # type: ignore[misc]
+                    for p in FAST_PS
+                },
+            }
+        )
+    return rows
 
 
-def _proportion(hits: Sequence[bool]) -> dict[str, object] | None:
-    """A share with its 95 % Wilson interval; None when nothing was counted."""
-    if not hits:
-        return None
-    from npukernelbench.stats import wilson
-
-    low, high = wilson(sum(hits), len(hits))
-    return {"value": sum(hits) / len(hits), "low": low, "high": high, "n": len(hits)}
+def _answered_in(one: Sample, turn: int) -> bool:
+    """Whether this is the given turn, and the model could be asked for it."""
+    return one.key.turn == turn and one.verdict is not None and one.verdict.outcome is not Outcome.SKIPPED
 
 
-def _pass_at_k(valid: Sequence[_Judged], everything: Sequence[_Judged]) -> dict[str, object]:
-    """Per k, as far as every problem has k samples: the mean over problems of the unbiased estimator."""
-    counted = {"valid": _counts(valid), "all": _counts(everything)}
-    ks = [k for k in KS if any(counts and k <= min(n for n, _ in counts) for counts in counted.values())]
-    return {str(k): {name: _mean_pass(counts, k) for name, counts in counted.items()} for k in ks}
-
-
-def _counts(judged: Iterable[_Judged]) -> list[tuple[int, int]]:
-    """``(samples, correct samples)`` of every problem, in the order of the problems."""
-    counts: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
-    for one in judged:
-        counts[one.problem].append(one.correct)
-    return [(len(counts[problem]), sum(counts[problem])) for problem in sorted(counts)]
-
-
-def _mean_pass(counts: Sequence[tuple[int, int]], k: int) -> dict[str, object] | None:
-    if not counts or min(n for n, _ in counts) < k:
-        return None
-    from npukernelbench.stats import pass_at_k, wilson
-
-    solved = math.fsum(pass_at_k(n, c, k) for n, c in counts)
-    low, high = wilson(solved, len(counts))
-    return {"value": solved / len(counts), "low": low, "high": high, "n": len(counts)}
-
-
-def _sample_row(one: _Judged) -> dict[str, object]:
-    verdict = one.verdict
+def sample_row(sample: Sample) -> dict[str, object]:
+    """One judged turn as a flat object."""
+    verdict = sample.verdict
+    if verdict is None:
+        raise ValueError(f"{sample.key} has no verdict")
+    one = Judged(sample.key, verdict)
     return {
         "task": one.key.task,
         "case": one.key.case,
         "track": one.key.track.value,
         "index": one.key.index,
+        "turn": one.key.turn,
         "tier": verdict.tier.value,
         "stage": verdict.stage.value,
         "outcome": verdict.outcome.value,
@@ -192,10 +180,10 @@ def _message(verdict: Verdict) -> str:
     return errors[0].strip().split("\n", 1)[0][:300] if errors and errors[0].strip() else ""
 
 
-def _timing(judged: Iterable[_Judged]) -> dict[str, object]:
+def _timing(samples: Iterable[Sample]) -> dict[str, object]:
     """Wall seconds of the harness per stage, summed over samples. The only part that differs between equal runs."""
     seconds: defaultdict[str, list[float]] = defaultdict(list)
-    for one in judged:
-        for stage, value in one.verdict.timings.items():
+    for one in samples:
+        for stage, value in (one.verdict.timings if one.verdict else {}).items():
             seconds[stage].append(value)
-    return {"stage_seconds": {stage: round(math.fsum(seconds[stage]), 6) for stage in sorted(seconds)}}
+    return {"stage_seconds": {stage: round(fsum(sorted(seconds[stage])), 6) for stage in sorted(seconds)}}

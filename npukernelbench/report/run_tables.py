@@ -12,7 +12,17 @@ from typing import Any, TypeAlias
 
 from npukernelbench.report.table import Column, Table
 
-__all__ = ["aggregate_tables", "failures", "headline", "level_table", "problem_table", "run_tables"]
+__all__ = [
+    "aggregate_tables",
+    "failures",
+    "headline",
+    "level_table",
+    "problem_table",
+    "run_tables",
+    "speed_tables",
+    "spending",
+    "turn_tables",
+]
 
 #: A JSON object that :func:`npukernelbench.report.results.summarise` built.
 Object: TypeAlias = Mapping[str, Any]
@@ -22,7 +32,7 @@ _NONE = "–"
 
 def run_tables(results: Object) -> tuple[Table, ...]:
     """Every table of a run: problem by problem, then aggregates."""
-    return (problem_table(results), *aggregate_tables(results))
+    return (problem_table(results), *aggregate_tables(results), *speed_tables(results), *turn_tables(results))
 
 
 def problem_table(results: Object) -> Table:
@@ -34,6 +44,9 @@ def problem_table(results: Object) -> Table:
     for sample in results["samples"]:
         problems[sample["task"], sample["case"]].append(sample)
     times = _time_columns(results["samples"])
+    speeds = {
+        m: name for m, name in _SPEEDS.items() if any(m in sample.get("metrics", ()) for sample in results["samples"])
+    }
     several = any(len(samples) > 1 for samples in problems.values())
     best = "best " if several else ""
     columns = (
@@ -42,6 +55,7 @@ def problem_table(results: Object) -> Table:
         Column("compile"),
         Column("correct"),
         *(Column(f"{best}{kind} µs ({tier})", numeric=True) for kind, tier in times),
+        *(Column(f"{best}{name}", numeric=True) for name in speeds.values()),
         Column("outcome"),
     )
     rows = tuple(
@@ -51,6 +65,7 @@ def problem_table(results: Object) -> Table:
             _mark([s["compiled"] for s in samples]),
             _mark([s["correct"] for s in samples]),
             *(_best_time(samples, kind, tier) for kind, tier in times),
+            *(_best_speed(samples, metric) for metric in speeds),
             _outcomes(samples),
         )
         for (task, case), samples in sorted(problems.items())
@@ -76,6 +91,66 @@ def level_table(results: Object) -> Table:
     return _aggregate_table("Levels", "level", {**levels, "all": aggregates["all"]}, note=_NOTE)
 
 
+def speed_tables(results: Object) -> tuple[Table, ...]:
+    """How many samples are right and so many times as fast as a baseline; nothing where no baseline was known."""
+    found = results["aggregates"]["all"].get("fast_p", {})
+    if not found:
+        return ()
+    columns = (
+        Column("baseline"),
+        Column("p", numeric=True),
+        Column("valid", numeric=True),
+        Column("all", numeric=True),
+    )
+    rows = tuple(
+        (name, p, _share(shares["valid"]), _share(shares["all"]))
+        for name, ps in found.items()
+        for p, shares in sorted(ps.items(), key=lambda one: float(one[0]))
+    )
+    note = "Samples that are right and at least p times as fast (docs/metrics.md); all others stay in the denominator."
+    return (Table("fast_p", columns, rows, note),)
+
+
+def turn_tables(results: Object) -> tuple[Table, ...]:
+    """What was reached by which turn; nothing for a run of one turn."""
+    turns = results.get("turns", ())
+    if not turns:
+        return ()
+    columns = (
+        Column("turn", numeric=True),
+        Column("asked", numeric=True),
+        Column("compiled by then valid", numeric=True),
+        Column("correct by then valid", numeric=True),
+        Column("correct by then all", numeric=True),
+    )
+    rows = tuple(
+        (
+            str(row["turn"]),
+            str(row["asked"]),
+            _share(row["compile"]["valid"]),
+            _share(row["correct"]["valid"]),
+            _share(row["correct"]["all"]),
+        )
+        for row in turns
+    )
+    return (Table("Turns", columns, rows, f"Between turns models were told: {results['identity'].get('hints')}."),)
+
+
+def spending(results: Object) -> list[str]:
+    """A line on tokens and cost; nothing where no backend counted any."""
+    found = results.get("spent", {})
+    tokens = found.get("tokens", {})
+    if not (tokens.get("prompt") or tokens.get("completion") or found.get("cached")):
+        return []
+    cost = found.get("cost")
+    price = f"{cost['amount']:.4f} {cost['currency']}" if cost else "price not known"
+    cached = f", {found['cached']} of them from the cache" if found.get("cached") else ""
+    return [
+        f"{found['answers']} answers{cached}: {tokens['prompt']} tokens in, {tokens['completion']} out "
+        f"({tokens['reasoning']} of reasoning), {price}"
+    ]
+
+
 def failures(results: Object, most: int = 12) -> list[str]:
     """One line per sample that is not correct, with the first line of its first error; at most ``most`` of them."""
     failed = [sample for sample in results["samples"] if not sample["correct"]]
@@ -89,16 +164,25 @@ def failures(results: Object, most: int = 12) -> list[str]:
 
 
 def headline(results: Object) -> str:
-    """One line: how many were right, of how many, and what is not the model's fault."""
+    """One line: how many were right, of how many, what is not the model's fault, what the executor says of itself."""
     totals = results["totals"]
+    identity = results.get("identity", {})
+    strategy = identity.get("strategy")
     text = f"{totals['correct']} of {totals['valid']} valid samples correct, {totals['compiled']} compiled"
-    ours = totals["samples"] - totals["valid"]
-    return f"{text}; {ours} of {totals['samples']} say nothing about the model ({_faults(totals)})" if ours else text
+    text = f"strategy {strategy}: {text}" if strategy else text
+    if ours := totals["samples"] - totals["valid"]:
+        text += f"; {ours} of {totals['samples']} say nothing about the model ({_faults(totals)})"
+    executor = identity.get("executor", {})
+    status = executor.get("description", {}).get("status", "")
+    return f"{text}; executor {executor['name']}: {status}" if status else text
 
+
+#: Metrics of samples that compare with a baseline of ours, and what they are called in tables.
+_SPEEDS = {"roofline": "roofline", "speedup_golden": "× golden", "speedup_eager": "× eager"}
 
 _NOTE = (
     "valid: without samples that failed for other reasons than the model; all: those count as not solved. "
-    "Brackets: 95 % Wilson intervals."
+    "Brackets: 95 % intervals over tasks (docs/statistics.md)."
 )
 
 
@@ -162,6 +246,11 @@ def _best_time(samples: Sequence[Object], kind: str, tier: str) -> str:
         s[f"{kind}_time_us"] for s in samples if s["correct"] and s["tier"] == tier and s[f"{kind}_time_us"] is not None
     ]
     return f"{min(times):.2f}" if times else _NONE
+
+
+def _best_speed(samples: Sequence[Object], metric: str) -> str:
+    found = [s["metrics"][metric] for s in samples if s["correct"] and metric in s.get("metrics", ())]
+    return f"{max(found):.2f}" if found else _NONE
 
 
 def _faults(totals: Object) -> str:

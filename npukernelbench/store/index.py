@@ -10,7 +10,7 @@ import logging
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npukernelbench.nouns import Outcome, Owner, SampleKey, Stage, Track
 from npukernelbench.store.catalogue import Catalogue, Place, SampleEntry
@@ -25,13 +25,16 @@ INDEX_NAME = "index.sqlite"
 
 _TABLES = """
 create table log (run_id text, size integer, mtime_ns integer, lines integer);
-create table samples (task text, "case" text, track text, idx integer, outcome text, owner text, stage text,
-                      offset integer, line integer, primary key (task, "case", track, idx)) without rowid;
-create table completions (task text, "case" text, track text, idx integer, offset integer, line integer,
-                          primary key (task, "case", track, idx)) without rowid;
+create table samples (task text, "case" text, track text, idx integer, turn integer, outcome text, owner text,
+                      stage text, offset integer, line integer,
+                      primary key (task, "case", track, idx, turn)) without rowid;
+create table completions (task text, "case" text, track text, idx integer, turn integer, offset integer, line integer,
+                          primary key (task, "case", track, idx, turn)) without rowid;
 create table prompts (id text primary key, offset integer, line integer) without rowid;
 create table openings (offset integer, line integer);
 """
+
+_KEY = 'task, "case", track, idx, turn'
 
 _log = logging.getLogger(__name__)
 
@@ -73,14 +76,14 @@ def _fill(database: sqlite3.Connection, catalogue: Catalogue, state: os.stat_res
         "insert into log values (?, ?, ?, ?)", (catalogue.run_id, catalogue.end, state.st_mtime_ns, catalogue.lines)
     )
     database.executemany(
-        "insert into samples values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert into samples values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (*_columns(key), entry.outcome.value, entry.owner.value, entry.stage.value, *entry.place)
             for key, entry in catalogue.samples.items()
         ),
     )
     database.executemany(
-        "insert into completions values (?, ?, ?, ?, ?, ?)",
+        "insert into completions values (?, ?, ?, ?, ?, ?, ?)",
         ((*_columns(key), *place) for key, place in catalogue.completions.items()),
     )
     database.executemany("insert into prompts values (?, ?, ?)", ((i, *p) for i, p in catalogue.prompts.items()))
@@ -97,16 +100,21 @@ def _load(database: sqlite3.Connection, state: os.stat_result) -> Catalogue | No
     if (size, mtime_ns) != (state.st_size, state.st_mtime_ns):
         return None
     catalogue = Catalogue(run_id=run_id, end=size, lines=lines)
-    for task, case, track, idx, outcome, owner, stage, *place in database.execute("select * from samples"):
-        key = SampleKey(task, case, Track(track), idx)
-        catalogue.samples[key] = SampleEntry(Place(*place), Outcome(outcome), Owner(owner), Stage(stage))
-    for task, case, track, idx, *place in database.execute("select * from completions"):
-        catalogue.completions[SampleKey(task, case, Track(track), idx)] = Place(*place)
+    query = f"select {_KEY}, outcome, owner, stage, offset, line from samples"
+    for *named, outcome, owner, stage, offset, line in database.execute(query):
+        catalogue.samples[_key(named)] = SampleEntry(Place(offset, line), Outcome(outcome), Owner(owner), Stage(stage))
+    for *named, offset, line in database.execute(f"select {_KEY}, offset, line from completions"):
+        catalogue.completions[_key(named)] = Place(offset, line)
     for identifier, *place in database.execute("select * from prompts"):
         catalogue.prompts[identifier] = Place(*place)
     catalogue.openings.extend(Place(*place) for place in database.execute("select * from openings order by offset"))
     return catalogue
 
 
-def _columns(key: SampleKey) -> tuple[str, str, str, int]:
-    return key.task, key.case, key.track.value, key.index
+def _columns(key: SampleKey) -> tuple[str, str, str, int, int]:
+    return key.task, key.case, key.track.value, key.index, key.turn
+
+
+def _key(columns: list[Any]) -> SampleKey:
+    task, case, track, index, turn = columns
+    return SampleKey(task, case, Track(track), index, turn)

@@ -7,7 +7,7 @@ truth; what an ``add_`` method has returned from survives the end of the process
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -83,14 +83,24 @@ class RunStore:
 
     def add_completion(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
         """Keep an answer; durable on return. Adding the same again does nothing, another answer is a StoreError."""
+        self.add_completions([(key, prompt, completion)])
+
+    def add_completions(self, answers: Sequence[tuple[SampleKey, Prompt, Completion]]) -> None:
+        """Keep several answers with one wait for the disk."""
         with self._mutex:
-            if key in self._catalogue.completions:
-                if self.completions()[key] != (prompt, completion):
-                    raise self._refused(f"{key} has another completion already")
-                return
-            events, reference = self._prompt_events(prompt)
-            event = {"type": "completion", "key": key, "prompt": reference, "completion": completion}
-            self._append(*events, event)
+            events: dict[object, Mapping[str, object]] = {}
+            for key, prompt, completion in answers:
+                if key in self._catalogue.completions:
+                    if self.completions()[key] != (prompt, completion):
+                        raise self._refused(f"{key} has another completion already")
+                    continue
+                of_prompt, reference = self._prompt_events(prompt)
+                events |= {event["id"]: event for event in of_prompt}
+                event = {"type": "completion", "key": key, "prompt": reference, "completion": completion}
+                if events.setdefault(key, event) != event:
+                    raise self._refused(f"{key} was given two completions")
+            if events:
+                self._append(*events.values())
 
     def add_sample(self, sample: Sample) -> None:
         """Keep a judged sample; durable on return. StoreError when it has no verdict, or has a final one already."""

@@ -38,7 +38,8 @@ def test_a_table_and_totals(npukb, checkout):
 def test_json_and_nothing_else(npukb, checkout, tmp_path):
     finished = npukb("conformance", checkout, "--operators", "Sqrt:0", "--json", "-o", tmp_path / "own", *FAKE)
     assert finished.json["totals"] == {
-        "operators": 1, "tried": 1, "compile": 1, "dispatched": 1, "passing": 1, "cases": 1, "passed": 1,
+        "operators": 1, "tried": 1, "compile": 1, "dispatched": 1, "passing": 1, "strict": 1,
+        "cases": 1, "passed": 1,
     }  # fmt: skip
     (operator,) = finished.json["operators"]
     assert operator["operator"] == "Sqrt"
@@ -90,3 +91,15 @@ def test_a_damaged_checkout_is_said(npukb, checkout):
 @pytest.mark.usefixtures("fake")
 def test_an_executor_without_the_dynamic_track_is_refused(npukb, checkout):
     assert npukb("conformance", checkout, "--executor", "fake").code == 2
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_page_needs_a_reason_for_every_miss(npukb, checkout, tmp_path):
+    page = tmp_path / "page.md"
+    finished = npukb("conformance", checkout, "--operators", "Sqrt", "--markdown", page, "--cases", "1", *FAKE)
+    assert finished.code == 0
+    assert "| Sqrt | yes | 1 of 1 | 1 |" in page.read_text()
+    refused = npukb("conformance", checkout, "--cases", "1", "--markdown", tmp_path / "other.md", *FAKE)
+    assert refused.code == 2
+    assert "SinMath: nothing says why case 0 is not right" in refused.err
+    assert not (tmp_path / "other.md").exists()

@@ -218,3 +218,43 @@ def test_wrong_command_lines(npukb, fake, tmp_path, monkeypatch, argv, word):
     finished = npukb(*argv)
     assert (finished.code, finished.out) == (2, "")
     assert word in finished.err, finished.err
+
+
+FENCED = "Here it is:\n```cpp\n{}```\nGood luck."
+
+
+@pytest.mark.parametrize(
+    ("text", "parser", "outcome", "drafted"),
+    [
+        (FENCED, "auto", "ok", False),
+        ("I would rather not.", "auto", "no_code", False),
+        ("<think>" + FENCED + "</think>No kernel then.", "auto", "no_code", False),
+        ("<think>" + FENCED + "</think>No kernel then.", "auto-reasoning", "ok", True),
+        (FENCED, "auto-reasoning", "ok", False),
+    ],
+)
+def test_an_answer_that_a_parser_reads(judge, kernel, tmp_path, text, parser, outcome, drafted):
+    source = kernel("ok").read_text()
+    answer = tmp_path / "answer.md"
+    answer.write_text(text.replace("{}", f'extern "C" __global__ __aicore__ void sqrt_kernel() {{}}\n{source}\n'))
+    verdict = judge(answer, "--parser", parser, "--json").json
+    assert verdict["outcome"] == outcome
+    assert verdict["metrics"].get("from_reasoning", 0.0) == float(drafted)
+    rules = [found["rule"] for found in verdict["diagnostics"]]
+    assert ("code_from_reasoning" in rules) is drafted
+    assert ("no_code" in rules) is (outcome == "no_code")
+    shown = judge(answer, "--parser", parser)
+    assert shown.code == 0
+    assert outcome in shown.out.splitlines()[0]
+
+
+def test_an_answer_is_one_text(judge, kernel):
+    finished = judge(kernel("ok"), kernel("wrong_value"), "--parser", "auto")
+    assert finished.code == 2
+    assert "a model's answer is one text" in finished.err
+
+
+def test_a_parser_that_nobody_offers(judge, kernel):
+    finished = judge(kernel("ok"), "--parser", "nosuch")
+    assert finished.code == 2
+    assert "nosuch" in finished.err

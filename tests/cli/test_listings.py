@@ -254,4 +254,4 @@ def test_json_is_strict(npukb):
     def refuse(name: str) -> object:
         raise AssertionError(name)
 
-    json.loads(npukb("ls", "tasks", "--json").out, parse_constant=refuse)
+    assert json.loads(npukb("ls", "tasks", "--json").out, parse_constant=refuse)

@@ -100,7 +100,7 @@ def test_several_samples_per_problem(run):
     shown = run("--tasks", "sqrt:smoke", "-n", "2", "--fail_under", "pass@2=1", "--json")
     assert shown.code == 0
     assert shown.json["aggregates"]["all"]["pass@k"]["2"]["valid"]["value"] == 1.0
-    assert "2/2" in run("--tasks", "sqrt:smoke", "-n", "2").out
+    assert "2/2" in run("--tasks", "sqrt:smoke", "--repeats", "2").out
 
 
 def test_faults_of_ours_end_with_4_and_are_tried_again(run):

@@ -45,7 +45,7 @@ def test_look_alikes_differ() -> None:
 
 def test_nouns_are_parts() -> None:
     key = SampleKey("sqrt", "0", Track.STATIC, 3)
-    assert derive(key) == derive(("sqrt", "0", "static", 3))
+    assert derive(key) == derive(("sqrt", "0", "static", 3, 0))
 
 
 def test_what_has_no_stable_text_is_refused() -> None:

@@ -99,8 +99,8 @@ def test_complex_inputs_give_complex_outputs_where_a_rule_says_so():
 
 def test_a_kernel_of_fixed_extents_is_judged_on_whole_cases():
     large = case(DType.FLOAT32, (96 << 20, 1), (96 << 20, 1))
-    assert as_judged(large, Rule(whole=True)).case is large
-    assert elements(as_judged(large, Rule()).case) <= MOST_ELEMENTS
+    assert as_judged(TASK, large, Rule(whole=True)).case is large
+    assert elements(as_judged(TASK, large, Rule()).case) <= MOST_ELEMENTS
 
 
 def test_every_public_case_can_be_scaled(tasks):
@@ -111,7 +111,7 @@ def test_every_public_case_can_be_scaled(tasks):
             continue
         rule = dispatch.rule(task.name)
         for one in dispatch.send(task, task.cases).cases:
-            found = as_judged(one, rule)
+            found = as_judged(task, one, rule)
             assert rule.whole or elements(found.case) <= MOST_ELEMENTS
             scaled += found.is_smaller
     assert scaled > 0

@@ -13,6 +13,7 @@ from npukernelbench.conformance.checkout import Checkout, Variant
 from npukernelbench.conformance.dispatch import Dispatch, Rule
 from npukernelbench.conformance.record import Records
 from npukernelbench.conformance.sitting import OperatorResult, Remembering, plan, sit
+from npukernelbench.conformance.verified import Verification
 from npukernelbench.errors import StoreError
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import (
@@ -49,7 +50,15 @@ def executor() -> FakeExecutor:
     return FakeExecutor(FakeExecutorArgs(tracks=(Track.DYNAMIC,)))
 
 
-def sitting(root: Path, executor: FakeExecutor, path: Path, *, rules: Dispatch | None = None, **options: object):
+def sitting(
+    root: Path,
+    executor: FakeExecutor,
+    path: Path,
+    *,
+    rules: Dispatch | None = None,
+    verification: Verification = Verification(),  # noqa: B008 - frozen
+    **options: object,
+):
     plugins = Plugins.load(autoload=False)
     selected = [Selected(task, task.cases) for task in TASKS.values()]
     rules = rules or Dispatch({})
@@ -58,6 +67,7 @@ def sitting(root: Path, executor: FakeExecutor, path: Path, *, rules: Dispatch |
         planned,
         judge=lambda one: Judge(one, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings()),
         dispatch=rules,
+        verification=verification,
         executor=executor,
         records=Records(path),
         variant=Variant.ANSWER,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from npukernelbench.errors import TaskError
-from npukernelbench.judge.check import METRICS, cann, exact, pcl, ulp
+from npukernelbench.judge.check import METRICS, cann, exact, loosened, pcl, ulp
 from npukernelbench.judge.numerics import DEFAULT_LIMITS, FLOATS, Allowance, measure, refused
 from npukernelbench.nouns import DType, Outcome, ToleranceLimits
 
@@ -250,3 +250,34 @@ def test_inputs_of_a_policy_are_left_alone():
 @pytest.mark.parametrize("dtype", list(FLOATS))
 def test_every_float_type_has_default_limits_no_tighter_than_one_rounding(dtype):
     assert DEFAULT_LIMITS[dtype].rtol >= 2.0 ** -(FLOATS[dtype].digits + 1)
+
+
+@pytest.mark.parametrize("policy", [pcl, ulp])
+def test_a_loosened_policy_forgives_what_is_near_and_nothing_else(policy):
+    want, limits = np.full(100, 2.0), ToleranceLimits(1e-3, 1e-3) if policy is pcl else ToleranceLimits(0.0, 4.0)
+    near = want + (1.5e-2 if policy is pcl else 30 * 2.0**-22)
+    far = want + 0.5
+    loose = loosened(policy)
+    for got, strict, wide in ((want, True, True), (near, False, True), (far, False, False)):
+        got = got.astype(np.float32)
+        assert policy(got, want, DType.FLOAT32, limits).passed is strict
+        assert loose(got, want, DType.FLOAT32, limits).passed is wide
+
+
+def test_a_loosened_policy_forgives_infinities_at_the_end_of_a_range():
+    halves = np.array([np.inf, -np.inf, 1], np.float16)
+    near, far = np.array([65510.4, -65500.0, 1.0]), np.array([32000.0, -65500.0, 1.0])
+    beyond = np.array([70000.0, -1e9, 1.0])
+    assert pcl(halves, beyond, DType.FLOAT16, None).passed
+    assert loosened(pcl)(halves, beyond, DType.FLOAT16, None).passed
+    assert pcl(halves, near, DType.FLOAT16, None).outcome is Outcome.NON_FINITE
+    assert loosened(pcl)(halves, near, DType.FLOAT16, None).passed
+    assert loosened(pcl)(halves, far, DType.FLOAT16, None).outcome is Outcome.NON_FINITE
+    assert loosened(pcl)(-halves, near, DType.FLOAT16, None).outcome is Outcome.NON_FINITE
+
+
+def test_a_loosened_policy_keeps_what_is_exact_and_what_is_not_finite():
+    loose, floats = loosened(pcl), np.ones(4, np.float32)
+    assert not loose(np.array([1, 2], np.int32), np.array([1, 3]), DType.INT32, None).passed
+    assert loose(floats, np.array([1.0, 1.0, 1.0, np.nan]), DType.FLOAT32, None).outcome is Outcome.NON_FINITE
+    assert loose(floats, floats * (1 + 3 * DEFAULT_LIMITS[DType.FLOAT32].rtol), DType.FLOAT32, None).passed

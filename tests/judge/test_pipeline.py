@@ -78,7 +78,7 @@ def test_a_right_kernel_is_ok_with_all_metrics(verdict):
         **{name: found.metrics[name] for name in METRICS},
     }
     assert found.metrics["pcl_pass"] == found.metrics["cann_pass"] == 1
-    assert set(found.timings) == {"compile", "inputs", "run", "reference", "compare"}
+    assert set(found.timings) == {"compile", "inputs", "run", "reference", "compare", "repeat", "variation"}
     assert found.cases[0].profile.time_us == 10
 
 
@@ -398,7 +398,7 @@ def test_inputs_and_references_are_made_once_for_many_samples_and_threads(plugin
     for thread in threads:
         thread.join()
     assert found == [Outcome.OK] * 8
-    assert counts == {"inputs": 1, "expected": 1}
+    assert counts == {"inputs": 2, "expected": 2}  # of the case, and of its variation
 
 
 def test_an_executor_cannot_change_what_the_next_sample_gets(verdict):
@@ -417,11 +417,89 @@ def test_equal_seeds_give_equal_verdicts_and_others_other_inputs(plugins):
 
     class Watching(FakeExecutor):
         def run(self, request):
-            seen.append(request.inputs["x"].tobytes())
+            if not request.repeat:
+                seen.append(request.inputs["x"].tobytes())
             return super().run(request)
 
     for seed in (1, 1, 2):
-        settings = JudgeSettings(seed=seed)
+        settings = JudgeSettings(seed=seed, variations=0)
         judge = Judge(Watching(), checkers=plugins.checkers, guards=plugins.guards, settings=settings)
         judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
     assert seen[0] == seen[1] != seen[2]
+
+
+def test_a_second_run_has_more_time(plugins):
+    """It is on one host thread, and the machine may be busier than before."""
+    times = []
+
+    class Timing(FakeExecutor):
+        def run(self, request):
+            times.append((bool(request.repeat), request.timeout_s))
+            return super().run(request)
+
+    settings = JudgeSettings(run_timeout_s=2.0, variations=0)
+    judge = Judge(Timing(), checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+    judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
+    assert times == [(False, 2.0), (True, 16.0)]
+
+
+class Unsteady(FakeExecutor):
+    """Its kernels give other outputs, or end otherwise, when they run a second time."""
+
+    change = "value"
+
+    def run(self, request):
+        seen = super().run(request)
+        if not request.repeat:
+            return seen
+        if self.change == "crash":
+            return replace(seen, outcome=Outcome.CRASH, outputs={})
+        if self.change == "infra":
+            return replace(seen, outcome=Outcome.INFRA_ERROR, outputs={})
+        changed = {name: array.copy() for name, array in seen.outputs.items()}
+        for array in changed.values():
+            array.reshape(-1)[-1] = np.nextafter(array.reshape(-1)[-1], np.float32(np.inf))
+        return replace(seen, outputs=changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome", "says"),
+    [
+        ("value", Outcome.NONDETERMINISTIC, "1 of"),
+        ("crash", Outcome.NONDETERMINISTIC, "ended otherwise: crash"),
+        ("infra", Outcome.INFRA_ERROR, "the executor gave no reason"),
+    ],
+)
+def test_a_second_run_gives_the_same_bytes(verdict, change, outcome, says):
+    executor = Unsteady()
+    executor.change = change
+    found = verdict(executor=executor)
+    assert found.outcome is outcome
+    assert says in found.cases[0].diagnostics[0].message
+
+
+class Imprecise(FakeExecutor):
+    """Right to the last bit on the case's own values; on others five times as far off as the limits allow."""
+
+    def run(self, request):
+        seen = super().run(request)
+        own, _ = self.first = getattr(self, "first", None) or (request.inputs["x"], None)
+        if np.array_equal(request.inputs["x"], own):
+            return seen
+        changed = {name: array * np.float32(1 + 5e-5) for name, array in seen.outputs.items()}
+        return replace(seen, outputs=changed)
+
+
+@pytest.mark.parametrize(("doubt", "outcome"), [(False, Outcome.OK), (True, Outcome.WRONG_VALUE)])
+def test_limits_are_loose_on_values_of_other_classes_and_strict_where_there_is_doubt(plugins, verdict, doubt, outcome):
+    class Plugin:
+        @hookimpl
+        def register_guards(self, register):
+            lint = Diagnostic(Severity.WARNING, "lint_constant_table", "t is a table of constants")
+            register("doubt", lambda candidate, task: [lint] if doubt else [])
+
+    plugins.register(Plugin(), "doubt")
+    case = tiny_case(shape=(64, 64))
+    found = verdict(executor=Imprecise(), case=case)
+    assert found.outcome is outcome, found
+    assert ("canary" in rules(found)) is doubt

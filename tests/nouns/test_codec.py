@@ -142,7 +142,7 @@ def test_every_kind_of_value() -> None:
     }
     assert to_json(value) == {
         "enum": "float16",
-        "key": {"task": "t", "case": "", "track": "dynamic", "index": 0},
+        "key": {"task": "t", "case": "", "track": "dynamic", "index": 0, "turn": 0},
         "limits": {"policy": "pcl", "limits": {"float32": {"atol": 1e-3, "rtol": 1e-3}}},
         "numpy": [0.5, 3, True, "nan"],
         "path": "a/b",

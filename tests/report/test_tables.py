@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from npukernelbench.console import Console
-from npukernelbench.report.run_tables import failures, headline, problem_table, run_tables
+from npukernelbench.report.run_tables import failures, headline, problem_table, run_tables, speed_tables
 from npukernelbench.report.table import Column, Table, as_columns, as_markdown, as_rich
 
 SHARE = {"value": 0.5, "low": 0.1, "high": 0.9, "n": 2}
@@ -114,3 +114,30 @@ def test_failures_are_told_with_their_first_error_and_counted():
 def test_the_headline_counts_what_is_not_the_models_fault():
     line = headline(results(sample("Sqrt"), sample("Gelu", correct=False)))
     assert line == "1 of 2 valid samples correct, 2 compiled; 1 of 3 say nothing about the model (infra 1)"
+
+
+def test_speed_stands_beside_times_and_over_all_samples():
+    quick, slow = ({**sample("Sqrt", index=i), "metrics": {"speedup_golden": s}} for i, s in enumerate((1.25, 0.5)))
+    wrong = {**sample("Abs", correct=False), "metrics": {"speedup_golden": 9.0}}
+    found = results(quick, slow, wrong)
+    table = problem_table(found)
+    names = [column.name for column in table.columns]
+    assert [dict(zip(names, row, strict=True))["best × golden"] for row in table.rows] == ["–", "1.25"]
+    assert speed_tables(found) == ()
+    shares = {"golden": {"2.0": {"valid": None, "all": SHARE}, "0.5": {"valid": SHARE, "all": SHARE}}}
+    found["aggregates"]["all"] = {**ROW, "fast_p": shares}
+    [speed] = speed_tables(found)
+    assert speed.rows == (
+        ("golden", "0.5", "0.500 [0.10, 0.90]", "0.500 [0.10, 0.90]"),
+        ("golden", "2.0", "–", "0.500 [0.10, 0.90]"),
+    )
+    assert speed in run_tables(found)
+
+
+def test_the_headline_says_what_an_executor_says_of_itself():
+    """An executor that no hardware has run yet says so in every report of its runs."""
+    described = {"name": "npu", "description": {"status": "not yet run on hardware"}}
+    line = headline({**results(sample("Sqrt")), "identity": {"executor": described}})
+    assert line.endswith("say nothing about the model (infra 1); executor npu: not yet run on hardware")
+    line = headline({**results(sample("Sqrt")), "identity": {"executor": {"name": "twin", "description": {}}}})
+    assert "executor" not in line

@@ -80,6 +80,9 @@ def test_the_example_prompt_parser_guard_and_metric_work() -> None:
 
     prompt = example("register_prompts").Blunt().render(tiny_task(), None, Track.STATIC)
     assert "tinysqrt" in prompt.messages[0].content
+    patient, style = example("register_strategies").Patient(), example("register_prompts").Blunt()
+    asked = patient.opening(tiny_task(), None, Track.STATIC, style, dict)
+    assert asked.messages[0].content.startswith("Take your time.")
     parse = example("register_parsers").after_marker
     assert parse("words\n=== KERNEL ===\nint a;") == {"kernel.cpp": "int a;"}
     assert parse("words") is None

@@ -1,0 +1,77 @@
+"""The second run of a kernel whose outputs were right: under other circumstances it must give the same bytes.
+
+What may differ between two runs says nothing about the inputs: the noise in memory nobody wrote, addresses, the number
+of host threads, the time. A kernel that depends on any of it was right by luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from npukernelbench.nouns import Diagnostic, Observation, Outcome, Severity
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Array
+
+__all__ = ["compare_runs", "depends_on_cores"]
+
+_REMEDY = (
+    "Look for memory that is read before it is written, a missing synchronisation between cores, "
+    "and results that depend on addresses or time."
+)
+
+
+def compare_runs(first: Observation, second: Observation) -> Diagnostic | None:
+    """What differs between two runs on the same inputs, None when nothing does."""
+    if second.outcome is not Outcome.OK:
+        message = f"a second run on the same inputs ended otherwise: {second.outcome.value}"
+        if second.diagnostics:
+            message += f" ({second.diagnostics[0].message})"
+        return _diagnostic(message)
+    for name, array in _tensors(first.outputs).items():
+        found = _difference(name, array, _tensors(second.outputs)[name])
+        if found:
+            return _diagnostic(found)
+    return None
+
+
+def depends_on_cores(what: str) -> Diagnostic:
+    """The warning about a kernel that is right, but not where its tiling function is told of fewer cores.
+
+    It is judged for one chip, on which it is right: kernels that were verified on a device have its number of cores
+    among their constants. On another chip of the family it would fail.
+    """
+    return Diagnostic(
+        Severity.WARNING,
+        "core_count",
+        f"right on all cores of the chip, the kernel is not when its tiling function is offered fewer: {what}",
+        remedy="Divide the work by the number of cores that the platform answers, whatever it is.",
+    )
+
+
+def _tensors(outputs: Mapping[str, Array | list[Array]]) -> dict[str, Array]:
+    """Every tensor under its own name, members of lists as ``y[0]``."""
+    found: dict[str, Array] = {}
+    for name, value in outputs.items():
+        found |= {f"{name}[{i}]": one for i, one in enumerate(value)} if isinstance(value, list) else {name: value}
+    return found
+
+
+def _difference(name: str, first: Array, second: Array) -> str:
+    import numpy as np
+
+    one, other = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (first, second))
+    if np.array_equal(one, other):
+        return ""
+    differ = (one != other).reshape(first.size, -1).any(axis=1)
+    place = ", ".join(str(int(index)) for index in np.unravel_index(int(differ.argmax()), first.shape))
+    count = int(np.count_nonzero(differ))
+    return (
+        f"output {name}: {count} of {first.size} elements differ between two runs on the same inputs, first [{place}]"
+    )
+
+
+def _diagnostic(message: str) -> Diagnostic:
+    rule = Outcome.NONDETERMINISTIC.value
+    return Diagnostic(Severity.ERROR, rule, message, remedy=_REMEDY)

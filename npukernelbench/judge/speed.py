@@ -1,0 +1,115 @@
+"""How fast a right kernel is: against the machine's bound, against our own reference kernel, and on a device against
+torch_npu's own operators. They are never mixed.
+
+Baseline files lie in ``baselines/`` beside the suite's ``suite.yaml``, or that of a suite around it, and hold times on
+one machine, of the same tier:
+``<machine>.json`` those of the golden kernels (``python -m benchmarks.golden_times``), ``<machine>.eager.json`` those
+of eager operators. Times that another model predicted, or of a task whose definition or golden kernel has changed
+since, are stale: they are refused, with a warning that names the command that renews them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from npukernelbench.judge.roofline import Roof, bound_us
+from npukernelbench.nouns import Case, Diagnostic, Severity, Task, Track
+
+__all__ = ["EAGER", "GOLDEN", "IMPOSSIBLE", "RENEW", "SPEEDUPS", "anchored", "baseline_us", "speed_metrics"]
+
+_log = logging.getLogger(__name__)
+
+#: Baselines out of files.
+GOLDEN, EAGER = "golden", "eager"
+
+RENEW = "python -m benchmarks.golden_times"
+
+IMPOSSIBLE = Diagnostic(
+    Severity.WARNING,
+    "impossible_speed",
+    "the time is below what the machine needs for the least traffic and work of the task",
+    remedy="Look whether the kernel does all of its work; if it does, report a fault of the time model.",
+)
+
+#: Metrics that compare with a baseline: how many times as fast, by name of the baseline.
+SPEEDUPS = {"roofline": "roofline", GOLDEN: "speedup_golden", EAGER: "speedup_eager"}
+
+
+def speed_metrics(
+    task: Task, cases: Sequence[Case], track: Track, time_us: float, machine: str, roof: Roof | None, *, model: str = ""
+) -> Mapping[str, float]:
+    """``bound_us`` and ``roofline``, ``speedup_golden``, ``hap`` and ``speedup_eager``, as far as there is something to
+    compare with. ``model`` says what predicts the time: see :func:`baseline_us`.
+
+    ``impossible`` is 1 for a time below the bound: that is an error of ours or a kernel that did not do the work.
+    """
+    metrics: dict[str, float] = {}
+    bound = None if roof is None else sum(bound_us(task, case, roof) for case in cases)
+    golden, eager = (baseline_us(name, task, cases, track, machine, model) for name in (GOLDEN, EAGER))
+    if bound is not None and time_us > 0:
+        metrics |= {"bound_us": bound, "roofline": bound / time_us}
+        if time_us < bound:
+            metrics["impossible"] = 1.0
+    if golden is not None and time_us > 0:
+        metrics["speedup_golden"] = golden / time_us
+        if bound is not None and (score := anchored(time_us, golden, bound)) is not None:
+            metrics["hap"] = score
+    if eager is not None and time_us > 0:
+        metrics["speedup_eager"] = eager / time_us
+    return metrics
+
+
+def anchored(time_us: float, baseline_us: float, bound_us: float) -> float | None:
+    """CANN Bench's hardware-anchored performance: 0.5 for the baseline's time, 1 at the bound, 0 for endless time.
+
+    None where the baseline itself is not above the bound.
+    """
+    room = baseline_us - bound_us
+    return None if room <= 0 else room / (max(time_us - bound_us, 0.0) + room)
+
+
+def baseline_us(
+    name: str, task: Task, cases: Sequence[Case], track: Track, machine: str, model: str = ""
+) -> float | None:
+    """The time of the baseline ``name`` over ``cases``; None when one is missing. Eager operators have no track.
+
+    ``model`` is the executor's ``time_model``, empty where times are measured.
+    """
+    if not machine.isidentifier():
+        return None
+    known = f"{machine}.json" if name == GOLDEN else f"{machine}.{name}.json"
+    places = (folder / "baselines" / known for folder in task.path.parents)  # suites may lie inside of others
+    file = next((one for one in places if one.is_file()), None)
+    if file is None:
+        return None
+    entry = _baseline(file, model).get(task.name)
+    if not entry:
+        return None
+    if entry.get("hash") != task.content_hash:
+        _refuse(file, f"{task.name} has changed since")
+        return None
+    times = entry.get(track.value if name == GOLDEN else "cases")
+    if not isinstance(times, Mapping) or any(times.get(case.id) is None for case in cases):
+        return None
+    return sum(float(times[case.id]) for case in cases)
+
+
+@lru_cache(maxsize=8)
+def _baseline(file: Path, model: str) -> dict[str, dict[str, object]]:
+    """What ``file`` knows of each task; nothing when another model predicted it."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    if document.get("model", "") != model:
+        _refuse(file, "another model predicted its times")
+        return {}
+    tasks: dict[str, dict[str, object]] = document["tasks"]
+    return tasks
+
+
+@lru_cache(maxsize=1024)
+def _refuse(file: Path, why: str) -> None:
+    """Said once."""
+    _log.warning("%s is stale, %s: no speed-up against the baseline; renew it: %s", file.name, why, RENEW)

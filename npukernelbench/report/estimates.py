@@ -1,0 +1,136 @@
+"""Shares over samples and over problems, over valid samples and over all, with intervals over tasks.
+
+See docs/statistics.md for what each number means.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from npukernelbench.judge.speed import SPEEDUPS
+from npukernelbench.nouns import Outcome, Owner, SampleKey, Stage, Verdict
+
+__all__ = ["FAST_PS", "KS", "MAIN_KS", "Judged", "at_k", "both", "estimates", "share"]
+
+#: The k of pass@k that are reported, as far as every problem has that many samples.
+KS = (1, 2, 4, 5, 8, 10, 16, 32, 50, 64, 100, 128, 256)
+#: The k of everything else.
+MAIN_KS = (1, 5, 10, 100)
+#: The p of fast_p.
+FAST_PS = (0.2, 0.5, 0.8, 1.0, 1.5, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One judged sample, reduced to what is counted."""
+
+    key: SampleKey
+    verdict: Verdict
+
+    @property
+    def problem(self) -> tuple[str, str]:
+        """Task and case."""
+        return (self.key.task, self.key.case)
+
+    @property
+    def valid(self) -> bool:
+        """Whether it says something about the model."""
+        return self.verdict.owner in (Owner.MODEL, Owner.NONE)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether it came beyond the compiler."""
+        return self.valid and self.verdict.stage.order > Stage.COMPILE.order
+
+    @property
+    def correct(self) -> bool:
+        """Whether it is right."""
+        return self.verdict.outcome is Outcome.OK
+
+    def fast(self, baseline: str, p: float) -> bool:
+        """Whether it is right and at least p times as fast as the baseline; not so without one."""
+        return self.correct and self.verdict.metrics.get(SPEEDUPS[baseline], 0.0) >= p
+
+
+#: Whether a sample counts as a hit.
+Hit = Callable[[Judged], bool]
+
+
+def estimates(judged: Sequence[Judged]) -> dict[str, object]:
+    """``compile@1``, ``correct@1``, ``pass@k``, ``compile@k``, ``pass_all@k``, ``fast_p`` and ``fast_p@k``."""
+    groups = {"valid": [one for one in judged if one.valid], "all": list(judged)}
+    baselines = [name for name, metric in SPEEDUPS.items() if any(metric in one.verdict.metrics for one in judged)]
+    return {
+        "compile@1": both(groups, _compiled),
+        "correct@1": both(groups, _correct),
+        "pass@k": at_k(groups, _correct, KS),
+        "compile@k": at_k(groups, _compiled, MAIN_KS),
+        "pass_all@k": at_k(groups, _correct, MAIN_KS, everyone=True),
+        "fast_p": {name: {str(p): both(groups, _fast(name, p)) for p in FAST_PS} for name in baselines},
+        "fast_p@k": {name: {str(p): at_k(groups, _fast(name, p), MAIN_KS) for p in FAST_PS} for name in baselines},
+    }
+
+
+def both(groups: dict[str, list[Judged]], hit: Hit) -> dict[str, object]:
+    """The share of samples that hit, per group."""
+    return {name: _share_of_samples(group, hit) for name, group in groups.items()}
+
+
+def _correct(one: Judged) -> bool:
+    return one.correct
+
+
+def _compiled(one: Judged) -> bool:
+    return one.compiled
+
+
+def _fast(baseline: str, p: float) -> Hit:
+    return lambda one: one.fast(baseline, p)
+
+
+def _share_of_samples(judged: Sequence[Judged], hit: Hit) -> dict[str, object] | None:
+    counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for one in judged:
+        counts[one.key.task][0] += hit(one)
+        counts[one.key.task][1] += 1
+    return share(list(counts.values()), len(judged))
+
+
+def at_k(groups: dict[str, list[Judged]], hit: Hit, ks: Sequence[int], *, everyone: bool = False) -> dict[str, object]:
+    """Per k of ``ks``, as far as every problem has k samples: the mean over problems of the unbiased estimator."""
+    counted = {name: _counts(group, hit) for name, group in groups.items()}
+    there = [k for k in ks if any(counts and k <= min(n for _, n, _ in counts) for counts in counted.values())]
+    return {str(k): {name: _mean(counts, k, everyone) for name, counts in counted.items()} for k in there}
+
+
+def _counts(judged: Sequence[Judged], hit: Hit) -> list[tuple[str, int, int]]:
+    """``(task, samples, hits)`` of every problem, in the order of the problems."""
+    found: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    for one in judged:
+        found[one.problem].append(hit(one))
+    return [(problem[0], len(found[problem]), sum(found[problem])) for problem in sorted(found)]
+
+
+def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool) -> dict[str, object] | None:
+    if not counts or min(n for _, n, _ in counts) < k:
+        return None
+    from npukernelbench.stats import pass_all_at_k, pass_at_k
+
+    estimator = pass_all_at_k if everyone else pass_at_k
+    tasks: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for task, n, c in counts:
+        tasks[task][0] += estimator(n, c, k)
+        tasks[task][1] += 1
+    return share(list(tasks.values()), len(counts))
+
+
+def share(tasks: Sequence[Sequence[float]], count: int) -> dict[str, object] | None:
+    """``value, low, high, n`` out of a numerator and a denominator per task; None when nothing was counted."""
+    if not count:
+        return None
+    from npukernelbench.stats import Cluster, cluster_ratio
+
+    low, high = cluster_ratio([Cluster(part, whole) for part, whole in tasks])
+    return {"value": sum(part for part, _ in tasks) / count, "low": low, "high": high, "n": count}

@@ -1,0 +1,62 @@
+"""Whatever scores answers: in this process (:class:`~npukernelbench.rewards.scorer.Scorer`), or by a server
+(:class:`~npukernelbench.rewards.client.RemoteScorer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from npukernelbench.generate import Hints
+from npukernelbench.nouns import FinishReason
+from npukernelbench.rewards.question import Question
+from npukernelbench.rewards.reward import Reward
+
+__all__ = ["Answer", "Scored", "Scoring", "Turn"]
+
+
+class Answer(NamedTuple):
+    """A model's answer to a question. ``text`` may hold thinking in tags; it is not searched for code."""
+
+    question: Question
+    text: str
+    finish_reason: FinishReason = FinishReason.STOP
+
+
+class Scored(NamedTuple):
+    """A reward with what it was derived from. ``candidate`` is the hash of the code; empty when there is none."""
+
+    reward: Reward
+    candidate: str
+    repeated: bool
+    feedback: str = ""
+
+
+class Turn(NamedTuple):
+    """A reward, and what the model is told next (:func:`npukernelbench.generate.next_prompt`).
+
+    ``feedback`` is empty when there is nothing to repair: the kernel is right, or the fault is ours.
+    """
+
+    reward: Reward
+    feedback: str
+
+
+class Scoring(Protocol):
+    """Whatever scores answers. Safe to call from several threads."""
+
+    def score(self, answers: Sequence[Answer]) -> list[Reward]:
+        """One reward per answer, in their order. UsageError for a question that does not exist."""
+        ...
+
+    def repair(self, answers: Sequence[Answer], hints: Hints) -> list[Turn]:
+        """The same with what the model is told at this hint level, for conversations of several turns."""
+        ...
+
+    async def score_async(self, answers: Sequence[Answer]) -> list[Reward]:
+        """The same without blocking the event loop."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back."""
+        ...

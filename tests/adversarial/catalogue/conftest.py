@@ -1,0 +1,81 @@
+"""Candidates of the catalogue, and a judge per level of the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import npukb_twin
+from npukernelbench.errors import ExecutorError
+from npukernelbench.judge.executor import make_executor
+from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.nouns import Track
+from npukernelbench.plugins import Plugins
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Way:
+    """A candidate, and what must be said to it."""
+
+    name: str
+    source: str
+    expected: Mapping[str, Any]
+
+    def allows(self, field: str, value: str) -> bool:
+        wanted = self.expected[field]
+        return value in wanted if isinstance(wanted, list) else value == wanted
+
+
+def right() -> str:
+    """A right kernel, out of which the others are made."""
+    return HERE.parent.joinpath("judge/right.cpp").read_text(encoding="utf-8")
+
+
+def ways() -> list[Way]:
+    entries = {
+        name: entry
+        for file in ("candidates.yaml", "native.yaml", "writes.yaml")
+        for name, entry in yaml.safe_load(HERE.joinpath(file).read_text(encoding="utf-8"))["candidates"].items()
+    }
+    return [Way(name, _edited(right(), _edits(entry)), entry) for name, entry in entries.items()]
+
+
+def _edits(entry: Mapping[str, Any]) -> list[dict[str, str]]:
+    """``before`` stands in front of the kernel's class, ``first`` at the start of its entry, ``top`` at the top."""
+    places = {"before": "class Add2 {", "first": "    Add2 op;", "top": "using namespace AscendC;"}
+    short = [{"old": old, "new": f"{entry[key]}\n{old}"} for key, old in places.items() if key in entry]
+    return [*short, *entry.get("edits", ())]
+
+
+def _edited(text: str, edits: list[dict[str, str]]) -> str:
+    for edit in edits:
+        assert text.count(edit["old"]) == 1, edit
+        text = text.replace(edit["old"], edit["new"])
+    return text
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "way" in metafunc.fixturenames:
+        metafunc.parametrize("way", ways(), ids=lambda one: one.name.replace(" ", "_"))
+
+
+@pytest.fixture(scope="session", params=["auto", "strict", "off"])
+def judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
+    """With the sandbox as the machine has it, with all of it, and without: what the judge says does not hang on it."""
+    plugins = Plugins.load(autoload=False)
+    plugins.register(npukb_twin, "twin")
+    executor: Any = make_executor(plugins.executors.find("twin"), {"sandbox": request.param})
+    try:
+        executor.prepare(lambda _: None, Track.STATIC)
+    except ExecutorError as error:
+        pytest.skip(error.message)  # strict, on a machine that lacks a measure
+    settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=5.0)
+    yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+    executor.close()

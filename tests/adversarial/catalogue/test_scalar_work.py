@@ -1,0 +1,75 @@
+"""Work that goes around the units: it takes time in the prediction, and is told; nobody is condemned for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.nouns import Case, Outcome, Task, Track
+from npukernelbench.plugins import Plugins
+from npukernelbench.tasks import load_registry
+from tests.adversarial.catalogue.conftest import right
+
+if TYPE_CHECKING:
+    from npukernelbench.judge.pipeline import Judge
+
+KEEP = "Add(zs, xs, ys, TOTAL);"
+ENTRY = "    Add2 op;"
+COPIED = """half a[ROOM], b[ROOM];
+        __builtin_memcpy(a, (void*)xs.GetPhyAddr(), sizeof a);
+        __builtin_memcpy(b, (void*)ys.GetPhyAddr(), sizeof b);
+        for (uint32_t i = 0; i < TOTAL; ++i) a[i] = (half)((float)a[i] + (float)b[i]);
+        __builtin_memcpy((void*)zs.GetPhyAddr(), a, sizeof a);"""
+BY_ELEMENT = (
+    "for (uint32_t i = 0; i < TOTAL; ++i) zs.SetValue(i, (half)((float)xs.GetValue(i) + (float)ys.GetValue(i)));"
+)
+TEN = "#define TEN(x) x x x x x x x x x x\n"
+STRAIGHT = """    uint32_t v[64] = {1};
+    for (int i = 0; i < 100; ++i) { TEN(TEN(TEN(v[i & 63] = v[(i + 1) & 63] * 3 + 1;))) }
+    if (v[7] == 5) return;
+"""
+WAITING = """    volatile uint32_t sum = 0;
+    for (int i = 0; i < 1000; ++i) {
+        for (int j = 0; j < 40; ++j) sum = sum + 1;
+        sum = sum + *(volatile __gm__ uint16_t*)x;
+    }
+"""
+
+
+@pytest.fixture(scope="module")
+def subject() -> tuple[Task, Case]:
+    task = load_registry(Plugins.load(autoload=False))["AddCustom"]
+    return task, task.case("smoke")
+
+
+def judged(judge: Judge, subject: tuple[Task, Case], source: str) -> tuple[float, list[str]]:
+    """The predicted time of a kernel that is right, and the rules of what is said about it."""
+    verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
+    said = [one for case in verdict.cases for one in case.diagnostics]
+    assert verdict.outcome is Outcome.OK, [str(one) for one in (*verdict.diagnostics, *said)]
+    return verdict.metrics["predicted_time_us"], [one.rule for one in said]
+
+
+@pytest.fixture(scope="module")
+def usual(judge: Judge, subject: tuple[Task, Case]) -> float:
+    time_us, said = judged(judge, subject, right())
+    assert said == []
+    return time_us
+
+
+@pytest.mark.parametrize("work", [COPIED, BY_ELEMENT], ids=["copied to the stack", "by element"])
+def test_scalars_instead_of_the_vector_unit(judge: Judge, subject: tuple[Task, Case], usual: float, work: str) -> None:
+    time_us, said = judged(judge, subject, right().replace(KEEP, work))
+    assert time_us > 2 * usual
+    assert said == ["lint_little_work"]
+
+
+@pytest.mark.parametrize("work", [TEN + STRAIGHT, WAITING], ids=["unrolled", "between looks at the same place"])
+def test_what_is_done_without_instructions_takes_time(
+    judge: Judge, subject: tuple[Task, Case], usual: float, work: str
+) -> None:
+    time_us, said = judged(judge, subject, right().replace(ENTRY, f"{work}{ENTRY}"))
+    assert time_us > usual + 1.0
+    assert said == []

@@ -1,0 +1,3 @@
+"""What harms a run leaves nothing behind."""
+
+from tests.leaks import nothing_leaks  # noqa: F401 - a fixture

@@ -1,0 +1,103 @@
+"""Questions and the scorer: what is judged, how often, and what becomes of faults."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import FinishReason, Outcome, Owner, Stage, Track
+from npukernelbench.rewards import Answer, Question
+from npukernelbench.testing import FakeExecutor
+from tests.rewards.conftest import MakeScorer, answer
+
+
+@given(
+    st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True),
+    st.from_regex(r"[a-z0-9-]{0,9}", fullmatch=True),
+    st.sampled_from(Track),
+)
+def test_questions_are_read_as_they_are_written(task: str, case: str, track: Track) -> None:
+    question = Question(task, case if track is Track.STATIC else "", track)
+    assert Question.parse(str(question)) == question
+
+
+@pytest.mark.parametrize("text", ["", "/0", "fast:Sqrt", "dynamic:Sqrt/0"])
+def test_a_wrong_question_is_refused(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Question.parse(text)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(("text", "remedy"), [("TinyOn", "did you mean 'TinyOne'"), ("TinyOne/z", "begin with a, b")])
+def test_an_unknown_question_is_refused_before_anything_is_judged(
+    make_scorer: MakeScorer, executor: FakeExecutor, text: str, remedy: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        make_scorer().score([Answer(Question("TinyOne"), answer()), Answer(Question.parse(text), answer())])
+    assert remedy in (caught.value.remedy or "")
+    assert not executor.calls
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "stage"),
+    [
+        (answer("ok"), Outcome.OK, Stage.DONE),
+        (answer("zeros"), Outcome.WRONG_VALUE, Stage.CHECK),
+        (answer("compile_error"), Outcome.COMPILE_ERROR, Stage.COMPILE),
+        (answer("crash"), Outcome.CRASH, Stage.RUN),
+        ("I cannot.", Outcome.NO_CODE, Stage.EXTRACT),
+        (f"<think>{answer()}</think> done", Outcome.NO_CODE, Stage.EXTRACT),
+    ],
+)
+def test_rewards_follow_verdicts(make_scorer: MakeScorer, text: str, outcome: Outcome, stage: Stage) -> None:
+    scorer = make_scorer()
+    [reward] = scorer.score([Answer(Question("TinyOne", "a"), text)])
+    assert (reward.outcome, reward.stage) == (outcome, stage)
+    assert reward.value == scorer.policy.outcomes[outcome]
+    assert bool(reward.message) == (outcome is not Outcome.OK)
+
+
+def test_an_answer_that_was_cut_off(make_scorer: MakeScorer) -> None:
+    [reward] = make_scorer().score([Answer(Question("TinyOne"), "```cpp\nint a", FinishReason.LENGTH)])
+    assert reward.outcome is Outcome.TRUNCATED
+
+
+def test_equal_code_is_judged_once_per_question(make_scorer: MakeScorer, executor: FakeExecutor) -> None:
+    scorer = make_scorer(jobs=4, delay_s=0.02)
+    answers = [Answer(Question(task), answer()) for task in ("TinyOne", "TinyTwo") for _ in range(8)]
+    scored = scorer.score_fully(answers)
+    assert {one.reward.value for one in scored} == {0.7}
+    assert sum(not one.repeated for one in scored) == 2
+    assert sum(call.startswith("compile") for call in executor.calls) == 2
+    scorer.score(answers)
+    assert sum(call.startswith("compile") for call in executor.calls) == 2
+
+
+@pytest.mark.parametrize("word", ["raise", "bug"])
+def test_a_fault_of_ours_is_no_reward_and_is_not_remembered(
+    make_scorer: MakeScorer, executor: FakeExecutor, word: str
+) -> None:
+    scorer = make_scorer()
+    for _ in range(2):
+        [reward] = scorer.score([Answer(Question("TinyOne"), answer(word))])
+        assert (reward.value, reward.fault, reward.metrics["infra"]) == (None, Owner.INFRA, 1.0)
+    assert sum(call.startswith("compile") for call in executor.calls) == 2
+
+
+def test_a_fault_that_passes_is_forgotten(make_scorer: MakeScorer) -> None:
+    scorer = make_scorer()
+    values = [scorer.score([Answer(Question("TinyOne"), answer("flaky"))])[0].value for _ in range(2)]
+    assert values == [None, 0.7]
+
+
+def test_rewards_come_in_the_order_of_answers(make_scorer: MakeScorer) -> None:
+    words = ["ok", "zeros", "crash", "ok", "compile_error"] * 6
+    answers = [Answer(Question("TinyOne"), answer(word) + f"<!-- {n} -->") for n, word in enumerate(words)]
+    scorer = make_scorer(jobs=3, delay_s=0.001)
+    expected = [{"ok": 0.7, "zeros": 0.2, "crash": 0.1, "compile_error": 0.05}[word] for word in words]
+    assert [one.value for one in scorer.score(answers)] == expected
+    assert [one.value for one in asyncio.run(scorer.score_async(answers))] == expected
