@@ -1,16 +1,25 @@
-"""Sizes of a case in bytes, and the largest case of a task that a laptop can run."""
+"""Sizes of a case in bytes, the smallest case of a task, and the largest that a laptop can run."""
 
 from __future__ import annotations
 
 from npukernelbench.nouns import Case, CaseInput, Task, TensorCase, TensorShape
 
-__all__ = ["input_bytes", "largest_case", "output_bytes"]
+__all__ = ["input_bytes", "largest_case", "output_bytes", "smallest_case"]
 
 
 def largest_case(task: Task) -> Case:
     """The case with the most bytes of those meant for a laptop; the first of several."""
     cases = [case for case in task.cases if "cpu" in case.profiles] or list(task.cases)
-    return max(cases, key=lambda case: input_bytes(case) + output_bytes(case))
+    return max(cases, key=_nbytes)
+
+
+def smallest_case(task: Task) -> Case:
+    """The case with the fewest bytes, inputs and outputs together; the first of several."""
+    return min(task.cases, key=_nbytes)
+
+
+def _nbytes(case: Case) -> int:
+    return input_bytes(case) + output_bytes(case)
 
 
 def input_bytes(case: Case) -> int:

@@ -12,10 +12,11 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch import Checker
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.nouns import Case, CompileRequest, DType, Outcome, RunRequest, Task, TensorShape, Track
+from npukernelbench.nouns import CompileRequest, DType, Outcome, RunRequest, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import specialise
 from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks.sizes import smallest_case
 from tests.twin.running import Twin
 
 OUTPUTS = {"y": ((48 * 64,), DType.FLOAT32)}
@@ -103,16 +104,6 @@ def test_blocks_that_share_a_variable_are_believed(full: Twin) -> None:
     assert (finished.output()[:64] == 47).all()
 
 
-def cheapest(task: Task) -> Case:
-    """The case with the smallest outputs."""
-
-    def output_bytes(case: Case) -> int:
-        tensors = (one if isinstance(one, tuple) else (one,) for one in case.outputs.values())
-        return sum(tensor.nbytes for one in tensors for tensor in one if isinstance(tensor, TensorShape))
-
-    return min(task.cases, key=output_bytes)
-
-
 def test_golden_kernels_are_beyond_reproach() -> None:
     executor = TwinExecutor(TwinArgs(checker=Checker.FULL))
     tried = 0
@@ -121,7 +112,7 @@ def test_golden_kernels_are_beyond_reproach() -> None:
         goldens = [one for one in task.goldens if one.track is Track.STATIC]
         if not goldens:
             continue
-        case = cheapest(task)
+        case = smallest_case(task)
         source = specialise(task, case, goldens[0].path.read_text(encoding="utf-8"))
         request = CompileRequest(task, case, Track.STATIC, candidate_of({"kernel.cpp": source}), 60.0)
         compiled = executor.compile(request)
