@@ -7,6 +7,7 @@ further round.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,29 +17,66 @@ from npukernelbench.errors import UsageError
 from npukernelbench.report.estimates import Judged
 from npukernelbench.store.run import read_run
 
-__all__ = ["choose", "rates_of", "read_rates", "refuse_held_out"]
+__all__ = ["MEASURED", "choose", "rates_of", "read_measured", "read_rates", "refuse_held_out", "shares"]
+
+#: Where a round keeps what it measured: a line for each answer, with ``task`` and ``correct`` (null: not judged).
+MEASURED = "measured.jsonl"
+
+
+def shares(hits: Iterable[tuple[str, bool]]) -> Mapping[str, float]:
+    """By task, the share of its answers that are right; ``hits`` says of each whether it is."""
+    by_task: defaultdict[str, list[bool]] = defaultdict(list)
+    for task, right in hits:
+        by_task[task].append(right)
+    return {task: sum(found) / len(found) for task, found in by_task.items()}
 
 
 def rates_of(judged: Iterable[Judged]) -> Mapping[str, float]:
     """By task, the share of right answers among those that could be judged."""
-    hits: defaultdict[str, list[bool]] = defaultdict(list)
-    for one in judged:
-        if one.valid:
-            hits[one.key.task].append(one.correct)
-    return {task: sum(found) / len(found) for task, found in hits.items()}
+    return shares(_hits(judged))
 
 
 def read_rates(folders: Sequence[Path]) -> Mapping[str, float]:
-    """The same of every run in these folders (of ``npukb run`` or ``kernelgen-lm eval``). UsageError without any."""
-    judged: list[Judged] = []
+    """The same of everything in these folders: runs of ``npukb run`` or ``kernelgen-lm eval``, rounds of a training.
+
+    UsageError for a folder without any, and for a line of a round that is no measurement.
+    """
+    hits: list[tuple[str, bool]] = []
     for folder in folders:
         runs = sorted(path.parent for path in folder.rglob("manifest.json"))
-        if not runs:
-            raise UsageError(f"{folder} holds no run", field="measured", remedy="name the folder of kernelgen-lm eval")
+        rounds = sorted(folder.rglob(MEASURED))
+        if not runs and not rounds:
+            raise UsageError(
+                f"{folder} holds neither a run nor a measured round",
+                field="measured",
+                remedy="name the folder of kernelgen-lm eval, or a round's of kernelgen-lm grpo",
+            )
         for run in runs:
             samples = read_run(run).samples.items()
-            judged += [Judged(key, one.verdict) for key, one in samples if one.verdict is not None]
-    return rates_of(judged)
+            hits += _hits(Judged(key, one.verdict) for key, one in samples if one.verdict is not None)
+        for path in rounds:
+            hits += read_measured(path)
+    return shares(hits)
+
+
+def read_measured(path: Path) -> list[tuple[str, bool]]:
+    """Tasks and whether their answers are right, of a round's measurement; without those that could not be judged."""
+    found: list[tuple[str, bool]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            one = json.loads(line)
+            task, right = one["task"], one["correct"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path}:{number}: no line of a measurement", field="measured", remedy="delete the file to measure anew"
+            ) from error
+        if right is not None:
+            found.append((str(task), bool(right)))
+    return found
+
+
+def _hits(judged: Iterable[Judged]) -> list[tuple[str, bool]]:
+    return [(one.key.task, one.correct) for one in judged if one.valid]
 
 
 def choose(tasks: Sequence[str], rates: Mapping[str, float], *, above: float = 0.0, below: float = 1.0) -> list[str]:

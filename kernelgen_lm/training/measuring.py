@@ -7,13 +7,13 @@ What was judged is kept, so that an interrupted measurement goes on.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelgen_lm.corpus.sample import write_lines
+from kernelgen_lm.training.curriculum import read_measured, shares
 from kernelgen_lm.training.rollout import Sampling, sample
 from npukernelbench.nouns import FinishReason
 from npukernelbench.rewards import Answer, Question, Scoring
@@ -50,11 +50,7 @@ class Measurement:
             torch.manual_seed(self.seed + first)
             lines += [json.dumps(one) + "\n" for one in self._judged(model, tokenizer, asked[first : first + _BATCH])]
             write_lines(path, lines)
-        hits: defaultdict[str, list[float]] = defaultdict(list)
-        for line in map(json.loads, lines):
-            if line["correct"] is not None:
-                hits[line["task"]].append(line["correct"])
-        return {task: sum(found) / len(found) for task, found in hits.items()}
+        return shares(read_measured(path))
 
     def _judged(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]

@@ -28,7 +28,7 @@ from kernelgen_lm.training.common import (
     quiet,
     show_progress,
 )
-from kernelgen_lm.training.curriculum import choose, rates_of, read_rates, refuse_held_out
+from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates, refuse_held_out
 from kernelgen_lm.training.evaluate import Entrant, Examination, sit
 from kernelgen_lm.training.measuring import Measurement
 from kernelgen_lm.training.rollout import Conversations, Sampling, TurnReward
@@ -63,7 +63,9 @@ class GRPOSettings(TrainConfig):
     beta: float = Field(0.02, ge=0, description="weight of the divergence from the model it started as")
     vllm: bool = Field(False, description="answers by vLLM in the trainer's process")
     sampler: Literal["trl", "compact"] = Field("trl", description="compact: answers that have ended cost nothing more")
-    measured: tuple[Path, ...] = Field((), description="runs whose rates choose the tasks: kernelgen-lm eval")
+    measured: tuple[Path, ...] = Field(
+        (), description="whose rates choose the tasks: runs of kernelgen-lm eval, rounds of grpo"
+    )
     rounds: int = Field(1, ge=1, description="above 1 the tasks are measured and chosen again before every round")
     measure_answers: int = Field(4, ge=1, description="answers per task when it is measured")
     rate_above: float = Field(0.0, ge=-1, lt=1, description="tasks that are right more rarely are left out")
@@ -173,7 +175,7 @@ def _measure(
         model, tokenizer = load_model(start)
         scorer = shared_scorer(settings.policy, settings.judge, _local(settings))
         measurement = Measurement(_sampling(settings, model, tokenizer), scorer, settings.measure_answers, seed)
-        return measurement.rates(model, tokenizer, questions, place / "measured.jsonl")
+        return measurement.rates(model, tokenizer, questions, place / MEASURED)
     what = Examination(
         {"tasks": settings.tasks},
         answers=settings.measure_answers,

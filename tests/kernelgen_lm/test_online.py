@@ -61,8 +61,31 @@ def test_held_out_operators_and_benchmark_tasks_are_refused(tmp_path: Path) -> N
     with pytest.raises(UsageError, match="tasks of the benchmark"):
         refuse_held_out(["Sqrt", "Mine"], 0.0, {"Sqrt"})
     refuse_held_out(["Mine"], 0.0, {"Sqrt"})
-    with pytest.raises(UsageError, match="holds no run"):
+    with pytest.raises(UsageError, match="holds neither a run nor a measured round"):
         read_rates([tmp_path])
+
+
+def test_rates_come_from_the_rounds_of_another_training(tmp_path: Path) -> None:
+    for number, right in enumerate((1.0, 0.0)):
+        (tmp_path / f"round-{number}").mkdir()
+        lines = [
+            {"task": "A", "correct": right},
+            {"task": "B", "correct": None},
+            {"task": f"C{number}", "correct": 1.0},
+        ]
+        text = "".join(json.dumps(one) + "\n" for one in lines)
+        (tmp_path / f"round-{number}" / "measured.jsonl").write_text(text, encoding="utf-8")
+    assert read_rates([tmp_path]) == {"A": 0.5, "C0": 1.0, "C1": 1.0}
+    assert read_rates([tmp_path / "round-1"]) == {"A": 0.0, "C1": 1.0}
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"task": "A"}', "7"])
+def test_a_line_that_is_no_measurement_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "measured.jsonl"
+    path.write_text('{"task": "A", "correct": 1.0}\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"measured\.jsonl:2: no line of a measurement") as caught:
+        read_rates([tmp_path])
+    assert caught.value.field == "measured"
 
 
 @pytest.mark.parametrize(
