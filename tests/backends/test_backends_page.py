@@ -60,17 +60,21 @@ def test_the_example_record_is_one() -> None:
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if not re.search(LOADS, command)])
 def test_the_commands_work(server: ChatServer, tmp_path: Path, command: str) -> None:
-    """As written, but for the address of the server; judging is left to the executors' own tests."""
+    """As written, but for the address of the server; judging is left to the executors' own tests. The cache is that of
+    all tests: `reference` lowers and times kernels, for which a twin would be built anew otherwise.
+    """
     answers = tmp_path / "answers"
     answers.mkdir()
     records = [{"task": task, "text": "```cpp\nint a;\n```"} for task in ("Sqrt", "Swish", "Fill")]
     (answers / "all.jsonl").write_text("\n".join(map(json.dumps, records)))
     arguments = shlex.split(command.replace("http://localhost:8000/v1", server.base_url))[1:]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NPUKB_")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("NPUKB_") or name == "NPUKB_CACHE_DIR"
+    }
     result = subprocess.run(
         [sys.executable, "-m", "npukernelbench", *arguments, "--predict_only"],
         cwd=tmp_path,
-        env={**inherited, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NPUKB_LOAD_PLUGINS": ""},
+        env={**kept, "NPUKB_LOAD_PLUGINS": ""},
         capture_output=True,
         text=True,
         timeout=600,
