@@ -60,12 +60,22 @@ def build(console: Console, /, folder: Path, jobs: int, config_path: Path | None
 @click.option("--seed", default=1, show_default=True)
 @click.option("--share", default=0.1, show_default=True, help="The corpus's field held_out.")
 @click.option("--held-out/--trained", default=True, show_default=True, help="Of training or not.")
+@click.option("--of", "samples", type=click.Path(path_type=Path, exists=True), help="The questions of this corpus.")
 @click.pass_obj
-def tasks(console: Console, /, folder: Path, count: int, seed: int, share: float, held_out: bool) -> int:
-    """Write generated questions as task files, for npukb run --include_path and for kernelgen-lm grpo."""
-    from kernelgen_lm.corpus.tasks import write_tasks
+def tasks(
+    console: Console, /, folder: Path, count: int, seed: int, share: float, held_out: bool, samples: Path | None
+) -> int:
+    """Write generated questions as task files, for npukb run --include_path and for kernelgen-lm grpo.
 
-    names = write_tasks(folder, count, held_out=held_out, share=share, seed=seed)
+    With --of they are a corpus's own, so that a model's answers to them can be paired with its kernels (mine --known).
+    """
+    from kernelgen_lm.corpus.table import read_table
+    from kernelgen_lm.corpus.tasks import write_questions, write_tasks
+
+    if samples is not None:
+        names = write_questions(folder, read_table(samples), count)
+    else:
+        names = write_tasks(folder, count, held_out=held_out, share=share, seed=seed)
     console.err(f"{len(names)} tasks: {folder}")
     return 0
 

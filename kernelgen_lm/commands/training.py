@@ -36,6 +36,12 @@ def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tu
 @click.option(
     "--per-question", default=4, show_default=True, type=click.IntRange(1), help="Pairs per question at most."
 )
+@click.option(
+    "--known",
+    "corpus",
+    type=click.Path(path_type=Path, exists=True),
+    help="A corpus that holds the questions: its kernel is chosen where the model's right answers are used up.",
+)
 @click.pass_obj
 def mine(
     console: Console,
@@ -46,13 +52,16 @@ def mine(
     chosen: str,
     slower: float,
     per_question: int,
+    corpus: Path | None,
 ) -> int:
     """Take preference pairs out of run folders: a right answer, and one that compiles but fails."""
-    from kernelgen_lm.training.mine import Mining, write_pairs
+    from kernelgen_lm.corpus.table import read_table
+    from kernelgen_lm.training.mine import Mining, known_answers, write_pairs
     from kernelgen_lm.training.mine import mine as pairs
 
     how = Mining(rejected, "first" if chosen == "first" else "fastest", slower, per_question)
-    count = write_pairs(file, pairs(runs, how))
+    known = known_answers(read_table(corpus)) if corpus else {}
+    count = write_pairs(file, pairs(runs, how, known))
     if not count:
         console.warn("no question has both a right and a rejected answer: ask for more, or reject other outcomes")
     console.err(f"{count} pairs: {file}")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
 
 import yaml
 
 from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
-from kernelgen_lm.corpus.sample import write_lines
+from kernelgen_lm.corpus.sample import Sample, write_lines
 from kernelgen_lm.corpus.spec import Spec
+from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Task, TensorCase, TensorShape
 from npukernelbench.seed import derive
 
-__all__ = ["task_yaml", "write_tasks"]
+__all__ = ["task_yaml", "write_questions", "write_tasks"]
 
 
 def write_tasks(
@@ -30,6 +31,23 @@ def write_tasks(
             names.append(spec.operator)
             write_lines(folder / spec.operator / "task.yaml", [task_yaml(spec)])
     return names
+
+
+def write_questions(folder: Path, samples: Iterable[Sample], count: int) -> list[str]:
+    """Write the questions of a corpus as tasks, the first of each operator, ``count`` at most. Their names.
+
+    Samples of other kinds than generated kernels of one shape are passed over; UsageError where there is nothing else.
+    """
+    names: dict[str, None] = {}
+    for sample in samples:
+        if len(names) == count:
+            break
+        if sample.kind == "kernel" and sample.track == "static" and sample.question and sample.operator not in names:
+            names[sample.operator] = None
+            write_lines(folder / sample.operator / "task.yaml", [task_yaml(Spec.from_json(sample.question))])
+    if not names:
+        raise UsageError("the corpus holds no question of one shape", field="--of", remedy="kernelgen-lm corpus build")
+    return list(names)
 
 
 def task_yaml(spec: Spec) -> str:

@@ -1,18 +1,26 @@
-"""Preference pairs out of runs: answers of a model to one question, one right and one that compiles but fails."""
+"""Preference pairs out of runs: answers of a model to one question, one right and one that compiles but fails.
+
+A model that is sure of its mistakes answers a question wrong every time: there is nothing right to choose. Where a
+corpus holds the question, its kernel, which the judge found right, can be chosen against such an answer.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome, Owner, Sample
 from npukernelbench.store.run import read_run
 
-__all__ = ["Chosen", "Mining", "mine", "rejected_outcomes", "write_pairs"]
+if TYPE_CHECKING:
+    from kernelgen_lm.corpus.sample import Sample as CorpusSample
+
+__all__ = ["Chosen", "Mining", "known_answers", "mine", "rejected_outcomes", "write_pairs"]
 
 #: Which right kernels are chosen first: the fastest, or those that were answered first.
 Chosen = Literal["fastest", "first"]
@@ -48,8 +56,18 @@ def rejected_outcomes(text: str) -> frozenset[Outcome]:
     return frozenset(known[name] for name in names)
 
 
-def mine(runs: Sequence[Path], how: Mining) -> Iterator[Mapping[str, object]]:
-    """Pairs of every question that has a right and a wrong answer, each answer in one pair at most."""
+def known_answers(samples: Iterable[CorpusSample]) -> Mapping[str, str]:
+    """The right answers of a corpus by the hash of what was asked, for :func:`mine`."""
+    return {one.hashes["prompt"]: one.answer for one in samples if "prompt" in one.hashes}
+
+
+def mine(
+    runs: Sequence[Path], how: Mining, known: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Mapping[str, object]]:
+    """Pairs of every question that has a right and a wrong answer, each answer in one pair at most.
+
+    ``known`` holds right answers by the hash of the prompt (:func:`known_answers`): each comes after the model's own.
+    """
     outcomes = rejected_outcomes(how.rejected)
     questions: dict[str, list[Sample]] = defaultdict(list)
     for run in runs:
@@ -62,16 +80,24 @@ def mine(runs: Sequence[Path], how: Mining) -> Iterator[Mapping[str, object]]:
         if how.chosen == "fastest":
             right.sort(key=_time)
         wrong = [one for one in samples if _outcome(one) in outcomes]
-        pairs = [*zip(right, wrong, strict=False), *_slower(right, how.slower)]
-        for chosen, other in pairs[: how.per_question]:
-            yield {
-                "prompt": [message._asdict() for message in chosen.prompt.messages],
-                "chosen": [{"role": "assistant", "content": _text(chosen)}],
-                "rejected": [{"role": "assistant", "content": _text(other)}],
-                "rejected_outcome": _outcome(other).value,
-                "source": "run",
-                "operator": chosen.key.task,
-            }
+        own = [*zip(right, wrong, strict=False), *_slower(right, how.slower)]
+        pairs = [_pair(_text(chosen), other, "run") for chosen, other in own]
+        left = wrong[len(right) :]
+        if left and (answer := known.get(left[0].prompt.hash)):
+            pairs.append(_pair(answer, left[0], "corpus"))
+        yield from pairs[: how.per_question]
+
+
+def _pair(chosen: str, rejected: Sample, source: str) -> Mapping[str, object]:
+    """A line of a file of pairs; ``source`` says where the chosen answer comes from."""
+    return {
+        "prompt": [message._asdict() for message in rejected.prompt.messages],
+        "chosen": [{"role": "assistant", "content": chosen}],
+        "rejected": [{"role": "assistant", "content": _text(rejected)}],
+        "rejected_outcome": _outcome(rejected).value,
+        "source": source,
+        "operator": rejected.key.task,
+    }
 
 
 def write_pairs(path: Path, pairs: Iterator[Mapping[str, object]]) -> int:

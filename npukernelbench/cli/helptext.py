@@ -19,12 +19,12 @@ from npukernelbench.console import Console
 
 __all__ = ["help_texts", "update_document"]
 
-_WIDTH = 100
+_WIDTH = 120
 _BLOCK = re.compile(r"(?P<mark><!-- help: (?P<name>[a-z-]+) -->\n)```text\n.*?```\n", re.DOTALL)
 
 
 def help_texts() -> dict[str, str]:
-    """Help of the group, under ``npukb``, and of our own commands, 100 characters wide."""
+    """Help of the group, under ``npukb``, and of our own commands, as wide as our lines."""
     group = build_group()
     with _context(group, "npukb", None) as parent:
         texts = {"npukb": group.get_help(parent)}

@@ -11,9 +11,14 @@ from kernelgen_lm.corpus.build import BuildConfig, Shard, build
 from kernelgen_lm.corpus.questions import is_held_out
 from kernelgen_lm.corpus.sample import read_samples, source_of
 from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.corpus.tasks import write_questions
 from kernelgen_lm.judging import Bench
+from kernelgen_lm.training.mine import known_answers
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Outcome
+from npukernelbench.nouns import Outcome, Track
+from npukernelbench.plugins import Plugins
+from npukernelbench.prompts import load_style
+from npukernelbench.tasks.load import load_task
 
 CONFIG = BuildConfig(samples=24, shard=8, seed=5, held_out=0.2)
 
@@ -57,6 +62,23 @@ def test_kernels_may_all_be_written_in_one_way(tmp_path: Path, made: Path) -> No
     assert all(style == styles[0] for style in styles)
     varied = [sample.style for sample in read_samples(made / "shards")]
     assert any(style != varied[0] for style in varied)
+
+
+def test_the_tasks_of_a_corpus_put_its_questions_in_the_same_words(made: Path, tmp_path: Path) -> None:
+    samples = list(read_samples(made / "shards"))
+    repair = samples[0].model_copy(update={"kind": "repair", "operator": "Repaired"})
+    names = write_questions(tmp_path, [repair, *samples, samples[0]], 8)
+    assert names == list(dict.fromkeys(sample.operator for sample in samples))[:8]
+    known = known_answers(samples)
+    style = load_style(Plugins.load().prompts.find(CONFIG.prompt_style))
+    for sample in samples:
+        if sample.operator in names:
+            names.remove(sample.operator)
+            task = load_task(tmp_path / sample.operator / "task.yaml").task
+            assert known[style.render(task, task.cases[0], Track.STATIC).hash] == sample.answer
+    assert not names
+    with pytest.raises(UsageError, match="no question of one shape"):
+        write_questions(tmp_path, [repair], 8)
 
 
 def test_a_folder_holds_one_configuration(made: Path) -> None:

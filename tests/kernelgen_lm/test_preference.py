@@ -90,6 +90,20 @@ def test_slow_right_kernels_are_rejected_when_that_is_asked(run: list[Path]) -> 
     assert pairs(run, Mining("rule_violation", slower=2.0)) == [("fast", "broken"), ("fast", "slow")]
 
 
+def test_a_known_answer_is_chosen_where_the_models_own_are_used_up(run: list[Path]) -> None:
+    found = list(mine(run, Mining("any"), {"h": "known", "other": "never"}))
+    assert [(pair["source"], pair["chosen"][0]["content"].split()[-1]) for pair in found] == [  # type: ignore[index]
+        ("run", "fast"),
+        ("run", "middle"),
+        ("run", "slow"),
+        ("corpus", "known"),
+    ]
+    assert found[-1]["rejected_outcome"] == "rule_violation"
+    assert found[-1]["prompt"] == [{"role": "user", "content": "write it"}]
+    assert len(list(mine(run, Mining("any", per_question=3), {"h": "known"}))) == 3
+    assert [pair["source"] for pair in mine(run, Mining("fails"), {"h": "known"})] == ["run", "run"]
+
+
 def test_kinds_divide_what_the_model_answers_for() -> None:
     assert rejected_outcomes("fails") | rejected_outcomes("uncompiled") == rejected_outcomes("any")
     assert not rejected_outcomes("fails") & rejected_outcomes("uncompiled")
