@@ -48,9 +48,10 @@ class KernelGenBackend:
     """KernelGen-LM. The bare name is the default checkpoint that is installed; subclasses stand for published sizes."""
 
     Args: ClassVar[type[BaseModel]] = KernelGenArgs
-    #: As the default checkpoint was trained: short prompts, a few lines of thinking, one kernel.
+    #: As the default checkpoint was trained: short prompts, a few lines of thinking, one kernel, nothing longer than
+    #: this. Half of its answers to the benchmark's tasks never end: every token more costs all of them.
     preferences: ClassVar[Preferences] = Preferences(
-        prompt_style="terse", parser="auto", params=SamplingParams(temperature=0.6, top_p=0.95, max_tokens=1536)
+        prompt_style="terse", parser="auto", params=SamplingParams(temperature=0.6, top_p=0.95, max_tokens=1088)
     )
     hub: ClassVar[str] = ""
     #: Requests that transformers answers together, unless engine_args say otherwise: a small model waits for Python.
