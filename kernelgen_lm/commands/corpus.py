@@ -67,7 +67,8 @@ def tasks(
 ) -> int:
     """Write generated questions as task files, for npukb run --include_path and for kernelgen-lm grpo.
 
-    With --of they are a corpus's own, so that a model's answers to them can be paired with its kernels (mine --known).
+    With --of they are a corpus's own, in its order, so that a model's answers to them can be paired with its kernels
+    (mine --known); what says how to draw new ones has no meaning then.
     """
     from kernelgen_lm.corpus.table import read_table
     from kernelgen_lm.corpus.tasks import write_questions, write_tasks

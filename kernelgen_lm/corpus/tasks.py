@@ -8,9 +8,9 @@ from random import Random
 
 import yaml
 
+from kernelgen_lm.corpus.check import task_of
 from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
 from kernelgen_lm.corpus.sample import Sample, write_lines
-from kernelgen_lm.corpus.spec import Spec
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Task, TensorCase, TensorShape
 from npukernelbench.seed import derive
@@ -29,30 +29,30 @@ def write_tasks(
         index += 1
         if is_held_out(spec.operator, share) is held_out and spec.operator not in names:
             names.append(spec.operator)
-            write_lines(folder / spec.operator / "task.yaml", [task_yaml(spec)])
+            write_lines(folder / spec.operator / "task.yaml", [task_yaml(spec.task())])
     return names
 
 
 def write_questions(folder: Path, samples: Iterable[Sample], count: int) -> list[str]:
     """Write the questions of a corpus as tasks, the first of each operator, ``count`` at most. Their names.
 
-    Samples of other kinds than generated kernels of one shape are passed over; UsageError where there is nothing else.
+    Samples of other kinds than generated kernels of one shape are passed over; UsageError where there is nothing else,
+    and for a question that cannot be read.
     """
     names: dict[str, None] = {}
     for sample in samples:
         if len(names) == count:
             break
-        if sample.kind == "kernel" and sample.track == "static" and sample.question and sample.operator not in names:
+        if sample.kind == "kernel" and sample.track == "static" and sample.operator not in names:
             names[sample.operator] = None
-            write_lines(folder / sample.operator / "task.yaml", [task_yaml(Spec.from_json(sample.question))])
+            write_lines(folder / sample.operator / "task.yaml", [task_yaml(task_of(sample))])
     if not names:
         raise UsageError("the corpus holds no question of one shape", field="--of", remedy="kernelgen-lm corpus build")
     return list(names)
 
 
-def task_yaml(spec: Spec) -> str:
+def task_yaml(task: Task) -> str:
     """The task of a question as a task file."""
-    task = spec.task()
     case = task.cases[0]
     limits = {dtype.value: {"atol": one.atol, "rtol": one.rtol} for dtype, one in task.tolerance.limits.items()}
     data = {

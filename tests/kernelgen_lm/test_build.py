@@ -79,6 +79,8 @@ def test_the_tasks_of_a_corpus_put_its_questions_in_the_same_words(made: Path, t
     assert not names
     with pytest.raises(UsageError, match="no question of one shape"):
         write_questions(tmp_path, [repair], 8)
+    with pytest.raises(UsageError, match="no question that can be judged"):
+        write_questions(tmp_path, [samples[0].model_copy(update={"question": {"family": "rows"}})], 8)
 
 
 def test_a_folder_holds_one_configuration(made: Path) -> None:

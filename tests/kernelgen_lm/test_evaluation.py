@@ -174,7 +174,7 @@ def _shown(family: str):  # type: ignore[no-untyped-def]
 def write_task(folder: Path, spec) -> None:  # type: ignore[no-untyped-def]
     path = folder / spec.operator / "task.yaml"
     path.parent.mkdir(parents=True)
-    path.write_text(task_yaml(spec), encoding="utf-8")
+    path.write_text(task_yaml(spec.task()), encoding="utf-8")
 
 
 def test_operators_and_shapes_of_the_corpus_are_told_apart(tmp_path: Path) -> None:
