@@ -103,6 +103,7 @@ def test_every_python_block_compiles() -> None:
 def test_the_page_s_own_test_passes() -> None:
     _, _, text = PAGE.partition("\n## Testing your plugin\n")
     (block,) = python_blocks(text)
+    assert "\n    assert " in block.text
     module(block.text).test_the_backend_answers_every_request()
 
 

@@ -14,7 +14,7 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch import Checker, Switch
 from npukernelbench.nouns import Allocation, DType, Outcome, Severity
-from tests.twin.breaches import OF_MEMORY, OF_ORDER, Breach
+from tests.twin.breaches import OF_BUFFERS, OF_FLAGS, OF_MEMORY, OF_ORDER, Breach
 from tests.twin.breaches_cube import CUBE_SETUP, OF_CUBE
 from tests.twin.cubes import CUBE
 from tests.twin.running import Inputs, Twin
@@ -48,9 +48,6 @@ MERGE = """
     MrgSortSrcList<float> list(a, a[8], a[16], a[24]);
     uint16_t n[4] = {4, 4, 4, 4};
 """
-#: Types that a kernel declares: without flags between cores, and with them.
-TYPE = "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{});\n"
-ALONE, FLAGS = TYPE.format("AIV_ONLY"), TYPE.format("MIX_AIV_1_0")
 TOPK = """
     LocalTensor<int32_t> i = a[256].ReinterpretCast<int32_t>();
     LocalTensor<bool> f;
@@ -73,188 +70,8 @@ BREACHES = [
     *OF_MEMORY,
     *OF_ORDER,
     *OF_CUBE,
-    # buffers and queues
-    Breach("ub_overflow", "pipe.InitBuffer(in, 2, 98304);  // here", "do not fit", warning=True),
-    Breach(
-        "ub_overflow",
-        "TBuf<TPosition::VECCALC> big;\npipe.InitBuffer(big, 200000);  // here",
-        "200000 bytes",
-        warning=True,
-    ),
-    Breach("two_pipes", "TPipe second;  // here", "second TPipe"),
-    Breach("limit_exceeded", "pipe.InitBuffer(in, 0, 32);  // here", "at least one buffer"),
-    Breach("limit_exceeded", "pipe.InitBuffer(in, 64, 32);  // here", "at most 64 buffers"),
-    Breach(
-        "limit_exceeded",
-        """
-        pipe.InitBuffer(in, 9, 32);
-        for (int i = 0; i < 9; ++i) {
-            in.AllocTensor<float>();  // here
-        }
-        """,
-        "8 tensors of VECIN queues",
-    ),
-    Breach("queue_misuse", "in.AllocTensor<float>();  // here", "has no buffers"),
-    Breach("queue_misuse", "in.DeQue<float>();  // here", "has no buffers"),
-    Breach(
-        "queue_misuse",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        in.AllocTensor<float>();
-        in.AllocTensor<float>();  // here
-        """,
-        "all 1 buffers",
-    ),
-    Breach("queue_misuse", "pipe.InitBuffer(in, 1, 32);\nin.DeQue<float>();  // here", "empty VECIN queue"),
-    Breach(
-        "queue_misuse",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        in.EnQue(t);
-        in.EnQue(t);  // here
-        """,
-        "enqueued before",
-    ),
-    Breach(
-        "queue_misuse",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        in.FreeTensor(t);
-        in.FreeTensor(t);  // here
-        """,
-        "free already",
-    ),
-    Breach(
-        "queue_misuse",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        in.EnQue(t);
-        in.FreeTensor(t);  // here
-        """,
-        "still in the queue",
-    ),
-    Breach(
-        "queue_misuse",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        pipe.InitBuffer(more, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        more.EnQue(t);  // here
-        """,
-        "does not belong",
-    ),
-    Breach(
-        "queue_misuse",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        pipe.InitBuffer(more, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();
-        more.FreeTensor(t);  // here
-        """,
-        "belongs to another VECIN queue",
-        warning=True,
-    ),
-    Breach(
-        "queue_leak",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        in.AllocTensor<float>();  // here
-        """,
-        "never freed",
-        warning=True,
-    ),
-    Breach(
-        "queue_leak",
-        """
-        pipe.InitBuffer(in, 1, 32);
-        LocalTensor<float> t = in.AllocTensor<float>();  // here
-        in.EnQue(t);
-        """,
-        "never dequeued",
-        warning=True,
-    ),
-    Breach(
-        "queue_full",
-        """
-        pipe.InitBuffer(in, 2, 32);
-        LocalTensor<float> s = in.AllocTensor<float>(), t = in.AllocTensor<float>();
-        in.EnQue(s);
-        in.EnQue(t);  // here
-        s = in.DeQue<float>();
-        in.FreeTensor(s);
-        in.FreeTensor(t);
-        """,
-        "has depth 1",
-        warning=True,
-    ),
-    Breach(
-        "queue_misuse",
-        "TBufPool<TPosition::VECCALC> pool;\npool.InitBuffer(in, 1, 32);  // here",
-        "pool that has no memory",
-    ),
-    Breach(
-        "ub_overflow",
-        """
-        TBufPool<TPosition::VECCALC> pool;
-        pipe.InitBufPool(pool, 1024);
-        pool.InitBuffer(in, 2, 1024);  // here
-        """,
-        "the pool's 1024 bytes",
-    ),
-    Breach("misaligned", "buffer.GetWithOffset<float>(8, 4);  // here", "offset 4"),
-    Breach("past_tensor", "buffer.GetWithOffset<float>(1024, 32);  // here", "of a buffer that has 4096", warning=True),
-    Breach("division_by_zero", "volatile int zero = 0;\nvolatile int n = 1 / zero;  // here", "by zero", warning=True),
-    # flags and barriers
-    Breach("deadlock", "WaitFlag<HardEvent::V_MTE3>(0);  // here", "nothing sets this flag"),
-    Breach("deadlock", "if (GetBlockIdx() % 2 == 0) {\n    SyncAll();  // here\n}", "wait here for ever", blocks=None),
-    Breach("flag_task_type", ALONE + "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "vector cores alone"),
-    Breach("flag_task_type", ALONE + "CrossCoreWaitFlag(3);  // here", "need KERNEL_TYPE_MIX_AIV_1_0"),
-    Breach(
-        "flag_task_type",
-        "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\nCrossCoreWaitFlag(3);",
-        "declares no type",
-        warning=True,
-        blocks=None,
-    ),
-    Breach("bad_sync_mode", FLAGS + "CrossCoreSetFlag<2, PIPE_MTE3>(3);  // here", "mode 2 needs"),
-    Breach("bad_event_id", FLAGS + "CrossCoreSetFlag<0, PIPE_MTE3>(16);  // here", "flag id 16"),
-    Breach(
-        "reserved_flag",
-        FLAGS + "CrossCoreSetFlag<0, PIPE_MTE3>(12);  // here\nCrossCoreWaitFlag(12);",
-        "flag id 12",
-        warning=True,
-        blocks=None,
-    ),
-    Breach(
-        "limit_exceeded",
-        FLAGS + "for (int i = 0; i < 16; ++i) {\n    CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here\n}",
-        "16 times without a wait",
-    ),
-    Breach("unpaired_flag", FLAGS + "CrossCoreSetFlag<0, PIPE_MTE3>(3);  // here", "cross-core flag 3", warning=True),
-    Breach("bad_core_index", "SyncAll(slots, ub, 49);  // here", "usedCores is 49"),
-    Breach("bad_core_index", "IBWait(slots, ub, 0, 0);  // here", "this is block 0"),
-    Breach("bad_core_index", "IBSet(slots, ub, 48, 0);  // here", "block 48"),
-    Breach("sync_not_zeroed", "SyncAll(slots, ub);  // here", "where the flag of block 0 lies"),
-    Breach("sync_not_zeroed", "IBSet(slots, ub, 0, 1);  // here", "IBSet: gmWorkspace"),
-    Breach("sync_not_zeroed", "WaitPreBlock(slots, ub);  // here", "not initialised by this block"),
-    Breach("flag_set_twice", "SetFlag<HardEvent::V_S>(1);\nSetFlag<HardEvent::V_S>(1);  // here", "set already"),
-    Breach("unpaired_flag", "SetFlag<HardEvent::V_S>(1);  // here", "never waited for", warning=True),
-    Breach("bad_event_id", "SetFlag<HardEvent::V_S>(8);  // here", "event id 8"),
-    Breach("bad_event_id", "WaitFlag<HardEvent::V_S>(-1);  // here", "event id -1"),
-    Breach("bad_event_pair", "set_flag(PIPE_V, PIPE_M, 0);  // here", "no such event"),
-    Breach("bad_event_pair", "wait_flag(PIPE_V, PIPE_V, 0);  // here", "no such event"),
-    Breach(
-        "limit_exceeded",
-        """
-        for (int i = 0; i < 9; ++i) {
-            pipe.AllocEventID<HardEvent::V_S>();  // here
-        }
-        """,
-        "all 8 event ids",
-    ),
+    *OF_BUFFERS,
+    *OF_FLAGS,
     # vector instructions
     Breach("bad_count", "Abs(a, a, -1);  // here", "count is -1"),
     Breach("misaligned", "Abs(a, a[1], 8);  // here", "UB offset 4"),
