@@ -23,8 +23,7 @@ def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tu
     from kernelgen_lm.training.sft import SFTSettings, train
 
     train(read_config(SFTSettings, config_path, changes), folder, console.err)
-    console.out(str(folder / "model"))
-    return 0
+    return _finished(console, folder)
 
 
 @click.command("mine", short_help="Take preference pairs out of runs.")
@@ -77,8 +76,7 @@ def dpo(console: Console, /, folder: Path, config_path: Path | None, changes: tu
     from kernelgen_lm.training.preference import DPOSettings, train
 
     train(read_config(DPOSettings, config_path, changes), folder, console.err)
-    console.out(str(folder / "model"))
-    return 0
+    return _finished(console, folder)
 
 
 @click.command("grpo", short_help="Train on the judge's rewards.")
@@ -90,8 +88,7 @@ def grpo(console: Console, /, folder: Path, config_path: Path | None, changes: t
     from kernelgen_lm.training.online import GRPOSettings, train
 
     train(read_config(GRPOSettings, config_path, changes), folder, console.warn, console.err)
-    console.out(str(folder / "model"))
-    return 0
+    return _finished(console, folder)
 
 
 @click.command("ablate", short_help="Compare variants of preference training.")
@@ -133,6 +130,15 @@ def ablate(
     variants = [read_variant(text) for text in texts] or USUAL
     for line in card_tables(run(settings, variants, seeds, what, folder, console.err, train)):
         console.out(line)
+    return 0
+
+
+def _finished(console: Console, folder: Path) -> int:
+    """Say where the model is: once, where several processes trained it."""
+    from kernelgen_lm.training.devices import is_first
+
+    if is_first():
+        console.out(str(folder / "model"))
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import yaml
 from pydantic import ValidationError
 
+from kernelgen_lm.training.devices import one_process
 from kernelgen_lm.training.evaluate import Entrant, Examination, evaluate
 from kernelgen_lm.training.preference import DPOSettings, read_pairs
 from npukernelbench.errors import UsageError
@@ -70,6 +71,7 @@ def ablate(
     Variants whose pairs there are none of are told and left out. UsageError, before anything is trained, for settings
     that are wrong.
     """
+    one_process("ablate", "train each variant with kernelgen-lm dpo --set, and compare them with kernelgen-lm eval")
     what.selected()
     chosen = []
     for variant in variants:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelgen_lm.corpus.sample import write_lines
+from kernelgen_lm.training.devices import is_first, record
 
 __all__ = ["Watch", "alarms", "metrics_of"]
 
@@ -38,12 +38,12 @@ class Watch:
         """At the log of this round up to now."""
         whole = self.whole(log)
         lines = (json.dumps(row) + "\n" for row in metrics_of(whole))
-        write_lines(self._folder / "metrics.jsonl", lines)
+        record(self._folder / "metrics.jsonl", lines)
         found = alarms(whole)
-        write_lines(self._folder / "alarms.txt", [f"{one}\n" for one in found])
+        record(self._folder / "alarms.txt", [f"{one}\n" for one in found])
         for alarm in found:
             kind = alarm.split(":", 1)[0]
-            if kind not in self._told:
+            if kind not in self._told and is_first():
                 self._told.add(kind)
                 self._tell(alarm)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kernelgen_lm.corpus.sample import write_lines
-from kernelgen_lm.training.devices import accelerator
+from kernelgen_lm.training.devices import accelerator, is_first, record
 from kernelgen_lm.training.nano import NanoConfig
 from npukernelbench.errors import UsageError
 
@@ -80,7 +79,7 @@ def claim(config: BaseModel, folder: Path) -> None:
     path = folder / "kernelgen.json"
     if path.is_file() and _stored(config, path) != config:
         raise UsageError(f"{folder} holds a run of another configuration", field="--out", remedy="name another folder")
-    write_lines(path, [config.model_dump_json(indent=2) + "\n"])
+    record(path, [config.model_dump_json(indent=2) + "\n"])
 
 
 def _stored(config: BaseModel, path: Path) -> BaseModel | None:
@@ -215,5 +214,7 @@ def _is_whole(path: Path) -> bool:
 def finish(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
     """Save the model as ``folder/model`` and the log as ``folder/log.json``."""
     trainer.save_model(str(folder / "model"))
-    tokenizer.save_pretrained(str(folder / "model"))
-    write_lines(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
+    if is_first():
+        tokenizer.save_pretrained(str(folder / "model"))
+    record(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
+    trainer.accelerator.wait_for_everyone()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelgen_lm.corpus.sample import write_lines
 from kernelgen_lm.training.curriculum import read_measured, shares
-from kernelgen_lm.training.rollout import Sampling, sample
+from kernelgen_lm.training.sampler import Sampling, sample
 from npukernelbench.nouns import FinishReason
 from npukernelbench.rewards import Answer, Question, Scoring
 

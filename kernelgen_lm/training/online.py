@@ -7,14 +7,12 @@ how often the model is right, measured anew in every round. A conversation may h
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from kernelgen_lm.corpus.sample import write_lines
 from kernelgen_lm.training.alarms import Watch
 from kernelgen_lm.training.common import (
     Tell,
@@ -29,9 +27,11 @@ from kernelgen_lm.training.common import (
     show_progress,
 )
 from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates, refuse_held_out
+from kernelgen_lm.training.devices import one_process, processes, record
 from kernelgen_lm.training.evaluate import Entrant, Examination, sit
 from kernelgen_lm.training.measuring import Measurement
-from kernelgen_lm.training.rollout import Conversations, Sampling, TurnReward
+from kernelgen_lm.training.rollout import Conversations, TurnReward
+from kernelgen_lm.training.sampler import Sampling
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import Track
@@ -61,6 +61,9 @@ class GRPOSettings(TrainConfig):
     max_new_tokens: int = Field(1536, ge=16)
     temperature: float = Field(1.0, gt=0)
     beta: float = Field(0.02, ge=0, description="weight of the divergence from the model it started as")
+    scale: Literal["group", "batch", "none"] = Field(
+        "group", description="whose spread rewards are divided by; batch: right answers of unlike speed weigh little"
+    )
     vllm: bool = Field(False, description="answers by vLLM in the trainer's process")
     sampler: Literal["trl", "compact"] = Field("trl", description="compact: answers that have ended cost nothing more")
     measured: tuple[Path, ...] = Field(
@@ -103,13 +106,12 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
         model, tokenizer = load_model(start)
         model.save_pretrained(str(folder / "model"))
         tokenizer.save_pretrained(str(folder / "model"))
-        write_lines(folder / "log.json", [json.dumps(log, indent=1) + "\n"])
+        record(folder / "log.json", [json.dumps(log, indent=1) + "\n"])
 
 
 def _check(settings: GRPOSettings) -> None:
     """Before anything is done. UsageError for settings that do not go together."""
-    devices = int(os.environ.get("WORLD_SIZE", "1"))
-    batch = settings.micro_batch * settings.accumulate * devices
+    batch = settings.micro_batch * settings.accumulate * processes()
     if batch % settings.group:
         raise UsageError(
             f"{batch} answers per step are no multiple of a group of {settings.group}",
@@ -120,8 +122,10 @@ def _check(settings: GRPOSettings) -> None:
         raise UsageError("rounds share the steps", field="steps", remedy="set steps to at least the rounds")
     if settings.rounds > 1 and settings.lora is not None:
         raise UsageError("rounds need all weights", field="lora", remedy="leave lora out, or rounds at 1")
-    if _own_rollout(settings) and devices > 1 and not settings.vllm:
-        raise UsageError("our sampler is for one device", field="sampler", remedy="set vllm: true, or use one device")
+    if settings.rounds > 1:
+        one_process("rounds", "leave rounds at 1 and give measured the rates of kernelgen-lm eval")
+    if _own_rollout(settings) and not settings.vllm:
+        one_process("sampler", "set sampler: trl and turns: 1, or vllm: true")
 
 
 def _own_rollout(settings: GRPOSettings) -> bool:
@@ -162,7 +166,7 @@ def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence
                 remedy="train on a corpus first, widen rate_above and rate_below, or use policy: compiling without it",
             )
         rates = {task: rate for task, rate in sorted(rates.items()) if task in by_task}
-        write_lines(path, [json.dumps({"chosen": names, "rates": rates}, indent=1) + "\n"])
+        record(path, [json.dumps({"chosen": names, "rates": rates}, indent=1) + "\n"])
     return [row for name in names for row in by_task[name]]
 
 
@@ -223,6 +227,7 @@ def _round(
             max_completion_length=settings.max_new_tokens,
             temperature=settings.temperature,
             beta=settings.beta,
+            scale_rewards=settings.scale,
             use_vllm=settings.vllm,
             shuffle_dataset=not ordered,
         ),
@@ -234,8 +239,7 @@ def _round(
 
 def _enough(chosen: Sequence[Row], settings: GRPOSettings) -> list[Row]:
     """The rows, again and again until there are enough for one step: TRL drops a step that is not full."""
-    devices = int(os.environ.get("WORLD_SIZE", "1"))
-    prompts = settings.micro_batch * settings.accumulate * devices // settings.group
+    prompts = settings.micro_batch * settings.accumulate * processes() // settings.group
     return list(chosen) * -(-prompts // len(chosen))
 
 

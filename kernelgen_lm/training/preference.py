@@ -1,13 +1,17 @@
 """Preference training on pairs of a right answer and one that compiles but fails.
 
-Preferring right over failing kernels is known to cost compile rate. ``keep`` adds the likelihood of the chosen answer
-to the loss, which holds on to what the model could do before.
+Preferring right over failing kernels is known to cost compile rate: where both differ in a few names, the chosen answer
+becomes less likely together with the rejected one. ``keep`` adds the chosen answer's likelihood to the loss, measured
+in the pull of the preference itself: at 1 it pulls an answer up as hard as the preference ever pushes one.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -27,7 +31,10 @@ from kernelgen_lm.training.mine import rejected_outcomes
 from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.nouns import Outcome
 
-__all__ = ["DPOSettings", "read_pairs", "train"]
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = ["DPOSettings", "losses", "read_pairs", "train"]
 
 
 class DPOSettings(TrainConfig):
@@ -35,7 +42,9 @@ class DPOSettings(TrainConfig):
 
     pairs: tuple[Path, ...] = Field(description="files of pairs: kernelgen-lm mine, kernelgen-lm corpus errors")
     beta: float = Field(0.1, gt=0)
-    keep: float = Field(0.2, ge=0, description="weight of the chosen answer's likelihood; 0: plain DPO")
+    keep: float = Field(
+        0.2, ge=0, description="pull of a chosen answer's own likelihood, in the most that DPO pulls; 0: plain DPO"
+    )
     rejected: str = Field("any", description="pairs that are taken, by what was rejected: fails, uncompiled, outcomes")
     max_length: int = Field(2048, ge=64)
     learning_rate: float = 1e-6
@@ -63,6 +72,25 @@ def read_pairs(settings: DPOSettings) -> list[dict[str, object]]:
     return rows
 
 
+def losses(
+    settings: DPOSettings, rows: Sequence[Mapping[str, object]], tokenizer: PreTrainedTokenizerBase
+) -> dict[str, Any]:
+    """TRL's losses and their weights.
+
+    DPO's loss changes by at most ``beta`` for a nat of a whole answer; TRL's ``sft`` is the mean over tokens. Times
+    ``beta`` and the mean length of the chosen answers it is on the same scale.
+    """
+    if not settings.keep:
+        return {}
+    tokens = fmean(len(tokenizer(_text(row["chosen"]), add_special_tokens=False)["input_ids"]) for row in rows)
+    return {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.keep * settings.beta * tokens]}
+
+
+def _text(answer: object) -> str:
+    """An answer as text: TRL takes messages as well as strings."""
+    return "".join(str(one["content"]) for one in answer) if isinstance(answer, list) else str(answer)
+
+
 def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
     """Train, or go on. The model is in ``folder/model`` at the end."""
     from datasets import Dataset
@@ -71,14 +99,16 @@ def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
     rows = read_pairs(settings)
     claim(settings, folder)
     model, tokenizer = load_model(settings.model)
-    losses = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.keep]} if settings.keep else {}
     trainer = DPOTrainer(
         model=model,
         processing_class=tokenizer,
         train_dataset=Dataset.from_list(rows),
         peft_config=lora_config(settings.lora),
         args=DPOConfig(
-            **common_arguments(settings, folder), beta=settings.beta, max_length=settings.max_length, **losses
+            **common_arguments(settings, folder),
+            beta=settings.beta,
+            max_length=settings.max_length,
+            **losses(settings, rows, tokenizer),
         ),
     )
     show_progress(trainer, tell)

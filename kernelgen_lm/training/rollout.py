@@ -1,7 +1,6 @@
-"""Answers of the model that is trained: a sampler without waste, and conversations of several turns.
+"""Conversations of several turns with the model that is trained.
 
-The sampler drops rows that have ended from the batch, where :meth:`generate` computes them until the last one ends. A
-conversation is one sequence for the trainer: the answer, the judge's words (which are not learned), the next answer.
+A conversation is one sequence for the trainer: the answer, the judge's words (which are not learned), the next answer.
 Its reward is that of the last answer, less a discount per turn, so that being right at once stays better.
 """
 
@@ -11,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kernelgen_lm.training.sampler import Sampling, sample
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import FinishReason
@@ -18,64 +18,13 @@ from npukernelbench.rewards import Answer, Question, Scoring
 from npukernelbench.rewards.trl import KernelReward
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Conversations", "Sampling", "TurnReward", "sample", "turn_tokens"]
+__all__ = ["Conversations", "TurnReward", "turn_tokens"]
 
 #: A repair is asked only when its answer has this much room.
 _LEAST_ROOM = 64
 _MARK = "@ANSWER@"
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How answers are drawn. ``ends`` are tokens that end one, ``window`` what prompt and answer may have together."""
-
-    temperature: float
-    longest: int
-    window: int
-    ends: frozenset[int]
-    pad: int
-
-
-def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: Sampling) -> list[list[int]]:
-    """One answer per prompt, up to and with the token that ends it; drawn from torch's generator.
-
-    Rows that have ended leave the batch as soon as they are half of it.
-    """
-    import torch
-
-    device = model.device
-    width = max(len(one) for one in prompts)
-    ids = torch.tensor([[settings.pad] * (width - len(one)) + list(one) for one in prompts], device=device)
-    mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=device)
-    answers: list[list[int]] = [[] for _ in prompts]
-    room = [min(settings.longest, settings.window - len(one)) for one in prompts]
-    rows = list(range(len(prompts)))
-    done = [limit < 1 for limit in room]
-    cache, training = None, model.training
-    model.eval()
-    with torch.no_grad():
-        while not all(done[row] for row in rows):
-            places = mask.cumsum(-1).sub(1).clamp(min=0)[:, -ids.shape[1] :]
-            output = model(
-                ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1
-            )
-            cache = output.past_key_values
-            chances = torch.softmax(output.logits[:, -1].float() / settings.temperature, -1)
-            drawn = torch.multinomial(chances, 1)
-            for row, token in zip(rows, drawn[:, 0].tolist(), strict=True):
-                if not done[row]:
-                    answers[row].append(token)
-                    done[row] = token in settings.ends or len(answers[row]) >= room[row]
-            ids, mask = drawn, torch.cat([mask, torch.ones_like(drawn)], -1)
-            kept = [position for position, row in enumerate(rows) if not done[row]]
-            if kept and 2 * len(kept) <= len(rows):
-                index = torch.tensor(kept, device=device)
-                cache.batch_select_indices(index)
-                ids, mask, rows = ids[index], mask[index], [rows[position] for position in kept]
-    model.train(training)
-    return answers
 
 
 def turn_tokens(tokenizer: PreTrainedTokenizerBase, feedback: str) -> list[int]:

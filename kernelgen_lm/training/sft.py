@@ -23,6 +23,7 @@ from kernelgen_lm.training.common import (
     quiet,
     show_progress,
 )
+from kernelgen_lm.training.devices import one_process
 from kernelgen_lm.training.nano import make_model, train_tokenizer
 from npukernelbench.errors import UsageError
 
@@ -56,6 +57,7 @@ def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
     if not short:
         raise UsageError("no sample is short enough", field="max_length", remedy="raise it")
     if settings.engine == "plain":
+        one_process("engine", "use engine: trl")
         if settings.lora is not None:
             raise UsageError("no adapters", field="engine", remedy="use engine: trl")
         plain.train(model, tokenizer, [tokens[sample.id] for sample in short], settings, folder, tell)

@@ -18,7 +18,8 @@ from kernelgen_lm.training import measuring, online
 from kernelgen_lm.training.alarms import Watch, alarms, metrics_of
 from kernelgen_lm.training.curriculum import choose, rates_of, read_rates, refuse_held_out
 from kernelgen_lm.training.online import GRPOSettings
-from kernelgen_lm.training.rollout import Conversations, Sampling, TurnReward, sample, turn_tokens
+from kernelgen_lm.training.rollout import Conversations, TurnReward, turn_tokens
+from kernelgen_lm.training.sampler import Sampling, behind, roomy_cache, sample
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import FinishReason, Outcome, Owner, SampleKey, Stage, Tier, Track, Verdict
@@ -286,6 +287,33 @@ def test_the_sampler_draws_what_the_model_alone_would() -> None:
     assert first == sample(model, prompts, Sampling(1.0, 9, 96, frozenset(), 0))
     between = str(tokenizer.decode(turn_tokens(tokenizer, "wrong")))
     assert between == "<|im_end|>\n<|im_start|>user\nwrong<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.skipif(find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers")
+def test_keys_and_values_grow_into_room_without_moving_and_without_touching_rows_that_left() -> None:
+    import torch
+
+    from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
+
+    whole = torch.arange(2 * 3 * 200 * 4, dtype=torch.float32).reshape(2, 3, 200, 4)
+    parts = whole.split([5, *[1] * 195], dim=-2)
+    old = room = torch.tensor([])
+    places = []
+    for part in parts:
+        old, room = behind(old, part, room)
+        places.append(room.data_ptr())
+    assert torch.equal(old, whole)
+    assert len(set(places)) <= 5 < len(places)
+    left, other = behind(old[[1]], parts[0][[1]], room)
+    assert torch.equal(left, torch.cat([whole[[1]], parts[0][[1]]], -2))
+    assert torch.equal(old, whole)
+    assert other.data_ptr() != room.data_ptr()
+
+    tokenizer = train_tokenizer(["int x = 1;"] * 3, NanoConfig(vocabulary=300))
+    config = NanoConfig(vocabulary=300, hidden=32, layers=2, heads=2, key_value_heads=1, feed_forward=64, window=96)
+    model = make_model(config, tokenizer, 3).eval()
+    cache = roomy_cache(model)
+    assert [type(layer).__name__ for layer in cache.layers] == ["Roomy", "Roomy"]
 
 
 class Oddly:

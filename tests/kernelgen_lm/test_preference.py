@@ -14,7 +14,7 @@ from kernelgen_lm.training import mine as mining
 from kernelgen_lm.training.ablate import USUAL, ablate, read_variant
 from kernelgen_lm.training.evaluate import Examination
 from kernelgen_lm.training.mine import Mining, mine, rejected_outcomes
-from kernelgen_lm.training.preference import DPOSettings, read_pairs
+from kernelgen_lm.training.preference import DPOSettings, losses, read_pairs
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import (
     CaseResult,
@@ -171,6 +171,22 @@ def test_variants_are_trained_once_and_evaluated_beside_their_start(
     assert seen["base"] == "start"
     assert seen["who"][:3] == [("start", "0"), ("plain", "0"), ("plain-1", "7")]
     assert [one for one in told if "left out" in one] == ["uncompiled: the files hold no such pairs; left out"] * 2
+
+
+def test_keeping_is_measured_in_the_pull_of_the_preference() -> None:
+    def tokenizer(text: str, **_: object) -> dict[str, list[str]]:
+        return {"input_ids": text.split()}
+
+    def weights(**changes: object) -> dict[str, Any]:
+        settings = DPOSettings.model_validate({"pairs": (), **changes})
+        return losses(
+            settings, [{"chosen": "a b c d"}, {"chosen": [{"role": "assistant", "content": "e f"}]}], tokenizer
+        )  # type: ignore[arg-type]
+
+    assert weights(keep=0.0) == {}
+    # A nat of an answer of 3 tokens is a third of a nat in TRL's mean over tokens: 3 times beta makes up for it.
+    assert weights(keep=1.0, beta=0.1) == {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, pytest.approx(0.3)]}
+    assert weights(keep=0.5, beta=0.4)["loss_weights"] == [1.0, pytest.approx(0.6)]
 
 
 @pytest.mark.parametrize("text", ["keep=0", "a b:keep=0", "x:keep", "start:keep=0"])

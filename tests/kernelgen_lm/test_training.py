@@ -135,6 +135,33 @@ def test_from_a_corpus_to_a_model_card(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.skipif(bool(MISSING), reason=f"training needs {', '.join(MISSING)} (extra train)")
+def test_what_is_kept_stays_as_likely_as_it_was(tmp_path: Path) -> None:
+    """Answers that differ in one name: plain preference makes both less likely, and keeping holds the chosen one."""
+    from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
+
+    texts = [f"Add({name}, x, y, length); Muls({name}, {name}, 2, length);" * 4 for name in ("a", "b")]
+    nano = NanoConfig(vocabulary=300, hidden=32, layers=2, heads=2, key_value_heads=1, feed_forward=64, window=512)
+    tokenizer = train_tokenizer(texts, nano)
+    model = make_model(nano, tokenizer, 0)
+    model.save_pretrained(str(tmp_path / "start"))
+    tokenizer.save_pretrained(str(tmp_path / "start"))
+    pair = {
+        "prompt": [{"role": "user", "content": "add, and double"}],
+        "chosen": [{"role": "assistant", "content": texts[0]}],
+        "rejected": [{"role": "assistant", "content": texts[1]}],
+    }
+    (tmp_path / "pairs.jsonl").write_text((json.dumps(pair) + "\n") * 8, encoding="utf-8")
+    shared = ["--set", "model=start", "--set", "pairs=[pairs.jsonl]", "--set", "steps=6", "--set", "micro_batch=4"]
+    shared += ["--set", "log_every=1", "--set", "learning_rate=0.003", "--set", "schedule=constant"]
+    for keep in ("0", "1"):
+        command("dpo", "--out", f"keep{keep}", "--set", f"keep={keep}", *shared, folder=tmp_path)
+    plain_run, kept_run = (log_of(tmp_path / name, "rewards/chosen") for name in ("keep0", "keep1"))
+    assert plain_run[0] == kept_run[0] == 0
+    assert kept_run[-1] > max(0.0, plain_run[-1])
+    assert log_of(tmp_path / "keep1", "rewards/margins")[-1] > 0
+
+
 def test_batches_hold_every_sample_once_and_similar_lengths() -> None:
     samples = [plain.Tokens([0] * (index * 37 % 101 + 1), 0) for index in range(50)]
     made = plain.batches(samples, 4, 0, 7)

@@ -1,0 +1,118 @@
+"""Answers of the model that is trained, drawn without waste.
+
+Rows that have ended leave the batch, where :meth:`generate` computes them until the last one ends. Keys and values grow
+into room that is kept behind them, so that a token does not copy all that came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import DynamicCache, PreTrainedModel
+
+__all__ = ["Sampling", "behind", "roomy_cache", "sample"]
+
+#: How much longer than needed the room for keys and values is made, in eighths; and to a multiple of how many tokens.
+_EIGHTHS, _STEP = 10, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How answers are drawn. ``ends`` are tokens that end one, ``window`` what prompt and answer may have together."""
+
+    temperature: float
+    longest: int
+    window: int
+    ends: frozenset[int]
+    pad: int
+
+
+def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: Sampling) -> list[list[int]]:
+    """One answer per prompt, up to and with the token that ends it; drawn from torch's generator.
+
+    Rows that have ended leave the batch as soon as they are a quarter of it.
+    """
+    import torch
+
+    device = model.device
+    width = max(len(one) for one in prompts)
+    ids = torch.tensor([[settings.pad] * (width - len(one)) + list(one) for one in prompts], device=device)
+    mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=device)
+    answers: list[list[int]] = [[] for _ in prompts]
+    room = [min(settings.longest, settings.window - len(one)) for one in prompts]
+    rows = list(range(len(prompts)))
+    done = [limit < 1 for limit in room]
+    cache, training = roomy_cache(model), model.training
+    model.eval()
+    with torch.no_grad():
+        while not all(done[row] for row in rows):
+            places = mask.cumsum(-1).sub(1).clamp(min=0)[:, -ids.shape[1] :]
+            output = model(
+                ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1
+            )
+            drawn = _drawn(output.logits[:, -1].float() / settings.temperature)
+            for row, token in zip(rows, drawn[:, 0].tolist(), strict=True):
+                if not done[row]:
+                    answers[row].append(token)
+                    done[row] = token in settings.ends or len(answers[row]) >= room[row]
+            ids, mask = drawn, torch.cat([mask, torch.ones_like(drawn)], -1)
+            kept = [position for position, row in enumerate(rows) if not done[row]]
+            if kept and 4 * len(kept) <= 3 * len(rows):
+                index = torch.tensor(kept, device=device)
+                cache.batch_select_indices(index)
+                ids, mask, rows = ids[index], mask[index], [rows[position] for position in kept]
+    model.train(training)
+    return answers
+
+
+def _drawn(logits: torch.Tensor) -> torch.Tensor:
+    """A token a row, [rows, 1]: the inverse of its cumulative distribution at one uniform number."""
+    import torch
+
+    cumulative = torch.softmax(logits, -1).cumsum(-1)
+    uniform = torch.rand(logits.shape[0], 1, device=logits.device)
+    return torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True).clamp(max=logits.shape[-1] - 1)
+
+
+def roomy_cache(model: PreTrainedModel) -> DynamicCache:
+    """The model's usual cache, whose layers of full attention write new keys and values behind the old ones."""
+    from transformers import DynamicCache
+    from transformers.cache_utils import DynamicLayer
+
+    class Roomy(DynamicLayer):  # type: ignore[misc]
+        keys: torch.Tensor
+        values: torch.Tensor
+
+        def update(
+            self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            del args, kwargs
+            if not self.is_initialized:
+                self.lazy_initialization(key_states, value_states)
+                self.rooms = [self.keys, self.values]
+            self.keys, self.rooms[0] = behind(self.keys, key_states, self.rooms[0])
+            self.values, self.rooms[1] = behind(self.values, value_states, self.rooms[1])
+            return self.keys, self.values
+
+    cache = DynamicCache(config=model.config)
+    cache.layers = [Roomy() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    return cache
+
+
+def behind(old: torch.Tensor, new: torch.Tensor, room: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """``new`` behind ``old``, [batch, heads, tokens, size], in ``room`` if ``old`` is its beginning and it has place;
+    else in a new room. The room comes with it.
+    """
+    used = old.shape[-2] if old.numel() else 0
+    needed = used + new.shape[-2]
+    if not used or old.data_ptr() != room.data_ptr() or needed > room.shape[-2]:
+        length = -(-needed * _EIGHTHS // 8 // _STEP) * _STEP
+        room = new.new_empty(*new.shape[:2], length, new.shape[-1])
+        if used:
+            room[:, :, :used] = old
+    room[:, :, used:needed] = new
+    return room[:, :, :needed], room
