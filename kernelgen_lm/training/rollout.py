@@ -40,21 +40,25 @@ def turn_tokens(tokenizer: PreTrainedTokenizerBase, feedback: str) -> list[int]:
 
 @dataclass(slots=True)
 class _Row:
-    """One conversation. ``mask`` tells the model's own tokens from the judge's."""
+    """One conversation. ``mask`` tells the model's own tokens from the judge's; ``chances`` are the logarithms of the
+    chances that the own ones were drawn with, where vLLM drew them.
+    """
 
     prompt: list[int]
     question: str
     tokens: list[int] = field(default_factory=list)
     mask: list[int] = field(default_factory=list)
+    chances: list[float | None] = field(default_factory=list)
     answer: str = ""
     cut: bool = False
     turns: int = 0
     first: float = 0.0
     going: bool = True
 
-    def add(self, tokens: Sequence[int], own: int) -> None:
+    def add(self, tokens: Sequence[int], own: int, chances: Sequence[float | None] | None = None) -> None:
         self.tokens += tokens
         self.mask += [own] * len(tokens)
+        self.chances += [0.0] * len(tokens) if chances is None else chances
 
 
 class Conversations:
@@ -81,13 +85,13 @@ class Conversations:
             if not going:
                 break
             answers = self._draw([[*row.prompt, *row.tokens] for row in going], trainer)
-            for row, tokens in zip(going, answers, strict=True):
-                self._answered(row, tokens)
+            for row, drawn in zip(going, answers, strict=True):
+                self._answered(row, *drawn)
             self._look(going, turn + 1 < self._turns)
         return {
             "prompt_ids": [row.prompt for row in rows],
             "completion_ids": [row.tokens for row in rows],
-            "logprobs": None,
+            "logprobs": [row.chances for row in rows] if trainer.use_vllm else None,
             "env_mask": [row.mask for row in rows],
             "npukb_answer": [row.answer for row in rows],
             "npukb_cut": [row.cut for row in rows],
@@ -106,17 +110,16 @@ class Conversations:
             )
         return _Row(ids, self._questions[prompt[-1]["content"]])
 
-    def _draw(self, prompts: list[list[int]], trainer: Any) -> list[list[int]]:
-        """By vLLM when the trainer has it (not run here), else by our sampler."""
+    def _draw(self, prompts: list[list[int]], trainer: Any) -> list[tuple[list[int], list[float | None] | None]]:
+        """Tokens of every answer, with their chances where vLLM draws: the trainer corrects for its arithmetic."""
         if trainer.use_vllm:
-            found: list[list[int]] = trainer.vllm_generation.generate(prompts=prompts, images=None, num_generations=1)[
-                1
-            ]
-            return found
-        return sample(trainer.accelerator.unwrap_model(trainer.model), prompts, self._settings)
+            _, answers, chances, _ = trainer.vllm_generation.generate(prompts=prompts, images=None, num_generations=1)
+            return [(list(tokens), [one[0] for one in found]) for tokens, found in zip(answers, chances, strict=True)]
+        drawn = sample(trainer.accelerator.unwrap_model(trainer.model), prompts, self._settings)
+        return [(tokens, None) for tokens in drawn]
 
-    def _answered(self, row: _Row, tokens: list[int]) -> None:
-        row.add(tokens, 1)
+    def _answered(self, row: _Row, tokens: list[int], chances: list[float | None] | None) -> None:
+        row.add(tokens, 1, chances)
         row.answer = str(self._tokenizer.decode(tokens, skip_special_tokens=True))
         row.cut = not tokens or tokens[-1] not in self._settings.ends
         row.turns += 1

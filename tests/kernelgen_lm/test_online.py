@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -205,17 +206,18 @@ def test_a_conversation_is_one_sequence_of_which_the_judges_words_are_not_learne
     asked: list[list[str]] = []
 
     class Scripted(Conversations):
-        def _draw(self, prompts: list[list[int]], trainer: Any) -> list[list[int]]:
+        def _draw(self, prompts: list[list[int]], trainer: Any) -> list[tuple[list[int], list[float | None] | None]]:
             texts = ["".join(map(chr, prompt)) for prompt in prompts]
             asked.append(texts)
-            return [[ord(c) for c in says[text[2:4]][text.count("\0a:") - 1]] for text in texts]
+            return [([ord(c) for c in says[text[2:4]][text.count("\0a:") - 1]], None) for text in texts]
 
     sampling = Sampling(1.0, 50, 200, frozenset({0}), 0)
     prompts = [[{"role": "user", "content": name}] for name in says]
     rollout = Scripted(
         sampling, Characters(), {name: f"T/{name}" for name in says}, Grader(), turns=2, hints=Hints.NONE
     )  # type: ignore[arg-type]
-    found = rollout(prompts, None)
+    found = rollout(prompts, SimpleNamespace(use_vllm=False))
+    assert found["logprobs"] is None
     assert asked[1] == ["u:q2\0a:wrong\0u:no wrong\0a:", "u:q3\0a:wrong\0u:no wrong\0a:"]
     assert found["npukb_answer"] == ["right", "right", "worse", "endless"]
     assert found["npukb_turns"] == [1, 2, 2, 1]
@@ -228,13 +230,31 @@ def test_a_conversation_is_one_sequence_of_which_the_judges_words_are_not_learne
     short = Scripted(
         Sampling(1.0, 50, 60, frozenset({0}), 0), Characters(), {"q2": "T/q2"}, Grader(), turns=2, hints=Hints.NONE
     )  # type: ignore[arg-type]
-    assert short([prompts[1]], None)["npukb_turns"] == [1]  # no room for a repair
+    assert short([prompts[1]], SimpleNamespace(use_vllm=False))["npukb_turns"] == [1]  # no room for a repair
     with pytest.raises(UsageError, match="a prompt has"):
         Scripted(
             Sampling(1.0, 5, 3, frozenset({0}), 0), Characters(), {"q2": "T/q2"}, Grader(), turns=1, hints=Hints.NONE
         )(  # type: ignore[arg-type]
             [prompts[1]], None
         )
+
+
+def test_answers_of_vllm_come_with_their_chances_and_the_judges_words_with_none() -> None:
+    class Engine:
+        def generate(self, prompts: list[list[int]], images: None, num_generations: int) -> tuple[Any, ...]:
+            assert (images, num_generations) == (None, 1)
+            says = [[ord(c) for c in "wrong\0"]] * len(prompts)
+            return prompts, says, [[[-0.5], *([[-0.25]] * 4), [None]]] * len(prompts), None
+
+    sampling = Sampling(1.0, 50, 200, frozenset({0}), 0)
+    rollout = Conversations(sampling, Characters(), {"q3": "T/q3"}, Grader(), turns=2, hints=Hints.NONE)  # type: ignore[arg-type]
+    trainer = SimpleNamespace(use_vllm=True, vllm_generation=Engine())
+    found = rollout([[{"role": "user", "content": "q3"}]], trainer)
+    tokens, mask, chances = found["completion_ids"][0], found["env_mask"][0], found["logprobs"][0]
+    assert len(tokens) == len(mask) == len(chances)
+    own = [chance for chance, one in zip(chances, mask, strict=True) if one]
+    assert own == [-0.5, -0.25, -0.25, -0.25, -0.25, None] * 2
+    assert {chance for chance, one in zip(chances, mask, strict=True) if not one} == {0.0}
 
 
 def test_a_repaired_kernel_is_worth_less_and_a_loss_stays_a_loss() -> None:
