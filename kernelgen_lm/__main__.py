@@ -1,5 +1,8 @@
-"""``python -m kernelgen_lm``, which is what launchers of several processes start."""
+"""``python -m kernelgen_lm`` is ``kernelgen-lm``: what launchers of several processes start."""
+
+import sys
 
 from kernelgen_lm.cli import main
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    sys.exit(main())

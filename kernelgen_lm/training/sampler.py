@@ -54,7 +54,8 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
             output = model(
                 ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1
             )
-            drawn = _drawn(output.logits[:, -1].float() / settings.temperature)
+            chances = torch.softmax(output.logits[:, -1].float() / settings.temperature, -1)
+            drawn = torch.multinomial(chances, 1)
             for row, token in zip(rows, drawn[:, 0].tolist(), strict=True):
                 if not done[row]:
                     answers[row].append(token)
@@ -67,15 +68,6 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
                 ids, mask, rows = ids[index], mask[index], [rows[position] for position in kept]
     model.train(training)
     return answers
-
-
-def _drawn(logits: torch.Tensor) -> torch.Tensor:
-    """A token a row, [rows, 1]: the inverse of its cumulative distribution at one uniform number."""
-    import torch
-
-    cumulative = torch.softmax(logits, -1).cumsum(-1)
-    uniform = torch.rand(logits.shape[0], 1, device=logits.device)
-    return torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True).clamp(max=logits.shape[-1] - 1)
 
 
 def roomy_cache(model: PreTrainedModel) -> DynamicCache:

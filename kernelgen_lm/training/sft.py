@@ -48,6 +48,10 @@ class SFTSettings(TrainConfig):
 
 def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
     """Train, or go on where an interrupted run stopped. The model is in ``folder/model`` at the end."""
+    if settings.engine == "plain":
+        one_process("engine", "use engine: trl")
+        if settings.lora is not None:
+            raise UsageError("no adapters", field="engine", remedy="use engine: trl")
     claim(settings, folder)
     samples = list(read_table(settings.corpus))
     samples = samples[: settings.limit or None]
@@ -57,9 +61,6 @@ def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
     if not short:
         raise UsageError("no sample is short enough", field="max_length", remedy="raise it")
     if settings.engine == "plain":
-        one_process("engine", "use engine: trl")
-        if settings.lora is not None:
-            raise UsageError("no adapters", field="engine", remedy="use engine: trl")
         plain.train(model, tokenizer, [tokens[sample.id] for sample in short], settings, folder, tell)
         return
     _train_with_trl(settings, folder, model, tokenizer, short, tell)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,16 +10,16 @@ import yaml
 
 from kernelgen_lm.config_file import read_config
 from kernelgen_lm.corpus.tasks import write_tasks
-from kernelgen_lm.training import online
+from kernelgen_lm.training import online, sft
+from kernelgen_lm.training.ablate import USUAL, ablate
 from kernelgen_lm.training.alarms import Watch
 from kernelgen_lm.training.devices import record
+from kernelgen_lm.training.evaluate import Examination
 from kernelgen_lm.training.online import GRPOSettings
+from kernelgen_lm.training.preference import DPOSettings
+from kernelgen_lm.training.sft import SFTSettings
 from npukernelbench.errors import UsageError
-
-needs_training = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("torch", "trl", "transformers", "datasets", "tokenizers")),
-    reason="needs torch and trl (extra train)",
-)
+from tests.kernelgen_lm.runs import command, log_of, needs_training, tiny_checkpoint
 
 
 @pytest.mark.parametrize(
@@ -42,6 +38,16 @@ def test_what_is_for_one_process_is_refused_in_several(
     assert not (tmp_path / "run").exists()
 
 
+def test_plain_training_and_ablation_are_for_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    plain = read_config(SFTSettings, None, [f"corpus={tmp_path}", "engine=plain"])
+    with pytest.raises(UsageError, match="engine is for one process, and 2 were launched"):
+        sft.train(plain, tmp_path / "run")
+    with pytest.raises(UsageError, match="ablate is for one process"):
+        ablate(DPOSettings(pairs=()), USUAL, (0,), Examination({}), tmp_path / "run", print, lambda *_: None)
+    assert not (tmp_path / "run").exists()
+
+
 def test_only_the_first_process_writes_and_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cheating = [{"step": 1, "reward": 1.0, "npukb/cheat": 0.5}]
     for rank, told_here in (("1", []), ("0", ["cheating"])):
@@ -55,33 +61,9 @@ def test_only_the_first_process_writes_and_tells(tmp_path: Path, monkeypatch: py
         )
 
 
-def launched(processes: int, *words: str, folder: Path) -> str:
-    """What ``kernelgen-lm`` printed when that many processes of torchrun are it."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "ACCELERATE_USE_CPU": "true"}
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
-    command = [sys.executable, *launcher, "-m", "kernelgen_lm", *words]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    return ended.stdout
-
-
-def checkpoint(folder: Path) -> None:
-    from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
-
-    nano = NanoConfig(vocabulary=300, hidden=32, layers=1, heads=2, key_value_heads=1, feed_forward=64, window=2048)
-    tokenizer = train_tokenizer(["int x = 1;"], nano)
-    make_model(nano, tokenizer, 0).save_pretrained(str(folder))
-    tokenizer.save_pretrained(str(folder))
-
-
-def log_of(run: Path) -> list[dict[str, float]]:
-    found: list[dict[str, float]] = json.loads((run / "log.json").read_text(encoding="utf-8"))
-    return found
-
-
 @needs_training
 def test_two_processes_learn_what_one_does_from_the_same_batches(tmp_path: Path) -> None:
-    checkpoint(tmp_path / "model")
+    tiny_checkpoint(tmp_path / "model", ["int x = 1;"])
     pairs = [
         {
             "prompt": [{"role": "user", "content": f"add {number}"}],
@@ -94,32 +76,24 @@ def test_two_processes_learn_what_one_does_from_the_same_batches(tmp_path: Path)
     shared = ["model=model", "pairs=[pairs.jsonl]", "steps=3", "log_every=1", "learning_rate=0.003", "save_every=2"]
     words = [part for one in shared for part in ("--set", one)]
     for processes in (1, 2):
-        told = launched(
-            processes,
-            "dpo",
-            "--out",
-            f"run{processes}",
-            *words,
-            "--set",
-            f"micro_batch={4 // processes}",
-            folder=tmp_path,
-        )
+        batch = ["--set", f"micro_batch={4 // processes}"]
+        told = command("dpo", "--out", f"run{processes}", *words, *batch, folder=tmp_path, processes=processes)
         assert told.count(f"run{processes}/model") == 1
-    one, two = ([row["loss"] for row in log_of(tmp_path / f"run{n}") if "loss" in row] for n in (1, 2))
+    one, two = (log_of(tmp_path / f"run{processes}", "loss") for processes in (1, 2))
     assert len(one) == 3
     assert two == pytest.approx(one, rel=1e-3)
     assert one[-1] < one[0]
 
 
 @needs_training
-def test_two_processes_follow_rewards(tmp_path: Path) -> None:
-    checkpoint(tmp_path / "model")
+def test_two_processes_ask_and_judge_and_log_as_one(tmp_path: Path) -> None:
+    tiny_checkpoint(tmp_path / "model", ["int x = 1;"])
     write_tasks(tmp_path / "tasks", 2, held_out=False, share=0.1, seed=1)
     wanted = {"model": "model", "tasks": "tasks", "policy": "binary", "steps": 2, "micro_batch": 4, "group": 4}
     wanted |= {"max_new_tokens": 16, "log_every": 1, "judge_jobs": 1, "beta": 0}
     (tmp_path / "grpo.yaml").write_text(yaml.safe_dump(wanted), encoding="utf-8")
-    launched(2, "grpo", "--config", "grpo.yaml", "--out", "run", folder=tmp_path)
+    command("grpo", "--config", "grpo.yaml", "--out", "run", folder=tmp_path, processes=2)
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["infra"] for row in rows] == [0, 0]
-    assert [row["reward"] for row in log_of(tmp_path / "run") if "reward" in row] == [0, 0]
+    assert log_of(tmp_path / "run", "reward") == [0, 0]
     assert (tmp_path / "run" / "model" / "model.safetensors").is_file()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,15 +14,12 @@ from kernelgen_lm.corpus.build import BuildConfig
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.training import plain
 from kernelgen_lm.training.alarms import alarms
-from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
 from kernelgen_lm.training.online import GRPOSettings
 from kernelgen_lm.training.preference import DPOSettings
 from kernelgen_lm.training.sft import SFTSettings
 from npukernelbench.errors import ConfigError
-from npukernelbench.rewards import policies
+from tests.kernelgen_lm.runs import command, log_of, needs_training, paid_for_ending, tiny_checkpoint
 
-NEEDED = ("torch", "trl", "transformers", "datasets", "tokenizers")
-MISSING = [name for name in NEEDED if find_spec(name) is None]
 TINY = "{vocabulary: 600, hidden: 64, layers: 2, heads: 2, key_value_heads: 1, feed_forward: 128, window: 4096}"
 
 
@@ -78,23 +72,7 @@ def test_alarms_tell_hacking_from_learning() -> None:
     assert [one.split()[0] for one in alarms(hacking)] == ["cheating:", "compile", "entropy:", "judge:"]
 
 
-def command(*words: str, folder: Path) -> str:
-    """Run ``kernelgen-lm`` in a process of its own; what it printed."""
-    code = "from kernelgen_lm.cli import main; raise SystemExit(main())"
-    environment = {**os.environ, "OMP_NUM_THREADS": "2", "HF_HUB_OFFLINE": "1"}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=folder, capture_output=True, text=True, env=environment, check=False
-    )
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    return ended.stdout
-
-
-def log_of(run: Path, name: str) -> list[float]:
-    """The values of one name in a run's log."""
-    return [row[name] for row in json.loads((run / "log.json").read_text(encoding="utf-8")) if name in row]
-
-
-@pytest.mark.skipif(bool(MISSING), reason=f"training needs {', '.join(MISSING)} (extra train)")
+@needs_training
 def test_from_a_corpus_to_a_model_card(tmp_path: Path) -> None:
     command(
         "corpus", "build", "--out", "corpus", "--set", "samples=16", "--set", "shard=8", "--jobs", "1", folder=tmp_path
@@ -135,17 +113,11 @@ def test_from_a_corpus_to_a_model_card(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(bool(MISSING), reason=f"training needs {', '.join(MISSING)} (extra train)")
+@needs_training
 def test_what_is_kept_stays_as_likely_as_it_was(tmp_path: Path) -> None:
     """Answers that differ in one name: plain preference makes both less likely, and keeping holds the chosen one."""
-    from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
-
     texts = [f"Add({name}, x, y, length); Muls({name}, {name}, 2, length);" * 4 for name in ("a", "b")]
-    nano = NanoConfig(vocabulary=300, hidden=32, layers=2, heads=2, key_value_heads=1, feed_forward=64, window=512)
-    tokenizer = train_tokenizer(texts, nano)
-    model = make_model(nano, tokenizer, 0)
-    model.save_pretrained(str(tmp_path / "start"))
-    tokenizer.save_pretrained(str(tmp_path / "start"))
+    tiny_checkpoint(tmp_path / "start", texts, layers=2)
     pair = {
         "prompt": [{"role": "user", "content": "add, and double"}],
         "chosen": [{"role": "assistant", "content": texts[0]}],
@@ -180,18 +152,18 @@ def test_the_learning_rate_rises_then_falls() -> None:
     assert rates[-1] < 0.01
 
 
-@pytest.mark.skipif(bool(MISSING), reason=f"training needs {', '.join(MISSING)} (extra train)")
+@needs_training
 def test_the_reward_rises(tmp_path: Path) -> None:
     """A model that has learned nothing is paid for ending its answers; the judge says which did."""
-    outcomes = {outcome.value: value for outcome, value in policies()["binary"].outcomes.items()}
-    policy = {"version": 1, "about": "Ending is worth something.", "outcomes": outcomes | {"no_code": 0.5}}
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"ends": policy}), encoding="utf-8")
-    config = NanoConfig(vocabulary=300, hidden=32, layers=1, heads=2, key_value_heads=1, feed_forward=64, window=2048)
-    tokenizer = train_tokenizer(["int x = 1;"], config)
-    make_model(config, tokenizer, 0).save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
+    tiny_checkpoint(tmp_path / "model", ["int x = 1;"])
     write_tasks(tmp_path / "tasks", 1, held_out=False, share=0.1, seed=1)
-    wanted = {"model": "model", "tasks": "tasks", "policy": "mine.yaml:ends", "sampler": "compact", "steps": 16}
+    wanted = {
+        "model": "model",
+        "tasks": "tasks",
+        "policy": paid_for_ending(tmp_path),
+        "sampler": "compact",
+        "steps": 16,
+    }
     wanted |= {"micro_batch": 16, "max_new_tokens": 32, "learning_rate": 0.02, "beta": 0, "schedule": "constant"}
     wanted |= {"log_every": 1, "judge_jobs": 1, "warmup": 0}
     (tmp_path / "grpo.yaml").write_text(yaml.safe_dump(wanted), encoding="utf-8")
