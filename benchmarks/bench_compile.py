@@ -14,7 +14,7 @@ from pathlib import Path
 
 from timing import median_of_call, report
 
-from npukb_twin import build, driver, toolchain
+from npukb_twin.compile import build, driver, toolchain
 from npukb_twin.executor import default_cache_dir
 from npukernelbench.nouns import Case, Task, Track
 from npukernelbench.plugins import Plugins

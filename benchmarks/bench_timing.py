@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from benchmarks.bench_checker import KERNELS, cost, cost_of, largest
-from npukb_twin import driver
-from npukb_twin.build import kernel_flags
-from npukb_twin.toolchain import Toolchain
+from npukb_twin.compile import driver
+from npukb_twin.compile.build import kernel_flags
+from npukb_twin.compile.toolchain import Toolchain
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.executor import Executor, make_executor
 from npukernelbench.nouns import Task

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from npukb_twin import machine
 from npukb_twin.executor import TwinArgs
+from npukb_twin.timing import machine
 from npukernelbench.judge.roofline import bound, least_traffic
 from npukernelbench.nouns import Task
 from npukernelbench.plugins import Plugins

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from npukernelbench.config import Config
     from npukernelbench.nouns import Sample
-    from npukernelbench.plan import RunContext, RunSummary
-    from npukernelbench.registry import Register
+    from npukernelbench.plugins.registry import Register
+    from npukernelbench.run.plan import RunContext, RunSummary
 
 hookspec = pluggy.HookspecMarker("npukernelbench")
 hookimpl = pluggy.HookimplMarker("npukernelbench")

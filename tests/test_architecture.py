@@ -29,8 +29,7 @@ HEAVY = {
 #: Who may import whom inside the core: folders further right know nothing of those further left.
 LAYERS = (
     {"cli"},
-    {"runner", "schedule", "asking", "report", "rewards"},
-    {"conformance"},
+    {"conformance", "run", "report", "rewards"},
     {"generate", "judge", "store", "stats"},
     {"prompts", "tasks", "reference"},
     {"nouns"},

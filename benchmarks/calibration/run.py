@@ -21,7 +21,7 @@ from benchmarks.calibration.harness import Bench, Inputs
 from benchmarks.calibration.heldout import HeldOut, held_out
 from benchmarks.calibration.steps import Step, steps
 from npukb_npu.rows import Row, table
-from npukb_twin import machine
+from npukb_twin.timing import machine
 
 __all__ = ["Compared", "compare", "main", "render"]
 

@@ -19,7 +19,7 @@ from npukernelbench.generate.loop import run_fast
 from npukernelbench.hookspecs import hookimpl
 from npukernelbench.nouns import Completion, Message, Prompt, SampleKey, Track
 from npukernelbench.plugins import Register
-from npukernelbench.runner import run as whole_run
+from npukernelbench.run.runner import run as whole_run
 from npukernelbench.seed import derive
 from npukernelbench.tasks import Selected
 from npukernelbench.testing import RecordingObserver, fake_plugins, make_plan

@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 from benchmarks.timing import report
-from npukb_twin import imports
-from npukb_twin.elf import Elf
+from npukb_twin.compile import imports
+from npukb_twin.compile.elf import Elf
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.sandbox import Mode
+from npukb_twin.launch.sandbox import Mode
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import CompileRequest, Outcome, RunRequest, Track
 from npukernelbench.plugins import Plugins

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.twin.measure import RUNS, Launch, of_self, spent
-from npukb_twin.derive import Deriver
 from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.operator.derive import Deriver
 from npukernelbench.nouns import DType, TensorCase, TensorShape, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry

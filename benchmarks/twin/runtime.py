@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.twin.measure import of_children, spent
-from npukb_twin import build, toolchain
+from npukb_twin.compile import build, toolchain
 
 PROMISE_S = 90.0
 

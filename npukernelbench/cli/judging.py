@@ -39,9 +39,9 @@ def judge_text(
     app: App, session: Session, cases: tuple[Case, ...], subject: Subject, parser: str, text: str
 ) -> tuple[Subject, Verdict]:
     """The same for a model's answer, out of which ``parser`` takes the kernel: what was found, and its verdict."""
-    from npukernelbench.answer import judge_made
     from npukernelbench.generate.strategy import DIRECT, Answer
     from npukernelbench.nouns import Completion, Prompt
+    from npukernelbench.run.answer import judge_made
 
     registration = session.plugins.parsers.find(parser)
     task, track = session.tasks[subject.task], session.config.track
@@ -59,7 +59,7 @@ def _judging(
     """The executor's tier, and what judges a candidate for the task of that name."""
     from npukernelbench.judge.executor import make_executor, prepare, require_track
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
-    from npukernelbench.selective import require_task
+    from npukernelbench.run.selective import require_task
 
     config, plugins = session.config, session.plugins
     registration = session.executor.registration

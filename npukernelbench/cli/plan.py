@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from npukernelbench.cli.session import Session
     from npukernelbench.config import Config
     from npukernelbench.generate.backend import Preferences, SamplingParams
-    from npukernelbench.plan import RunPlan
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
+    from npukernelbench.run.plan import RunPlan
     from npukernelbench.tasks import Selected, TaskRegistry
     from npukernelbench.tasks.hidden import HiddenCases
 
@@ -32,8 +32,8 @@ def make_plan(session: Session) -> RunPlan:
     UsageError when model or tasks are missing, when a name is unknown, or when ``--limit``, ``--samples`` and
     ``--gen_kwargs`` do not fit.
     """
-    from npukernelbench.plan import RunPlan
-    from npukernelbench.runner import fingerprint
+    from npukernelbench.run.plan import RunPlan
+    from npukernelbench.run.runner import fingerprint
 
     config = session.config
     if config.model is None:

@@ -24,7 +24,7 @@ from npukernelbench.errors import ExecutorError
 if TYPE_CHECKING:
     from npukernelbench.cli.session import Session
     from npukernelbench.config import Config
-    from npukernelbench.plan import RunPlan, RunSummary
+    from npukernelbench.run.plan import RunPlan, RunSummary
 
 __all__ = ["command", "execute"]
 
@@ -66,7 +66,7 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     """Run what the session's configuration asks for, show what came of it, return the exit code."""
     from npukernelbench.report.progress import progress_for
     from npukernelbench.report.threshold import Threshold
-    from npukernelbench.runner import run
+    from npukernelbench.run.runner import run
 
     config = session.config
     threshold = Threshold.for_run(config.fail_under, config.num_samples)
@@ -123,7 +123,7 @@ def _show(app: App, plan: RunPlan, summary: RunSummary) -> None:
 
 
 def _show_forecast(app: App, session: Session, as_json: bool) -> None:
-    from npukernelbench.forecast import forecast
+    from npukernelbench.run.forecast import forecast
 
     found = forecast(make_plan(session), session.plugins)
     if as_json:

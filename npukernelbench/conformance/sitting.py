@@ -32,7 +32,7 @@ from npukernelbench.nouns import (
     Track,
     Verdict,
 )
-from npukernelbench.selective import Selective
+from npukernelbench.run.selective import Selective
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array

@@ -16,7 +16,7 @@ from npukernelbench.generate.backend import Backend, GenerationFault, Generation
 from npukernelbench.nouns import Completion, SampleKey
 
 if TYPE_CHECKING:
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
 
 __all__ = ["More", "answers", "make_backend"]
 

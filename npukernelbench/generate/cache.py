@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from npukernelbench.config.values import redact
 from npukernelbench.errors import SourceLocation, StoreError
 from npukernelbench.generate.backend import (
     Backend,
@@ -30,7 +31,6 @@ from npukernelbench.generate.backend import (
 )
 from npukernelbench.nouns import Completion
 from npukernelbench.nouns.codec import JSON, completion_from_json, dumps, to_json
-from npukernelbench.values import redact
 
 __all__ = ["CachedBackend", "CompletionCache", "address", "backend_facts"]
 

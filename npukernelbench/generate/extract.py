@@ -19,7 +19,7 @@ from npukernelbench.generate.thinking import split_thinking, without_thinking
 from npukernelbench.nouns import Candidate, Completion, FinishReason, Outcome, Task, Track
 
 if TYPE_CHECKING:
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
 
 __all__ = [
     "DEVICE_SOURCE",

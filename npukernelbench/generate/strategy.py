@@ -30,8 +30,8 @@ from npukernelbench.nouns import (
 )
 
 if TYPE_CHECKING:
+    from npukernelbench.plugins.registry import Registration
     from npukernelbench.prompts.style import PromptStyle, Tasks
-    from npukernelbench.registry import Registration
 
 __all__ = ["DIRECT", "Answer", "Direct", "Made", "Strategy", "load_strategy", "no_candidate"]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from npukernelbench.errors import PluginError, UsageError
-from npukernelbench.registry import canonical
+from npukernelbench.plugins.registry import canonical
 
 if TYPE_CHECKING:
-    from npukernelbench.registry import Registration, Registry
+    from npukernelbench.plugins.registry import Registration, Registry
 
 __all__ = ["AUTO", "Automatic", "Choice", "choose"]
 

@@ -13,7 +13,7 @@ from npukernelbench.errors import PluginError, UsageError
 from npukernelbench.nouns import CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
 
 if TYPE_CHECKING:
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
 
 __all__ = [
     "Confining",

@@ -55,7 +55,7 @@ from npukernelbench.tasks.variation import varied
 if TYPE_CHECKING:
     from npukernelbench.judge.data import Expected
     from npukernelbench.plugins import Plugins
-    from npukernelbench.registry import Registry
+    from npukernelbench.plugins.registry import Registry
 
 __all__ = ["Judge", "JudgeSettings", "Metric"]
 

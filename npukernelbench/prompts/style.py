@@ -22,7 +22,7 @@ from npukernelbench.prompts.interface import interface_skeleton, signature, tens
 if TYPE_CHECKING:
     import jinja2
 
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
 
 __all__ = [
     "CATEGORY_SHOT",

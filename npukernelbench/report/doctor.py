@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.nouns import Task
     from npukernelbench.plugins import Plugins
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
 
 __all__ = ["Examination", "Section", "examination_json", "examine"]
 

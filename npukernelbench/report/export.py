@@ -18,7 +18,7 @@ from npukernelbench.errors import UsageError
 from npukernelbench.nouns import SampleKey, Track
 from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.report.results import sample_row, summarise
-from npukernelbench.turns import settled, spoken_for
+from npukernelbench.run.turns import settled, spoken_for
 
 if TYPE_CHECKING:
     from npukernelbench.store import StoredRun

@@ -1,7 +1,7 @@
 """Watching a run: a live display in front of a terminal, plain lines in a log.
 
-Both are run observers (see :class:`npukernelbench.runner.RunObserver`) and share one :class:`Tally`, which knows the
-counts, the rate and the time left. Nothing here decides anything.
+Both are run observers (see :class:`npukernelbench.run.plan.RunObserver`) and share one :class:`Tally`, which knows
+the counts, the rate and the time left. Nothing here decides anything.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from npukernelbench.nouns import Completion, Outcome, Owner, Sample, Severity, V
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.report.estimates import FAST_PS, KS, Judged, both, estimates
 from npukernelbench.report.spent import spent
-from npukernelbench.turns import settled, spoken_for
+from npukernelbench.run.turns import settled, spoken_for
 
 if TYPE_CHECKING:
     from npukernelbench.store import Manifest

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from npukernelbench.errors import ConfigError, SourceLocation, UsageError
 from npukernelbench.judge.speed import SPEEDUPS
 from npukernelbench.nouns import Outcome, Owner
-from npukernelbench.registry import did_you_mean
+from npukernelbench.plugins.registry import did_you_mean
 
 __all__ = ["DEFAULT_POLICY", "RewardPolicy", "SpeedTerm", "load_policy", "policies"]
 

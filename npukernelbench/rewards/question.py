@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, Task, Track
-from npukernelbench.registry import did_you_mean
+from npukernelbench.plugins.registry import did_you_mean
 
 __all__ = ["Question", "Resolved", "resolve_question"]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.nouns import Case, Task
     from npukernelbench.plugins import Plugins
-    from npukernelbench.registry import Registration
+    from npukernelbench.plugins.registry import Registration
 
 __all__ = ["Scorer", "local_scorer"]
 

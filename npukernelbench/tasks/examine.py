@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Task
+    from npukernelbench.plugins.registry import Registry
     from npukernelbench.prompts import PromptStyle
-    from npukernelbench.registry import Registry
     from npukernelbench.tasks.validate import Examination
 
 __all__ = ["Tools", "examine_tasks"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from npukernelbench.errors import PluginError, SourceLocation, TaskError, UsageError
 from npukernelbench.nouns import Task
-from npukernelbench.registry import BUILTIN
+from npukernelbench.plugins.registry import BUILTIN
 from npukernelbench.tasks.cache import TaskCache
 from npukernelbench.tasks.select import Hidden, Selected, fold, select
 

@@ -27,8 +27,8 @@ from npukernelbench.tasks.mutants import as_output, flat_outputs, mutants, survi
 if TYPE_CHECKING:
     from npukernelbench.judge.check import Checker
     from npukernelbench.nouns.execution import Argument, Array
+    from npukernelbench.plugins.registry import Registry
     from npukernelbench.prompts import PromptStyle
-    from npukernelbench.registry import Registry
 
 __all__ = ["DEFAULT_MAX_ELEMENTS", "Examination", "Finding", "examine_task", "validate_task"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from npukernelbench.plan import RunPlan
 from npukernelbench.plugins import Plugins
+from npukernelbench.run.plan import RunPlan
 from npukernelbench.testing.run import FakePlugin, RecordingObserver, fake_plugins, make_plan
 
 __all__ = ["npukb_fakes", "npukb_observer", "npukb_plan", "npukb_plugins", "npukb_run_dir"]

@@ -14,8 +14,8 @@ from npukernelbench.generate.backend import Backend, SamplingParams
 from npukernelbench.hookspecs import hookimpl
 from npukernelbench.judge.executor import Executor
 from npukernelbench.nouns import Sample, SampleKey, Stage, Track
-from npukernelbench.plan import RunPlan
 from npukernelbench.plugins import Plugins, Register
+from npukernelbench.run.plan import RunPlan
 from npukernelbench.tasks import Selected
 from npukernelbench.testing.backend import FakeBackend, FakeBackendArgs
 from npukernelbench.testing.executor import FakeExecutor, FakeExecutorArgs

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from npukb_openai.args import OpenAIArgs
+from npukernelbench.config.values import redact
 from npukernelbench.generate import GenerationRequest
 from npukernelbench.nouns import Completion, FinishReason, TokenUsage
 from npukernelbench.nouns.codec import to_json
-from npukernelbench.values import redact
 
 __all__ = ["MalformedAnswer", "completion_of", "request_fields", "sampling_of"]
 

@@ -15,7 +15,7 @@ from npukernelbench.prompts import specialise
 from npukernelbench.tasks.goldens import read_golden
 
 if TYPE_CHECKING:
-    from npukb_twin.derive import Deriver
+    from npukb_twin.operator.derive import Deriver
 
 __all__ = ["ReferenceBackend"]
 
@@ -68,7 +68,7 @@ class ReferenceBackend:
 
     def _derived(self, task: Task, case: Case, files: Mapping[str, str]) -> Completion | GenerationFault:
         """A static kernel out of the dynamic golden; it takes a compiler, which the twin brings."""
-        from npukb_twin.derive import Deriver
+        from npukb_twin.operator.derive import Deriver
 
         self._deriver = self._deriver or Deriver()
         source, why = self._deriver.source(task, case, files)

@@ -13,7 +13,7 @@ from npukernelbench import hookimpl
 if TYPE_CHECKING:
     import click
 
-    from npukernelbench.registry import Register
+    from npukernelbench.plugins.registry import Register
 
 NPUKB_PLUGIN_API = ">=1,<2"
 

@@ -43,7 +43,7 @@ def lower(request: Request, timeout_s: float) -> Lowered:
     if len(request.source) > MOST_CHARACTERS:
         detail = f"the program has {len(request.source)} characters, at most {MOST_CHARACTERS} are read"
         return Lowered(wrong=_diagnostic("limit", detail, 1, "a program of this language has some dozens of lines"))
-    from npukb_twin.process import Limits, run
+    from npukb_twin.launch.process import Limits, run
 
     paths = tuple(path for path in sys.path if path and Path(path).exists())
     with tempfile.TemporaryDirectory(prefix="npukb-tile-") as name:
@@ -92,9 +92,9 @@ def _diagnostic(rule: str, detail: str, line: int, remedy: str) -> Diagnostic:
 @cache
 def _sandbox(paths: tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The twin's sandbox, reaching Python and what it imports; none where the twin is not built."""
-    from npukb_twin import build, toolchain
+    from npukb_twin.compile import build, toolchain
     from npukb_twin.executor import default_cache_dir
-    from npukb_twin.sandbox import Mode, Sandbox, open_sandbox
+    from npukb_twin.launch.sandbox import Mode, Sandbox, open_sandbox
     from npukernelbench.errors import NpukbError
 
     try:

@@ -15,13 +15,15 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukb_twin import build, driver, dynamic, hostside, machine, toolchain
-from npukb_twin.buffers import Plan, static_slots
-from npukb_twin.guards import missing_guards, require_guards
-from npukb_twin.kinds import Images
-from npukb_twin.launch import Checker, Detail, Start, Switch, run_case
-from npukb_twin.sandbox import LAUNCHER, Mode, open_sandbox, probe
-from npukb_twin.timing import time_model
+from npukb_twin.compile import build, driver, toolchain
+from npukb_twin.compile.guards import missing_guards, require_guards
+from npukb_twin.compile.kinds import Images
+from npukb_twin.launch.buffers import Plan, static_slots
+from npukb_twin.launch.launching import Checker, Detail, Start, Switch, run_case
+from npukb_twin.launch.sandbox import LAUNCHER, Mode, open_sandbox, probe
+from npukb_twin.operator import dynamic, host_side
+from npukb_twin.timing import machine
+from npukb_twin.timing.model import time_model
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.roofline import Roof
@@ -84,7 +86,7 @@ class TwinExecutor:
         self._threads = args.threads or os.cpu_count() or 1
         self._lock = threading.Lock()
         self._runtime: build.Runtime | None = None
-        self._host: hostside.HostRuntime | None = None
+        self._host: host_side.HostRuntime | None = None
         self._work: tempfile.TemporaryDirectory[str] | None = None
         self._built: dict[Path, dynamic.Built | Images] = {}
 
@@ -118,7 +120,7 @@ class TwinExecutor:
             say(f"building the twin's runtime with {compiler}, once per machine (about 20 s)")
         self._ready()
         if track is Track.DYNAMIC:
-            if hostside.locate_host(self._toolchain, self._cache) is None:
+            if host_side.locate_host(self._toolchain, self._cache) is None:
                 say(f"building the twin's host side with {compiler}, once per machine (about a minute)")
             self._tools()
 
@@ -224,7 +226,7 @@ class TwinExecutor:
         found = build.locate(used, self._cache)
         state = f"ready: {found.host.parent}" if found else f"not built yet: the first run builds it in {self._cache}"
         findings.append(Finding("twin runtime", FindingStatus.OK, state))
-        host = hostside.locate_host(used, self._cache)
+        host = host_side.locate_host(used, self._cache)
         state = f"ready: {host.runner.parent}" if host else "not built yet: the first run of track dynamic builds it"
         findings.append(Finding("twin host side", FindingStatus.OK, state))
         findings.append(self._guard_finding())
@@ -268,7 +270,7 @@ class TwinExecutor:
         runtime = self._ready()
         with self._lock:
             if self._host is None:
-                host = hostside.ensure_host(self._toolchain, self._cache)
+                host = host_side.ensure_host(self._toolchain, self._cache)
                 self._host = replace(host, sandbox=open_sandbox(self._args.sandbox, host.runner.parent))
             return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from npukb_twin.dialect import translate_files
+from npukb_twin.compile.dialect import translate_files
 from npukernelbench.errors import NpukbError
 from npukernelbench.generate.extract import extract
 from npukernelbench.nouns import Candidate, Completion, Outcome, Track

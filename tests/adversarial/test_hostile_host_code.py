@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from npukb_twin.hostside import HostFailure, HostLimits
-from npukb_twin.sandbox import Mode, open_sandbox
+from npukb_twin.launch.sandbox import Mode, open_sandbox
+from npukb_twin.operator.host_side import HostFailure, HostLimits
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import Hosting
 

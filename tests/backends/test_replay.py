@@ -25,7 +25,7 @@ from npukernelbench.generate.extract import extract_with
 from npukernelbench.generate.parsers import auto
 from npukernelbench.nouns import Completion, FinishReason, Prompt, SampleKey, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.runner import run
+from npukernelbench.run.runner import run
 from npukernelbench.store import Manifest, RunStore
 from npukernelbench.testing import FakeBackend, FakePlugin, RecordingObserver, fake_plugins, make_plan
 from npukernelbench.testing.tasks import tiny_case, tiny_task

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from npukernelbench.hookspecs import hookimpl
 from npukernelbench.nouns import CompileRequest, CompileResult, Outcome, Owner, Sample
-from npukernelbench.plan import RunPlan
 from npukernelbench.plugins import Plugins, Register
-from npukernelbench.runner import run
-from npukernelbench.schedule import _LEAST_ROOM
+from npukernelbench.run.plan import RunPlan
+from npukernelbench.run.runner import run
+from npukernelbench.run.schedule import _LEAST_ROOM
 from npukernelbench.store import read_run
 from npukernelbench.testing import FakeExecutor, FakePlugin, RecordingObserver, fake_plugins, make_plan
 

@@ -175,7 +175,7 @@ def test_a_bad_value_in_a_file_is_located(name: str, value: str) -> None:
 @pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.name)
 def test_the_example_of_every_error_is_accepted(setting: object) -> None:
     from npukernelbench.config import Setting
-    from npukernelbench.values import Wrong
+    from npukernelbench.config.values import Wrong
 
     assert isinstance(setting, Setting)
     with pytest.raises(Wrong) as raised:

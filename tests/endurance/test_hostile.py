@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import npukb_twin
-from npukb_twin.process import Limits, run
-from npukb_twin.sandbox import Mode, Sandbox, open_sandbox
+from npukb_twin.launch.process import Limits, run
+from npukb_twin.launch.sandbox import Mode, Sandbox, open_sandbox
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
@@ -28,7 +28,7 @@ from tests.leaks import children
 
 if TYPE_CHECKING:
     from npukb_twin.executor import TwinExecutor
-    from npukb_twin.process import Finished
+    from npukb_twin.launch.process import Finished
 
 LIMITS = Limits(wall_s=3.0, memory_bytes=1 << 30, file_bytes=1 << 16)
 PYTHON = (Path(sys.base_prefix), Path(sys.prefix))

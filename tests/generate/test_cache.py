@@ -12,7 +12,7 @@ from npukernelbench.errors import StoreError
 from npukernelbench.generate import GenerationRequest, SamplingParams
 from npukernelbench.generate.cache import CompletionCache, address, backend_facts
 from npukernelbench.nouns import Completion, FinishReason, Message, TokenUsage
-from npukernelbench.runner import run
+from npukernelbench.run.runner import run
 from npukernelbench.testing import FakeBackend, FakeBackendArgs, FakePlugin, RecordingObserver, fake_plugins, make_plan
 from npukernelbench.testing.tasks import tiny_task
 from tests.backends.asking import request

@@ -9,7 +9,7 @@ import pytest
 
 from npukernelbench.errors import PluginError, UsageError
 from npukernelbench.judge.automatic import choose
-from npukernelbench.registry import Registration, Registry
+from npukernelbench.plugins.registry import Registration, Registry
 
 
 def executor(wanted: int, obstacle: str) -> Any:

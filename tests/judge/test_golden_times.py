@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.golden_times import PROFILES, Wanted, claimed, merged, read, selectors, stale
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Start
-from npukb_twin.machine import load
-from npukb_twin.timing import time_model
+from npukb_twin.launch.launching import Start
+from npukb_twin.timing.machine import load
+from npukb_twin.timing.model import time_model
 from npukernelbench.judge.speed import GOLDEN, RENEW, baseline_us
 from npukernelbench.nouns import Track
 from npukernelbench.plugins import Plugins

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from npukb_npu.calibrate import Stopwatch, base_of, overlay, summary
 from npukb_npu.fitting import Fit, Measured, Taken, fit
 from npukb_npu.rows import Enters, Row, kernel_text, table
-from npukb_twin import machine
 from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.timing import machine
 from npukernelbench.errors import ConfigError, UsageError
 from npukernelbench.nouns import Core
 

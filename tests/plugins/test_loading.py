@@ -15,8 +15,8 @@ import pytest
 from npukernelbench import hookimpl
 from npukernelbench.config import Config, resolve
 from npukernelbench.errors import ConfigError, PluginError, UsageError
-from npukernelbench.plugin_rules import check_api_version
 from npukernelbench.plugins import Plugins
+from npukernelbench.plugins.rules import check_api_version
 
 
 class Install(Protocol):

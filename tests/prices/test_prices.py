@@ -9,12 +9,12 @@ import pytest
 
 from npukernelbench.config import resolve
 from npukernelbench.errors import ConfigError
-from npukernelbench.forecast import ASSUMED_MAX_TOKENS, forecast
 from npukernelbench.generate import SamplingParams
 from npukernelbench.nouns import Completion, TokenUsage
-from npukernelbench.prices import OURS, find_price, read_prices
 from npukernelbench.report.spent import spent
-from npukernelbench.runner import run
+from npukernelbench.run.forecast import ASSUMED_MAX_TOKENS, forecast
+from npukernelbench.run.prices import OURS, find_price, read_prices
+from npukernelbench.run.runner import run
 from npukernelbench.testing import RecordingObserver, fake_plugins, make_plan
 
 TABLE = "- {source: a letter, date: 2026-01-02, currency: EUR, models: {fake: [1000, 2000], gpt-4o: [7, 8]}}\n"

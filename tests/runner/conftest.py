@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from npukernelbench.plan import RunPlan
 from npukernelbench.plugins import Plugins
+from npukernelbench.run.plan import RunPlan
 from npukernelbench.testing import FakePlugin, RecordingObserver
 from npukernelbench.testing.fixtures import npukb_fakes, npukb_observer, npukb_plan, npukb_plugins, npukb_run_dir
 

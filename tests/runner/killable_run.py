@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from npukernelbench.runner import run
+from npukernelbench.run.runner import run
 from npukernelbench.testing import RecordingObserver, fake_plugins, make_plan
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import pytest
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Core, Task, Track
-from npukernelbench.runner import run
-from npukernelbench.selective import leave_out, require_task
+from npukernelbench.run.runner import run
+from npukernelbench.run.selective import leave_out, require_task
 from npukernelbench.tasks import Selected
 from npukernelbench.testing import FakeBackend, FakePlugin, RecordingObserver, fake_plugins, make_plan, tiny_task
 

@@ -15,7 +15,7 @@ from npukernelbench import hookimpl
 from npukernelbench.errors import BackendError, PluginError, StoreError, UsageError
 from npukernelbench.generate.backend import SamplingParams
 from npukernelbench.nouns import Outcome, Owner, Stage, Track
-from npukernelbench.runner import fingerprint, run
+from npukernelbench.run.runner import fingerprint, run
 from npukernelbench.store import read_run
 from npukernelbench.testing import FakeBackend, FakeExecutor
 

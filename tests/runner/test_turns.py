@@ -11,7 +11,7 @@ from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import GenerationFault, GenerationResult
 from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns import Outcome
-from npukernelbench.runner import run
+from npukernelbench.run.runner import run
 from npukernelbench.store import read_run
 from npukernelbench.testing import FakeBackend
 

@@ -53,7 +53,7 @@ def test_the_fixtures_work_in_a_plugins_own_tests(tmp_path):
     (tmp_path / "test_mine.py").write_text(
         textwrap.dedent(
             """
-            from npukernelbench.runner import run
+            from npukernelbench.run.runner import run
             from npukernelbench.testing import FakeBackend
 
             def test_mine(npukb_plan, npukb_plugins, npukb_fakes, npukb_observer):
@@ -70,7 +70,9 @@ def test_the_fixtures_work_in_a_plugins_own_tests(tmp_path):
     assert "1 passed" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["npukernelbench.testing", "npukernelbench.runner", "npukernelbench.judge.pipeline"])
+@pytest.mark.parametrize(
+    "module", ["npukernelbench.testing", "npukernelbench.run.runner", "npukernelbench.judge.pipeline"]
+)
 def test_importing_is_light(module):
     heavy = {"numpy", "scipy", "jinja2", "rich", "torch", "openai", "pytest"}
     code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"

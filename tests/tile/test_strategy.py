@@ -14,7 +14,7 @@ from npukb_tile.parse import parse_program
 from npukernelbench.generate import wrap
 from npukernelbench.nouns import Outcome, Stage, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.runner import run
+from npukernelbench.run.runner import run
 from npukernelbench.store import read_run
 from npukernelbench.tasks import Selected, load_registry
 from npukernelbench.testing import FakeBackend, FakePlugin, RecordingObserver, make_plan

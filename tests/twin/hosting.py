@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npukb_twin import toolchain
+from npukb_twin.compile import toolchain
 from npukb_twin.executor import default_cache_dir
-from npukb_twin.hostside import (
+from npukb_twin.operator.host_side import (
     AttributeValue,
     HostFailure,
     HostLimits,

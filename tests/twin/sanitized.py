@@ -21,8 +21,10 @@ from typing import Any
 
 import pytest
 
-from npukb_twin import build, builds, executor, launch, process, toolchain
-from npukb_twin.sandbox import Sandbox
+from npukb_twin import executor
+from npukb_twin.compile import build, cached, toolchain
+from npukb_twin.launch import launching, process
+from npukb_twin.launch.sandbox import Sandbox
 
 # Handlers of signals and their stacks are the runtime's own.
 OPTIONS = (
@@ -39,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     found = cache / "found"
     found.mkdir(parents=True, exist_ok=True)
     patch = pytest.MonkeyPatch()
-    patch.setattr(launch, "Limits", _Unlimited)
+    patch.setattr(launching, "Limits", _Unlimited)
     patch.setattr(executor, "open_sandbox", lambda mode, folder: Sandbox())
 
     def watched(*arguments: Any, **options: Any) -> process.Finished:
@@ -48,10 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
             (found / sha256(finished.output.encode()).hexdigest()[:12]).write_text(finished.output, encoding="utf-8")
         return finished
 
-    patch.setattr(launch, "run", watched)
+    patch.setattr(launching, "run", watched)
     chosen = toolchain.find("zig")
     folder = build.ensure(chosen, cache).host.parent
-    with builds.turn(cache / "sanitize.lock"):
+    with cached.turn(cache / "sanitize.lock"):
         if not (folder / "sanitized").exists():
             compile_runtime(chosen, folder / "npukb-twin-host")
             (folder / "sanitized").touch()
@@ -82,13 +84,13 @@ def compile_runtime(chosen: toolchain.Toolchain, host: Path) -> None:
         defaults = work / "defaults.cc"
         text = [f'extern "C" const char* __{s}_default_options() {{ return "{OPTIONS}"; }}' for s in ("asan", "ubsan")]
         defaults.write_text("\n".join(text), encoding="utf-8")
-        flags = [*build._RUNTIME_FLAGS, "-Wno-pass-failed", "-D_GNU_SOURCE", "-DNPUKB_UNFAIR", "-O1", "-g", *CHECKS]
+        flags = [*build.runtime_flags(), "-Wno-pass-failed", "-D_GNU_SOURCE", "-DNPUKB_UNFAIR", "-O1", "-g", *CHECKS]
         flags.remove("-O3")
-        sources = [*sorted((build.source_root() / "runtime").glob("*.cpp")), defaults]
-        jobs = [[*chosen.compile, *flags, "-c", str(source), "-o", f"{source.stem}.o"] for source in sources]
+        sources = [*build.runtime_sources(), defaults]
+        jobs = [[*chosen.compile, *flags, "-c", str(path), "-o", build.object_name(path)] for path in sources]
         jobs[-1].append("-fvisibility=default")
         what = "the sanitized runtime"
-        builds.call_all(jobs, work, what)
-        link = ["g++", "-rdynamic", "-fsanitize=address,undefined", *(f"{source.stem}.o" for source in sources)]
-        builds.call([*link, "-o", "host", "-ldl", "-lpthread", "-lm"], work, what)
+        cached.call_all(jobs, work, what)
+        link = ["g++", "-rdynamic", "-fsanitize=address,undefined", *map(build.object_name, sources)]
+        cached.call([*link, "-o", "host", "-ldl", "-lpthread", "-lm"], work, what)
         shutil.move(work / "host", host)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Checker, Switch
+from npukb_twin.launch.launching import Checker, Switch
 from npukernelbench.nouns import DType, Outcome
 from tests.twin.running import Twin
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Checker
+from npukb_twin.launch.launching import Checker
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import CompileRequest, DType, Outcome, RunRequest, Track
 from npukernelbench.plugins import Plugins

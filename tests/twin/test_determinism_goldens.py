@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Checker
+from npukb_twin.launch.launching import Checker
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
     Candidate,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from npukb_twin.driver import _optional_headers
-from npukb_twin.hostmessages import known_gaps
-from npukb_twin.messages import foreign_names, gap_names
+from npukb_twin.compile.driver import _optional_headers
+from npukb_twin.compile.messages import foreign_names, gap_names
+from npukb_twin.operator.host_messages import known_gaps
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import Hosting
 from tests.twin.running import HEAD, Twin

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from npukb_twin import build, messages, toolchain
+from npukb_twin.compile import build, messages, toolchain
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.nouns import Diagnostic, DType, Outcome

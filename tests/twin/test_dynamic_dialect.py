@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.dialect import masked, translate, translate_files
+from npukb_twin.compile.dialect import masked, translate, translate_files
 from npukernelbench.nouns import Outcome
 from tests.twin.running import HEAD, Twin
 

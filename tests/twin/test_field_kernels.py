@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Checker
+from npukb_twin.launch.launching import Checker
 from npukernelbench.nouns import DType
 from tests.twin.running import Inputs, Outputs, Twin
 

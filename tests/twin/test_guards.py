@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from npukb_twin import toolchain
+from npukb_twin.compile import toolchain
+from npukb_twin.compile.guards import missing_guards, require_guards
+from npukb_twin.compile.refused_names import forbids_instructions
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.guards import missing_guards, require_guards
-from npukb_twin.names import forbids_instructions
-from npukb_twin.sandbox import Mode
+from npukb_twin.launch.sandbox import Mode
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.executor import FindingStatus
 from npukernelbench.nouns import Track

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.build import source_root
-from npukb_twin.hostbuild import sources_of
-from npukb_twin.hostmessages import host_names, known_gaps
+from npukb_twin.compile.build import source_root
+from npukb_twin.operator.host_build import sources_of
+from npukb_twin.operator.host_messages import host_names, known_gaps
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import DEFINITION, HEAD, PLAIN, TILING, Hosting
 
@@ -104,7 +104,7 @@ def test_a_near_name_is_offered(hosting: Hosting) -> None:
 
 
 def test_a_function_without_body(hosting: Hosting) -> None:
-    from npukb_twin.hostside import HostFailure, describe
+    from npukb_twin.operator.host_side import HostFailure, describe
 
     found = describe(hosting.image("int Missing(int n); int f() { return Missing(3); }"), hosting.runtime)
     assert isinstance(found, HostFailure)

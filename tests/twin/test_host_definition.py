@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.hostside import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
+from npukb_twin.operator.host_side import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import FLOAT, Hosting
 
@@ -185,7 +185,7 @@ def test_definitions_that_do_not_hold(hosting: Hosting, definition: str, message
 
 
 def test_no_definition(hosting: Hosting) -> None:
-    from npukb_twin.hostside import describe
+    from npukb_twin.operator.host_side import describe
 
     found = describe(hosting.image("int unused;"), hosting.runtime)
     assert isinstance(found, HostFailure)

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from npukb_twin.hostside import HostFailure, HostLimits, SocNumbers, TensorArgument, TilingRequest, TilingResult
+from npukb_twin.operator.host_side import (
+    HostFailure,
+    HostLimits,
+    SocNumbers,
+    TensorArgument,
+    TilingRequest,
+    TilingResult,
+)
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import DEFINITION, FLOAT, PLAIN, TILING, VECTOR, Hosting, request
 
@@ -72,7 +79,7 @@ def test_shapes_types_and_lists(hosting: Hosting) -> None:
     image = hosting.image(TILING.format(body=body, before="") + DEFINITION.format(body=LISTS))
 
     def said(*inputs: TensorArgument | tuple[TensorArgument, ...] | None) -> tuple[int, ...]:
-        from npukb_twin.hostside import tile
+        from npukb_twin.operator.host_side import tile
 
         result = tile(image, request(*inputs), hosting.runtime)
         assert isinstance(result, TilingResult), result

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npukb_twin import build, toolchain
-from npukb_twin.elf import Elf
-from npukb_twin.imports import computes_jumps
+from npukb_twin.compile import build, toolchain
+from npukb_twin.compile.elf import Elf
+from npukb_twin.compile.imports import computes_jumps
 from npukernelbench.nouns import DType, Outcome
 from tests.twin.running import Twin
 

@@ -11,10 +11,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from npukb_twin import dynamic, machine
+from npukb_twin.compile.kinds import CUBE_ONLY, VECTOR_ONLY
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.kinds import CUBE_ONLY, VECTOR_ONLY
-from npukb_twin.machine import MachineFile
+from npukb_twin.operator import dynamic
+from npukb_twin.timing import machine
+from npukb_twin.timing.machine import MachineFile
 from npukernelbench.errors import UsageError
 
 OVERLAY = """
@@ -58,7 +59,7 @@ def document() -> dict[str, dict[str, dict[str, object]]]:
 
 @pytest.mark.parametrize("name", machine.available())
 def test_every_machine_gives_exactly_the_numbers_of_the_runtime(name: str) -> None:
-    source = (files("npukb_twin") / "runtime" / "machine.def").read_text(encoding="utf-8")
+    source = (files("npukb_twin") / "runtime" / "time" / "machine.def").read_text(encoding="utf-8")
     wanted = set(re.findall(r"^NPUKB_(?:NUMBER|SIZE)\((\w+)\)$", source, re.MULTILINE))
     loaded = machine.load(name)
     assert wanted

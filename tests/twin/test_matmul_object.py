@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from npukb_twin.build import source_root
+from npukb_twin.compile.build import source_root
 from npukernelbench.nouns import DType
 from tests.twin.running import Finished, Twin
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Checker
+from npukb_twin.launch.launching import Checker
 from npukernelbench.nouns import DType, Outcome, Severity
 from tests.twin.running import Twin
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from npukb_twin import build, machine, toolchain
-from npukb_twin.elf import EXECUTABLE, Elf
+from npukb_twin.compile import build, toolchain
+from npukb_twin.compile.elf import EXECUTABLE, Elf
 from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.timing import machine
 from npukernelbench.nouns import DType
 from tests.twin.running import Twin
 
@@ -123,7 +124,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def counter(workshop: Path) -> Path:
     """A program that counts the operations of functions in an image, with the runtime's own parts."""
-    return built(workshop, "counter", COUNTER, "pieces", "operations", "machinecode", "symbols")
+    parts = ("time/scalar_counting", "time/scalar_operations", "time/machine_code", "process/symbols")
+    return built(workshop, "counter", COUNTER, *parts)
 
 
 def counted(counter: Path, folder: Path, before: str, bodies: Sequence[str]) -> list[float]:
@@ -181,8 +183,8 @@ INSTRUCTIONS = {
 }
 
 COUNTER = """
-#include "operations.h"
-#include "pieces.h"
+#include "time/scalar_operations.h"
+#include "time/scalar_counting.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,7 +235,7 @@ extern "C" uint32_t npukb_elsewhere();
 """
 
 READER = """
-#include "machinecode.h"
+#include "time/machine_code.h"
 #include <stdio.h>
 int main() {
     unsigned bytes;
@@ -256,7 +258,7 @@ FLOWS = ("On", "Call", "Jump", "Branch", "Return", "Stop", "Unknown")
 @pytest.fixture(scope="module")
 def reader(workshop: Path) -> Path:
     """A program that reads machine code with the runtime's reader."""
-    return built(workshop, "reader", READER, "machinecode")
+    return built(workshop, "reader", READER, "time/machine_code")
 
 
 def built(folder: Path, name: str, source: str, *parts: str) -> Path:

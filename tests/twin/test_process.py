@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.process import Limits, run
+from npukb_twin.launch.process import Limits, run
 from npukernelbench.nouns import Outcome
 from tests.twin.running import Twin, kernel
 
 if TYPE_CHECKING:
-    from npukb_twin.process import Finished as Ended
+    from npukb_twin.launch.process import Finished as Ended
 
 #: Functions of the host's C library, which no kernel should call and some will.
 LIBC = """
@@ -57,19 +57,20 @@ def hosts() -> list[str]:
 @pytest.fixture(autouse=True)
 def _host_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels here may call the C library: what a sandbox is for begins where the linker's refusal was overcome."""
-    monkeypatch.setattr("npukb_twin.driver.foreign", lambda image, host: ())
+    monkeypatch.setattr("npukb_twin.compile.driver.foreign", lambda image, host: ())
 
 
 @pytest.fixture(autouse=True)
 def _marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every process that a kernel becomes carries the number of this one."""
-    from npukb_twin import launch, toolchain
+    from npukb_twin.compile import toolchain
+    from npukb_twin.launch import launching
 
     def marked(work: Path) -> dict[str, str]:
         return {**clean(work), "NPUKB_TEST": str(os.getpid())}
 
     clean = toolchain.clean_environment
-    monkeypatch.setattr(launch, "clean_environment", marked)
+    monkeypatch.setattr(launching, "clean_environment", marked)
 
 
 @pytest.mark.parametrize(

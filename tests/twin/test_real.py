@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npukb_twin import build, toolchain
+from npukb_twin.compile import build, toolchain
 
 NAMES = (
     *(
@@ -45,8 +45,8 @@ def library(march: str, folder: Path) -> ctypes.CDLL:
         for name in NAMES
     )
     source = folder / "loops.cpp"
-    source.write_text(f'#include "{root}/real_special.h"\n{loops}\n')
-    flags = [march if flag == "-march=native" else flag for flag in build._RUNTIME_FLAGS]
+    source.write_text(f'#include "{root}/semantics/real_special.h"\n{loops}\n')
+    flags = [march if flag == "-march=native" else flag for flag in build.runtime_flags()]
     flags = [f"-march={flag}" if flag == march else flag for flag in flags]
     target, image = folder / "loops.o", folder / f"{march}.so"
     subprocess.run([*chosen.compile, *flags, "-c", str(source), "-o", str(target)], check=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import textwrap
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from npukb_twin.compile.build import runtime_sources
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.launch import Checker, Switch
+from npukb_twin.launch.launching import Checker, Switch
 from npukernelbench.nouns import Allocation, DType, Outcome, Severity
 from tests.twin.breaches import OF_BUFFERS, OF_FLAGS, OF_MEMORY, OF_ORDER, Breach
 from tests.twin.breaches_cube import CUBE_SETUP, OF_CUBE
@@ -403,9 +403,7 @@ def test_every_rule_is_documented() -> None:
 def rules_in_sources() -> set[str]:
     """Rule ids that the C++ sources can report: the first argument of Violate and Warn, or the variable behind it."""
     found: set[str] = set()
-    for path in (files("npukb_twin") / "runtime").iterdir():
-        if not path.name.endswith(".cpp"):
-            continue
+    for path in runtime_sources():
         text = path.read_text(encoding="utf-8")
         for argument in re.findall(r"[.>]\s*(?:Violate|Fault|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
             word = "".join(argument).strip()

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from npukb_twin import driver, sandbox
+from npukb_twin.compile import driver
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukb_twin.process import Limits, run
-from npukb_twin.sandbox import Measures, Mode, Sandbox, open_sandbox
+from npukb_twin.launch import sandbox
+from npukb_twin.launch.process import Limits, run
+from npukb_twin.launch.sandbox import Measures, Mode, Sandbox, open_sandbox
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.executor import FindingStatus
 from npukernelbench.nouns import Outcome
 from tests.twin.running import Twin, kernel
 
 if TYPE_CHECKING:
-    from npukb_twin.process import Finished as Ended
+    from npukb_twin.launch.process import Finished as Ended
 
 LIMITS = Limits(wall_s=20.0, memory_bytes=4 << 30, file_bytes=1 << 20)
 PYTHON = (Path(sys.base_prefix), Path(sys.prefix))
@@ -159,8 +160,8 @@ def test_a_killed_parent_leaves_no_child(confined: Sandbox, tmp_path: Path) -> N
     child = f"import time; open({str(tmp_path / 'pid')!r}, 'w').write(str(__import__('os').getpid())); time.sleep(60)"
     parent = f"""
 from pathlib import Path
-from npukb_twin.process import Limits, run
-from npukb_twin.sandbox import Measures, Sandbox
+from npukb_twin.launch.process import Limits, run
+from npukb_twin.launch.sandbox import Measures, Sandbox
 how = Sandbox(Path({str(confined.launcher)!r}), Measures({confined.measures.landlock}, True, True))
 how = how.reaching(run=(Path({str(PYTHON[0])!r}), Path({str(PYTHON[1])!r})))
 limits = Limits(60.0, 4 << 30, 1 << 20)

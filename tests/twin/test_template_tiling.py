@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from npukb_twin.templates import arguments_of, template_of
+from npukb_twin.compile.templates import arguments_of, template_of
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import CompileRequest, DType, Outcome, RunRequest, Track
 from tests.twin.running import Finished, Twin, task_for

@@ -1,5 +1,6 @@
-// One cube core does the same thing again and again, as loop.cpp does on a vector core. SIDE, DEPTH: of the matrices of a product;
-// TYPE: of its operands; DST: of its sums. SETUP: what comes before. ROUNDS and COUNT come from the input `parameters`.
+// One cube core does the same thing again and again, as loop.cpp does on a vector core. SIDE, DEPTH: of the matrices of
+// a product; TYPE: of its operands; DST: of its sums. SETUP: what comes before. ROUNDS and COUNT come from the input
+// `parameters`.
 #include "kernel_operator.h"
 using namespace AscendC;
 

@@ -1,6 +1,6 @@
-// Vector cores do the same thing again and again: what the time grows by, from one number of rounds to another, is what it costs.
-// BODY: statements; SETUP: what comes before them. Rounds and count come from the input `parameters`. CORES cores do it, one unless
-// said otherwise, each with SHARE bytes of the tensors to itself.
+// Vector cores do the same thing again and again: what the time grows by, from one number of rounds to another, is what
+// it costs. BODY: statements; SETUP: what comes before them. Rounds and count come from the input `parameters`. CORES
+// cores do it, one unless said otherwise, each with SHARE bytes of the tensors to itself.
 #include "kernel_operator.h"
 using namespace AscendC;
 

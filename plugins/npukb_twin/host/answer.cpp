@@ -12,9 +12,12 @@ std::string Quoted(const std::string& text) {
     std::string out = "\"";
     char escaped[8];
     for (unsigned char c : text) {
-        if (c == '"' || c == '\\') out += '\\', out += static_cast<char>(c);
-        else if (c >= 0x20 && c < 0x7f) out += static_cast<char>(c);
-        else snprintf(escaped, sizeof escaped, "\\u%04x", c), out += escaped;
+        if (c == '"' || c == '\\')
+            out += '\\', out += static_cast<char>(c);
+        else if (c >= 0x20 && c < 0x7f)
+            out += static_cast<char>(c);
+        else
+            snprintf(escaped, sizeof escaped, "\\u%04x", c), out += escaped;
     }
     return out + "\"";
 }
@@ -49,10 +52,13 @@ void Send(const std::string& body) {
 std::string ArgumentJson(const Argument& a) {
     const char* presence = a.option == ops::OPTIONAL ? "optional" : a.option == ops::DYNAMIC ? "dynamic" : "required";
     std::string out = "{\"name\":" + Quoted(a.name) + ",\"presence\":\"" + presence + "\"";
-    out += ",\"dtypes\":" + List(a.types, [](ge::DataType type) { return Quoted(ge::TypeUtils::DataTypeToSerialString(type)); });
-    out += ",\"formats\":" + List(a.formats, [](ge::Format f) { return Quoted("FORMAT_" + ge::TypeUtils::FormatToSerialString(f)); });
+    out += ",\"dtypes\":" +
+           List(a.types, [](ge::DataType type) { return Quoted(ge::TypeUtils::DataTypeToSerialString(type)); });
+    out += ",\"formats\":" +
+           List(a.formats, [](ge::Format f) { return Quoted("FORMAT_" + ge::TypeUtils::FormatToSerialString(f)); });
     out += std::string(",\"scalar\":") + Truth(a.scalar) + ",\"scalar_list\":" + Truth(a.scalar_list);
-    out += std::string(",\"value_depend\":") + Truth(a.value_depend) + ",\"depends_on_compute\":" + Truth(a.depends_on_compute);
+    out += std::string(",\"value_depend\":") + Truth(a.value_depend) +
+           ",\"depends_on_compute\":" + Truth(a.depends_on_compute);
     return out + ",\"initial\":" + (a.has_initial ? Number(static_cast<int64_t>(a.initial)) : "null") + "}";
 }
 
@@ -80,16 +86,18 @@ std::string AttributeJson(const Attribute& a) {
 }
 
 std::string StructJson(const optiling::TilingDef& t) {
-    std::string out = "{\"name\":" + Quoted(t.GetTilingClassName()) + ",\"bytes\":" + Number(static_cast<int64_t>(t.GetDataSize()));
+    std::string out =
+        "{\"name\":" + Quoted(t.GetTilingClassName()) + ",\"bytes\":" + Number(static_cast<int64_t>(t.GetDataSize()));
     std::string nested;
     out += ",\"fields\":" + List(t.Members(), [&](const TilingMember& member) {
                if (member.nested != 0) {
-                   auto* inner = reinterpret_cast<const optiling::TilingDef*>(reinterpret_cast<const char*>(&t) + member.nested);
+                   auto* inner =
+                       reinterpret_cast<const optiling::TilingDef*>(reinterpret_cast<const char*>(&t) + member.nested);
                    nested += (nested.empty() ? "" : ",") + StructJson(*inner);
                }
-               return "{\"name\":" + Quoted(member.name) + ",\"type\":" + Quoted(member.type) + ",\"count\":" +
-                      std::to_string(member.count) + ",\"nested\":" + Truth(member.nested != 0) + ",\"offset\":" +
-                      std::to_string(member.offset) + "}";
+               return "{\"name\":" + Quoted(member.name) + ",\"type\":" + Quoted(member.type) +
+                      ",\"count\":" + std::to_string(member.count) + ",\"nested\":" + Truth(member.nested != 0) +
+                      ",\"offset\":" + std::to_string(member.offset) + "}";
            });
     return out + ",\"nested\":[" + nested + "]}";
 }
@@ -122,11 +130,13 @@ void AnswerFailure(const char* status, const std::string& message) {
 
 void AnswerSignal(int signal, const uint64_t* pcs, int count, uint64_t address, bool stack_overflow) {
     char line[256 + 24 * kTrail];
-    int n = snprintf(line, sizeof line,
-                     "{\"token\":\"%s\",\"status\":\"signal\",\"signal\":%d,\"address\":%llu,\"stack_overflow\":%s,\"pcs\":[", g_token, signal,
-                     static_cast<unsigned long long>(address), Truth(stack_overflow));
+    int n = snprintf(
+        line, sizeof line,
+        "{\"token\":\"%s\",\"status\":\"signal\",\"signal\":%d,\"address\":%llu,\"stack_overflow\":%s,\"pcs\":[",
+        g_token, signal, static_cast<unsigned long long>(address), Truth(stack_overflow));
     for (int i = 0; i < count; ++i) {
-        n += snprintf(line + n, sizeof line - static_cast<size_t>(n), "%s%llu", i == 0 ? "" : ",", static_cast<unsigned long long>(pcs[i]));
+        n += snprintf(line + n, sizeof line - static_cast<size_t>(n), "%s%llu", i == 0 ? "" : ",",
+                      static_cast<unsigned long long>(pcs[i]));
     }
     n += snprintf(line + n, sizeof line - static_cast<size_t>(n), "]}\n");
     if (write(g_descriptor, line, static_cast<size_t>(n)) != n) _exit(3);
@@ -152,9 +162,10 @@ void AnswerTiling(const Call& call) {
         hex += digits[call.buffer[i] & 15];
     }
     std::vector<size_t> workspaces(call.workspace_sizes, call.workspace_sizes + call.workspace_count);
-    Send("\"status\":\"tiled\",\"tiling_key\":" + std::to_string(call.tiling_key) + ",\"block_dim\":" + std::to_string(call.block_dim) +
-         ",\"schedule_mode\":" + std::to_string(call.schedule_mode) +
-         ",\"workspace_bytes\":" + List(workspaces, [](size_t bytes) { return std::to_string(bytes); }) + ",\"data\":\"" + hex + "\"");
+    Send("\"status\":\"tiled\",\"tiling_key\":" + std::to_string(call.tiling_key) + ",\"block_dim\":" +
+         std::to_string(call.block_dim) + ",\"schedule_mode\":" + std::to_string(call.schedule_mode) +
+         ",\"workspace_bytes\":" + List(workspaces, [](size_t bytes) { return std::to_string(bytes); }) +
+         ",\"data\":\"" + hex + "\"");
 }
 
 }  // namespace npukb_host

@@ -11,7 +11,7 @@ struct ArgumentData {
     ops::Option option = ops::REQUIRED;
     std::vector<ge::DataType> types;
     std::vector<ge::Format> formats;
-    bool types_multiply = false;    // a list by itself: every type with every combination of the others
+    bool types_multiply = false;  // a list by itself: every type with every combination of the others
     bool formats_multiply = false;
     bool scalar = false;
     bool scalar_list = false;
@@ -92,7 +92,8 @@ struct Platform {
     uint64_t vector_cores = 0, cube_cores = 0;
     uint64_t ub_bytes = 0, l1_bytes = 0, l0a_bytes = 0, l0b_bytes = 0, l0c_bytes = 0, l2_bytes = 0, hbm_bytes = 0;
     uint64_t bt_bytes = 0;
-    uint64_t load_rate = 0, feed_a_rate = 0, feed_b_rate = 0;  // bytes a cycle: global memory to L1, L1 to L0A, L1 to L0B
+    uint64_t load_rate = 0, feed_a_rate = 0,
+             feed_b_rate = 0;  // bytes a cycle: global memory to L1, L1 to L0A, L1 to L0B
     uint64_t workspace_reserve_bytes = 0;
     std::string soc;
 };

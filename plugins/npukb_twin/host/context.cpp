@@ -74,11 +74,17 @@ namespace {
 
 using npukb_host::TensorRecord;
 
-const CompileTimeTensorDesc* Description(TensorRecord* record) { return record == nullptr ? nullptr : &record->description; }
+const CompileTimeTensorDesc* Description(TensorRecord* record) {
+    return record == nullptr ? nullptr : &record->description;
+}
 const StorageShape* ShapeOf(TensorRecord* record) { return record == nullptr ? nullptr : &record->tensor.GetShape(); }
-const Shape* PlainShape(TensorRecord* record) { return record == nullptr ? nullptr : &record->tensor.GetStorageShape(); }
+const Shape* PlainShape(TensorRecord* record) {
+    return record == nullptr ? nullptr : &record->tensor.GetStorageShape();
+}
 const Tensor* TensorOf(TensorRecord* record) { return record == nullptr ? nullptr : &record->tensor; }
-ge::DataType TypeOf(TensorRecord* record) { return record == nullptr ? ge::DT_UNDEFINED : record->description.GetDataType(); }
+ge::DataType TypeOf(TensorRecord* record) {
+    return record == nullptr ? ge::DT_UNDEFINED : record->description.GetDataType();
+}
 const AnchorInstanceInfo* Instances(const npukb_host::Side& side, size_t index) {
     return index < side.arguments.size() ? &side.arguments[index] : nullptr;
 }
@@ -95,9 +101,15 @@ size_t ComputeNodeInfo::GetIrOutputsNum() const { return call_->outputs.argument
 size_t ComputeNodeInfo::GetInputsNum() const { return call_->inputs.tensors.size(); }
 size_t ComputeNodeInfo::GetOutputsNum() const { return call_->outputs.tensors.size(); }
 const AnchorInstanceInfo* ComputeNodeInfo::GetInputInstanceInfo(size_t i) const { return Instances(call_->inputs, i); }
-const AnchorInstanceInfo* ComputeNodeInfo::GetOutputInstanceInfo(size_t i) const { return Instances(call_->outputs, i); }
-const CompileTimeTensorDesc* ComputeNodeInfo::GetInputTdInfo(size_t i) const { return Description(call_->inputs.Instance(i)); }
-const CompileTimeTensorDesc* ComputeNodeInfo::GetOutputTdInfo(size_t i) const { return Description(call_->outputs.Instance(i)); }
+const AnchorInstanceInfo* ComputeNodeInfo::GetOutputInstanceInfo(size_t i) const {
+    return Instances(call_->outputs, i);
+}
+const CompileTimeTensorDesc* ComputeNodeInfo::GetInputTdInfo(size_t i) const {
+    return Description(call_->inputs.Instance(i));
+}
+const CompileTimeTensorDesc* ComputeNodeInfo::GetOutputTdInfo(size_t i) const {
+    return Description(call_->outputs.Instance(i));
+}
 const RuntimeAttrs* ComputeNodeInfo::GetAttrs() const { return &call_->attributes; }
 
 const char* ExtendedKernelContext::GetNodeType() const { return call_->node.GetNodeType(); }
@@ -106,11 +118,21 @@ size_t ExtendedKernelContext::GetComputeNodeInputNum() const { return call_->inp
 size_t ExtendedKernelContext::GetComputeNodeOutputNum() const { return call_->outputs.tensors.size(); }
 const ComputeNodeInfo* ExtendedKernelContext::GetComputeNodeInfo() const { return &call_->node; }
 const RuntimeAttrs* ExtendedKernelContext::GetAttrs() const { return &call_->attributes; }
-const AnchorInstanceInfo* ExtendedKernelContext::GetIrInputInstanceInfo(size_t i) const { return Instances(call_->inputs, i); }
-const AnchorInstanceInfo* ExtendedKernelContext::GetIrOutputInstanceInfo(size_t i) const { return Instances(call_->outputs, i); }
-const CompileTimeTensorDesc* ExtendedKernelContext::GetInputDesc(size_t i) const { return Description(call_->inputs.Instance(i)); }
-const CompileTimeTensorDesc* ExtendedKernelContext::GetOutputDesc(size_t i) const { return Description(call_->outputs.Instance(i)); }
-const CompileTimeTensorDesc* ExtendedKernelContext::GetOptionalInputDesc(size_t i) const { return Description(call_->inputs.Of(i, 0)); }
+const AnchorInstanceInfo* ExtendedKernelContext::GetIrInputInstanceInfo(size_t i) const {
+    return Instances(call_->inputs, i);
+}
+const AnchorInstanceInfo* ExtendedKernelContext::GetIrOutputInstanceInfo(size_t i) const {
+    return Instances(call_->outputs, i);
+}
+const CompileTimeTensorDesc* ExtendedKernelContext::GetInputDesc(size_t i) const {
+    return Description(call_->inputs.Instance(i));
+}
+const CompileTimeTensorDesc* ExtendedKernelContext::GetOutputDesc(size_t i) const {
+    return Description(call_->outputs.Instance(i));
+}
+const CompileTimeTensorDesc* ExtendedKernelContext::GetOptionalInputDesc(size_t i) const {
+    return Description(call_->inputs.Of(i, 0));
+}
 const CompileTimeTensorDesc* ExtendedKernelContext::GetDynamicInputDesc(size_t i, size_t relative) const {
     return Description(call_->inputs.Of(i, relative));
 }
@@ -132,10 +154,16 @@ const StorageShape* TilingContext::GetInputShape(size_t i) const { return ShapeO
 const Tensor* TilingContext::GetInputTensor(size_t i) const { return TensorOf(call_->inputs.Instance(i)); }
 const StorageShape* TilingContext::GetOptionalInputShape(size_t i) const { return ShapeOf(call_->inputs.Of(i, 0)); }
 const Tensor* TilingContext::GetOptionalInputTensor(size_t i) const { return TensorOf(call_->inputs.Of(i, 0)); }
-const StorageShape* TilingContext::GetDynamicInputShape(size_t i, size_t relative) const { return ShapeOf(call_->inputs.Of(i, relative)); }
-const Tensor* TilingContext::GetDynamicInputTensor(size_t i, size_t relative) const { return TensorOf(call_->inputs.Of(i, relative)); }
+const StorageShape* TilingContext::GetDynamicInputShape(size_t i, size_t relative) const {
+    return ShapeOf(call_->inputs.Of(i, relative));
+}
+const Tensor* TilingContext::GetDynamicInputTensor(size_t i, size_t relative) const {
+    return TensorOf(call_->inputs.Of(i, relative));
+}
 const StorageShape* TilingContext::GetOutputShape(size_t i) const { return ShapeOf(call_->outputs.Instance(i)); }
-const StorageShape* TilingContext::GetDynamicOutputShape(size_t i, size_t relative) const { return ShapeOf(call_->outputs.Of(i, relative)); }
+const StorageShape* TilingContext::GetDynamicOutputShape(size_t i, size_t relative) const {
+    return ShapeOf(call_->outputs.Of(i, relative));
+}
 
 namespace {
 template <class T>
@@ -183,8 +211,12 @@ const Shape* InferShapeContext::GetInputShape(size_t i) const { return PlainShap
 const Tensor* InferShapeContext::GetInputTensor(size_t i) const { return TensorOf(call_->inputs.Instance(i)); }
 const Shape* InferShapeContext::GetOptionalInputShape(size_t i) const { return PlainShape(call_->inputs.Of(i, 0)); }
 const Tensor* InferShapeContext::GetOptionalInputTensor(size_t i) const { return TensorOf(call_->inputs.Of(i, 0)); }
-const Shape* InferShapeContext::GetDynamicInputShape(size_t i, size_t relative) const { return PlainShape(call_->inputs.Of(i, relative)); }
-const Tensor* InferShapeContext::GetDynamicInputTensor(size_t i, size_t relative) const { return TensorOf(call_->inputs.Of(i, relative)); }
+const Shape* InferShapeContext::GetDynamicInputShape(size_t i, size_t relative) const {
+    return PlainShape(call_->inputs.Of(i, relative));
+}
+const Tensor* InferShapeContext::GetDynamicInputTensor(size_t i, size_t relative) const {
+    return TensorOf(call_->inputs.Of(i, relative));
+}
 Shape* InferShapeContext::GetOutputShape(size_t i) {
     TensorRecord* record = call_->outputs.Instance(i);
     return record == nullptr ? nullptr : &record->tensor.MutableStorageShape();
@@ -192,7 +224,9 @@ Shape* InferShapeContext::GetOutputShape(size_t i) {
 
 ge::DataType InferDataTypeContext::GetInputDataType(size_t i) const { return TypeOf(call_->inputs.Instance(i)); }
 ge::DataType InferDataTypeContext::GetOptionalInputDataType(size_t i) const { return TypeOf(call_->inputs.Of(i, 0)); }
-ge::DataType InferDataTypeContext::GetDynamicInputDataType(size_t i, size_t relative) const { return TypeOf(call_->inputs.Of(i, relative)); }
+ge::DataType InferDataTypeContext::GetDynamicInputDataType(size_t i, size_t relative) const {
+    return TypeOf(call_->inputs.Of(i, relative));
+}
 ge::DataType InferDataTypeContext::GetOutputDataType(size_t i) const { return TypeOf(call_->outputs.Instance(i)); }
 ge::graphStatus InferDataTypeContext::SetOutputDataType(size_t i, ge::DataType type) {
     TensorRecord* record = call_->outputs.Instance(i);

@@ -7,7 +7,8 @@ using Row = std::vector<Argument*>;
 
 void Merge(Arguments& arguments, const Arguments& own) {
     for (const Argument& theirs : own) {
-        auto found = std::find_if(arguments.begin(), arguments.end(), [&](const Argument& a) { return a.name == theirs.name; });
+        auto found =
+            std::find_if(arguments.begin(), arguments.end(), [&](const Argument& a) { return a.name == theirs.name; });
         Argument& mine = found == arguments.end() ? arguments.emplace_back(theirs) : *found;
         mine.option = theirs.option;
         if (!theirs.types.empty()) mine.types = theirs.types, mine.types_multiply = theirs.types_multiply;
@@ -71,7 +72,8 @@ void Follow(const Row& row) {
         if (a->follows.empty()) continue;
         auto found = std::find_if(row.begin(), row.end(), [&](Argument* other) { return other->name == a->follows; });
         if (found == row.end()) throw Refused{"'" + a->name + "' follows '" + a->follows + "', which does not exist"};
-        if (a->follow == ops::FollowType::ALL || a->follow == ops::FollowType::DTYPE || a->types.empty()) a->types = (*found)->types;
+        if (a->follow == ops::FollowType::ALL || a->follow == ops::FollowType::DTYPE || a->types.empty())
+            a->types = (*found)->types;
         if (a->follow == ops::FollowType::ALL || a->follow == ops::FollowType::FORMAT) a->formats = (*found)->formats;
     }
 }
@@ -113,8 +115,8 @@ void Settle(const Operator& target, const std::string& chip, Arguments& inputs, 
     auto require = [&](const Argument& a, size_t length, const char* what) {
         if (first == nullptr) first = &a, count = length;
         if (length != count) {
-            throw Refused{"'" + a.name + "' declares " + std::to_string(length) + " " + what + ", '" + first->name + "' " +
-                          std::to_string(count) + ": every argument needs one entry per supported combination"};
+            throw Refused{"'" + a.name + "' declares " + std::to_string(length) + " " + what + ", '" + first->name +
+                          "' " + std::to_string(count) + ": every argument needs one entry per supported combination"};
         }
     };
     for (Argument* a : row) {

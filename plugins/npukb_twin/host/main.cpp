@@ -20,7 +20,7 @@
 
 #include "answer.h"
 #include "define.h"
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 namespace npukb_host {
 namespace {
@@ -57,16 +57,17 @@ int FindImage(dl_phdr_info* info, size_t, void*) {
     if (info->dlpi_addr != g_image_base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const auto& segment = info->dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD) g_image_end = std::max<uint64_t>(g_image_end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+        if (segment.p_type == PT_LOAD)
+            g_image_end = std::max<uint64_t>(g_image_end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
     }
     return 1;
 }
 
 bool Inside(uint64_t pc) { return pc >= g_image_base && pc < g_image_end; }
 
-// Where in the image a crash was and which calls led there, innermost first: the pc if it is in the image, then words on
-// the stack that point into it. Data may look like a return address; whoever reads the list takes the first that makes
-// sense.
+// Where in the image a crash was and which calls led there, innermost first: the pc if it is in the image, then words
+// on the stack that point into it. Data may look like a return address; whoever reads the list takes the first that
+// makes sense.
 struct Trail {
     uint64_t pcs[kTrail];
     int count = 0;
@@ -104,7 +105,7 @@ void CatchSignals() {
     stack.ss_sp = own_stack;
     stack.ss_size = sizeof own_stack;
     sigaltstack(&stack, nullptr);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = OnSignal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
@@ -113,7 +114,11 @@ void CatchSignals() {
 // ---- reading the request
 
 void Limit(const std::string& what, unsigned long long value) {
-    const std::map<std::string, int> known = {{"AS", RLIMIT_AS}, {"FSIZE", RLIMIT_FSIZE}, {"CORE", RLIMIT_CORE}, {"CPU", RLIMIT_CPU}, {"NOFILE", RLIMIT_NOFILE}};
+    const std::map<std::string, int> known = {{"AS", RLIMIT_AS},
+                                              {"FSIZE", RLIMIT_FSIZE},
+                                              {"CORE", RLIMIT_CORE},
+                                              {"CPU", RLIMIT_CPU},
+                                              {"NOFILE", RLIMIT_NOFILE}};
     auto found = known.find(what);
     if (found == known.end()) throw BadRequest{"there is no limit named " + what};
     auto resource = static_cast<__rlimit_resource_t>(found->second);
@@ -133,12 +138,13 @@ void SetChip(std::istringstream& line) {
         return;
     }
     const std::map<std::string, uint64_t*> known = {
-        {"vector_cores", &chip.vector_cores}, {"cube_cores", &chip.cube_cores}, {"ub_bytes", &chip.ub_bytes},
-        {"l1_bytes", &chip.l1_bytes},         {"l0a_bytes", &chip.l0a_bytes},   {"l0b_bytes", &chip.l0b_bytes},
-        {"l0c_bytes", &chip.l0c_bytes},       {"l2_bytes", &chip.l2_bytes},     {"hbm_bytes", &chip.hbm_bytes},
-        {"workspace_reserve_bytes", &chip.workspace_reserve_bytes},
-        {"bt_bytes", &chip.bt_bytes},         {"load_rate", &chip.load_rate},   {"feed_a_rate", &chip.feed_a_rate},
-        {"feed_b_rate", &chip.feed_b_rate},
+        {"vector_cores", &chip.vector_cores}, {"cube_cores", &chip.cube_cores},
+        {"ub_bytes", &chip.ub_bytes},         {"l1_bytes", &chip.l1_bytes},
+        {"l0a_bytes", &chip.l0a_bytes},       {"l0b_bytes", &chip.l0b_bytes},
+        {"l0c_bytes", &chip.l0c_bytes},       {"l2_bytes", &chip.l2_bytes},
+        {"hbm_bytes", &chip.hbm_bytes},       {"workspace_reserve_bytes", &chip.workspace_reserve_bytes},
+        {"bt_bytes", &chip.bt_bytes},         {"load_rate", &chip.load_rate},
+        {"feed_a_rate", &chip.feed_a_rate},   {"feed_b_rate", &chip.feed_b_rate},
     };
     auto found = known.find(key);
     if (found == known.end() || !(line >> *found->second)) throw BadRequest{"bad chip number " + key};
@@ -163,7 +169,8 @@ TensorLine ReadTensor(const std::string& type, std::istringstream& line) {
     tensor.has_data = true;
     tensor.data.resize(static_cast<size_t>(bytes) / 8 + 1);
     FILE* file = fopen(path.c_str(), "rb");
-    if (file == nullptr || fread(tensor.data.data(), 1, static_cast<size_t>(bytes), file) != static_cast<size_t>(bytes)) {
+    if (file == nullptr ||
+        fread(tensor.data.data(), 1, static_cast<size_t>(bytes), file) != static_cast<size_t>(bytes)) {
         throw BadRequest{"cannot read " + path};
     }
     fclose(file);
@@ -175,9 +182,12 @@ void ReadArgument(std::vector<ArgumentLine>& side, std::istringstream& line) {
     std::string word;
     line >> word;
     ArgumentLine& argument = side.emplace_back();
-    if (word == "none") argument.expected = 0;
-    else if (word == "list") line >> argument.expected;
-    else argument.tensors.push_back(ReadTensor(word, line));
+    if (word == "none")
+        argument.expected = 0;
+    else if (word == "list")
+        line >> argument.expected;
+    else
+        argument.tensors.push_back(ReadTensor(word, line));
 }
 
 // ---- building the call
@@ -185,7 +195,8 @@ void ReadArgument(std::vector<ArgumentLine>& side, std::istringstream& line) {
 void Build(Side& side, const std::vector<ArgumentLine>& lines) {
     for (const ArgumentLine& argument : lines) {
         if (argument.tensors.size() != argument.expected) throw BadRequest{"a list is cut short"};
-        side.arguments.emplace_back(static_cast<uint32_t>(side.tensors.size()), static_cast<uint32_t>(argument.tensors.size()));
+        side.arguments.emplace_back(static_cast<uint32_t>(side.tensors.size()),
+                                    static_cast<uint32_t>(argument.tensors.size()));
         for (const TensorLine& tensor : argument.tensors) {
             TensorRecord& record = side.tensors.emplace_back();
             gert::StorageShape shape;
@@ -193,8 +204,9 @@ void Build(Side& side, const std::vector<ArgumentLine>& lines) {
             shape.MutableStorageShape() = tensor.shape;
             record.data = tensor.data;
             void* address = tensor.has_data ? record.data.data() : nullptr;
-            record.tensor = gert::Tensor(shape, gert::StorageFormat(tensor.format, tensor.format, gert::ExpandDimsType()),
-                                         tensor.has_data ? gert::kOnHost : gert::kOnDeviceHbm, tensor.type, address);
+            record.tensor =
+                gert::Tensor(shape, gert::StorageFormat(tensor.format, tensor.format, gert::ExpandDimsType()),
+                             tensor.has_data ? gert::kOnHost : gert::kOnDeviceHbm, tensor.type, address);
             record.description.SetDataType(tensor.type);
             record.description.SetOriginFormat(tensor.format);
             record.description.SetStorageFormat(tensor.format);
@@ -206,7 +218,9 @@ template <class T, class Parse>
 T Parsed(const std::string& token, const Attribute& attribute, Parse parse) {
     char* end = nullptr;
     T value = static_cast<T>(parse(token.c_str(), &end));
-    if (token.empty() || *end != 0) throw BadRequest{"attribute " + attribute.name + " of type " + KindName(attribute.kind) + " cannot be " + token};
+    if (token.empty() || *end != 0)
+        throw BadRequest{"attribute " + attribute.name + " of type " + KindName(attribute.kind) + " cannot be " +
+                         token};
     return value;
 }
 
@@ -222,7 +236,8 @@ Value ReadValue(const Attribute& attribute, const std::vector<std::string>& toke
         case AttributeKind::kFloat: value.real = real(tokens.at(0)); break;
         case AttributeKind::kString:
             if (tokens.at(0)[0] != 'x') throw BadRequest{"attribute " + attribute.name + " is a string"};
-            for (size_t i = 1; i + 1 < tokens[0].size(); i += 2) value.text += static_cast<char>(std::stoi(tokens[0].substr(i, 2), nullptr, 16));
+            for (size_t i = 1; i + 1 < tokens[0].size(); i += 2)
+                value.text += static_cast<char>(std::stoi(tokens[0].substr(i, 2), nullptr, 16));
             break;
         case AttributeKind::kListBool:
         case AttributeKind::kListInt:
@@ -234,8 +249,10 @@ Value ReadValue(const Attribute& attribute, const std::vector<std::string>& toke
         case AttributeKind::kListListInt: {
             std::vector<int64_t> row;
             for (const auto& token : tokens) {
-                if (token != ";") row.push_back(integer(token));
-                else value.rows.push_back(std::exchange(row, {}));
+                if (token != ";")
+                    row.push_back(integer(token));
+                else
+                    value.rows.push_back(std::exchange(row, {}));
             }
             break;
         }
@@ -253,15 +270,19 @@ void BuildAttributes(Call& call, const Request& request) {
     }
     for (const Attribute& attribute : call.target->attributes) {
         auto given = request.attributes.find(attribute.name);
-        if (given != request.attributes.end()) call.values.Add(attribute.kind, ReadValue(attribute, given->second));
-        else if (attribute.option != ops::REQUIRED || attribute.has_default) call.values.Add(attribute.kind, attribute.value);
-        else throw Refused{"the required attribute '" + attribute.name + "' has no value"};
+        if (given != request.attributes.end())
+            call.values.Add(attribute.kind, ReadValue(attribute, given->second));
+        else if (attribute.option != ops::REQUIRED || attribute.has_default)
+            call.values.Add(attribute.kind, attribute.value);
+        else
+            throw Refused{"the required attribute '" + attribute.name + "' has no value"};
     }
 }
 
 void CheckCount(const char* what, size_t declared, size_t given) {
     if (declared == given) return;
-    throw Refused{"the operator declares " + std::to_string(declared) + " " + what + "s, the call has " + std::to_string(given)};
+    throw Refused{"the operator declares " + std::to_string(declared) + " " + what + "s, the call has " +
+                  std::to_string(given)};
 }
 
 // ---- asking
@@ -277,7 +298,8 @@ void Load(const std::string& path) {
         if (at != std::string::npos) {
             std::string symbol = message.substr(at + sizeof missing - 1);
             char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr);
-            message = std::string("the host code declares ") + (plain == nullptr ? symbol : plain) + ", calls it and does not define it";
+            message = std::string("the host code declares ") + (plain == nullptr ? symbol : plain) +
+                      ", calls it and does not define it";
         }
         throw Refused{message};
     }
@@ -308,16 +330,19 @@ void Tile(const Request& request) {
         call.compile_info = call.target->create_compile_info();
         gert::TilingParseContext context(&call);
         ge::graphStatus status = call.target->parse(&context);
-        if (status != ge::GRAPH_SUCCESS) throw Refused{"the tiling parse function returned " + std::to_string(static_cast<int32_t>(status))};
+        if (status != ge::GRAPH_SUCCESS)
+            throw Refused{"the tiling parse function returned " + std::to_string(static_cast<int32_t>(status))};
     }
     gert::TilingContext context(&call);
     ge::graphStatus status = call.target->tiling(&context);
     if (status != ge::GRAPH_SUCCESS) {
-        throw Refused{"the tiling function returned " + (status == ge::GRAPH_FAILED ? "GRAPH_FAILED" : std::to_string(status))};
+        throw Refused{"the tiling function returned " +
+                      (status == ge::GRAPH_FAILED ? "GRAPH_FAILED" : std::to_string(status))};
     }
     if (!call.GuardIntact()) throw Refused{"the tiling function wrote past the end of the tiling buffer"};
     if (call.data->GetDataSize() > call.data->GetCapacity()) {
-        throw Refused{"the tiling data has " + std::to_string(call.data->GetDataSize()) + " bytes, the buffer " + std::to_string(kTilingCapacity)};
+        throw Refused{"the tiling data has " + std::to_string(call.data->GetDataSize()) + " bytes, the buffer " +
+                      std::to_string(kTilingCapacity)};
     }
     if (call.block_dim == 0) throw Refused{"the tiling function set no block dim (SetBlockDim)"};
     AnswerTiling(call);
@@ -326,7 +351,8 @@ void Tile(const Request& request) {
 void Ask(const std::string& verb, const std::string& image, const Request& request) {
     CatchSignals();
     setvbuf(stdout, nullptr, _IOLBF, 65536);
-    if (request.confine && !twin::ConfineToImages(image.c_str())) throw BadRequest{"the host code's process cannot be confined"};
+    if (request.confine && !twin::ConfineToImages(image.c_str()))
+        throw BadRequest{"the host code's process cannot be confined"};
     twin::ForbidProcesses();
     try {
         Load(image);
@@ -363,21 +389,30 @@ void Read(const char* path) {
         std::istringstream line(row);
         unsigned long long number = 0;
         line >> word;
-        if (word == "report" && line >> number >> token) SetAnswerDescriptor(static_cast<int>(number), token.c_str());
-        else if (word == "limit" && line >> token >> number) Limit(token, number);
-        else if (word == "confine") request.confine = true;
-        else if (word == "chip") SetChip(line);
-        else if (word == "deterministic") line >> request.deterministic;
-        else if (word == "operator") line >> request.operator_name;
-        else if (word == "input" || word == "output") ReadArgument((last_is_input = word == "input") ? request.inputs : request.outputs, line);
-        else if (word == "item" && line >> token) (last_is_input ? request.inputs : request.outputs).back().tensors.push_back(ReadTensor(token, line));
+        if (word == "report" && line >> number >> token)
+            SetAnswerDescriptor(static_cast<int>(number), token.c_str());
+        else if (word == "limit" && line >> token >> number)
+            Limit(token, number);
+        else if (word == "confine")
+            request.confine = true;
+        else if (word == "chip")
+            SetChip(line);
+        else if (word == "deterministic")
+            line >> request.deterministic;
+        else if (word == "operator")
+            line >> request.operator_name;
+        else if (word == "input" || word == "output")
+            ReadArgument((last_is_input = word == "input") ? request.inputs : request.outputs, line);
+        else if (word == "item" && line >> token)
+            (last_is_input ? request.inputs : request.outputs).back().tensors.push_back(ReadTensor(token, line));
         else if (word == "attribute" && line >> token >> number) {
             auto& tokens = request.attributes[token];
             while (tokens.size() < number && line >> token) tokens.push_back(token);
         } else if ((word == "describe" || word == "tile") && line >> std::ws && std::getline(line, token)) {
             unlink(path);  // what is in it is not the host code's to know
             Ask(word, token, request);
-        } else throw BadRequest{"bad request line: " + row};
+        } else
+            throw BadRequest{"bad request line: " + row};
     }
     throw BadRequest{"the request asks nothing"};
 }

@@ -1,8 +1,9 @@
 // The search for a tiling of a matrix multiplication.
 //
-// A core computes singleCoreM × singleCoreN of the result in base blocks of baseM × baseN, each of which adds up over K in steps of
-// baseK. A, B and the sums of a base block have to fit into L0A, L0B (twice, so that loading and computing overlap) and L0C, what is
-// loaded ahead into L1. Among the base blocks that fit, the fastest by the documented rates of the core is taken.
+// A core computes singleCoreM × singleCoreN of the result in base blocks of baseM × baseN, each of which adds up over K
+// in steps of baseK. A, B and the sums of a base block have to fit into L0A, L0B (twice, so that loading and computing
+// overlap) and L0C, what is loaded ahead into L1. Among the base blocks that fit, the fastest by the documented rates
+// of the core is taken.
 #include "call.h"
 
 namespace npukb_host {
@@ -15,7 +16,8 @@ constexpr int32_t kFractal = 16;
 constexpr int64_t kSumBytes = 4;  // of an element in L0C
 constexpr int32_t kMostBase = 1024;
 
-constexpr double kStepCycles = 30;  // of every base block in addition: what makes larger ones better, other things being equal
+constexpr double kStepCycles =
+    30;  // of every base block in addition: what makes larger ones better, other things being equal
 
 int32_t Up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
 int32_t Parts(int32_t value, int32_t by) { return (value + by - 1) / by; }
@@ -90,7 +92,8 @@ bool Allowed(int32_t value, int32_t fixed, int32_t least, int32_t most) {
 }
 
 bool FitsSums(const Share& s, int32_t m, int32_t n) {
-    return int64_t{m} * n * kSumBytes <= s.told.l0c && (!s.told.has_bias || int64_t{n} * kSumBytes <= s.told.bias_table);
+    return int64_t{m} * n * kSumBytes <= s.told.l0c &&
+           (!s.told.has_bias || int64_t{n} * kSumBytes <= s.told.bias_table);
 }
 
 Block BestBlock(const Share& s) {
@@ -181,7 +184,8 @@ int32_t TransLength(const MatmulProblem& p, const Share& s, const Block& b) {
     if (p.a.position == matmul_tiling::TPosition::VECOUT) most = std::max(most, s.Bytes(int64_t{b.m} * b.k));
     if (p.b.position == matmul_tiling::TPosition::VECOUT) most = std::max(most, s.Bytes(int64_t{b.k} * b.n));
     if (p.c.position == matmul_tiling::TPosition::VECIN) most = std::max(most, int64_t{b.m} * b.n * Bits(p.c.type) / 8);
-    if (p.has_bias && p.bias.position == matmul_tiling::TPosition::VECOUT) most = std::max<int64_t>(most, b.n * kSumBytes);
+    if (p.has_bias && p.bias.position == matmul_tiling::TPosition::VECOUT)
+        most = std::max<int64_t>(most, b.n * kSumBytes);
     return static_cast<int32_t>(most);
 }
 
@@ -189,14 +193,19 @@ int32_t TransLength(const MatmulProblem& p, const Share& s, const Block& b) {
 
 bool SolveMatmul(const MatmulProblem& p, MatmulCut& cut) {
     const int32_t m = Told(p.shape.m, p.org.m), n = Told(p.shape.n, p.org.n), k = Told(p.shape.k, p.org.k);
-    if (m <= 0 || n <= 0 || k <= 0) return Fail("the shape is not known: call SetShape or SetOrgShape with positive sizes");
+    if (m <= 0 || n <= 0 || k <= 0)
+        return Fail("the shape is not known: call SetShape or SetOrgShape with positive sizes");
     if (Bits(p.a.type) != Bits(p.b.type)) return Fail("A and B have element types of different sizes");
-    if (p.fixed_base.m % kFractal > 0 || p.fixed_base.n % kFractal > 0) return Fail("SetFixSplit: baseM and baseN have to be multiples of 16");
+    if (p.fixed_base.m % kFractal > 0 || p.fixed_base.n % kFractal > 0)
+        return Fail("SetFixSplit: baseM and baseN have to be multiples of 16");
     const Split split = BestSplit(p, m, n, k);
     if (split.m == 0) return Fail("the single shapes need more cores than SetDim allows");
     const Share share(p, split.m, split.n, split.k);
     const Block block = BestBlock(share);
-    if (block.m == 0) return Fail("no base block fits: it must not exceed the single shape, L0A, L0B, L0C, L1 and what SetFixSplit or SetSplitRange say");
+    if (block.m == 0)
+        return Fail(
+            "no base block fits: it must not exceed the single shape, L0A, L0B, L0C, L1 and what SetFixSplit or "
+            "SetSplitRange say");
     cut.m_cores = split.m_cores, cut.n_cores = split.n_cores, cut.k_cores = split.k_cores;
     AscendC::tiling::TCubeTiling t;
     t.usedCoreNum = split.m_cores * split.n_cores * split.k_cores;
@@ -211,7 +220,8 @@ bool SolveMatmul(const MatmulProblem& p, MatmulCut& cut) {
     bool several = Parts(split.m, block.m) * Parts(split.n, block.n) > 1;
     t.dbL0C = several && int64_t{2} * block.m * block.n * kSumBytes <= p.l0c ? 2 : 1;
     PutLayouts(p, t);
-    int64_t l1 = share.Bytes(int64_t{t.depthA1} * Up(t.baseM, share.c0) * t.baseK + int64_t{t.depthB1} * Up(t.baseN, share.c0) * t.baseK);
+    int64_t l1 = share.Bytes(int64_t{t.depthA1} * Up(t.baseM, share.c0) * t.baseK +
+                             int64_t{t.depthB1} * Up(t.baseN, share.c0) * t.baseK);
     t.shareL1Size = static_cast<int32_t>(l1 + int64_t{t.baseN} * share.BiasBytes());
     t.shareL0CSize = static_cast<int32_t>(int64_t{t.dbL0C} * t.baseM * t.baseN * kSumBytes);
     cut.tiling = t;

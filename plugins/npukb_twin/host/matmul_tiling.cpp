@@ -39,7 +39,8 @@ MatmulApiTilingBase::MatmulApiTilingBase(const PlatformInfo& platform) : MatmulA
     problem_.l0c = static_cast<int64_t>(platform.l0CSize);
 }
 
-int32_t MatmulApiTilingBase::Put(npukb_host::Matrix& matrix, TPosition position, CubeFormat format, DataType type, bool transposed) {
+int32_t MatmulApiTilingBase::Put(npukb_host::Matrix& matrix, TPosition position, CubeFormat format, DataType type,
+                                 bool transposed) {
     matrix = {position, format, type, transposed};
     return 0;
 }
@@ -76,13 +77,16 @@ int32_t MatmulApiTilingBase::SetTraverse(MatrixTraverse traverse) {
 }
 
 int32_t MatmulApiTilingBase::SetMadType(MatrixMadType type) {
-    if (type == MatrixMadType::HF32 && (problem_.a.type != DataType::DT_FLOAT || problem_.b.type != DataType::DT_FLOAT)) return kFailed;
+    if (type == MatrixMadType::HF32 && (problem_.a.type != DataType::DT_FLOAT || problem_.b.type != DataType::DT_FLOAT))
+        return kFailed;
     problem_.hf32 = type == MatrixMadType::HF32;
     return 0;
 }
 
-int32_t MatmulApiTilingBase::SetSplitRange(int32_t most_m, int32_t most_n, int32_t most_k, int32_t least_m, int32_t least_n, int32_t least_k) {
-    return Told(problem_.most_base, most_m, most_n, most_k) == 0 ? Told(problem_.least_base, least_m, least_n, least_k) : kFailed;
+int32_t MatmulApiTilingBase::SetSplitRange(int32_t most_m, int32_t most_n, int32_t most_k, int32_t least_m,
+                                           int32_t least_n, int32_t least_k) {
+    return Told(problem_.most_base, most_m, most_n, most_k) == 0 ? Told(problem_.least_base, least_m, least_n, least_k)
+                                                                 : kFailed;
 }
 
 int32_t MatmulApiTilingBase::SetDoubleBuffer(bool a, bool b, bool, bool, bool, bool) {
@@ -93,9 +97,15 @@ int32_t MatmulApiTilingBase::SetDoubleBuffer(bool a, bool b, bool, bool, bool, b
 
 int32_t MatmulApiTilingBase::SetDequantType(DequantType) { return 0; }
 
-int32_t MatmulApiTilingBase::SetALayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) { return Layout(problem_.layout_a, b, s, n, g, d); }
-int32_t MatmulApiTilingBase::SetBLayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) { return Layout(problem_.layout_b, b, s, n, g, d); }
-int32_t MatmulApiTilingBase::SetCLayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) { return Layout(problem_.layout_c, b, s, n, g, d); }
+int32_t MatmulApiTilingBase::SetALayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) {
+    return Layout(problem_.layout_a, b, s, n, g, d);
+}
+int32_t MatmulApiTilingBase::SetBLayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) {
+    return Layout(problem_.layout_b, b, s, n, g, d);
+}
+int32_t MatmulApiTilingBase::SetCLayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) {
+    return Layout(problem_.layout_c, b, s, n, g, d);
+}
 
 int32_t MatmulApiTilingBase::SetBatchNum(int32_t batch) {
     if (batch < 1) return kFailed;
@@ -106,7 +116,8 @@ int32_t MatmulApiTilingBase::SetBatchNum(int32_t batch) {
 int32_t MatmulApiTilingBase::SetBatchInfoForNormal(int32_t batch_a, int32_t batch_b, int32_t m, int32_t n, int32_t k) {
     if (batch_a < 1 || batch_b < 1) return kFailed;
     problem_.batches = std::max(batch_a, batch_b);
-    bool fine = Layout(problem_.layout_a, batch_a, m, 1, 1, k) == 0 && Layout(problem_.layout_b, batch_b, n, 1, 1, k) == 0 &&
+    bool fine = Layout(problem_.layout_a, batch_a, m, 1, 1, k) == 0 &&
+                Layout(problem_.layout_b, batch_b, n, 1, 1, k) == 0 &&
                 Layout(problem_.layout_c, problem_.batches, m, 1, 1, n) == 0;
     return fine ? 0 : kFailed;
 }
@@ -115,7 +126,8 @@ void MatmulApiTilingBase::SetMatmulConfigParams(int32_t, bool, ScheduleType, Mat
     if (traverse != MatrixTraverse::NOSET) problem_.order = traverse;
 }
 void MatmulApiTilingBase::SetMatmulConfigParams(const MatmulConfigParams& params) {
-    SetMatmulConfigParams(params.mmConfigType, params.enableL1CacheUB, params.scheduleType, params.traverse, params.enVecND2NZ);
+    SetMatmulConfigParams(params.mmConfigType, params.enableL1CacheUB, params.scheduleType, params.traverse,
+                          params.enVecND2NZ);
 }
 
 int64_t MatmulApiTilingBase::GetTiling(optiling::TCubeTiling& tiling) {
@@ -136,8 +148,11 @@ int32_t MultiCoreMatmulTiling::SetDim(int32_t dim) {
     return 0;
 }
 
-int32_t MultiCoreMatmulTiling::SetSingleRange(int32_t most_m, int32_t most_n, int32_t most_k, int32_t least_m, int32_t least_n, int32_t least_k) {
-    return Told(problem_.most_single, most_m, most_n, most_k) == 0 ? Told(problem_.least_single, least_m, least_n, least_k) : kFailed;
+int32_t MultiCoreMatmulTiling::SetSingleRange(int32_t most_m, int32_t most_n, int32_t most_k, int32_t least_m,
+                                              int32_t least_n, int32_t least_k) {
+    return Told(problem_.most_single, most_m, most_n, most_k) == 0
+               ? Told(problem_.least_single, least_m, least_n, least_k)
+               : kFailed;
 }
 
 int32_t MultiCoreMatmulTiling::SetAlignSplit(int32_t m, int32_t n, int32_t k) { return Told(problem_.align, m, n, k); }

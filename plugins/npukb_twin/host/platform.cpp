@@ -44,7 +44,9 @@ uint32_t PlatFormInfos::GetCoreNumByType(const std::string& type) const {
     return static_cast<uint32_t>(type == "VectorCore" ? ThePlatform().vector_cores : ThePlatform().cube_cores);
 }
 void PlatFormInfos::GetLocalMemSize(const LocalMemType& type, uint64_t& bytes) { bytes = MemoryBytes(type); }
-void PlatFormInfos::GetLocalMemBw(const LocalMemType& type, uint64_t& bytes_per_cycle) { bytes_per_cycle = MemoryBandwidth(type); }
+void PlatFormInfos::GetLocalMemBw(const LocalMemType& type, uint64_t& bytes_per_cycle) {
+    bytes_per_cycle = MemoryBandwidth(type);
+}
 
 bool PlatFormInfos::GetPlatformRes(const std::string& section, const std::string& key, std::string& value) {
     const auto& chip = ThePlatform();
@@ -82,8 +84,12 @@ uint32_t PlatformAscendC::GetCoreNumAic() const { return static_cast<uint32_t>(T
 uint32_t PlatformAscendC::GetCoreNumAiv() const { return static_cast<uint32_t>(ThePlatform().vector_cores); }
 SocVersion PlatformAscendC::GetSocVersion() const { return SocVersion::ASCEND910B; }
 void PlatformAscendC::GetCoreMemSize(const CoreMemType& type, uint64_t& bytes) const { bytes = MemoryBytes(type); }
-void PlatformAscendC::GetCoreMemBw(const CoreMemType& type, uint64_t& bytes_per_cycle) const { bytes_per_cycle = MemoryBandwidth(type); }
-uint32_t PlatformAscendC::GetLibApiWorkSpaceSize() const { return static_cast<uint32_t>(ThePlatform().workspace_reserve_bytes); }
+void PlatformAscendC::GetCoreMemBw(const CoreMemType& type, uint64_t& bytes_per_cycle) const {
+    bytes_per_cycle = MemoryBandwidth(type);
+}
+uint32_t PlatformAscendC::GetLibApiWorkSpaceSize() const {
+    return static_cast<uint32_t>(ThePlatform().workspace_reserve_bytes);
+}
 uint32_t PlatformAscendC::GetResCubeGroupWorkSpaceSize() const { return GetLibApiWorkSpaceSize(); }
 uint32_t PlatformAscendC::GetResGroupBarrierWorkSpaceSize() const { return GetLibApiWorkSpaceSize(); }
 

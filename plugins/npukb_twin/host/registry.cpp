@@ -24,8 +24,12 @@ void Registry::Define() {
     }
 }
 
-Definition::Definition(const char* type, ops::OpDef* (*create)(const char*)) { TheRegistry().definitions.emplace_back(type, create); }
-TilingClass::TilingClass(const char* key, optiling::TilingDef* (*create)()) { TheRegistry().tilings.emplace_back(key, create); }
+Definition::Definition(const char* type, ops::OpDef* (*create)(const char*)) {
+    TheRegistry().definitions.emplace_back(type, create);
+}
+TilingClass::TilingClass(const char* key, optiling::TilingDef* (*create)()) {
+    TheRegistry().tilings.emplace_back(key, create);
+}
 
 namespace {
 Argument& Named(Arguments& arguments, const char* name) {
@@ -82,10 +86,12 @@ using npukb_host::AttributeKind;
     }
 NPUKB_SETTER(ParamType(Option option), data_->option = option)
 NPUKB_SETTER(DataType(std::vector<ge::DataType> types), data_->types = std::move(types))
-NPUKB_SETTER(DataTypeList(std::vector<ge::DataType> types), data_->types = std::move(types); data_->types_multiply = true)
+NPUKB_SETTER(DataTypeList(std::vector<ge::DataType> types), data_->types = std::move(types);
+             data_->types_multiply = true)
 NPUKB_SETTER(DataTypeForBinQuery(std::vector<ge::DataType>), )
 NPUKB_SETTER(Format(std::vector<ge::Format> formats), data_->formats = std::move(formats))
-NPUKB_SETTER(FormatList(std::vector<ge::Format> formats), data_->formats = std::move(formats); data_->formats_multiply = true)
+NPUKB_SETTER(FormatList(std::vector<ge::Format> formats), data_->formats = std::move(formats);
+             data_->formats_multiply = true)
 NPUKB_SETTER(FormatForBinQuery(std::vector<ge::Format>), )
 NPUKB_SETTER(UnknownShapeFormat(std::vector<ge::Format>), )
 NPUKB_SETTER(ValueDepend(Option), data_->value_depend = true)
@@ -109,8 +115,8 @@ NPUKB_SETTER(Comment(const char*), )
         statement;                         \
         return *this;                      \
     }
-#define NPUKB_KIND(Name, kindname, type, member)                                       \
-    NPUKB_SETTER(Name(), data_->kind = AttributeKind::kindname)                        \
+#define NPUKB_KIND(Name, kindname, type, member)                \
+    NPUKB_SETTER(Name(), data_->kind = AttributeKind::kindname) \
     NPUKB_SETTER(Name(type value), data_->kind = AttributeKind::kindname; data_->has_default = true; member)
 NPUKB_SETTER(AttrType(Option option), data_->option = option)
 NPUKB_KIND(Bool, kBool, bool, data_->value.integer = value)

@@ -35,7 +35,8 @@ bool Has(const TemplateParameter& parameter, uint64_t value) {
     return argument && plain == 0;
 }
 
-bool Fits(const std::vector<TemplateParameter>& declared, const std::vector<TemplateParameter>& combination, const std::vector<uint64_t>& values) {
+bool Fits(const std::vector<TemplateParameter>& declared, const std::vector<TemplateParameter>& combination,
+          const std::vector<uint64_t>& values) {
     for (size_t i = 0; i < declared.size(); ++i) {
         for (const auto& chosen : combination) {
             if (strcmp(chosen.name, declared[i].name) == 0 && !Has(chosen, values[i])) return false;
@@ -46,16 +47,19 @@ bool Fits(const std::vector<TemplateParameter>& declared, const std::vector<Temp
 
 }  // namespace
 
-uint64_t TemplateKey(const std::vector<TemplateParameter>& declared, const std::vector<std::vector<TemplateParameter>>& combinations,
+uint64_t TemplateKey(const std::vector<TemplateParameter>& declared,
+                     const std::vector<std::vector<TemplateParameter>>& combinations,
                      const std::vector<uint64_t>& values) {
     if (values.size() != declared.size()) {
-        fprintf(stderr, "error: the template takes %zu arguments, the tiling function gives %zu\n", declared.size(), values.size());
+        fprintf(stderr, "error: the template takes %zu arguments, the tiling function gives %zu\n", declared.size(),
+                values.size());
         return kNone;
     }
     bool known = combinations.empty();
     for (const auto& combination : combinations) known |= Fits(declared, combination, values);
     std::string said;
-    for (size_t i = 0; i < values.size(); ++i) said += std::string(i > 0 ? ", " : "") + declared[i].name + " = " + std::to_string(values[i]);
+    for (size_t i = 0; i < values.size(); ++i)
+        said += std::string(i > 0 ? ", " : "") + declared[i].name + " = " + std::to_string(values[i]);
     if (!known) {
         fprintf(stderr, "error: ASCENDC_TPL_SEL has no combination with %s\n", said.c_str());
         return kNone;

@@ -12,7 +12,10 @@ TilingDef::TilingDef(const char* class_name) : class_name_(class_name) {}
 
 // Nested objects are members of the derived class and copy themselves.
 TilingDef::TilingDef(const TilingDef& other)
-    : class_name_(other.class_name_), members_(other.members_), own_(other.data_, other.data_ + other.end_), end_(other.end_),
+    : class_name_(other.class_name_),
+      members_(other.members_),
+      own_(other.data_, other.data_ + other.end_),
+      end_(other.end_),
       alignment_(other.alignment_) {
     own_.reserve(own_.size() + 1);
     data_ = own_.data();
@@ -45,7 +48,8 @@ size_t TilingDef::GetDataSize() const { return (end_ + alignment_ - 1) / alignme
 
 void TilingDef::SaveToBuffer(void* data, size_t capacity) {
     if (data == nullptr || GetDataSize() > capacity) {
-        fprintf(stderr, "error: tiling data %s of %zu bytes does not fit into a buffer of %zu\n", class_name_, GetDataSize(), capacity);
+        fprintf(stderr, "error: tiling data %s of %zu bytes does not fit into a buffer of %zu\n", class_name_,
+                GetDataSize(), capacity);
         return;
     }
     auto* bytes = static_cast<unsigned char*>(data);
@@ -90,13 +94,16 @@ constexpr uint64_t kBlock = 32;
 
 const Row& RowOf(ScratchKind kind) { return kRows[static_cast<size_t>(kind)]; }
 
-uint32_t Clamped(uint64_t bytes) { return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX / kBlock * kBlock)); }
+uint32_t Clamped(uint64_t bytes) {
+    return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX / kBlock * kBlock));
+}
 
 }  // namespace
 
 uint64_t Bytes(const ge::Shape& shape, uint32_t type_size) {
     uint64_t bytes = type_size;
-    for (size_t i = 0; i < shape.GetDimNum(); ++i) bytes *= static_cast<uint64_t>(std::max<int64_t>(shape.GetDim(i), 0));
+    for (size_t i = 0; i < shape.GetDimNum(); ++i)
+        bytes *= static_cast<uint64_t>(std::max<int64_t>(shape.GetDim(i), 0));
     return bytes;
 }
 
@@ -153,7 +160,9 @@ Rows RowsOf(const ge::Shape& shape) {
 constexpr uint32_t kBlockBytes = 32;
 
 // The least space keeps one row.
-uint64_t RowBytes(const ge::Shape& shape, uint32_t type_size) { return uint64_t{RowsOf(shape).length} * std::max(type_size, 4u); }
+uint64_t RowBytes(const ge::Shape& shape, uint32_t type_size) {
+    return uint64_t{RowsOf(shape).length} * std::max(type_size, 4u);
+}
 uint64_t AllBytes(const ge::Shape& shape, uint32_t type_size) {
     Rows rows = RowsOf(shape);
     return uint64_t{rows.count} * rows.length * std::max(type_size, 4u);
@@ -167,30 +176,34 @@ void GetSiluTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool
 void GetSwishTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Swish, Bytes(shape, type_size), most, least);
 }
-void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least, const bool) {
+void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least,
+                            const bool) {
     ScratchSizes(ScratchKind::SwiGLU, Bytes(shape, type_size), most, least);
 }
-void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape& exponent, const bool, const uint32_t type_size, const bool, uint32_t& most,
-                           uint32_t& least) {
+void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape& exponent, const bool, const uint32_t type_size,
+                           const bool, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Power, std::max(Bytes(base, type_size), Bytes(exponent, type_size)), most, least);
 }
-void GetReduceXorSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+void GetReduceXorSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most,
+                                  uint32_t& least) {
     ScratchSizes(ScratchKind::ReduceXorSum, Bytes(shape, type_size), most, least);
 }
 void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Gelu, Bytes(shape, type_size), most, least);
 }
-void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool, uint32_t& most, uint32_t& least) {
+void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool, uint32_t& most,
+                            uint32_t& least) {
     ScratchSizes(ScratchKind::CumSum, Bytes(shape, type_size), most, least);
 }
-void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& to, uint32_t type_size,
-                               const bool, uint32_t& most, uint32_t& least) {
+void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& to,
+                               uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::BroadCast, Bytes(to, type_size), most, least);
 }
 void GetSumMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Sum, uint64_t{n} * type_size, most, least);
 }
-void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const uint32_t sum_type_size, const bool, uint32_t& most, uint32_t& least) {
+void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const uint32_t sum_type_size, const bool,
+                          uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Mean, uint64_t{n} * std::max(type_size, sum_type_size), most, least);
 }
 
@@ -218,60 +231,71 @@ uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& shape, const uint32_t type_s
 uint32_t GetSoftMaxFlashMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool) {
     return Least(ScratchKind::SoftMaxFlash, RowBytes(shape, type_size));
 }
-uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const bool, const bool,
-                                     const bool) {
+uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size,
+                                     const bool, const bool, const bool) {
     return Most(ScratchKind::SoftMaxFlashV2, AllBytes(shape, std::max(type_size, sum_type_size)));
 }
-uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const bool, const bool,
-                                     const bool) {
+uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size,
+                                     const bool, const bool, const bool) {
     return Least(ScratchKind::SoftMaxFlashV2, RowBytes(shape, std::max(type_size, sum_type_size)));
 }
 
 namespace {
-bool IsBasicBlock(uint32_t rows, uint32_t length) { return rows % 8 == 0 && length % 64 == 0 && length < 2048 && length >= 64; }
+bool IsBasicBlock(uint32_t rows, uint32_t length) {
+    return rows % 8 == 0 && length % 64 == 0 && length < 2048 && length >= 64;
+}
 }  // namespace
-bool IsBasicBlockInSoftMax(optiling::SoftMaxTiling& tiling) { return IsBasicBlock(tiling.get_srcM(), tiling.get_srcK()); }
+bool IsBasicBlockInSoftMax(optiling::SoftMaxTiling& tiling) {
+    return IsBasicBlock(tiling.get_srcM(), tiling.get_srcK());
+}
 bool IsBasicBlockInSoftMax(tiling::SoftMaxTiling& tiling) { return IsBasicBlock(tiling.srcM, tiling.srcK); }
 
-void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most,
+                               uint32_t& least) {
     ScratchSizes(ScratchKind::LayerNorm, Bytes(shape, type_size), most, least);
 }
-void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, const bool, const bool, uint32_t& most,
-                               uint32_t& least) {
+void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, const bool,
+                               const bool, uint32_t& most, uint32_t& least) {
     GetLayerNormMaxMinTmpSize(shape, type_size, reuse, most, least);
 }
-void GetLayerNormGradMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+void GetLayerNormGradMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most,
+                                   uint32_t& least) {
     ScratchSizes(ScratchKind::LayerNormGrad, Bytes(shape, type_size), most, least);
 }
-void GetLayerNormGradBetaMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+void GetLayerNormGradBetaMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most,
+                                       uint32_t& least) {
     ScratchSizes(ScratchKind::LayerNormGradBeta, Bytes(shape, type_size), most, least);
 }
-bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least, const bool) {
+bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least,
+                             const bool) {
     ScratchSizes(ScratchKind::RmsNorm, Bytes(shape, type_size), most, least);
     return true;
 }
-bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least,
-                               const bool) {
+bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, const uint32_t type_size, const bool,
+                               uint32_t& most, uint32_t& least, const bool) {
     ScratchSizes(ScratchKind::BatchNorm, Bytes(shape, type_size), most, least);
     return true;
 }
-bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool, uint32_t& most, uint32_t& least) {
+bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const bool, uint32_t& most,
+                              uint32_t& least) {
     ScratchSizes(ScratchKind::DeepNorm, Bytes(shape, type_size), most, least);
     return true;
 }
-void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const uint32_t, uint32_t& most, uint32_t& least) {
+void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, const uint32_t,
+                               uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::GroupNorm, Bytes(shape, type_size), most, least);
 }
 
-void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t statistic_size, const uint32_t type_size, const bool, const bool, const bool,
-                               uint32_t& most, uint32_t& least) {
+void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t statistic_size, const uint32_t type_size,
+                               const bool, const bool, const bool, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::Normalize, Bytes(shape, std::max(type_size, statistic_size)), most, least);
 }
-void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t statistic_size, const bool, const bool,
-                                   uint32_t& most, uint32_t& least) {
+void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t statistic_size,
+                                   const bool, const bool, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::WelfordUpdate, Bytes(shape, std::max(type_size, statistic_size)), most, least);
 }
-void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most,
+                                     uint32_t& least) {
     ScratchSizes(ScratchKind::WelfordFinalize, Bytes(shape, type_size), most, least);
 }
 
@@ -280,8 +304,8 @@ constexpr uint64_t kRecordBytes = 8;  // a value and its index
 uint64_t RecordBytes(uint64_t elements) { return (elements + 31) / 32 * 32 * kRecordBytes; }
 }  // namespace
 
-bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t, const bool, const bool, TopKMode,
-                          const bool, const uint32_t, uint32_t& most, uint32_t& least) {
+bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t, const bool,
+                          const bool, TopKMode, const bool, const uint32_t, uint32_t& most, uint32_t& least) {
     ScratchSizes(ScratchKind::TopK, RecordBytes(static_cast<uint64_t>(std::max(inner, 0))), most, least);
     return inner > 0;
 }

@@ -1,7 +1,7 @@
 // The one header an Ascend C kernel includes. Clean-room: written from the public API documentation.
 //
-// Its first definition is made whenever it is included, its content only once: the driver precompiles it, and has to know
-// whether the kernel itself asks for it.
+// Its first definition is made whenever it is included, its content only once: the driver precompiles it, and has to
+// know whether the kernel itself asks for it.
 #define NPUKB_KERNEL_OPERATOR_INCLUDED 1
 #ifndef NPUKB_KERNEL_OPERATOR
 #define NPUKB_KERNEL_OPERATOR

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 namespace {
 
@@ -54,7 +54,8 @@ void Limit(const char* text) {
     const char* equals = strchr(text, '=');
     for (const auto& row : table) {
         size_t length = strlen(row.name);
-        if (equals == nullptr || static_cast<size_t>(equals - text) != length || strncmp(text, row.name, length) != 0) continue;
+        if (equals == nullptr || static_cast<size_t>(equals - text) != length || strncmp(text, row.name, length) != 0)
+            continue;
         auto value = static_cast<rlim_t>(strtoull(equals + 1, nullptr, 10));
         auto resource = static_cast<__rlimit_resource_t>(row.resource);
         const rlim_t grace = row.resource == RLIMIT_CPU ? 1 : 0;  // so that its end tells what ended it
@@ -92,17 +93,26 @@ char** Read(char** word, Wanted& wanted) {
     for (; *word != nullptr; ++word) {
         const char* name = *word;
         if (strcmp(name, "--") == 0) return word + 1;
-        if (strcmp(name, "--namespaces") == 0) wanted.namespaces = true;
-        else if (strcmp(name, "--filter") == 0) wanted.filter = true;
-        else if (strcmp(name, "--children") == 0) wanted.children = twin::Children::Allowed;
-        else if (word[1] == nullptr) break;
-        else if (const char* value = *++word; strcmp(name, "--status") == 0) fcntl(g_status = atoi(value), F_SETFD, FD_CLOEXEC);
-        else if (strcmp(name, "--parent") == 0) wanted.parent = atoi(value);
-        else if (strcmp(name, "--limit") == 0) Limit(value);
+        if (strcmp(name, "--namespaces") == 0)
+            wanted.namespaces = true;
+        else if (strcmp(name, "--filter") == 0)
+            wanted.filter = true;
+        else if (strcmp(name, "--children") == 0)
+            wanted.children = twin::Children::Allowed;
+        else if (word[1] == nullptr)
+            break;
+        else if (const char* value = *++word; strcmp(name, "--status") == 0)
+            fcntl(g_status = atoi(value), F_SETFD, FD_CLOEXEC);
+        else if (strcmp(name, "--parent") == 0)
+            wanted.parent = atoi(value);
+        else if (strcmp(name, "--limit") == 0)
+            Limit(value);
         else {
             const bool run = strcmp(name, "--run") == 0, change = strcmp(name, "--change") == 0;
             if ((!run && !change && strcmp(name, "--read") != 0) || wanted.count == kMaxPaths) break;
-            wanted.files[wanted.count++] = {value, change ? twin::Reach::Change : run ? twin::Reach::Run : twin::Reach::Read};
+            wanted.files[wanted.count++] = {value, change ? twin::Reach::Change
+                                                   : run  ? twin::Reach::Run
+                                                          : twin::Reach::Read};
         }
     }
     errno = EINVAL;

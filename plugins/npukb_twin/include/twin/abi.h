@@ -1,7 +1,7 @@
 // What a compiled kernel and the twin's runtime say to each other. Plain data and C functions, shared by both sides.
 //
-// Every function is called from an inlined API wrapper, so its return address lies in the candidate's own code: that is how the
-// runtime knows the source line of an instruction.
+// Every function is called from an inlined API wrapper, so its return address lies in the candidate's own code: that is
+// how the runtime knows the source line of an instruction.
 #pragma once
 #include <stdint.h>
 
@@ -9,7 +9,8 @@ namespace npukb {
 
 enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U64, I4 };
 
-// I4 counts bytes of two elements. There is an entry for whatever a byte can hold: no number leads outside of the table.
+// I4 counts bytes of two elements. There is an entry for whatever a byte can hold: no number leads outside of the
+// table.
 inline constexpr uint32_t kDTypeBytes[256] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 
 enum class Op : uint8_t {
@@ -39,9 +40,9 @@ struct Operand {
 struct VectorInstruction {
     Op op;
     Form form;
-    uint8_t mode;      // CMPMODE, RoundMode, SELMODE or ReduceOrder
+    uint8_t mode;          // CMPMODE, RoundMode, SELMODE or ReduceOrder
     uint8_t use_register;  // mask form: lanes come from the mask register instead of `mask`
-    uint8_t flags;         // of single instructions: rounding of ShiftRight, half blocks of CastDequant, results of Compare
+    uint8_t flags;  // of single instructions: rounding of ShiftRight, half blocks of CastDequant, results of Compare
     uint32_t repeat;
     int64_t count;
     uint64_t mask[2];
@@ -65,8 +66,8 @@ struct BufferView {
     uint32_t notes;   // shape and tag that SetShapeInfo and SetUserTag left, as npukb_notes_set numbers them
 };
 
-// An instruction by count, packed: operation, mode (CMPMODE, RoundMode, SELMODE, calIndex), element types. One word and a few
-// pointers are much cheaper to compile than a VectorInstruction, and most calls in a kernel are of this form.
+// An instruction by count, packed: operation, mode (CMPMODE, RoundMode, SELMODE, calIndex), element types. One word and
+// a few pointers are much cheaper to compile than a VectorInstruction, and most calls in a kernel are of this form.
 template <Op op, DType dst, DType src>
 inline constexpr uint32_t kCode =
     static_cast<uint32_t>(op) | static_cast<uint32_t>(dst) << 16 | static_cast<uint32_t>(src) << 24;
@@ -75,11 +76,13 @@ inline constexpr uint32_t kCodeOf = kCode<op, type, type>;
 
 constexpr uint32_t kModeShift = 8;
 
-// The mask form of an instruction, packed: repeat count, where its lanes come from, which structure holds its strides, flags.
+// The mask form of an instruction, packed: repeat count, where its lanes come from, which structure holds its strides,
+// flags.
 enum class LaneSource : uint32_t { Count, Bits, Register };
 enum class Strides : uint32_t { Unary, Binary };
 template <LaneSource lanes, Strides strides, uint32_t flags = 0>
-inline constexpr uint32_t kShape = static_cast<uint32_t>(lanes) << 16 | static_cast<uint32_t>(strides) << 18 | flags << 24;
+inline constexpr uint32_t kShape =
+    static_cast<uint32_t>(lanes) << 16 | static_cast<uint32_t>(strides) << 18 | flags << 24;
 constexpr uint32_t kFlagShift = 24;
 
 // Parts of reductions that travel in the mode byte of a code: ReduceOrder or calIndex, and where lanes come from.
@@ -95,18 +98,22 @@ extern "C" {
 void npukb_vector(const npukb::VectorInstruction* instruction);
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
                         const npukb::BufferView* src1, uint64_t scalar);
-// The mask form: `lanes` is a number of lanes or the address of two words of lane bits, `params` a structure of strides.
+// The mask form: `lanes` is a number of lanes or the address of two words of lane bits, `params` a structure of
+// strides.
 void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
-                       const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params, uint64_t scalar);
-void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst, const npukb::BufferView* bits,
-                  const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params, uint64_t scalar);
+                       const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params,
+                       uint64_t scalar);
+void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+                  const npukb::BufferView* bits, const npukb::BufferView* src0, const npukb::BufferView* src1,
+                  const void* params, uint64_t scalar);
 void npukb_select_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* bits,
                         const npukb::BufferView* src0, const npukb::BufferView* src1, uint64_t scalar);
-void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst, const npukb::BufferView* src,
-                  int32_t dst_stride, int32_t block_stride, int32_t repeat_stride);
+void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst,
+                  const npukb::BufferView* src, int32_t dst_stride, int32_t block_stride, int32_t repeat_stride);
 void npukb_reduce_tensor(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst,
                          const npukb::BufferView* src, const npukb::BufferView* tmp, int32_t repeat_stride);
-void npukb_bilinear(uint32_t shape, uint64_t lanes, const npukb::BufferView* const* tensors, uint32_t repeats, uint32_t strides);
+void npukb_bilinear(uint32_t shape, uint64_t lanes, const npukb::BufferView* const* tensors, uint32_t repeats,
+                    uint32_t strides);
 void npukb_mask_mode(int counter);
 void npukb_mask_set(uint64_t high, uint64_t low);
 void npukb_compare_mask(uint32_t type_bytes, const npukb::BufferView* tensor, int write);
@@ -134,11 +141,12 @@ void npukb_core_flag_wait(uint32_t mode, uint32_t id);
 void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait);
 void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step);
 
-void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes, int write);  // the element's address
+void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes,
+                          int write);                                      // the element's address
 void npukb_scalar_access(const void* address, uint32_t bytes, int write);  // in UB
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
-int64_t npukb_group(void);            // the block that this core is a part of
+int64_t npukb_group(void);           // the block that this core is a part of
 int64_t npukb_sub_block(int count);  // which of the block's cores of its kind this is; how many there are
 uint64_t npukb_tiling_key(void);
 void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes);

@@ -13,7 +13,8 @@ NPUKB_API constexpr bool CastSupported() {
         case DType::I8:
         case DType::U8: return d == DType::F16;
         case DType::F16:
-            return d == DType::F32 || d == DType::I4 || d == DType::I8 || d == DType::U8 || d == DType::I16 || d == DType::I32;
+            return d == DType::F32 || d == DType::I4 || d == DType::I8 || d == DType::U8 || d == DType::I16 ||
+                   d == DType::I32;
         case DType::I16: return d == DType::F16 || d == DType::F32;
         case DType::BF16: return d == DType::I32 || d == DType::F32;
         case DType::I32: return d == DType::I16 || d == DType::F16 || d == DType::F32 || d == DType::I64;
@@ -33,31 +34,31 @@ template <typename T, typename U>
 struct CastTypes<T, U, false> {
     using no = void;
 };
-#define NPUKB_CAST_CHECK static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
+#define NPUKB_CAST_CHECK \
+    static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
 #define NPUKB_CAST_CODE (npukb::kCodeFor<npukb::Op::Cast, T, U> | static_cast<uint32_t>(roundMode) << npukb::kModeShift)
 
 template <typename T, typename U, typename = typename CastTypes<T, U>::ok>
 NPUKB_ONCE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
-                     const uint32_t count) NPUKB_BODY({
-    npukb_vector_count(NPUKB_CAST_CODE, static_cast<int32_t>(count), &dst.npukb_view, &src.npukb_view, nullptr, 0);
-})
+                     const uint32_t count) NPUKB_BODY(
+    { npukb_vector_count(NPUKB_CAST_CODE, static_cast<int32_t>(count), &dst.npukb_view, &src.npukb_view, nullptr, 0); })
 template <typename T, typename U, typename = typename CastTypes<T, U>::no, int = 0>
 NPUKB_API void Cast(const LocalTensor<T>&, const LocalTensor<U>&, const RoundMode&, const uint32_t) {
     NPUKB_CAST_CHECK;
 }
 template <typename T, typename U, bool isSetMask = true>
-NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode, const uint64_t mask[],
-                    const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {
+NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
+                    const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {
     NPUKB_CAST_CHECK;
     npukb_vector_mask(NPUKB_CAST_CODE, NPUKB_LANES(Bits, Unary), reinterpret_cast<uint64_t>(mask), &dst.npukb_view,
                       &src.npukb_view, nullptr, &repeatParams, 0);
 }
 template <typename T, typename U, bool isSetMask = true>
-NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode, const uint64_t mask,
-                    const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {
+NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
+                    const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {
     NPUKB_CAST_CHECK;
-    npukb_vector_mask(NPUKB_CAST_CODE, NPUKB_LANES(Count, Unary), mask, &dst.npukb_view, &src.npukb_view, nullptr, &repeatParams,
-                      0);
+    npukb_vector_mask(NPUKB_CAST_CODE, NPUKB_LANES(Count, Unary), mask, &dst.npukb_view, &src.npukb_view, nullptr,
+                      &repeatParams, 0);
 }
 #undef NPUKB_CAST_CODE
 #undef NPUKB_CAST_CHECK
@@ -66,7 +67,8 @@ NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const 
 inline constexpr uint8_t VDEQ_TENSOR_SIZE = 16;
 struct VdeqInfo {
     VdeqInfo() = default;
-    VdeqInfo(const float scale[VDEQ_TENSOR_SIZE], const int16_t offset[VDEQ_TENSOR_SIZE], const bool sign[VDEQ_TENSOR_SIZE]) {
+    VdeqInfo(const float scale[VDEQ_TENSOR_SIZE], const int16_t offset[VDEQ_TENSOR_SIZE],
+             const bool sign[VDEQ_TENSOR_SIZE]) {
         for (int i = 0; i < VDEQ_TENSOR_SIZE; ++i) {
             vdeqScale[i] = scale[i];
             vdeqOffset[i] = offset[i];
@@ -80,7 +82,8 @@ struct VdeqInfo {
 
 NPUKB_API void SetDeqScale(half scale) { npukb_deq_scale(npukb::RawBits(scale)); }
 NPUKB_API void SetDeqScale(float scale, int16_t offset, bool signMode) {
-    npukb_deq_scale(npukb::RawBits(scale) | static_cast<uint64_t>(offset & 0x1ff) << 37 | static_cast<uint64_t>(signMode) << 46);
+    npukb_deq_scale(npukb::RawBits(scale) | static_cast<uint64_t>(offset & 0x1ff) << 37 |
+                    static_cast<uint64_t>(signMode) << 46);
 }
 template <typename T>
 NPUKB_API void SetDeqScale(const LocalTensor<T>& vdeq, const VdeqInfo& vdeqInfo) {

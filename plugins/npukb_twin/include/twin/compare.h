@@ -11,59 +11,60 @@ NPUKB_API constexpr void CheckCompare() {
     static_assert((npukb::kSetOf<U> & (U8 | I8)) != 0, "Compare writes bits into a uint8_t or int8_t tensor");
 }
 
-#define NPUKB_COMPARE_CODE(op) (npukb::kCodeFor<npukb::Op::op, uint8_t, T> | static_cast<uint32_t>(cmpMode) << npukb::kModeShift)
+#define NPUKB_COMPARE_CODE(op) \
+    (npukb::kCodeFor<npukb::Op::op, uint8_t, T> | static_cast<uint32_t>(cmpMode) << npukb::kModeShift)
 
 // Counts must fill whole repeats of 256 bytes; the mask of the other forms is ignored by this chip.
 template <typename T, typename U>
-NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode,
-                       uint32_t count) {
+NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                       CMPMODE cmpMode, uint32_t count) {
     CheckCompare<T, U>();
     npukb_vector_count(NPUKB_COMPARE_CODE(Compare), static_cast<int32_t>(count), NPUKB_TWO_VIEWS, 0);
 }
-#define NPUKB_COMPARE(lanes_type, source, lanes)                                                                           \
-    template <typename T, typename U, bool isSetMask = true>                                                               \
-    NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,              \
-                           CMPMODE cmpMode, lanes_type, uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {      \
-        CheckCompare<T, U>();                                                                                              \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS, &repeatParams, \
-                          0);                                                                                              \
-    }                                                                                                                      \
-    /* The result goes to the CmpMask register; lanes that are off give 0. */                                              \
-    template <typename T, bool isSetMask = true>                                                                           \
-    NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,            \
-                           const BinaryRepeatParams& repeatParams) {                                                       \
-        NPUKB_SUPPORTS(Compare, F16 | F32);                                                                                \
-        constexpr uint32_t flag = 1u << npukb::kFlagShift;                                                                 \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                                     \
-                          npukb::kShape<isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,               \
-                                        npukb::Strides::Binary> | flag | 1,                                                \
-                          lanes, nullptr, &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);                           \
+#define NPUKB_COMPARE(lanes_type, source, lanes)                                                                      \
+    template <typename T, typename U, bool isSetMask = true>                                                          \
+    NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,         \
+                           CMPMODE cmpMode, lanes_type, uint8_t repeatTime, const BinaryRepeatParams& repeatParams) { \
+        CheckCompare<T, U>();                                                                                         \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS,           \
+                          &repeatParams, 0);                                                                          \
+    }                                                                                                                 \
+    /* The result goes to the CmpMask register; lanes that are off give 0. */                                         \
+    template <typename T, bool isSetMask = true>                                                                      \
+    NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,       \
+                           const BinaryRepeatParams& repeatParams) {                                                  \
+        NPUKB_SUPPORTS(Compare, F16 | F32);                                                                           \
+        constexpr uint32_t flag = 1u << npukb::kFlagShift;                                                            \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                                \
+                          npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,        \
+                          npukb::Strides::Binary > | flag | 1, lanes, nullptr, &src0.npukb_view, &src1.npukb_view,    \
+                          &repeatParams, 0);                                                                          \
     }
 NPUKB_COMPARE(const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_COMPARE(const uint64_t mask, Count, mask)
 #undef NPUKB_COMPARE
 
-#define NPUKB_COMPARES(name)                                                                                                   \
-    template <typename T, typename U>                                                                                          \
-    NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,            \
-                        uint32_t count) {                                                                                      \
-        CheckCompare<T, U>();                                                                                                  \
-        npukb_vector_count(NPUKB_COMPARE_CODE(Compares), static_cast<int32_t>(count), &dst.npukb_view, &src0.npukb_view,       \
-                           nullptr, npukb::RawBits(src1Scalar));                                                               \
-    }                                                                                                                          \
-    template <typename T, typename U, bool isSetMask = true>                                                                   \
-    NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,            \
-                        const uint64_t mask[], uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {                    \
-        CheckCompare<T, U>();                                                                                                  \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Bits, Unary), reinterpret_cast<uint64_t>(mask),            \
-                          &dst.npukb_view, &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));              \
-    }                                                                                                                          \
-    template <typename T, typename U, bool isSetMask = true>                                                                   \
-    NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode,            \
-                        const uint64_t mask, uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {                      \
-        CheckCompare<T, U>();                                                                                                  \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Count, Unary), mask, &dst.npukb_view, &src0.npukb_view,    \
-                          nullptr, &repeatParams, npukb::RawBits(src1Scalar));                                                 \
+#define NPUKB_COMPARES(name)                                                                                        \
+    template <typename T, typename U>                                                                               \
+    NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
+                        uint32_t count) {                                                                           \
+        CheckCompare<T, U>();                                                                                       \
+        npukb_vector_count(NPUKB_COMPARE_CODE(Compares), static_cast<int32_t>(count), &dst.npukb_view,              \
+                           &src0.npukb_view, nullptr, npukb::RawBits(src1Scalar));                                  \
+    }                                                                                                               \
+    template <typename T, typename U, bool isSetMask = true>                                                        \
+    NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
+                        const uint64_t mask[], uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {         \
+        CheckCompare<T, U>();                                                                                       \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Bits, Unary), reinterpret_cast<uint64_t>(mask), \
+                          &dst.npukb_view, &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));   \
+    }                                                                                                               \
+    template <typename T, typename U, bool isSetMask = true>                                                        \
+    NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
+                        const uint64_t mask, uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {           \
+        CheckCompare<T, U>();                                                                                       \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Count, Unary), mask, &dst.npukb_view,           \
+                          &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));                    \
     }
 NPUKB_COMPARES(Compares)
 NPUKB_COMPARES(CompareScalar)
@@ -84,44 +85,47 @@ template <typename T, typename U>
 NPUKB_API constexpr void CheckSelect() {
     using namespace npukb::types;
     static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "Select takes half or float");
-    static_assert((npukb::kSetOf<U> & (I8 | U8 | U16 | U32 | U64)) != 0, "Select takes its bits from an unsigned integer tensor");
+    static_assert((npukb::kSetOf<U> & (I8 | U8 | U16 | U32 | U64)) != 0,
+                  "Select takes its bits from an unsigned integer tensor");
 }
 
-#define NPUKB_SELECT_CODE (npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(selMode) << npukb::kModeShift)
+#define NPUKB_SELECT_CODE \
+    (npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(selMode) << npukb::kModeShift)
 
 template <typename T, typename U>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
                       const LocalTensor<T>& src1, SELMODE selMode, uint32_t count) {
     CheckSelect<T, U>();
-    npukb_select_count(NPUKB_SELECT_CODE, static_cast<int32_t>(count), &dst.npukb_view, &selMask.npukb_view, &src0.npukb_view,
-                       &src1.npukb_view, 0);
+    npukb_select_count(NPUKB_SELECT_CODE, static_cast<int32_t>(count), &dst.npukb_view, &selMask.npukb_view,
+                       &src0.npukb_view, &src1.npukb_view, 0);
 }
 template <typename T, typename U>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T src1,
                       SELMODE selMode, uint32_t count) {
     CheckSelect<T, U>();
-    npukb_select_count(NPUKB_SELECT_CODE, static_cast<int32_t>(count), &dst.npukb_view, &selMask.npukb_view, &src0.npukb_view,
-                       nullptr, npukb::RawBits(src1));
+    npukb_select_count(NPUKB_SELECT_CODE, static_cast<int32_t>(count), &dst.npukb_view, &selMask.npukb_view,
+                       &src0.npukb_view, nullptr, npukb::RawBits(src1));
 }
 
 // isSetMask is reserved in these forms: they always set the mask.
-#define NPUKB_SELECT(lanes_type, source, lanes)                                                                              \
-    template <typename T, typename U, bool isSetMask = true>                                                                 \
-    NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,              \
-                          const LocalTensor<T>& src1, SELMODE selMode, lanes_type, uint8_t repeatTime,                       \
-                          const BinaryRepeatParams& repeatParams) {                                                          \
-        CheckSelect<T, U>();                                                                                                 \
-        constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;                         \
-        npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view, &src0.npukb_view,   \
-                     &src1.npukb_view, &repeatParams, 0);                                                                    \
-    }                                                                                                                        \
-    template <typename T, typename U, bool isSetMask = true>                                                                 \
-    NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T src1,      \
-                          SELMODE selMode, lanes_type, uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {         \
-        CheckSelect<T, U>();                                                                                                 \
-        constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;                         \
-        npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view, &src0.npukb_view,   \
-                     nullptr, &repeatParams, npukb::RawBits(src1));                                                          \
+#define NPUKB_SELECT(lanes_type, source, lanes)                                                                 \
+    template <typename T, typename U, bool isSetMask = true>                                                    \
+    NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
+                          const LocalTensor<T>& src1, SELMODE selMode, lanes_type, uint8_t repeatTime,          \
+                          const BinaryRepeatParams& repeatParams) {                                             \
+        CheckSelect<T, U>();                                                                                    \
+        constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
+        npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
+                     &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);                                     \
+    }                                                                                                           \
+    template <typename T, typename U, bool isSetMask = true>                                                    \
+    NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
+                          T src1, SELMODE selMode, lanes_type, uint8_t repeatTime,                              \
+                          const BinaryRepeatParams& repeatParams) {                                             \
+        CheckSelect<T, U>();                                                                                    \
+        constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
+        npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
+                     &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1));                           \
     }
 NPUKB_SELECT(uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_SELECT(uint64_t mask, Count, mask)
@@ -130,22 +134,22 @@ NPUKB_SELECT(uint64_t mask, Count, mask)
 
 // With mask and CmpMask registers. A scalar, or the address of the bits, comes out of SetCmpMask.
 template <typename T, SELMODE selMode>
-NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint8_t repeatTime,
-                      const BinaryRepeatParams& repeatParams) {
+NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                      uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
     CheckSelect<T, uint8_t>();
     static_assert(selMode != SELMODE::VSEL_TENSOR_SCALAR_MODE, "Select of a scalar takes selMask and src0");
     npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(selMode) << npukb::kModeShift,
-                 npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary> | repeatTime, 0, &dst.npukb_view, nullptr,
-                 &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);
+                 npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary> | repeatTime, 0, &dst.npukb_view,
+                 nullptr, &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);
 }
 template <typename T, typename U>
-NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, uint8_t repeatTime,
-                      const BinaryRepeatParams& repeatParams) {
+NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
+                      uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
     CheckSelect<T, U>();
     constexpr uint32_t mode = static_cast<uint32_t>(SELMODE::VSEL_TENSOR_SCALAR_MODE) << npukb::kModeShift;
     constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary, 1>;
-    npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | mode, shape | repeatTime, 0, &dst.npukb_view, &selMask.npukb_view,
-                 &src0.npukb_view, nullptr, &repeatParams, 0);
+    npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | mode, shape | repeatTime, 0, &dst.npukb_view,
+                 &selMask.npukb_view, &src0.npukb_view, nullptr, &repeatParams, 0);
 }
 
 }  // namespace AscendC

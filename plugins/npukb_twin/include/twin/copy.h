@@ -5,22 +5,27 @@
 namespace AscendC {
 
 // DataCopy by element count: the runtime rounds the length down to 32-byte blocks, as the hardware does.
-#define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                              \
-    template <typename T>                                                                                               \
-    NPUKB_ONCE void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const uint32_t count) NPUKB_BODY({      \
-        npukb_copy_count(sizeof(T), direction, &dst, &src, npukb::kHalfByte<T> ? count / 2 : count);                    \
-    })                                                                                                                  \
-    template <typename T>                                                                                               \
-    NPUKB_ONCE void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& params) NPUKB_BODY({ \
-        npukb_copy_blocks(sizeof(T), direction, &dst, &src, &params);                                                   \
-    })
+#define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                          \
+    template <typename T>                                                                                           \
+    NPUKB_ONCE void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const uint32_t count) NPUKB_BODY({ \
+        npukb_copy_count(sizeof(T), direction, &dst, &src, npukb::kHalfByte<T> ? count / 2 : count);                \
+    }) template <typename T>                                                                                        \
+    NPUKB_ONCE void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& params)      \
+        NPUKB_BODY({ npukb_copy_blocks(sizeof(T), direction, &dst, &src, &params); })
 NPUKB_DATA_COPY(LocalTensor, GlobalTensor, npukb::kIn)
 NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
 NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
 #undef NPUKB_DATA_COPY
 
-// What older chips do to the data on its way out of the cube unit's memory. On the paths of the vector core it has no effect.
-enum class BlockMode : uint8_t { BLOCK_MODE_NORMAL, BLOCK_MODE_MATRIX, BLOCK_MODE_VECTOR, BLOCK_MODE_SMALL_CHANNEL, BLOCK_MODE_DEPTHWISE };
+// What older chips do to the data on its way out of the cube unit's memory. On the paths of the vector core it has no
+// effect.
+enum class BlockMode : uint8_t {
+    BLOCK_MODE_NORMAL,
+    BLOCK_MODE_MATRIX,
+    BLOCK_MODE_VECTOR,
+    BLOCK_MODE_SMALL_CHANNEL,
+    BLOCK_MODE_DEPTHWISE
+};
 enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
 struct DataCopyEnhancedParams {
     BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
@@ -31,22 +36,28 @@ struct DataCopyEnhancedParams {
     pad_t padMode = pad_t::PAD_NONE;
     uint64_t padValue = 0;
 };
-#define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                              \
-    template <typename T>                                                                                               \
-    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& intriParams,      \
-                            const DataCopyEnhancedParams&) {                                                            \
-        npukb_copy_blocks(sizeof(T), direction, &dst, &src, &intriParams);                                              \
+#define NPUKB_DATA_COPY(dst_tensor, src_tensor, direction)                                                         \
+    template <typename T>                                                                                          \
+    NPUKB_API void DataCopy(const dst_tensor<T>& dst, const src_tensor<T>& src, const DataCopyParams& intriParams, \
+                            const DataCopyEnhancedParams&) {                                                       \
+        npukb_copy_blocks(sizeof(T), direction, &dst, &src, &intriParams);                                         \
     }
 NPUKB_DATA_COPY(LocalTensor, GlobalTensor, npukb::kIn)
 NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
 NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
 #undef NPUKB_DATA_COPY
 
-// Part of a dimension: bursts of burstLen blocks, `stride` elements between one and the next. Dimension 0 is the innermost.
+// Part of a dimension: bursts of burstLen blocks, `stride` elements between one and the next. Dimension 0 is the
+// innermost.
 struct SliceInfo {
     constexpr SliceInfo() = default;
-    constexpr SliceInfo(uint32_t startIndexIn, uint32_t endIndexIn, uint32_t strideIn, uint32_t burstLenIn, uint32_t shapeValueIn = 0)
-        : startIndex(startIndexIn), endIndex(endIndexIn), stride(strideIn), burstLen(burstLenIn), shapeValue(shapeValueIn) {}
+    constexpr SliceInfo(uint32_t startIndexIn, uint32_t endIndexIn, uint32_t strideIn, uint32_t burstLenIn,
+                        uint32_t shapeValueIn = 0)
+        : startIndex(startIndexIn),
+          endIndex(endIndexIn),
+          stride(strideIn),
+          burstLen(burstLenIn),
+          shapeValue(shapeValueIn) {}
     uint32_t startIndex = 0;
     uint32_t endIndex = ONE_BLK_SIZE - 1;
     uint32_t stride = 0;
@@ -69,9 +80,16 @@ NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, c
 struct Nd2NzParams {
     constexpr Nd2NzParams() = default;
     constexpr Nd2NzParams(uint16_t ndNumIn, uint16_t nValueIn, uint16_t dValueIn, uint16_t srcNdMatrixStrideIn,
-                          uint16_t srcDValueIn, uint16_t dstNzC0StrideIn, uint16_t dstNzNStrideIn, uint16_t dstNzMatrixStrideIn)
-        : ndNum(ndNumIn), nValue(nValueIn), dValue(dValueIn), srcNdMatrixStride(srcNdMatrixStrideIn), srcDValue(srcDValueIn),
-          dstNzC0Stride(dstNzC0StrideIn), dstNzNStride(dstNzNStrideIn), dstNzMatrixStride(dstNzMatrixStrideIn) {}
+                          uint16_t srcDValueIn, uint16_t dstNzC0StrideIn, uint16_t dstNzNStrideIn,
+                          uint16_t dstNzMatrixStrideIn)
+        : ndNum(ndNumIn),
+          nValue(nValueIn),
+          dValue(dValueIn),
+          srcNdMatrixStride(srcNdMatrixStrideIn),
+          srcDValue(srcDValueIn),
+          dstNzC0Stride(dstNzC0StrideIn),
+          dstNzNStride(dstNzNStrideIn),
+          dstNzMatrixStride(dstNzMatrixStrideIn) {}
     uint16_t ndNum = 0;
     uint16_t nValue = 0;
     uint16_t dValue = 0;
@@ -90,24 +108,26 @@ NPUKB_API void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, c
 // DataCopyPad: gaps are bytes on the GM side and 32-byte blocks on the UB side, where each piece starts on a block.
 template <typename T>
 NPUKB_ONCE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
-                           const DataCopyPadExtParams<T>& pad) NPUKB_BODY({
-    npukb_copy_pad_in(sizeof(T), &dst, &src, &params, &pad, &pad.paddingValue);
-})
+                            const DataCopyPadExtParams<T>& pad) NPUKB_BODY(
+    { npukb_copy_pad_in(sizeof(T), &dst, &src, &params, &pad, &pad.paddingValue); })
 template <typename T>
 NPUKB_ONCE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
-                           const DataCopyPadParams& pad) NPUKB_BODY({
-    DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
-    npukb_copy_pad_in(sizeof(T), &dst, &src, &wide, &pad, &pad.paddingValue);
-})
+                            const DataCopyPadParams& pad) NPUKB_BODY(
+    {
+        DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
+        npukb_copy_pad_in(sizeof(T), &dst, &src, &wide, &pad, &pad.paddingValue);
+    })
 template <typename T>
-NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params) NPUKB_BODY({
-    npukb_copy_pad_out(sizeof(T), &dst, &src, &params);
-})
+NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params)
+    NPUKB_BODY(
+        { npukb_copy_pad_out(sizeof(T), &dst, &src, &params); })
 template <typename T>
-NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params) NPUKB_BODY({
-    DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
-    npukb_copy_pad_out(sizeof(T), &dst, &src, &wide);
-})
+NPUKB_ONCE void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params)
+    NPUKB_BODY(
+        {
+            DataCopyExtParams wide(params.blockCount, params.blockLen, params.srcStride, params.dstStride, 0);
+            npukb_copy_pad_out(sizeof(T), &dst, &src, &wide);
+        })
 // What DataCopyPad fills in where its parameters ask for padding and name no value of their own (isPad is false).
 template <typename T, TPosition pos = TPosition::MAX>
 NPUKB_API void SetPadValue(T paddingValue) {
@@ -136,13 +156,13 @@ NPUKB_API void InitGlobalMemory(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t
 }
 
 // Moves from UB to global memory that come later add to what is there, or keep the larger or smaller value.
-#define NPUKB_ATOMIC(name, mode)                                                                                     \
-    template <typename T>                                                                                            \
-    NPUKB_API void name() {                                                                                          \
-        using namespace npukb::types;                                                                                \
-        static_assert((npukb::kSetOf<T> & (I8 | I16 | F16 | BF16 | I32 | F32)) != 0,                                 \
-                      #name " takes int8_t, int16_t, half, bfloat16_t, int32_t or float");                           \
-        npukb_atomic(npukb::AtomicMode::mode, npukb::DTypeOf<T>::value);                                             \
+#define NPUKB_ATOMIC(name, mode)                                                           \
+    template <typename T>                                                                  \
+    NPUKB_API void name() {                                                                \
+        using namespace npukb::types;                                                      \
+        static_assert((npukb::kSetOf<T> & (I8 | I16 | F16 | BF16 | I32 | F32)) != 0,       \
+                      #name " takes int8_t, int16_t, half, bfloat16_t, int32_t or float"); \
+        npukb_atomic(npukb::AtomicMode::mode, npukb::DTypeOf<T>::value);                   \
     }
 NPUKB_ATOMIC(SetAtomicAdd, Add)
 NPUKB_ATOMIC(SetAtomicMax, Max)

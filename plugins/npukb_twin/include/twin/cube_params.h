@@ -4,7 +4,15 @@
 
 // How Fixpipe changes elements on their way out of L0C. The numbers are those of the instruction.
 enum QuantMode_t {
-    NoQuant = 0, F322F16 = 1, VREQ8 = 8, REQ8 = 9, VDEQF16 = 10, DEQF16 = 11, F322BF16 = 16, VQF322B8_PRE = 23, QF322B8_PRE = 24
+    NoQuant = 0,
+    F322F16 = 1,
+    VREQ8 = 8,
+    REQ8 = 9,
+    VDEQF16 = 10,
+    DEQF16 = 11,
+    F322BF16 = 16,
+    VQF322B8_PRE = 23,
+    QF322B8_PRE = 24
 };
 
 namespace AscendC {
@@ -17,9 +25,15 @@ inline constexpr uint32_t BLOCK_CUBE = 16;
 // Strides and gaps are counted in fractals of 512 bytes.
 struct LoadData2DParams {
     constexpr LoadData2DParams() = default;
-    constexpr LoadData2DParams(uint16_t start, uint8_t repeat, uint16_t stride, uint8_t sidIn, uint16_t gap, bool transpose,
-                               uint8_t mode)
-        : startIndex(start), repeatTimes(repeat), srcStride(stride), sid(sidIn), dstGap(gap), ifTranspose(transpose), addrMode(mode) {}
+    constexpr LoadData2DParams(uint16_t start, uint8_t repeat, uint16_t stride, uint8_t sidIn, uint16_t gap,
+                               bool transpose, uint8_t mode)
+        : startIndex(start),
+          repeatTimes(repeat),
+          srcStride(stride),
+          sid(sidIn),
+          dstGap(gap),
+          ifTranspose(transpose),
+          addrMode(mode) {}
     uint16_t startIndex = 0;
     uint8_t repeatTimes = 0;
     uint16_t srcStride = 0;
@@ -78,20 +92,22 @@ struct ImageParams {
 template <typename T>
 struct LoadData3DParamsV2 : ImageParams {
     constexpr LoadData3DParamsV2() = default;
-    constexpr LoadData3DParamsV2(const uint8_t pad[PAD_SIZE], uint16_t height, uint16_t width, uint16_t channels, uint16_t kExt,
-                                 uint16_t mExt, uint16_t kStart, uint16_t mStart, uint8_t sW, uint8_t sH, uint8_t fW, uint8_t fH,
-                                 uint8_t dW, uint8_t dH, bool transpose, bool smallK, T padding)
+    constexpr LoadData3DParamsV2(const uint8_t pad[PAD_SIZE], uint16_t height, uint16_t width, uint16_t channels,
+                                 uint16_t kExt, uint16_t mExt, uint16_t kStart, uint16_t mStart, uint8_t sW, uint8_t sH,
+                                 uint8_t fW, uint8_t fH, uint8_t dW, uint8_t dH, bool transpose, bool smallK, T padding)
         : padValue(padding) {
         for (uint32_t i = 0; i < PAD_SIZE; ++i) padList[i] = pad[i];
         l1H = height, l1W = width, channelSize = channels, kExtension = kExt, mExtension = mExt, kStartPt = kStart;
-        mStartPt = mStart, strideW = sW, strideH = sH, filterW = fW, filterH = fH, dilationFilterW = dW, dilationFilterH = dH;
+        mStartPt = mStart, strideW = sW, strideH = sH, filterW = fW, filterH = fH, dilationFilterW = dW,
+        dilationFilterH = dH;
         enTranspose = transpose, enSmallK = smallK;
     }
-    constexpr LoadData3DParamsV2(const uint8_t pad[PAD_SIZE], uint16_t height, uint16_t width, uint16_t channels, uint16_t kExt,
-                                 uint16_t mExt, uint16_t kStart, uint16_t mStart, uint8_t sW, uint8_t sH, uint8_t fW, uint8_t fH,
-                                 uint8_t dW, uint8_t dH, bool transpose, bool smallK, T padding, bool sizeW, bool sizeH, bool right)
-        : LoadData3DParamsV2(pad, height, width, channels, kExt, mExt, kStart, mStart, sW, sH, fW, fH, dW, dH, transpose, smallK,
-                             padding) {
+    constexpr LoadData3DParamsV2(const uint8_t pad[PAD_SIZE], uint16_t height, uint16_t width, uint16_t channels,
+                                 uint16_t kExt, uint16_t mExt, uint16_t kStart, uint16_t mStart, uint8_t sW, uint8_t sH,
+                                 uint8_t fW, uint8_t fH, uint8_t dW, uint8_t dH, bool transpose, bool smallK, T padding,
+                                 bool sizeW, bool sizeH, bool right)
+        : LoadData3DParamsV2(pad, height, width, channels, kExt, mExt, kStart, mStart, sW, sH, fW, fH, dW, dH,
+                             transpose, smallK, padding) {
         filterSizeW = sizeW, filterSizeH = sizeH, fMatrixCtrl = right;
     }
     T padValue{};
@@ -100,10 +116,16 @@ struct LoadData3DParamsV2 : ImageParams {
 // The same, packed into two words; the feature map comes from SetFmatrix.
 struct LoadData3DParamsV2Pro {
     constexpr LoadData3DParamsV2Pro() = default;
-    constexpr LoadData3DParamsV2Pro(uint16_t channels, bool transpose, bool smallK, bool sizeW, bool sizeH, bool right, uint64_t ext,
-                                    uint64_t filter)
-        : channelSize(channels), enTranspose(transpose), enSmallK(smallK), filterSizeW(sizeW), filterSizeH(sizeH), fMatrixCtrl(right),
-          extConfig(ext), filterConfig(filter) {}
+    constexpr LoadData3DParamsV2Pro(uint16_t channels, bool transpose, bool smallK, bool sizeW, bool sizeH, bool right,
+                                    uint64_t ext, uint64_t filter)
+        : channelSize(channels),
+          enTranspose(transpose),
+          enSmallK(smallK),
+          filterSizeW(sizeW),
+          filterSizeH(sizeH),
+          fMatrixCtrl(right),
+          extConfig(ext),
+          filterConfig(filter) {}
     uint16_t channelSize = 0;
     bool enTranspose = false;
     bool enSmallK = false;
@@ -141,9 +163,15 @@ struct MmadParams {
     constexpr MmadParams(uint16_t mIn, uint16_t nIn, uint16_t kIn, uint8_t unit, bool fromBias, bool zero)
         : m(mIn), n(nIn), k(kIn), unitFlag(unit), cmatrixSource(fromBias), cmatrixInitVal(zero) {}
     // The older form; what follows isBias is not used on this chip.
-    constexpr MmadParams(uint16_t mIn, uint16_t nIn, uint16_t kIn, bool accumulate, int32_t offset, bool sparse, bool winogradA,
-                         bool winogradB)
-        : m(mIn), n(nIn), k(kIn), isBias(accumulate), fmOffset(offset), enSsparse(sparse), enWinogradA(winogradA),
+    constexpr MmadParams(uint16_t mIn, uint16_t nIn, uint16_t kIn, bool accumulate, int32_t offset, bool sparse,
+                         bool winogradA, bool winogradB)
+        : m(mIn),
+          n(nIn),
+          k(kIn),
+          isBias(accumulate),
+          fmOffset(offset),
+          enSsparse(sparse),
+          enWinogradA(winogradA),
           enWinogradB(winogradB) {}
     uint16_t m = 0;
     uint16_t n = 0;
@@ -173,8 +201,17 @@ struct FixpipeParamsV220 {
         : nSize(n), mSize(m), srcStride(srcGap), dstStride(dstGap), reluEn(relu) {}
     constexpr FixpipeParamsV220(uint16_t n, uint16_t m, uint16_t srcGap, uint32_t dstGap, bool relu, QuantMode_t quant,
                                 int64_t scalar, uint16_t matrices, uint16_t srcMatrix, uint16_t dstMatrix, uint8_t unit)
-        : nSize(n), mSize(m), srcStride(srcGap), dstStride(dstGap), quantPre(quant), deqScalar(static_cast<uint64_t>(scalar)),
-          ndNum(matrices), srcNdStride(srcMatrix), dstNdStride(dstMatrix), reluEn(relu), unitFlag(unit) {}
+        : nSize(n),
+          mSize(m),
+          srcStride(srcGap),
+          dstStride(dstGap),
+          quantPre(quant),
+          deqScalar(static_cast<uint64_t>(scalar)),
+          ndNum(matrices),
+          srcNdStride(srcMatrix),
+          dstNdStride(dstMatrix),
+          reluEn(relu),
+          unitFlag(unit) {}
     uint16_t nSize = 0;
     uint16_t mSize = 0;
     uint16_t srcStride = 0;
@@ -191,9 +228,15 @@ struct FixpipeParamsV220 {
 
 struct DataCopyCO12DstParams {
     constexpr DataCopyCO12DstParams() = default;
-    constexpr DataCopyCO12DstParams(uint16_t n, uint16_t m, uint32_t dstGap, uint16_t srcGap, QuantMode_t quant, uint8_t relu,
-                                    bool split, bool rowMajor)
-        : nSize(n), mSize(m), dstStride(dstGap), srcStride(srcGap), quantPre(quant), reluPre(relu), channelSplit(split),
+    constexpr DataCopyCO12DstParams(uint16_t n, uint16_t m, uint32_t dstGap, uint16_t srcGap, QuantMode_t quant,
+                                    uint8_t relu, bool split, bool rowMajor)
+        : nSize(n),
+          mSize(m),
+          dstStride(dstGap),
+          srcStride(srcGap),
+          quantPre(quant),
+          reluPre(relu),
+          channelSplit(split),
           nz2ndEn(rowMajor) {}
     uint8_t sid = 0;
     uint16_t nSize = 0;

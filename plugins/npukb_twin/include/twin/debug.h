@@ -24,9 +24,9 @@ struct Printed {
         }
     }
     static constexpr PrintKind kKind = std::is_same_v<T, const char*> || std::is_same_v<T, char*> ? PrintKind::Text
-                                       : std::is_pointer_v<T> || std::is_unsigned_v<T>              ? PrintKind::Unsigned
-                                       : std::is_integral_v<T> || std::is_enum_v<T>                 ? PrintKind::Signed
-                                                                                                    : PrintKind::Real;
+                                       : std::is_pointer_v<T> || std::is_unsigned_v<T>            ? PrintKind::Unsigned
+                                       : std::is_integral_v<T> || std::is_enum_v<T>               ? PrintKind::Signed
+                                                                                                  : PrintKind::Real;
 };
 
 }  // namespace npukb
@@ -66,7 +66,8 @@ NPUKB_API void DumpAccChkPoint(const GlobalTensor<T>& tensor, uint32_t index, ui
 // The system counter at this point, with a number of the author's.
 NPUKB_API void PrintTimeStamp(uint32_t descId) { AscendC::printf("time stamp %u: %ld", descId, npukb_system_cycle()); }
 
-// Parts of a kernel that the vendor's profiler counts or marks. The twin profiles all of it, and its results do not change.
+// Parts of a kernel that the vendor's profiler counts or marks. The twin profiles all of it, and its results do not
+// change.
 NPUKB_API void MetricsProfStart() {}
 NPUKB_API void MetricsProfStop() {}
 

@@ -36,8 +36,8 @@ NPUKB_API void Async(Args... args) {
     if constexpr (static_cast<int32_t>(engine) == g_coreType) funPtr(args...);
 }
 
-// Where a tiling function says how large the workspace is, the workspace begins with the system's part; the harness's own
-// (static track) has none.
+// Where a tiling function says how large the workspace is, the workspace begins with the system's part; the harness's
+// own (static track) has none.
 NPUKB_API GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return static_cast<GM_ADDR>(npukb_user_workspace(workspace)); }
 NPUKB_API void SetSysWorkspace(GM_ADDR workspace) { npukb_system_workspace(workspace); }
 NPUKB_API void SetSysWorkspaceForce(GM_ADDR workspace) { npukb_system_workspace(workspace); }
@@ -65,14 +65,22 @@ NPUKB_API int64_t get_subblockdim() { return npukb_sub_block(1); }
 
 // Which cores a kernel starts. The numbers are known to the driver (kinds.py).
 enum KernelMetaType {
-    KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
-    KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE,
-    KERNEL_TYPE_MIX_AICORE, KERNEL_TYPE_MIX_VECTOR_CORE
+    KERNEL_TYPE_AIV_ONLY,
+    KERNEL_TYPE_AIC_ONLY,
+    KERNEL_TYPE_MIX_AIV_1_0,
+    KERNEL_TYPE_MIX_AIC_1_0,
+    KERNEL_TYPE_MIX_AIC_1_1,
+    KERNEL_TYPE_MIX_AIC_1_2,
+    KERNEL_TYPE_AICORE,
+    KERNEL_TYPE_VECTORCORE,
+    KERNEL_TYPE_MIX_AICORE,
+    KERNEL_TYPE_MIX_VECTOR_CORE
 };
 
 namespace npukb {
 
-// What a kernel declares of itself, in a section of the image that the driver reads. Key 2^64-1 is the default of all keys.
+// What a kernel declares of itself, in a section of the image that the driver reads. Key 2^64-1 is the default of all
+// keys.
 struct TaskType {
     uint64_t key;
     uint64_t type;
@@ -81,8 +89,8 @@ struct TaskType {
 }  // namespace npukb
 
 #define NPUKB_PASTE(a, b) a##b
-#define NPUKB_TASK_TYPE(key, type, line)                                                                  \
-    static constexpr npukb::TaskType NPUKB_PASTE(npukb_task_type_, line)                                  \
+#define NPUKB_TASK_TYPE(key, type, line)                                 \
+    static constexpr npukb::TaskType NPUKB_PASTE(npukb_task_type_, line) \
         __attribute__((used, section("npukb_task_type"))) = {static_cast<uint64_t>(key), static_cast<uint64_t>(type)}
 #define KERNEL_TASK_TYPE_DEFAULT(type) NPUKB_TASK_TYPE(-1, type, __COUNTER__)
 // The type of one tiling key: documented to go together with a default.

@@ -1,5 +1,5 @@
-// Filling, gathering and broadcasting inside the unified buffer: Gather, Gatherb, GatherMask; the forms of Duplicate, Copy,
-// CreateVecIndex and Brcb that vector.h does not have; ArithProgression.
+// Filling, gathering and broadcasting inside the unified buffer: Gather, Gatherb, GatherMask; the forms of Duplicate,
+// Copy, CreateVecIndex and Brcb that vector.h does not have; ArithProgression.
 #pragma once
 #include "vector.h"
 
@@ -17,7 +17,9 @@ struct GatherMaskParams {
     constexpr GatherMaskParams() = default;
     constexpr GatherMaskParams(uint8_t src0BlockStrideIn, uint16_t repeatTimesIn, uint16_t src0RepeatStrideIn,
                                uint8_t src1RepeatStrideIn)
-        : src0BlockStride(src0BlockStrideIn), repeatTimes(repeatTimesIn), src0RepeatStride(src0RepeatStrideIn),
+        : src0BlockStride(src0BlockStrideIn),
+          repeatTimes(repeatTimesIn),
+          src0RepeatStride(src0RepeatStrideIn),
           src1RepeatStride(src1RepeatStrideIn) {}
     uint8_t src0BlockStride = 1;
     uint16_t repeatTimes = 0;
@@ -28,9 +30,9 @@ struct GatherMaskParams {
 enum class GatherMaskMode : uint8_t { VERSION_V1, VERSION_V2 };
 inline constexpr GatherMaskMode defaultGatherMaskMode = GatherMaskMode::VERSION_V1;
 
-#define NPUKB_WIDE_TYPES(name)                                                                       \
-    using namespace npukb::types;                                                                    \
-    static_assert((npukb::kSetOf<T> & (F16 | BF16 | I16 | U16 | F32 | I32 | U32)) != 0,              \
+#define NPUKB_WIDE_TYPES(name)                                                          \
+    using namespace npukb::types;                                                       \
+    static_assert((npukb::kSetOf<T> & (F16 | BF16 | I16 | U16 | F32 | I32 | U32)) != 0, \
                   #name " takes elements of 16 and 32 bits")
 
 // Gather: element i comes from byte srcBaseAddr + srcOffset[i] of src.
@@ -40,16 +42,17 @@ NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, cons
     NPUKB_WIDE_TYPES(Gather);
     npukb_gather_count(sizeof(T), &dst.npukb_view, &src.npukb_view, &srcOffset.npukb_view, srcBaseAddr, count);
 }
-#define NPUKB_GATHER(mask_type, prepare)                                                                                    \
-    template <typename T>                                                                                                   \
-    NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& srcOffset,     \
-                          const uint32_t srcBaseAddr, mask_type, const uint8_t repeatTime, const uint16_t dstRepStride) {   \
-        NPUKB_WIDE_TYPES(Gather);                                                                                           \
-        npukb::VectorInstruction v = prepare;                                                                               \
-        v.dst = npukb::Strided(dst, 1, dstRepStride);                                                                       \
-        v.src0 = npukb::Whole(src);                                                                                         \
-        v.src1 = npukb::Whole(srcOffset);                                                                                   \
-        npukb_gather_lanes(&v, srcBaseAddr);                                                                                \
+#define NPUKB_GATHER(mask_type, prepare)                                                                 \
+    template <typename T>                                                                                \
+    NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,                          \
+                          const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type, \
+                          const uint8_t repeatTime, const uint16_t dstRepStride) {                       \
+        NPUKB_WIDE_TYPES(Gather);                                                                        \
+        npukb::VectorInstruction v = prepare;                                                            \
+        v.dst = npukb::Strided(dst, 1, dstRepStride);                                                    \
+        v.src0 = npukb::Whole(src);                                                                      \
+        v.src1 = npukb::Whole(srcOffset);                                                                \
+        npukb_gather_lanes(&v, srcBaseAddr);                                                             \
     }
 NPUKB_GATHER(const uint64_t mask[], npukb::Masked(npukb::Op::Copy, mask, repeatTime, true))
 NPUKB_GATHER(const uint64_t mask, npukb::MaskedCount<T>(npukb::Op::Copy, mask, repeatTime, true))
@@ -79,34 +82,37 @@ NPUKB_API void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
     NPUKB_WIDE_TYPES(GatherMask);
     static_assert(sizeof(U) == sizeof(T) && (npukb::kSetOf<U> & (U16 | U32)) != 0,
                   "GatherMask: src1Pattern is uint16_t for elements of 16 bits and uint32_t for those of 32");
-    npukb::GatherMaskCall call{&dst.npukb_view, &src0.npukb_view, &src1Pattern.npukb_view, 0, mask, sizeof(T), reduceMode};
+    npukb::GatherMaskCall call{&dst.npukb_view, &src0.npukb_view, &src1Pattern.npukb_view, 0, mask,
+                               sizeof(T),       reduceMode};
     npukb_gather_mask(&call, &gatherMaskParams, &rsvdCnt);
 }
 
 template <typename T>
 NPUKB_API void DuplicateImpl(__ubuf__ T* dst, const T& scalarValue, const int32_t& count) {
-    Duplicate(LocalTensor<T>(npukb::BufferView{dst, static_cast<uint32_t>(count) * static_cast<uint32_t>(sizeof(T)), 0}),
-              scalarValue, count);
+    Duplicate(
+        LocalTensor<T>(npukb::BufferView{dst, static_cast<uint32_t>(count) * static_cast<uint32_t>(sizeof(T)), 0}),
+        scalarValue, count);
 }
 
 template <typename T, bool isSetMask = true>
-NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[], const uint8_t repeatTime,
-                    const CopyRepeatParams& p) {
+NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
+                    const uint8_t repeatTime, const CopyRepeatParams& p) {
     NPUKB_WIDE_TYPES(Copy);
     npukb::VectorInstruction v = npukb::Masked(npukb::Op::Copy, mask, repeatTime, isSetMask);
-    npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize), npukb::Strided(src, p.srcStride, p.srcRepeatSize));
+    npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize),
+                 npukb::Strided(src, p.srcStride, p.srcRepeatSize));
 }
 
-#define NPUKB_INDEX(mask_type, prepare)                                                                               \
-    template <typename T>                                                                                             \
-    NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, mask_type, uint8_t repeatTime,      \
-                                  uint16_t dstBlkStride, uint8_t dstRepStride) {                                      \
-        using namespace npukb::types;                                                                                 \
-        static_assert((npukb::kSetOf<T> & (I16 | F16 | I32 | F32)) != 0,                                              \
-                      "CreateVecIndex takes int16_t, half, int32_t and float");                                       \
-        npukb::VectorInstruction v = prepare;                                                                         \
-        v.scalar = npukb::RawBits(firstValue);                                                                        \
-        npukb::Issue(v, npukb::Strided(dst, dstBlkStride, dstRepStride), npukb::Operand{});                           \
+#define NPUKB_INDEX(mask_type, prepare)                                                                          \
+    template <typename T>                                                                                        \
+    NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, mask_type, uint8_t repeatTime, \
+                                  uint16_t dstBlkStride, uint8_t dstRepStride) {                                 \
+        using namespace npukb::types;                                                                            \
+        static_assert((npukb::kSetOf<T> & (I16 | F16 | I32 | F32)) != 0,                                         \
+                      "CreateVecIndex takes int16_t, half, int32_t and float");                                  \
+        npukb::VectorInstruction v = prepare;                                                                    \
+        v.scalar = npukb::RawBits(firstValue);                                                                   \
+        npukb::Issue(v, npukb::Strided(dst, dstBlkStride, dstRepStride), npukb::Operand{});                      \
     }
 NPUKB_INDEX(uint64_t mask[], npukb::Masked(npukb::Op::CreateVecIndex, mask, repeatTime, true))
 NPUKB_INDEX(uint64_t mask, npukb::MaskedCount<T>(npukb::Op::CreateVecIndex, mask, repeatTime, true))
@@ -114,11 +120,13 @@ NPUKB_INDEX(uint64_t mask, npukb::MaskedCount<T>(npukb::Op::CreateVecIndex, mask
 
 // firstValue, firstValue + diffValue, firstValue + 2 diffValue, …
 template <typename T>
-NPUKB_API void ArithProgression(const LocalTensor<T>& dstLocal, const T firstValue, const T diffValue, const int32_t count) {
+NPUKB_API void ArithProgression(const LocalTensor<T>& dstLocal, const T firstValue, const T diffValue,
+                                const int32_t count) {
     using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (I16 | F16 | I32 | F32)) != 0, "ArithProgression takes int16_t, half, int32_t and float");
-    npukb_progression(npukb::DTypeOf<T>::value, &dstLocal.npukb_view, npukb::RawBits(firstValue), npukb::RawBits(diffValue),
-                      count);
+    static_assert((npukb::kSetOf<T> & (I16 | F16 | I32 | F32)) != 0,
+                  "ArithProgression takes int16_t, half, int32_t and float");
+    npukb_progression(npukb::DTypeOf<T>::value, &dstLocal.npukb_view, npukb::RawBits(firstValue),
+                      npukb::RawBits(diffValue), count);
 }
 template <typename T>
 NPUKB_API void Arange(const LocalTensor<T>& dstLocal, const T firstValue, const T diffValue, const int32_t count) {

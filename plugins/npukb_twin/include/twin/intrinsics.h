@@ -1,4 +1,5 @@
-// The compiler's own vector functions on UB addresses, as kernels of the field call them. The mask register says which lanes.
+// The compiler's own vector functions on UB addresses, as kernels of the field call them. The mask register says which
+// lanes.
 //
 // They take repeat, then the block strides of dst and sources, then their repeat strides, in 32-byte blocks.
 #pragma once
@@ -32,26 +33,26 @@ inline constexpr uint32_t kRegisterShape = kShape<LaneSource::Register, strides,
 
 }  // namespace npukb
 
-#define NPUKB_STRIDES_TWO                                                                                           \
+#define NPUKB_STRIDES_TWO                                                                                              \
     uint8_t repeat, uint8_t dstBlockStride, uint8_t src0BlockStride, uint8_t src1BlockStride, uint8_t dstRepeatStride, \
         uint8_t src0RepeatStride, uint8_t src1RepeatStride
-#define NPUKB_STRIDES_TWO_PASSED                                                                                       \
-    const AscendC::BinaryRepeatParams params(dstBlockStride, src0BlockStride, src1BlockStride, dstRepeatStride, src0RepeatStride, \
-                                             src1RepeatStride)
+#define NPUKB_STRIDES_TWO_PASSED                                                                                \
+    const AscendC::BinaryRepeatParams params(dstBlockStride, src0BlockStride, src1BlockStride, dstRepeatStride, \
+                                             src0RepeatStride, src1RepeatStride)
 #define NPUKB_STRIDES_ONE \
     uint8_t repeat, uint16_t dstBlockStride, uint16_t srcBlockStride, uint8_t dstRepeatStride, uint8_t srcRepeatStride
 #define NPUKB_STRIDES_ONE_PASSED \
     const AscendC::UnaryRepeatParams params(dstBlockStride, srcBlockStride, dstRepeatStride, srcRepeatStride)
 
-#define NPUKB_RAW_TWO(name, op, set)                                                                                       \
-    template <typename T>                                                                                                  \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1,              \
-                        NPUKB_STRIDES_TWO) {                                                                               \
-        NPUKB_SUPPORTS(name, set);                                                                                         \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                          \
-        const npukb::Raw d(dst), a(src0), b(src1);                                                                         \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, \
-                          &a, &b, &params, 0);                                                                             \
+#define NPUKB_RAW_TWO(name, op, set)                                                                          \
+    template <typename T>                                                                                     \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1,  \
+                        NPUKB_STRIDES_TWO) {                                                                  \
+        NPUKB_SUPPORTS(name, set);                                                                            \
+        NPUKB_STRIDES_TWO_PASSED;                                                                             \
+        const npukb::Raw d(dst), a(src0), b(src1);                                                            \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>,                                               \
+                          npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0); \
     }
 NPUKB_RAW_TWO(vadd, Add, I16 | F16 | I32 | F32)
 NPUKB_RAW_TWO(vsub, Sub, I16 | F16 | I32 | F32)
@@ -63,14 +64,14 @@ NPUKB_RAW_TWO(vand, And, I16 | U16)
 NPUKB_RAW_TWO(vor, Or, I16 | U16)
 #undef NPUKB_RAW_TWO
 
-#define NPUKB_RAW_ONE(name, op, set)                                                                                        \
-    template <typename T>                                                                                                   \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, NPUKB_STRIDES_ONE) {                              \
-        NPUKB_SUPPORTS(name, set);                                                                                          \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                           \
-        const npukb::Raw d(dst), a(src);                                                                                    \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, \
-                          nullptr, &params, 0);                                                                             \
+#define NPUKB_RAW_ONE(name, op, set)                                                                                   \
+    template <typename T>                                                                                              \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, NPUKB_STRIDES_ONE) {                         \
+        NPUKB_SUPPORTS(name, set);                                                                                     \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
+        const npukb::Raw d(dst), a(src);                                                                               \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, \
+                          0, &d, &a, nullptr, &params, 0);                                                             \
     }
 NPUKB_RAW_ONE(vabs, Abs, F16 | F32)
 NPUKB_RAW_ONE(vexp, Exp, F16 | F32)
@@ -82,14 +83,15 @@ NPUKB_RAW_ONE(vrsqrt, Rsqrt, F16 | F32)
 NPUKB_RAW_ONE(vsqrt, Sqrt, F16 | F32)
 #undef NPUKB_RAW_ONE
 
-#define NPUKB_RAW_SCALAR(name, op, set)                                                                                     \
-    template <typename T>                                                                                                   \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::PlainOf<T> scalar, NPUKB_STRIDES_ONE) {    \
-        NPUKB_SUPPORTS(name, set);                                                                                          \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                           \
-        const npukb::Raw d(dst), a(src);                                                                                    \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, \
-                          nullptr, &params, npukb::RawBits(scalar));                                                        \
+#define NPUKB_RAW_SCALAR(name, op, set)                                                                                \
+    template <typename T>                                                                                              \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::PlainOf<T> scalar,                    \
+                        NPUKB_STRIDES_ONE) {                                                                           \
+        NPUKB_SUPPORTS(name, set);                                                                                     \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
+        const npukb::Raw d(dst), a(src);                                                                               \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, \
+                          0, &d, &a, nullptr, &params, npukb::RawBits(scalar));                                        \
     }
 NPUKB_RAW_SCALAR(vadds, Adds, I16 | F16 | I32 | F32)
 NPUKB_RAW_SCALAR(vmuls, Muls, I16 | F16 | I32 | F32)
@@ -99,20 +101,22 @@ NPUKB_RAW_SCALAR(vlrelu, LeakyRelu, F16 | F32)
 NPUKB_RAW_SCALAR(vaxpy, Axpy, F16 | F32)
 #undef NPUKB_RAW_SCALAR
 
-// Conversions carry their types and rounding in their names: r to even, f down, c up, a away from zero, z to zero, o to odd.
-#define NPUKB_RAW_CAST(name, T, U, mode)                                                                                   \
-    NPUKB_API void vconv_##name(__ubuf__ T* dst, __ubuf__ U* src, NPUKB_STRIDES_ONE) {                                     \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                          \
-        const npukb::Raw d(dst), a(src);                                                                                   \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Cast, T, U> |                                                 \
-                                  static_cast<uint32_t>(AscendC::RoundMode::CAST_##mode) << npukb::kModeShift;             \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params, 0);    \
+// Conversions carry their types and rounding in their names: r to even, f down, c up, a away from zero, z to zero, o to
+// odd.
+#define NPUKB_RAW_CAST(name, T, U, mode)                                                                            \
+    NPUKB_API void vconv_##name(__ubuf__ T* dst, __ubuf__ U* src, NPUKB_STRIDES_ONE) {                              \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                   \
+        const npukb::Raw d(dst), a(src);                                                                            \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Cast, T, U> |                                          \
+                                  static_cast<uint32_t>(AscendC::RoundMode::CAST_##mode) << npukb::kModeShift;      \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params, \
+                          0);                                                                                       \
     }
-#define NPUKB_RAW_CASTS(name, T, U)        \
-    NPUKB_RAW_CAST(name##r, T, U, RINT)    \
-    NPUKB_RAW_CAST(name##f, T, U, FLOOR)   \
-    NPUKB_RAW_CAST(name##c, T, U, CEIL)    \
-    NPUKB_RAW_CAST(name##a, T, U, ROUND)   \
+#define NPUKB_RAW_CASTS(name, T, U)      \
+    NPUKB_RAW_CAST(name##r, T, U, RINT)  \
+    NPUKB_RAW_CAST(name##f, T, U, FLOOR) \
+    NPUKB_RAW_CAST(name##c, T, U, CEIL)  \
+    NPUKB_RAW_CAST(name##a, T, U, ROUND) \
     NPUKB_RAW_CAST(name##z, T, U, TRUNC)
 NPUKB_RAW_CAST(f162f32, float, half, NONE)
 NPUKB_RAW_CAST(bf162f32, float, bfloat16_t, NONE)
@@ -146,14 +150,14 @@ NPUKB_RAW_CASTS(s642f32, float, int64_t)
 #undef NPUKB_RAW_CAST
 
 // Reductions: repeat, the destination's repeat stride in results, the source's block and repeat strides.
-#define NPUKB_RAW_REDUCE(name, op)                                                                                           \
-    template <typename T>                                                                                                    \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride,          \
-                        uint16_t srcBlockStride, uint16_t srcRepeatStride) {                                                 \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                     \
-        const npukb::Raw d(dst), a(src);                                                                                     \
-        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(), 0, repeat, &d, &a, dstRepeatStride, \
-                     srcBlockStride, srcRepeatStride);                                                                       \
+#define NPUKB_RAW_REDUCE(name, op)                                                                                  \
+    template <typename T>                                                                                           \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride, \
+                        uint16_t srcBlockStride, uint16_t srcRepeatStride) {                                        \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                            \
+        const npukb::Raw d(dst), a(src);                                                                            \
+        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(), 0, repeat, &d, &a,         \
+                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                             \
     }
 NPUKB_RAW_REDUCE(vcgadd, BlockReduceSum)
 NPUKB_RAW_REDUCE(vcgmax, BlockReduceMax)
@@ -161,60 +165,63 @@ NPUKB_RAW_REDUCE(vcgmin, BlockReduceMin)
 NPUKB_RAW_REDUCE(vcpadd, PairReduceSum)
 #undef NPUKB_RAW_REDUCE
 
-// With `accumulate` the sum over all repeats goes to the accumulator (GetAccVal) and dst is not written: it may be null.
+// With `accumulate` the sum over all repeats goes to the accumulator (GetAccVal) and dst is not written: it may be
+// null.
 template <typename T>
 NPUKB_API void vcadd(__ubuf__ npukb::PlainOf<T>* dst, __ubuf__ T* src, uint8_t repeat, uint16_t dstRepeatStride,
                      uint16_t srcBlockStride, uint16_t srcRepeatStride, bool accumulate = false) {
     NPUKB_SUPPORTS(vcadd, F16 | F32);
     const npukb::Raw d(dst), a(src);
     constexpr uint32_t code = npukb::ReduceCode<npukb::Op::WholeReduceSum, T, npukb::LaneSource::Register>();
-    npukb_reduce(code | static_cast<uint32_t>(accumulate) << (npukb::kModeShift + 6), 0, repeat, &d, &a, dstRepeatStride,
-                 srcBlockStride, srcRepeatStride);
+    npukb_reduce(code | static_cast<uint32_t>(accumulate) << (npukb::kModeShift + 6), 0, repeat, &d, &a,
+                 dstRepeatStride, srcBlockStride, srcRepeatStride);
 }
 
-#define NPUKB_RAW_EXTREME(name, op)                                                                                           \
-    template <typename T>                                                                                                     \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride,           \
-                        uint16_t srcBlockStride, uint16_t srcRepeatStride, Order_t order = VALUE_INDEX) {                     \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                      \
-        const npukb::Raw d(dst), a(src);                                                                                      \
-        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(order), 0, repeat, &d, &a,              \
-                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                                       \
+#define NPUKB_RAW_EXTREME(name, op)                                                                                 \
+    template <typename T>                                                                                           \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride, \
+                        uint16_t srcBlockStride, uint16_t srcRepeatStride, Order_t order = VALUE_INDEX) {           \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                            \
+        const npukb::Raw d(dst), a(src);                                                                            \
+        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(order), 0, repeat, &d, &a,    \
+                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                             \
     }
 NPUKB_RAW_EXTREME(vcmax, WholeReduceMax)
 NPUKB_RAW_EXTREME(vcmin, WholeReduceMin)
 #undef NPUKB_RAW_EXTREME
 
 // Comparisons: vcmp_… into the CmpMask register, vcmpv_… and vcmpvs_… into bits in UB.
-#define NPUKB_RAW_COMPARE(relation, mode)                                                                                     \
-    template <typename T>                                                                                                     \
-    NPUKB_API void vcmp_##relation(__ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO) {                   \
-        NPUKB_SUPPORTS(vcmp_##relation, F16 | F32);                                                                           \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                             \
-        const npukb::Raw a(src0), b(src1);                                                                                    \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                           \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                         \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary, 1> | repeat, 0, nullptr, &a, &b, &params, 0);   \
-    }                                                                                                                         \
-    template <typename T>                                                                                                     \
-    NPUKB_API void vcmpv_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1,                \
-                                    NPUKB_STRIDES_TWO) {                                                                      \
-        NPUKB_SUPPORTS(vcmpv_##relation, F16 | F32 | I32);                                                                    \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                             \
-        const npukb::Raw d(dst), a(src0), b(src1);                                                                            \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                           \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                         \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0);           \
-    }                                                                                                                         \
-    template <typename T>                                                                                                     \
-    NPUKB_API void vcmpvs_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src, npukb::PlainOf<T> scalar, NPUKB_STRIDES_ONE) {   \
-        NPUKB_SUPPORTS(vcmpvs_##relation, F16 | F32 | I32);                                                                   \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                             \
-        const npukb::Raw d(dst), a(src);                                                                                      \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compares, uint8_t, T> |                                          \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                         \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params,           \
-                          npukb::RawBits(scalar));                                                                            \
+#define NPUKB_RAW_COMPARE(relation, mode)                                                                           \
+    template <typename T>                                                                                           \
+    NPUKB_API void vcmp_##relation(__ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO) {         \
+        NPUKB_SUPPORTS(vcmp_##relation, F16 | F32);                                                                 \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                   \
+        const npukb::Raw a(src0), b(src1);                                                                          \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                 \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;               \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary, 1> | repeat, 0, nullptr, &a, &b,      \
+                          &params, 0);                                                                              \
+    }                                                                                                               \
+    template <typename T>                                                                                           \
+    NPUKB_API void vcmpv_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1,      \
+                                    NPUKB_STRIDES_TWO) {                                                            \
+        NPUKB_SUPPORTS(vcmpv_##relation, F16 | F32 | I32);                                                          \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                   \
+        const npukb::Raw d(dst), a(src0), b(src1);                                                                  \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                 \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;               \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0); \
+    }                                                                                                               \
+    template <typename T>                                                                                           \
+    NPUKB_API void vcmpvs_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src, npukb::PlainOf<T> scalar,              \
+                                     NPUKB_STRIDES_ONE) {                                                           \
+        NPUKB_SUPPORTS(vcmpvs_##relation, F16 | F32 | I32);                                                         \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                   \
+        const npukb::Raw d(dst), a(src);                                                                            \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compares, uint8_t, T> |                                \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;               \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params, \
+                          npukb::RawBits(scalar));                                                                  \
     }
 NPUKB_RAW_COMPARE(lt, LT)
 NPUKB_RAW_COMPARE(gt, GT)
@@ -233,8 +240,8 @@ NPUKB_API void get_cmpmask(__ubuf__ void* dst) {
     npukb_compare_mask(1, &d, 1);
 }
 template <typename T>
-NPUKB_API void vsel(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO,
-                    AscendC::SELMODE mode = AscendC::SELMODE::VSEL_CMPMASK_SPR) {
+NPUKB_API void vsel(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1,
+                    NPUKB_STRIDES_TWO, AscendC::SELMODE mode = AscendC::SELMODE::VSEL_CMPMASK_SPR) {
     NPUKB_SUPPORTS(vsel, F16 | F32);
     NPUKB_STRIDES_TWO_PASSED;
     const npukb::Raw d(dst), a(src0), b(src1);
@@ -244,8 +251,8 @@ NPUKB_API void vsel(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ 
 
 // Eight elements into eight blocks a repeat; strides come before the repeat count.
 template <typename T>
-NPUKB_API void vbrcb(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint16_t dstBlockStride, uint16_t dstRepeatStride,
-                     uint8_t repeat) {
+NPUKB_API void vbrcb(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint16_t dstBlockStride,
+                     uint16_t dstRepeatStride, uint8_t repeat) {
     NPUKB_SUPPORTS(vbrcb, U16 | U32);
     npukb::VectorInstruction v = npukb::Counted(npukb::Op::Brcb, 0);
     v.repeat = repeat;

@@ -1,7 +1,7 @@
 // Shapes, strides, layouts and coordinates, and TransData, which takes its shapes as layouts.
 //
-// Not part of kernel_operator.h: names such as Shape and Tile are often a kernel's own. The driver includes this header where a
-// kernel asks for one of its functions.
+// Not part of kernel_operator.h: names such as Shape and Tile are often a kernel's own. The driver includes this header
+// where a kernel asks for one of its functions.
 #pragma once
 #include <tuple>
 #include <type_traits>
@@ -52,7 +52,8 @@ NPUKB_API constexpr int64_t PlaceOf(const C& coord, const S& stride) {
     if constexpr (IsTuple<C>::value) {
         return std::apply(
             [&](const auto&... part) {
-                return std::apply([&](const auto&... step) { return (PlaceOf(part, step) + ... + int64_t{0}); }, stride);
+                return std::apply([&](const auto&... step) { return (PlaceOf(part, step) + ... + int64_t{0}); },
+                                  stride);
             },
             coord);
     } else {
@@ -124,9 +125,10 @@ struct TransDataParams {
 
 #pragma GCC visibility push(default)
 extern "C" {
-// `formats`: DataFormat of src, then of dst, eight bits each. Shapes as the formats have them, eight numbers of room each.
-void npukb_trans_data(uint32_t formats, const npukb::BufferView* dst, const npukb::BufferView* src, const npukb::BufferView* tmp,
-                      const uint32_t* src_shape, const uint32_t* dst_shape);
+// `formats`: DataFormat of src, then of dst, eight bits each. Shapes as the formats have them, eight numbers of room
+// each.
+void npukb_trans_data(uint32_t formats, const npukb::BufferView* dst, const npukb::BufferView* src,
+                      const npukb::BufferView* tmp, const uint32_t* src_shape, const uint32_t* dst_shape);
 }
 #pragma GCC visibility pop
 
@@ -137,20 +139,24 @@ template <const TransDataConfig& config, typename T, typename U, typename S>
 NPUKB_API void NpukbTransData(const npukb::BufferView& dst, const npukb::BufferView& src, const npukb::BufferView* tmp,
                               const TransDataParams<U, S>& params) {
     using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | BF16)) != 0, "TransData takes int16_t, uint16_t, half or bfloat16_t");
+    static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | BF16)) != 0,
+                  "TransData takes int16_t, uint16_t, half or bfloat16_t");
     static_assert(is_layout<U>::value && is_layout<S>::value, "TransData takes shapes as Layout: see MakeLayout");
     constexpr DataFormat from = config.srcFormat, to = config.dstFormat;
     static_assert((from == DataFormat::NCDHW && (to == DataFormat::NDC1HWC0 || to == DataFormat::FRACTAL_Z_3D)) ||
                       (to == DataFormat::NCDHW && (from == DataFormat::NDC1HWC0 || from == DataFormat::FRACTAL_Z_3D)),
                   "TransData converts between NCDHW and NDC1HWC0 or FRACTAL_Z_3D");
     constexpr uint32_t axes[] = {0, 0, 0, 0, 0, 5, 6, 7};
-    static_assert(std::tuple_size_v<std::decay_t<decltype(params.srcLayout.GetShape())>> == axes[static_cast<int>(from)] &&
-                      std::tuple_size_v<std::decay_t<decltype(params.dstLayout.GetShape())>> == axes[static_cast<int>(to)],
-                  "TransData: NCDHW has five axes, NDC1HWC0 six (n, d, c1, h, w, c0), FRACTAL_Z_3D seven (d, c1, h, w, n1, n0, c0)");
+    static_assert(
+        std::tuple_size_v<std::decay_t<decltype(params.srcLayout.GetShape())>> == axes[static_cast<int>(from)] &&
+            std::tuple_size_v<std::decay_t<decltype(params.dstLayout.GetShape())>> == axes[static_cast<int>(to)],
+        "TransData: NCDHW has five axes, NDC1HWC0 six (n, d, c1, h, w, c0), FRACTAL_Z_3D seven (d, c1, h, w, n1, n0, "
+        "c0)");
     uint32_t src_shape[8] = {}, dst_shape[8] = {};
     npukb::PutSizes(src_shape, params.srcLayout.GetShape());
     npukb::PutSizes(dst_shape, params.dstLayout.GetShape());
-    npukb_trans_data(static_cast<uint32_t>(from) | static_cast<uint32_t>(to) << 8, &dst, &src, tmp, src_shape, dst_shape);
+    npukb_trans_data(static_cast<uint32_t>(from) | static_cast<uint32_t>(to) << 8, &dst, &src, tmp, src_shape,
+                     dst_shape);
 }
 template <const TransDataConfig& config, typename T, typename U, typename S>
 NPUKB_API void TransData(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,
@@ -158,7 +164,8 @@ NPUKB_API void TransData(const LocalTensor<T>& dstTensor, const LocalTensor<T>& 
     NpukbTransData<config, T>(dstTensor.npukb_view, srcTensor.npukb_view, &sharedTmpBuffer.npukb_view, params);
 }
 template <const TransDataConfig& config, typename T, typename U, typename S>
-NPUKB_API void TransData(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor, const TransDataParams<U, S>& params) {
+NPUKB_API void TransData(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,
+                         const TransDataParams<U, S>& params) {
     NpukbTransData<config, T>(dstTensor.npukb_view, srcTensor.npukb_view, nullptr, params);
 }
 

@@ -62,8 +62,9 @@ extern "C" {
 void npukb_library_unary(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src,
                          const npukb::BufferView* tmp);
 // A null source stands for the scalar.
-void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
-                               const npukb::BufferView* src1, const npukb::BufferView* tmp, const void* scalar);
+void npukb_library_elementwise(uint32_t code, int64_t count, const npukb::BufferView* dst,
+                               const npukb::BufferView* src0, const npukb::BufferView* src1,
+                               const npukb::BufferView* tmp, const void* scalar);
 // `code`: LibraryOp::Axpy, type of dst in bits 16…23, of src in bits 24…31.
 void npukb_library_axpy(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src,
                         const npukb::BufferView* tmp, const void* scalar);
@@ -74,13 +75,15 @@ void npukb_library_row_sum(uint32_t types, bool mean, const npukb::BufferView* d
                            const npukb::BufferView* tmp, const void* params);
 // `flags`: 1 for rows padded to blocks, kReuse. `last`: the last axis is the one reduced (pattern AR).
 void npukb_library_reduce(npukb::DType type, npukb::Reduction reduction, bool last, const npukb::BufferView* dst,
-                          const npukb::BufferView* src, const npukb::BufferView* tmp, const uint32_t* shape, uint32_t flags);
+                          const npukb::BufferView* src, const npukb::BufferView* tmp, const uint32_t* shape,
+                          uint32_t flags);
 void npukb_library_cumsum(npukb::DType type, const AscendC::CumSumConfig* config, const npukb::BufferView* dst,
                           const npukb::BufferView* last_row, const npukb::BufferView* src, const npukb::BufferView* tmp,
                           const AscendC::CumSumInfo* info);
-// `types`: element type, then the type of the mask, eight bits each, and kReuse. `swapped`: the scalar comes first and is chosen where the mask is 0.
-void npukb_library_select_bytes(uint32_t types, bool swapped, const npukb::BufferView* dst, const npukb::BufferView* src,
-                                const void* scalar, const npukb::BufferView* mask, const npukb::BufferView* tmp,
-                                const AscendC::SelectWithBytesMaskShapeInfo* info);
+// `types`: element type, then the type of the mask, eight bits each, and kReuse. `swapped`: the scalar comes first and
+// is chosen where the mask is 0.
+void npukb_library_select_bytes(uint32_t types, bool swapped, const npukb::BufferView* dst,
+                                const npukb::BufferView* src, const void* scalar, const npukb::BufferView* mask,
+                                const npukb::BufferView* tmp, const AscendC::SelectWithBytesMaskShapeInfo* info);
 }
 #pragma GCC visibility pop

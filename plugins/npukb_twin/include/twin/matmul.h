@@ -1,5 +1,5 @@
-// Objects that multiply matrices: Matmul, and what they are made of. An object only remembers what it was told; every computation is
-// one call of the runtime.
+// Objects that multiply matrices: Matmul, and what they are made of. An object only remembers what it was told; every
+// computation is one call of the runtime.
 #pragma once
 #include "entry.h"
 #include "matmul_abi.h"
@@ -20,8 +20,8 @@ using ::LayoutMode;
 using ::MatmulApiStaticTiling;
 using ::MatmulConfig;
 
-template <TPosition POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false, LayoutMode LAYOUT = LayoutMode::NONE,
-          bool IBSHARE = false, TPosition SRCPOS = TPosition::GM>
+template <TPosition POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false,
+          LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false, TPosition SRCPOS = TPosition::GM>
 struct MatmulType {
     constexpr static TPosition pos = POSITION;
     constexpr static CubeFormat format = FORMAT;
@@ -44,9 +44,12 @@ struct DataCopyOutParams {
     uint64_t cbufWorkspaceAddr;
 };
 
-template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, const void*, const uint64_t, const uint64_t) = nullptr,
-          void (*CopyA1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t, const uint64_t) = nullptr,
-          void (*CopyB1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t, const uint64_t) = nullptr>
+template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, const void*, const uint64_t,
+                              const uint64_t) = nullptr,
+          void (*CopyA1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t,
+                         const uint64_t) = nullptr,
+          void (*CopyB1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t,
+                         const uint64_t) = nullptr>
 struct MatmulCallBackFunc {
     constexpr static bool npukb_none = DataCopyOut == nullptr && CopyA1 == nullptr && CopyB1 == nullptr;
 };
@@ -72,7 +75,8 @@ inline constexpr MatmulTriangle kTriangle<AscendC::TrianUpperMatmulPolicy> = Mat
 template <>
 inline constexpr MatmulTriangle kTriangle<AscendC::TrianLowerMatmulPolicy> = MatmulTriangle::Lower;
 
-// Gaps: names that unsupported_api.yaml lists, and that no header has as one word, are looked up where they are missing.
+// Gaps: names that unsupported_api.yaml lists, and that no header has as one word, are looked up where they are
+// missing.
 #define NPUKB_GAP(first, rest) first##rest
 template <bool offered>
 struct MatmulGap {
@@ -103,7 +107,8 @@ constexpr bool MatmulTypesFit() {
     if (!kSame<a, typename B::T>) return false;
     if (kSame<a, int8_t>) return kSame<c, int32_t> || kSame<c, half> || kSame<c, int8_t>;
     if (kSame<a, AscendC::int4b_t>) return kSame<c, int32_t> || kSame<c, half>;
-    if (kSame<a, half> || kSame<a, bfloat16_t>) return kSame<c, float> || kSame<c, half> || kSame<c, bfloat16_t> || kSame<c, int8_t>;
+    if (kSame<a, half> || kSame<a, bfloat16_t>)
+        return kSame<c, float> || kSame<c, half> || kSame<c, bfloat16_t> || kSame<c, int8_t>;
     return kSame<a, float> && (kSame<c, float> || kSame<c, half> || kSame<c, bfloat16_t>);
 }
 
@@ -152,15 +157,18 @@ class MatmulImpl {
     using DstT = typename C_TYPE::T;
     using BiasT = typename BIAS_TYPE::T;
     static_assert(npukb::MatmulTypesFit<A_TYPE, B_TYPE, C_TYPE>(),
-                  "Matmul: A and B have the same element type (half, bfloat16_t, float, int8_t, int4b_t); half, bfloat16_t and float "
-                  "give float, half or bfloat16_t (half and bfloat16_t also int8_t), int8_t gives int32_t, half or int8_t, int4b_t "
+                  "Matmul: A and B have the same element type (half, bfloat16_t, float, int8_t, int4b_t); half, "
+                  "bfloat16_t and float "
+                  "give float, half or bfloat16_t (half and bfloat16_t also int8_t), int8_t gives int32_t, half or "
+                  "int8_t, int4b_t "
                   "gives int32_t or half");
     static_assert(!npukb::ConfigOf(MM_CFG).intraBlockPartSum && !npukb::ConfigOf(MM_CFG).enableRelu &&
                       !npukb::ConfigOf(MM_CFG).isCO1Shared,
                   "MatmulConfig: intraBlockPartSum, enableRelu and isCO1Shared do not exist on this chip");
     static_assert(npukb::MatmulGap<MM_CB::npukb_none>::NPUKB_GAP(Matmul, CallBackFunctions));
-    static_assert(npukb::MatmulGap<npukb::kCubeOnly || (A_TYPE::pos != TPosition::TSCM && B_TYPE::pos != TPosition::TSCM &&
-                                                        C_TYPE::pos != TPosition::TSCM)>::NPUKB_GAP(Matmul, OperandsInTSCM));
+    static_assert(
+        npukb::MatmulGap<npukb::kCubeOnly || (A_TYPE::pos != TPosition::TSCM && B_TYPE::pos != TPosition::TSCM &&
+                                              C_TYPE::pos != TPosition::TSCM)>::NPUKB_GAP(Matmul, OperandsInTSCM));
 
     NPUKB_API MatmulImpl() : npukb_state{} {}
     NPUKB_API void Init(const TCubeTiling* cubeTiling, TPipe* /*tpipe*/ = nullptr) {
@@ -194,15 +202,23 @@ class MatmulImpl {
         Take(npukb_state.b, npukb::OperandOf(rightMatrix, isTransposeB));
     }
     NPUKB_API void SetTensorB(SrcBT bScalar) { Take(npukb_state.b, ScalarOf(bScalar)); }
-    NPUKB_API void SetBias(const GlobalTensor<BiasT>& biasGlobal) { npukb_state.bias = BiasOf(npukb::OperandOf(biasGlobal, false)); }
-    NPUKB_API void SetBias(const LocalTensor<BiasT>& inputBias) { npukb_state.bias = BiasOf(npukb::OperandOf(inputBias, false)); }
+    NPUKB_API void SetBias(const GlobalTensor<BiasT>& biasGlobal) {
+        npukb_state.bias = BiasOf(npukb::OperandOf(biasGlobal, false));
+    }
+    NPUKB_API void SetBias(const LocalTensor<BiasT>& inputBias) {
+        npukb_state.bias = BiasOf(npukb::OperandOf(inputBias, false));
+    }
     NPUKB_API void DisableBias() { npukb_state.bias.place = npukb::MatrixPlace::None; }
     NPUKB_API void ClearBias() { DisableBias(); }
     NPUKB_API void SetQuantScalar(const uint64_t quantScalar) {
         npukb_state.quant = {npukb::MatrixPlace::Scalar, false, {}, {}, quantScalar};
     }
-    NPUKB_API void SetQuantVector(const GlobalTensor<uint64_t>& quantTensor) { npukb_state.quant = npukb::OperandOf(quantTensor, false); }
-    NPUKB_API void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) { npukb_state.quant = npukb::OperandOf(quantTensor, false); }
+    NPUKB_API void SetQuantVector(const GlobalTensor<uint64_t>& quantTensor) {
+        npukb_state.quant = npukb::OperandOf(quantTensor, false);
+    }
+    NPUKB_API void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) {
+        npukb_state.quant = npukb::OperandOf(quantTensor, false);
+    }
     NPUKB_API void SetHF32(bool enableHF32 = false, int32_t transMode = 0) {
         npukb_state.hf32 = enableHF32;
         npukb_state.hf32_away = transMode == 1;
@@ -243,7 +259,8 @@ class MatmulImpl {
     }
     template <bool sync = true, bool doPad = false>
     NPUKB_API void GetTensorC(const LocalTensor<DstT>& c, uint8_t enAtomic = 0, bool enSequentialWrite = false,
-                              uint32_t /*height*/ = 0, uint32_t /*width*/ = 0, uint32_t /*srcGap*/ = 0, uint32_t /*dstGap*/ = 0) {
+                              uint32_t /*height*/ = 0, uint32_t /*width*/ = 0, uint32_t /*srcGap*/ = 0,
+                              uint32_t /*dstGap*/ = 0) {
         auto target = npukb::TargetOf(c, enAtomic, enSequentialWrite);
         NPUKB_MATMUL(get)(&npukb_state, sync, &target);
     }
@@ -256,7 +273,8 @@ class MatmulImpl {
     }
     template <bool sync = true>
     NPUKB_API GlobalTensor<DstT> GetTensorC(uint8_t /*enAtomic*/ = 0, bool /*enSequentialWrite*/ = false) {
-        static_assert(!sync, "GetTensorC without a tensor gives what an asynchronous Iterate left: GetTensorC<false>()");
+        static_assert(!sync,
+                      "GetTensorC without a tensor gives what an asynchronous Iterate left: GetTensorC<false>()");
         GlobalTensor<DstT> block;
         block.SetGlobalBuffer(static_cast<DstT*>(NPUKB_MATMUL(get_workspace)(&npukb_state)));
         return block;
@@ -279,16 +297,16 @@ class MatmulImpl {
 
 #if defined(ASCENDC_CUBE_ONLY)
     template <bool sync = true, bool waitIterateBatch = false>
-    NPUKB_API void IterateBatch(const GlobalTensor<DstT>& gm, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
-                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
-                                const uint32_t /*matrixStrideC*/ = 0) {
+    NPUKB_API void IterateBatch(const GlobalTensor<DstT>& gm, bool enPartialSum, uint8_t enAtomic,
+                                bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+                                const uint32_t matrixStrideB = 0, const uint32_t /*matrixStrideC*/ = 0) {
         auto target = npukb::TargetOf(gm, enAtomic, enSequentialWrite);
         Batch<sync>(1, npukb_state.batch_a, npukb_state.batch_b, matrixStrideA, matrixStrideB, enPartialSum, &target);
     }
     template <bool sync = true, bool waitIterateBatch = false>
-    NPUKB_API void IterateBatch(const LocalTensor<DstT>& ubCmatrix, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
-                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
-                                const uint32_t /*matrixStrideC*/ = 0) {
+    NPUKB_API void IterateBatch(const LocalTensor<DstT>& ubCmatrix, bool enPartialSum, uint8_t enAtomic,
+                                bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+                                const uint32_t matrixStrideB = 0, const uint32_t /*matrixStrideC*/ = 0) {
         auto target = npukb::TargetOf(ubCmatrix, enAtomic, enSequentialWrite);
         Batch<sync>(1, npukb_state.batch_a, npukb_state.batch_b, matrixStrideA, matrixStrideB, enPartialSum, &target);
     }
@@ -296,14 +314,16 @@ class MatmulImpl {
     template <bool sync = true, bool waitIterateBatch = false>
     NPUKB_API void IterateBatch(const GlobalTensor<DstT>& gm, uint32_t batchA, uint32_t batchB, bool enSequentialWrite,
                                 const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
-                                const uint32_t /*matrixStrideC*/ = 0, const bool enPartialSum = false, const uint8_t enAtomic = 0) {
+                                const uint32_t /*matrixStrideC*/ = 0, const bool enPartialSum = false,
+                                const uint8_t enAtomic = 0) {
         auto target = npukb::TargetOf(gm, enAtomic, enSequentialWrite);
         Batch<sync>(1, batchA, batchB, matrixStrideA, matrixStrideB, enPartialSum, &target);
     }
     template <bool sync = true>
-    NPUKB_API void IterateBatch(const LocalTensor<DstT>& ubCmatrix, uint32_t batchA, uint32_t batchB, bool enSequentialWrite,
-                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
-                                const uint32_t /*matrixStrideC*/ = 0, const bool enPartialSum = false, const uint8_t enAtomic = 0) {
+    NPUKB_API void IterateBatch(const LocalTensor<DstT>& ubCmatrix, uint32_t batchA, uint32_t batchB,
+                                bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+                                const uint32_t matrixStrideB = 0, const uint32_t /*matrixStrideC*/ = 0,
+                                const bool enPartialSum = false, const uint8_t enAtomic = 0) {
         auto target = npukb::TargetOf(ubCmatrix, enAtomic, enSequentialWrite);
         Batch<sync>(1, batchA, batchB, matrixStrideA, matrixStrideB, enPartialSum, &target);
     }
@@ -317,7 +337,8 @@ class MatmulImpl {
     template <bool sync = true>
     NPUKB_API GlobalTensor<DstT> GetBatchTensorC(uint32_t batchA, uint32_t batchB, bool /*enSequentialWrite*/ = false) {
         GlobalTensor<DstT> c;
-        c.SetGlobalBuffer(static_cast<DstT*>(NPUKB_MATMUL(get_batch)(&npukb_state, batchA > batchB ? batchA : batchB, nullptr)));
+        c.SetGlobalBuffer(
+            static_cast<DstT*>(NPUKB_MATMUL(get_batch)(&npukb_state, batchA > batchB ? batchA : batchB, nullptr)));
         return c;
     }
     template <bool sync = true>
@@ -325,22 +346,38 @@ class MatmulImpl {
         return GetBatchTensorC<sync>(batchA, batchB, enSequentialWrite);
     }
     template <bool sync = true>
-    NPUKB_API void GetBatchTensorC(const LocalTensor<DstT>& c, uint32_t batchA, uint32_t batchB, bool /*enSequentialWrite*/ = false) {
+    NPUKB_API void GetBatchTensorC(const LocalTensor<DstT>& c, uint32_t batchA, uint32_t batchB,
+                                   bool /*enSequentialWrite*/ = false) {
         NPUKB_MATMUL(get_batch)(&npukb_state, batchA > batchB ? batchA : batchB, &c.npukb_view);
     }
     template <bool sync = true>
-    NPUKB_API void GetBatchC(const LocalTensor<DstT>& c, uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false) {
+    NPUKB_API void GetBatchC(const LocalTensor<DstT>& c, uint32_t batchA, uint32_t batchB,
+                             bool enSequentialWrite = false) {
         GetBatchTensorC<sync>(c, batchA, batchB, enSequentialWrite);
     }
     NPUKB_API void WaitIterateBatch() { NPUKB_MATMUL(wait)(&npukb_state); }
     NPUKB_API void End() { NPUKB_MATMUL(end)(&npukb_state); }
 
     npukb::MatmulState npukb_state;
-    inline static constexpr npukb::MatmulForm npukb_form = {
-        npukb::DTypeOf<SrcAT>::value, npukb::DTypeOf<SrcBT>::value, npukb::DTypeOf<DstT>::value, npukb::DTypeOf<BiasT>::value,
-        A_TYPE::format, B_TYPE::format, C_TYPE::format, A_TYPE::layout, B_TYPE::layout, C_TYPE::layout, C_TYPE::pos,
-        A_TYPE::isTrans, B_TYPE::isTrans, A_TYPE::ibShare, B_TYPE::ibShare, npukb::kCubeOnly, npukb::kTriangle<MATMUL_POLICY>,
-        npukb::ConfigOf(MM_CFG), npukb::ConstantOf(MM_CFG)};
+    inline static constexpr npukb::MatmulForm npukb_form = {npukb::DTypeOf<SrcAT>::value,
+                                                            npukb::DTypeOf<SrcBT>::value,
+                                                            npukb::DTypeOf<DstT>::value,
+                                                            npukb::DTypeOf<BiasT>::value,
+                                                            A_TYPE::format,
+                                                            B_TYPE::format,
+                                                            C_TYPE::format,
+                                                            A_TYPE::layout,
+                                                            B_TYPE::layout,
+                                                            C_TYPE::layout,
+                                                            C_TYPE::pos,
+                                                            A_TYPE::isTrans,
+                                                            B_TYPE::isTrans,
+                                                            A_TYPE::ibShare,
+                                                            B_TYPE::ibShare,
+                                                            npukb::kCubeOnly,
+                                                            npukb::kTriangle<MATMUL_POLICY>,
+                                                            npukb::ConfigOf(MM_CFG),
+                                                            npukb::ConstantOf(MM_CFG)};
 
   private:
     NPUKB_API void Take(npukb::MatmulOperand& operand, const npukb::MatmulOperand& given) {
@@ -400,10 +437,12 @@ using AscendC::TrianUpperMatmulPolicy;
 
 namespace npukb {
 
-// On the cube core of a kernel for both kinds, an object waits for orders of the vector cores and nothing behind it is executed.
+// On the cube core of a kernel for both kinds, an object waits for orders of the vector cores and nothing behind it is
+// executed.
 template <typename Object>
 NPUKB_API void ServeMatmul() {
-    if constexpr (g_coreType == AscendC::AIC && !Object::npukb_form.cube_only && !Object::npukb_form.config.enableMixDualMaster) {
+    if constexpr (g_coreType == AscendC::AIC && !Object::npukb_form.cube_only &&
+                  !Object::npukb_form.config.enableMixDualMaster) {
         npukb_matmul_serve();
     }
 }

@@ -46,8 +46,8 @@ struct MatmulState {
     MatmulOperand a, b, bias, quant;
     GlobalView workspace;
     uint64_t user_tiling, user_data;
-    double done_at;   // when the last multiplication that nobody has waited for is through
-    int32_t number;   // among the objects of this core, from 1
+    double done_at;  // when the last multiplication that nobody has waited for is through
+    int32_t number;  // among the objects of this core, from 1
 };
 
 // Where a result goes, and how.
@@ -68,23 +68,25 @@ struct MatmulBatch {
 
 #pragma GCC visibility push(default)
 extern "C" {
-// Functions come under two names: an object that lives on the cube core asks nobody, and by its calls a kernel is told to have
-// instructions of that core.
-#define NPUKB_MATMUL_API(prefix)                                                                                               \
-    void prefix##_regist(npukb::MatmulState* state, const npukb::MatmulForm* form, const TCubeTiling* tiling);                 \
-    void prefix##_init(npukb::MatmulState* state, const npukb::MatmulForm* form, const TCubeTiling* tiling);                   \
-    bool prefix##_iterate(npukb::MatmulState* state, bool sync, bool partial, const npukb::BufferView* sums);                  \
-    void prefix##_get(npukb::MatmulState* state, bool sync, const npukb::MatmulTarget* target);                                \
-    void* prefix##_get_workspace(npukb::MatmulState* state);                                                                   \
-    void prefix##_all(npukb::MatmulState* state, bool sync, const npukb::MatmulTarget* target);                                \
-    void prefix##_batch(npukb::MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const npukb::MatmulTarget* target); \
-    void* prefix##_get_batch(npukb::MatmulState* state, uint32_t batches, const npukb::BufferView* local);                     \
-    void prefix##_wait(npukb::MatmulState* state);                                                                             \
+// Functions come under two names: an object that lives on the cube core asks nobody, and by its calls a kernel is told
+// to have instructions of that core.
+#define NPUKB_MATMUL_API(prefix)                                                                               \
+    void prefix##_regist(npukb::MatmulState* state, const npukb::MatmulForm* form, const TCubeTiling* tiling); \
+    void prefix##_init(npukb::MatmulState* state, const npukb::MatmulForm* form, const TCubeTiling* tiling);   \
+    bool prefix##_iterate(npukb::MatmulState* state, bool sync, bool partial, const npukb::BufferView* sums);  \
+    void prefix##_get(npukb::MatmulState* state, bool sync, const npukb::MatmulTarget* target);                \
+    void* prefix##_get_workspace(npukb::MatmulState* state);                                                   \
+    void prefix##_all(npukb::MatmulState* state, bool sync, const npukb::MatmulTarget* target);                \
+    void prefix##_batch(npukb::MatmulState* state, bool sync, const npukb::MatmulBatch* batch,                 \
+                        const npukb::MatmulTarget* target);                                                    \
+    void* prefix##_get_batch(npukb::MatmulState* state, uint32_t batches, const npukb::BufferView* local);     \
+    void prefix##_wait(npukb::MatmulState* state);                                                             \
     void prefix##_end(npukb::MatmulState* state);
 NPUKB_MATMUL_API(npukb_matmul)
 NPUKB_MATMUL_API(npukb_cube_matmul)
 #undef NPUKB_MATMUL_API
-// On the cube core of a kernel for both kinds: does what the vector cores of its block ask for, until they end. Does not return.
+// On the cube core of a kernel for both kinds: does what the vector cores of its block ask for, until they end. Does
+// not return.
 void npukb_matmul_serve(void);
 }
 #pragma GCC visibility pop

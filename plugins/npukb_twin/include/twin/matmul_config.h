@@ -1,5 +1,5 @@
-// How an object that multiplies matrices is configured: documented names, in the documented order. What only changes how fast the
-// device is does not change anything here.
+// How an object that multiplies matrices is configured: documented names, in the documented order. What only changes
+// how fast the device is does not change anything here.
 #pragma once
 #include "tiling_structs.h"
 #include "types.h"
@@ -11,7 +11,11 @@ enum class BatchOutMode { SINGLE_BATCH = 0, MULTI_BATCH, DEFAULT };
 enum class IterateOrder { ORDER_M = 0, ORDER_N, UNDEF };
 enum class ScheduleType { INNER_PRODUCT = 0, OUTER_PRODUCT, N_BUFFER_33 };
 enum class IterateMode : uint8_t {
-    ITERATE_MODE_NORMAL = 1, ITERATE_MODE_ALL = 2, ITERATE_MODE_BATCH = 4, ITERATE_MODE_N_BATCH = 8, ITERATE_MODE_DEFAULT = 255
+    ITERATE_MODE_NORMAL = 1,
+    ITERATE_MODE_ALL = 2,
+    ITERATE_MODE_BATCH = 4,
+    ITERATE_MODE_N_BATCH = 8,
+    ITERATE_MODE_DEFAULT = 255
 };
 
 struct MatmulConfig {
@@ -153,7 +157,8 @@ NPUKB_API constexpr MatmulConfig GetMDLConfig(const bool intrinsicsLimit = false
 NPUKB_API constexpr MatmulConfig GetSpecialMDLConfig(const bool intrinsicsLimit = false, const bool batchLoop = false,
                                                      const uint32_t doMTE2Preload = 0, const bool isVecND2NZ = false,
                                                      bool isPerTensor = false, bool hasAntiQuantOffset = false) {
-    MatmulConfig c = GetMDLConfig(intrinsicsLimit, batchLoop, doMTE2Preload, isVecND2NZ, isPerTensor, hasAntiQuantOffset);
+    MatmulConfig c =
+        GetMDLConfig(intrinsicsLimit, batchLoop, doMTE2Preload, isVecND2NZ, isPerTensor, hasAntiQuantOffset);
     c.doMultiDataLoad = false;
     c.doSpecialMDL = true;
     return c;
@@ -183,9 +188,10 @@ NPUKB_API constexpr MatmulConfig GetBasicConfig(const uint32_t basicM, const uin
     return c;
 }
 
-NPUKB_API constexpr MatmulConfig GetSpecialBasicConfig(const uint32_t basicM, const uint32_t basicN, const uint32_t basicK,
-                                                       const uint32_t singleCoreM, const uint32_t singleCoreN,
-                                                       const uint32_t singleCoreK, const uint32_t stepM, const uint32_t stepN,
+NPUKB_API constexpr MatmulConfig GetSpecialBasicConfig(const uint32_t basicM, const uint32_t basicN,
+                                                       const uint32_t basicK, const uint32_t singleCoreM,
+                                                       const uint32_t singleCoreN, const uint32_t singleCoreK,
+                                                       const uint32_t stepM, const uint32_t stepN,
                                                        const bool intrinsicsLimit = false, const bool batchLoop = false,
                                                        const BatchMode bmmMode = BatchMode::BATCH_LESS_THAN_L1) {
     MatmulConfig c = GetBasicConfig(basicM, basicN, basicK, intrinsicsLimit, batchLoop, bmmMode);
@@ -256,7 +262,8 @@ NPUKB_API constexpr MatmulConfig GetMMConfig(ArgTypes&&... args) {
     return c;
 }
 
-// Constants that stand in the place of a configuration, with the tiling beside them; zero where the tiling is not constant.
+// Constants that stand in the place of a configuration, with the tiling beside them; zero where the tiling is not
+// constant.
 struct MatmulApiStaticTiling : TCubeTiling {
     MatmulConfig cfg{};
 };

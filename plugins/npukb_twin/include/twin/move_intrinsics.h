@@ -1,5 +1,5 @@
-// Intrinsics of data movement and transposition, as kernels call them directly: pointers instead of tensors, every number
-// spelled out. The lanes of vector_dup come from the mask register.
+// Intrinsics of data movement and transposition, as kernels call them directly: pointers instead of tensors, every
+// number spelled out. The lanes of vector_dup come from the mask register.
 #pragma once
 #include "copy.h"
 #include "transpose.h"
@@ -8,10 +8,10 @@
 // Address registers: two neighbours hold the sixteen addresses of one operand.
 enum ub_addr8_t { VA0, VA1, VA2, VA3, VA4, VA5, VA6, VA7 };
 
-#define NPUKB_BURSTS(name, direction)                                                                                      \
-    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, uint16_t nBurst, uint16_t lenBurst, uint16_t srcGap,   \
-                        uint16_t dstGap) {                                                                                 \
-        npukb_copy_raw(direction, dst, src, nBurst, lenBurst, srcGap, dstGap);                                             \
+#define NPUKB_BURSTS(name, direction)                                                                    \
+    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, uint16_t nBurst, uint16_t lenBurst, \
+                        uint16_t srcGap, uint16_t dstGap) {                                              \
+        npukb_copy_raw(direction, dst, src, nBurst, lenBurst, srcGap, dstGap);                           \
     }
 NPUKB_BURSTS(copy_gm_to_ubuf, npukb::kIn)
 NPUKB_BURSTS(copy_ubuf_to_gm, npukb::kOut)
@@ -19,10 +19,11 @@ NPUKB_BURSTS(copy_ubuf_to_ubuf, npukb::kInside)
 #undef NPUKB_BURSTS
 
 // Bursts of bytes. Padding is counted in elements and has no value.
-#define NPUKB_ALIGNED(name, bytes, direction)                                                                            \
-    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, uint16_t nBurst, uint32_t lenBurst,                 \
-                        uint8_t leftPaddingNum, uint8_t rightPaddingNum, uint32_t srcGap, uint32_t dstGap) {             \
-        npukb_copy_raw_align(bytes, direction, dst, src, nBurst, lenBurst, leftPaddingNum, rightPaddingNum, srcGap, dstGap); \
+#define NPUKB_ALIGNED(name, bytes, direction)                                                                       \
+    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, uint16_t nBurst, uint32_t lenBurst,            \
+                        uint8_t leftPaddingNum, uint8_t rightPaddingNum, uint32_t srcGap, uint32_t dstGap) {        \
+        npukb_copy_raw_align(bytes, direction, dst, src, nBurst, lenBurst, leftPaddingNum, rightPaddingNum, srcGap, \
+                             dstGap);                                                                               \
     }
 NPUKB_ALIGNED(copy_gm_to_ubuf_align_b8, 1, npukb::kIn)
 NPUKB_ALIGNED(copy_gm_to_ubuf_align_b16, 2, npukb::kIn)
@@ -42,20 +43,23 @@ NPUKB_API void vector_dup(T* dst, T value, uint8_t repeat, uint16_t dstBlockStri
     v.scalar = npukb::RawBits(value);
     npukb::BufferView rest;
     npukb_ub_rest(&rest, dst);
-    npukb::Issue(v, npukb::Operand{dst, rest.bytes, dstBlockStride, dstRepeatStride, npukb::DTypeOf<T>::value}, npukb::Operand{});
+    npukb::Issue(v, npukb::Operand{dst, rest.bytes, dstBlockStride, dstRepeatStride, npukb::DTypeOf<T>::value},
+                 npukb::Operand{});
 }
 
 NPUKB_API void set_va_reg_sb(ub_addr8_t va, uint64_t* addresses) { npukb_address_registers(va, addresses); }
-NPUKB_API void scatter_vnchwconv_b16(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride, uint16_t srcStride) {
+NPUKB_API void scatter_vnchwconv_b16(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride,
+                                     uint16_t srcStride) {
     AscendC::TransDataTo5HDParams params(false, false, repeat, dstStride, srcStride);
     npukb_transpose_registers(2, dst, src, &params);
 }
-NPUKB_API void scatter_vnchwconv_b32(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride, uint16_t srcStride) {
+NPUKB_API void scatter_vnchwconv_b32(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride,
+                                     uint16_t srcStride) {
     AscendC::TransDataTo5HDParams params(false, false, repeat, dstStride, srcStride);
     npukb_transpose_registers(4, dst, src, &params);
 }
-NPUKB_API void scatter_vnchwconv_b8(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride, uint16_t srcStride,
-                                    bool dstHighHalf, bool srcHighHalf) {
+NPUKB_API void scatter_vnchwconv_b8(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride,
+                                    uint16_t srcStride, bool dstHighHalf, bool srcHighHalf) {
     AscendC::TransDataTo5HDParams params(dstHighHalf, srcHighHalf, repeat, dstStride, srcStride);
     npukb_transpose_registers(1, dst, src, &params);
 }
@@ -69,10 +73,8 @@ NPUKB_API void vtranspose(T* dst, T* src) {
     npukb_transpose(2, &to, &from, nullptr, &params);
 }
 
-#define NPUKB_ATOMIC_MODE(name, mode)                                                                       \
-    NPUKB_API void name() {                                                                                 \
-        npukb_atomic(npukb::AtomicMode::mode, static_cast<npukb::DType>(npukb_atomic_state(1)));            \
-    }
+#define NPUKB_ATOMIC_MODE(name, mode) \
+    NPUKB_API void name() { npukb_atomic(npukb::AtomicMode::mode, static_cast<npukb::DType>(npukb_atomic_state(1))); }
 NPUKB_ATOMIC_MODE(set_atomic_none, None)
 NPUKB_ATOMIC_MODE(set_atomic_add, Add)
 NPUKB_ATOMIC_MODE(set_atomic_max, Max)

@@ -26,11 +26,11 @@ NPUKB_API void Evaluate(const AscendC::LocalTensor<D>& dst, const Expression<op,
 
 namespace AscendC {
 
-#define NPUKB_OPERATOR(symbol, op, mode)                                                                                   \
-    template <typename T>                                                                                                  \
-    NPUKB_API npukb::Expression<npukb::Op::op, static_cast<uint8_t>(mode), T> operator symbol(const LocalTensor<T>& a,     \
-                                                                                              const LocalTensor<T>& b) {   \
-        return {&a.npukb_view, &b.npukb_view};                                                                             \
+#define NPUKB_OPERATOR(symbol, op, mode)                                                       \
+    template <typename T>                                                                      \
+    NPUKB_API npukb::Expression<npukb::Op::op, static_cast<uint8_t>(mode), T> operator symbol( \
+        const LocalTensor<T>& a, const LocalTensor<T>& b) {                                    \
+        return {&a.npukb_view, &b.npukb_view};                                                 \
     }
 NPUKB_OPERATOR(+, Add, 0)
 NPUKB_OPERATOR(-, Sub, 0)

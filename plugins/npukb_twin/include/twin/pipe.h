@@ -22,7 +22,9 @@ struct TQueConfig {
 
 namespace detail {
 
-NPUKB_API constexpr int Positions(TPosition src, TPosition dst) { return static_cast<int>(src) << 8 | static_cast<int>(dst); }
+NPUKB_API constexpr int Positions(TPosition src, TPosition dst) {
+    return static_cast<int>(src) << 8 | static_cast<int>(dst);
+}
 
 // A TQue is named by the position its tensors lie at; the other end of its path follows.
 NPUKB_API constexpr TPosition SourceOf(TPosition position) {
@@ -60,33 +62,32 @@ class Queue {
   public:
     NPUKB_API Queue() : queue_(0) {}
     template <typename T>
-    NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY({
-        LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_queue_alloc(queue_, &tensor.npukb_view);
-        return tensor;
-    })
+    NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY(
+        {
+            LocalTensor<T> tensor{npukb::Unfilled{}};
+            npukb_queue_alloc(queue_, &tensor.npukb_view);
+            return tensor;
+        })
     template <typename T>
-    NPUKB_ONCE void AllocTensor(LocalTensor<T>& tensor) NPUKB_BODY({
-        npukb_queue_alloc(queue_, &tensor.npukb_view);
-    })
+    NPUKB_ONCE void AllocTensor(LocalTensor<T>& tensor) NPUKB_BODY(
+        { npukb_queue_alloc(queue_, &tensor.npukb_view); })
     template <typename T>
-    NPUKB_ONCE bool EnQue(const LocalTensor<T>& tensor) NPUKB_BODY({
-        return npukb_queue_enque(queue_, &tensor.npukb_view) != 0;
-    })
+    NPUKB_ONCE bool EnQue(const LocalTensor<T>& tensor) NPUKB_BODY(
+        { return npukb_queue_enque(queue_, &tensor.npukb_view) != 0; })
     template <TPosition srcUserPos, TPosition dstUserPos, typename T>
     NPUKB_API bool EnQue(const LocalTensor<T>& tensor) {
         return npukb_queue_enque_at(queue_, &tensor.npukb_view, Positions(srcUserPos, dstUserPos)) != 0;
     }
     template <typename T>
-    NPUKB_ONCE LocalTensor<T> DeQue() NPUKB_BODY({
-        LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_queue_deque(queue_, &tensor.npukb_view);
-        return tensor;
-    })
+    NPUKB_ONCE LocalTensor<T> DeQue() NPUKB_BODY(
+        {
+            LocalTensor<T> tensor{npukb::Unfilled{}};
+            npukb_queue_deque(queue_, &tensor.npukb_view);
+            return tensor;
+        })
     template <typename T>
-    NPUKB_ONCE void DeQue(LocalTensor<T>& tensor) NPUKB_BODY({
-        npukb_queue_deque(queue_, &tensor.npukb_view);
-    })
+    NPUKB_ONCE void DeQue(LocalTensor<T>& tensor) NPUKB_BODY(
+        { npukb_queue_deque(queue_, &tensor.npukb_view); })
     template <TPosition srcUserPos, TPosition dstUserPos, typename T>
     NPUKB_API LocalTensor<T> DeQue() {
         LocalTensor<T> tensor{npukb::Unfilled{}};
@@ -94,9 +95,8 @@ class Queue {
         return tensor;
     }
     template <typename T>
-    NPUKB_ONCE void FreeTensor(LocalTensor<T>& tensor) NPUKB_BODY({
-        npukb_queue_free(queue_, &tensor.npukb_view);
-    })
+    NPUKB_ONCE void FreeTensor(LocalTensor<T>& tensor) NPUKB_BODY(
+        { npukb_queue_free(queue_, &tensor.npukb_view); })
     NPUKB_API TBufHandle AllocBuffer() {
         npukb::BufferView view;
         npukb_queue_alloc(queue_, &view);
@@ -142,30 +142,35 @@ class Room {
   public:
     NPUKB_API Room() : view_{nullptr, 0, 0, 0} {}
     template <typename T>
-    NPUKB_ONCE LocalTensor<T> Get() NPUKB_BODY({
-        LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_buffer_part(&tensor.npukb_view, &view_, 0, 0, 0);
-        return tensor;
-    })
+    NPUKB_ONCE LocalTensor<T> Get() NPUKB_BODY(
+        {
+            LocalTensor<T> tensor{npukb::Unfilled{}};
+            npukb_buffer_part(&tensor.npukb_view, &view_, 0, 0, 0);
+            return tensor;
+        })
     template <typename T>
-    NPUKB_ONCE LocalTensor<T> Get(uint32_t size) NPUKB_BODY({
-        LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_buffer_part(&tensor.npukb_view, &view_, npukb::BytesOf<T>(size), 0, 1);
-        return tensor;
-    })
+    NPUKB_ONCE LocalTensor<T> Get(uint32_t size) NPUKB_BODY(
+        {
+            LocalTensor<T> tensor{npukb::Unfilled{}};
+            npukb_buffer_part(&tensor.npukb_view, &view_, npukb::BytesOf<T>(size), 0, 1);
+            return tensor;
+        })
     template <typename T>
-    NPUKB_ONCE LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) NPUKB_BODY({
-        LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_buffer_part(&tensor.npukb_view, &view_, npukb::BytesOf<T>(size), bufOffset, 2);
-        return tensor;
-    })
+    NPUKB_ONCE LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset)
+        NPUKB_BODY(
+            {
+                LocalTensor<T> tensor{npukb::Unfilled{}};
+                npukb_buffer_part(&tensor.npukb_view, &view_, npukb::BytesOf<T>(size), bufOffset, 2);
+                return tensor;
+            })
     // A TBuf has one tensor and no flags: taking and giving it back are names for using it.
     template <typename T>
-    NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY({
-        LocalTensor<T> tensor{npukb::Unfilled{}};
-        npukb_buffer_part(&tensor.npukb_view, &view_, 0, 0, 0);
-        return tensor;
-    })
+    NPUKB_ONCE LocalTensor<T> AllocTensor() NPUKB_BODY(
+        {
+            LocalTensor<T> tensor{npukb::Unfilled{}};
+            npukb_buffer_part(&tensor.npukb_view, &view_, 0, 0, 0);
+            return tensor;
+        })
     template <typename T>
     NPUKB_API void FreeTensor(LocalTensor<T>&) {}
     NPUKB_API uint32_t GetBufLen() const { return view_.bytes; }
@@ -261,7 +266,8 @@ class TPipe {
         return true;
     }
     template <TPosition position, uint32_t ids, TPosition sharedAt, uint32_t sharedIds>
-    NPUKB_API bool InitBufPool(TBufPool<position, ids>& bufPool, uint32_t len, TBufPool<sharedAt, sharedIds>& shareBuf) {
+    NPUKB_API bool InitBufPool(TBufPool<position, ids>& bufPool, uint32_t len,
+                               TBufPool<sharedAt, sharedIds>& shareBuf) {
         bufPool.pool_ = npukb_pool_init(0, static_cast<int>(position), len, shareBuf.pool_);
         return true;
     }
@@ -296,8 +302,9 @@ enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };
 namespace detail {
 
 // Where tensors of each Hardware lie.
-inline constexpr TPosition kMemoryPositions[] = {TPosition::VECCALC, TPosition::VECCALC, TPosition::A1, TPosition::A2,
-                                                 TPosition::B2,      TPosition::CO1,     TPosition::C2, TPosition::C2PIPE2GM};
+inline constexpr TPosition kMemoryPositions[] = {TPosition::VECCALC, TPosition::VECCALC,  TPosition::A1,
+                                                 TPosition::A2,      TPosition::B2,       TPosition::CO1,
+                                                 TPosition::C2,      TPosition::C2PIPE2GM};
 
 }  // namespace detail
 
@@ -305,7 +312,8 @@ inline constexpr TPosition kMemoryPositions[] = {TPosition::VECCALC, TPosition::
 template <Hardware hardware = Hardware::UB>
 class LocalMemAllocator {
   public:
-    static_assert(hardware != Hardware::GM && hardware != Hardware::MAX, "LocalMemAllocator: the memory must be on the chip");
+    static_assert(hardware != Hardware::GM && hardware != Hardware::MAX,
+                  "LocalMemAllocator: the memory must be on the chip");
     NPUKB_API LocalMemAllocator() : next_(0) {}
     NPUKB_API uint32_t GetCurAddr() const { return next_; }
     template <TPosition position, typename T, uint32_t tileSize>

@@ -19,17 +19,18 @@ enum class ReduceType : uint8_t { SUM, MAX, MIN };
 #define NPUKB_REDUCE_SOURCE(source) (isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register)
 #define NPUKB_REDUCE_STRIDES const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride
 
-// One result per 32-byte block (Block…) or pair (Pair…): the destination's repeat stride counts the results of a repeat.
-#define NPUKB_REPEAT_FIRST(name, lanes_type, source, lanes)                                                              \
-    template <typename T, bool isSetMask = true>                                                                         \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, lanes_type,          \
-                        NPUKB_REDUCE_STRIDES) {                                                                          \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                 \
-        npukb_reduce(npukb::ReduceCode<npukb::Op::name, T, NPUKB_REDUCE_SOURCE(source)>(), lanes, repeat, &dst.npukb_view, \
-                     &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);                                         \
+// One result per 32-byte block (Block…) or pair (Pair…): the destination's repeat stride counts the results of a
+// repeat.
+#define NPUKB_REPEAT_FIRST(name, lanes_type, source, lanes)                                                     \
+    template <typename T, bool isSetMask = true>                                                                \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, lanes_type, \
+                        NPUKB_REDUCE_STRIDES) {                                                                 \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                        \
+        npukb_reduce(npukb::ReduceCode<npukb::Op::name, T, NPUKB_REDUCE_SOURCE(source)>(), lanes, repeat,       \
+                     &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);               \
     }
-#define NPUKB_REPEAT_FIRST_FORMS(name)                                                                  \
-    NPUKB_REPEAT_FIRST(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))             \
+#define NPUKB_REPEAT_FIRST_FORMS(name)                                                      \
+    NPUKB_REPEAT_FIRST(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask)) \
     NPUKB_REPEAT_FIRST(name, const int32_t mask, Count, static_cast<uint64_t>(mask))
 NPUKB_REPEAT_FIRST_FORMS(BlockReduceSum)
 NPUKB_REPEAT_FIRST_FORMS(BlockReduceMax)
@@ -39,15 +40,15 @@ NPUKB_REPEAT_FIRST_FORMS(PairReduceSum)
 #undef NPUKB_REPEAT_FIRST
 
 // One result per repeat. The index of an extreme is bit-cast into the element type.
-#define NPUKB_WHOLE(name, lanes_type, source, lanes, more, order)                                                          \
-    template <typename T, bool isSetMask = true>                                                                           \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, lanes_type, const int32_t repeatTime,        \
-                        NPUKB_REDUCE_STRIDES more) {                                                                       \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                   \
-        npukb_reduce(npukb::ReduceCode<npukb::Op::name, T, NPUKB_REDUCE_SOURCE(source)>(static_cast<uint32_t>(order)), lanes, \
-                     repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);              \
+#define NPUKB_WHOLE(name, lanes_type, source, lanes, more, order)                                                      \
+    template <typename T, bool isSetMask = true>                                                                       \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, lanes_type, const int32_t repeatTime,    \
+                        NPUKB_REDUCE_STRIDES more) {                                                                   \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                               \
+        npukb_reduce(npukb::ReduceCode<npukb::Op::name, T, NPUKB_REDUCE_SOURCE(source)>(static_cast<uint32_t>(order)), \
+                     lanes, repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);   \
     }
-#define NPUKB_WHOLE_FORMS(name, more, order)                                                             \
+#define NPUKB_WHOLE_FORMS(name, more, order)                                                                  \
     NPUKB_WHOLE(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask), NPUKB_LIST(more), order) \
     NPUKB_WHOLE(name, const int32_t mask, Count, static_cast<uint64_t>(mask), NPUKB_LIST(more), order)
 #define NPUKB_ORDER , ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX
@@ -58,33 +59,36 @@ NPUKB_WHOLE_FORMS(WholeReduceMin, NPUKB_ORDER, order)
 #undef NPUKB_WHOLE_FORMS
 #undef NPUKB_WHOLE
 
-// RepeatReduceSum: the older name, with the destination's strides around the source's. The block stride of the destination has
-// no meaning: there is one result per repeat.
+// RepeatReduceSum: the older name, with the destination's strides around the source's. The block stride of the
+// destination has no meaning: there is one result per repeat.
 template <typename T, bool isSetMask = true>
 NPUKB_API void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTime,
-                               const int32_t elemsInOneRepeat, const int32_t /*dstBlkStride*/, const int32_t srcBlkStride,
-                               const int32_t dstRepStride, const int32_t srcRepStride) {
+                               const int32_t elemsInOneRepeat, const int32_t /*dstBlkStride*/,
+                               const int32_t srcBlkStride, const int32_t dstRepStride, const int32_t srcRepStride) {
     NPUKB_SUPPORTS(RepeatReduceSum, F16 | F32);
     npukb_reduce(npukb::ReduceCode<npukb::Op::WholeReduceSum, T, NPUKB_REDUCE_SOURCE(Count)>(),
-                 static_cast<uint64_t>(elemsInOneRepeat), repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride,
-                 srcRepStride);
+                 static_cast<uint64_t>(elemsInOneRepeat), repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride,
+                 srcBlkStride, srcRepStride);
 }
 
 // The new names.
-#define NPUKB_REDUCE_NEW(name, sum, max, min, lanes_type, source, lanes, more, order)                                          \
-    template <ReduceType reduceType, typename T, typename U, bool isSetMask = true>                                            \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, lanes_type, const int32_t repeatTime,            \
-                        NPUKB_REDUCE_STRIDES more) {                                                                           \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                       \
-        static_assert(npukb::kSame<T, U>, #name " takes one element type for dst and src");                                    \
-        constexpr npukb::Op op = reduceType == ReduceType::SUM ? npukb::Op::sum                                                \
-                                 : reduceType == ReduceType::MAX ? npukb::Op::max : npukb::Op::min;                            \
-        npukb_reduce(npukb::ReduceCode<op, T, NPUKB_REDUCE_SOURCE(source)>(static_cast<uint32_t>(order)), lanes, repeatTime,   \
-                     &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);                              \
+#define NPUKB_REDUCE_NEW(name, sum, max, min, lanes_type, source, lanes, more, order)                               \
+    template <ReduceType reduceType, typename T, typename U, bool isSetMask = true>                                 \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, lanes_type, const int32_t repeatTime, \
+                        NPUKB_REDUCE_STRIDES more) {                                                                \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                            \
+        static_assert(npukb::kSame<T, U>, #name " takes one element type for dst and src");                         \
+        constexpr npukb::Op op = reduceType == ReduceType::SUM   ? npukb::Op::sum                                   \
+                                 : reduceType == ReduceType::MAX ? npukb::Op::max                                   \
+                                                                 : npukb::Op::min;                                  \
+        npukb_reduce(npukb::ReduceCode<op, T, NPUKB_REDUCE_SOURCE(source)>(static_cast<uint32_t>(order)), lanes,    \
+                     repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);       \
     }
-#define NPUKB_REDUCE_NEW_FORMS(name, sum, max, min, more, order)                                                               \
-    NPUKB_REDUCE_NEW(name, sum, max, min, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask), NPUKB_LIST(more), order) \
-    NPUKB_REDUCE_NEW(name, sum, max, min, const int32_t mask, Count, static_cast<uint64_t>(mask), NPUKB_LIST(more), order)
+#define NPUKB_REDUCE_NEW_FORMS(name, sum, max, min, more, order)                                                    \
+    NPUKB_REDUCE_NEW(name, sum, max, min, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask),            \
+                     NPUKB_LIST(more), order)                                                                       \
+    NPUKB_REDUCE_NEW(name, sum, max, min, const int32_t mask, Count, static_cast<uint64_t>(mask), NPUKB_LIST(more), \
+                     order)
 #define NPUKB_ORDER , ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX
 NPUKB_REDUCE_NEW_FORMS(ReduceDataBlock, BlockReduceSum, BlockReduceMax, BlockReduceMin, , 0)
 NPUKB_REDUCE_NEW_FORMS(ReduceRepeat, WholeReduceSum, WholeReduceMax, WholeReduceMin, NPUKB_ORDER,
@@ -95,8 +99,7 @@ NPUKB_REDUCE_NEW_FORMS(ReducePairElem, PairReduceSum, PairReduceSum, PairReduceS
 #undef NPUKB_REDUCE_NEW
 
 // Whole tensors. `sharedTmpBuffer` is scratch: its content is undefined afterwards.
-#define NPUKB_TENSOR_OPERANDS \
-    const LocalTensor<T>&dst, const LocalTensor<T>&src, const LocalTensor<T>&sharedTmpBuffer
+#define NPUKB_TENSOR_OPERANDS const LocalTensor<T>&dst, const LocalTensor<T>&src, const LocalTensor<T>&sharedTmpBuffer
 #define NPUKB_TENSOR_VIEWS &dst.npukb_view, &src.npukb_view, &sharedTmpBuffer.npukb_view
 
 template <typename T, bool isSetMask = true>
@@ -105,36 +108,38 @@ NPUKB_API void ReduceSum(NPUKB_TENSOR_OPERANDS, const int32_t count) {
     if constexpr (isSetMask) {
         npukb_vector_count(npukb::kCodeFor<npukb::Op::ReduceSum, T, T>, count, NPUKB_TENSOR_VIEWS, 0);
     } else {
-        npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::ReduceSum, T, npukb::LaneSource::Register>(), 0, 1, NPUKB_TENSOR_VIEWS, 8);
+        npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::ReduceSum, T, npukb::LaneSource::Register>(), 0, 1,
+                            NPUKB_TENSOR_VIEWS, 8);
     }
 }
-#define NPUKB_TENSOR_SUM(lanes_type, source, lanes)                                                                          \
-    template <typename T>                                                                                                    \
-    NPUKB_API void ReduceSum(NPUKB_TENSOR_OPERANDS, lanes_type, const int32_t repeatTime, const int32_t srcRepStride) {      \
-        NPUKB_SUPPORTS(ReduceSum, F16 | F32);                                                                                \
-        npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::ReduceSum, T, npukb::LaneSource::source>(), lanes, repeatTime,      \
-                            NPUKB_TENSOR_VIEWS, srcRepStride);                                                               \
+#define NPUKB_TENSOR_SUM(lanes_type, source, lanes)                                                         \
+    template <typename T>                                                                                   \
+    NPUKB_API void ReduceSum(NPUKB_TENSOR_OPERANDS, lanes_type, const int32_t repeatTime,                   \
+                             const int32_t srcRepStride) {                                                  \
+        NPUKB_SUPPORTS(ReduceSum, F16 | F32);                                                               \
+        npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::ReduceSum, T, npukb::LaneSource::source>(), lanes, \
+                            repeatTime, NPUKB_TENSOR_VIEWS, srcRepStride);                                  \
     }
 NPUKB_TENSOR_SUM(const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_TENSOR_SUM(const int32_t mask, Count, static_cast<uint64_t>(mask))
 #undef NPUKB_TENSOR_SUM
 
-#define NPUKB_TENSOR_EXTREME(name, lanes_type, source, lanes)                                                                \
-    template <typename T>                                                                                                    \
-    NPUKB_API void name(NPUKB_TENSOR_OPERANDS, lanes_type, const int32_t repeatTime, const int32_t srcRepStride,             \
-                        bool calIndex = false) {                                                                             \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                     \
-        npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::name, T, npukb::LaneSource::source>(calIndex), lanes, repeatTime,   \
-                            NPUKB_TENSOR_VIEWS, srcRepStride);                                                               \
+#define NPUKB_TENSOR_EXTREME(name, lanes_type, source, lanes)                                                    \
+    template <typename T>                                                                                        \
+    NPUKB_API void name(NPUKB_TENSOR_OPERANDS, lanes_type, const int32_t repeatTime, const int32_t srcRepStride, \
+                        bool calIndex = false) {                                                                 \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                         \
+        npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::name, T, npukb::LaneSource::source>(calIndex), lanes,   \
+                            repeatTime, NPUKB_TENSOR_VIEWS, srcRepStride);                                       \
     }
-#define NPUKB_TENSOR_EXTREMES(name)                                                                                          \
-    template <typename T>                                                                                                    \
-    NPUKB_API void name(NPUKB_TENSOR_OPERANDS, const int32_t count, bool calIndex = false) {                                 \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                                     \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                                    \
-        npukb_vector_count(code | static_cast<uint32_t>(calIndex) << npukb::kModeShift, count, NPUKB_TENSOR_VIEWS, 0);       \
-    }                                                                                                                        \
-    NPUKB_TENSOR_EXTREME(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))                                \
+#define NPUKB_TENSOR_EXTREMES(name)                                                                                    \
+    template <typename T>                                                                                              \
+    NPUKB_API void name(NPUKB_TENSOR_OPERANDS, const int32_t count, bool calIndex = false) {                           \
+        NPUKB_SUPPORTS(name, F16 | F32);                                                                               \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                              \
+        npukb_vector_count(code | static_cast<uint32_t>(calIndex) << npukb::kModeShift, count, NPUKB_TENSOR_VIEWS, 0); \
+    }                                                                                                                  \
+    NPUKB_TENSOR_EXTREME(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))                          \
     NPUKB_TENSOR_EXTREME(name, const int32_t mask, Count, static_cast<uint64_t>(mask))
 NPUKB_TENSOR_EXTREMES(ReduceMax)
 NPUKB_TENSOR_EXTREMES(ReduceMin)
@@ -163,15 +168,15 @@ NPUKB_API T GetAccVal() {
 }
 NPUKB_API int64_t GetAccVal() { return static_cast<int64_t>(npukb_vector_register(0)); }
 
-#define NPUKB_EXTREME_REGISTER(name)                            \
-    template <typename T>                                       \
-    NPUKB_API void name(T& maxMinValue, T& maxMinIndex) {       \
-        maxMinValue = RegisterAs<T>(1);                         \
-        maxMinIndex = RegisterAs<T>(2);                         \
-    }                                                           \
-    template <typename T>                                       \
-    NPUKB_API void name(T& maxMinValue) {                       \
-        maxMinValue = RegisterAs<T>(1);                         \
+#define NPUKB_EXTREME_REGISTER(name)                      \
+    template <typename T>                                 \
+    NPUKB_API void name(T& maxMinValue, T& maxMinIndex) { \
+        maxMinValue = RegisterAs<T>(1);                   \
+        maxMinIndex = RegisterAs<T>(2);                   \
+    }                                                     \
+    template <typename T>                                 \
+    NPUKB_API void name(T& maxMinValue) {                 \
+        maxMinValue = RegisterAs<T>(1);                   \
     }
 NPUKB_EXTREME_REGISTER(GetReduceMaxMinCount)
 NPUKB_EXTREME_REGISTER(GetReduceRepeatMaxMinSpr)

@@ -58,7 +58,9 @@ NPUKB_API bfloat16_t ToBfloat16(const float& fVal) { return bfloat16_t(fVal); }
 NPUKB_API float Cast(const bfloat16_t& bVal) { return static_cast<float>(bVal); }
 NPUKB_API bfloat16_t Cast(const float& fVal) { return bfloat16_t(fVal); }
 
-NPUKB_API constexpr int32_t CeilDivision(int32_t num1, int32_t num2) { return num2 == 0 ? 0 : (num1 + num2 - 1) / num2; }
+NPUKB_API constexpr int32_t CeilDivision(int32_t num1, int32_t num2) {
+    return num2 == 0 ? 0 : (num1 + num2 - 1) / num2;
+}
 template <typename T, typename U>
 NPUKB_API constexpr T DivCeil(T size, U alignValue) {
     return static_cast<T>((size + static_cast<T>(alignValue) - 1) / static_cast<T>(alignValue));
@@ -151,7 +153,7 @@ NPUKB_API T sqrt(const T src) {
 }  // namespace AscendC
 
 // Plain functions on purpose: a kernel's own template of the same name stays unambiguous.
-#define NPUKB_MINMAX(type)                                                \
+#define NPUKB_MINMAX(type)                                                 \
     NPUKB_API constexpr type min(type a, type b) { return a < b ? a : b; } \
     NPUKB_API constexpr type max(type a, type b) { return a > b ? a : b; }
 NPUKB_MINMAX(int32_t)

@@ -1,8 +1,8 @@
-// Sorting: Sort32 and MrgSort on records of a value and an index, the region proposals of older chips, and the library's
-// Concat, Sort, MrgSort, Extract and TopK.
+// Sorting: Sort32 and MrgSort on records of a value and an index, the region proposals of older chips, and the
+// library's Concat, Sort, MrgSort, Extract and TopK.
 //
-// A record has 8 bytes: the value in the low bytes (half leaves two unused), the uint32_t index in the high four. Order is
-// descending; equal values keep the order of the input; NaN comes first.
+// A record has 8 bytes: the value in the low bytes (half leaves two unused), the uint32_t index in the high four. Order
+// is descending; equal values keep the order of the input; NaN comes first.
 #pragma once
 #include "tensor.h"
 #include "tiling_structs.h"
@@ -12,13 +12,14 @@ extern "C" {
 void npukb_sort32(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* value,
                   const npukb::BufferView* index, int32_t repeat);
 // `region` sorts region proposals of eight elements instead of records.
-void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::BufferView* dst, const npukb::BufferView* src1,
-                      const npukb::BufferView* src2, const npukb::BufferView* src3, const npukb::BufferView* src4,
-                      const AscendC::MrgSort4Info* info);
+void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::BufferView* dst,
+                      const npukb::BufferView* src1, const npukb::BufferView* src2, const npukb::BufferView* src3,
+                      const npukb::BufferView* src4, const AscendC::MrgSort4Info* info);
 void npukb_merge_result(uint16_t* counts);
-void npukb_region_sort(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src, int32_t repeat);
-void npukb_region_move(uint32_t element_bytes, uint32_t extract, const npukb::BufferView* dst, const npukb::BufferView* src,
-                       int32_t repeat, int32_t field);
+void npukb_region_sort(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
+                       int32_t repeat);
+void npukb_region_move(uint32_t element_bytes, uint32_t extract, const npukb::BufferView* dst,
+                       const npukb::BufferView* src, int32_t repeat, int32_t field);
 void npukb_sort_concat(uint32_t element_bytes, const npukb::BufferView* src, int32_t repeat);
 void npukb_sort(uint32_t element_bytes, uint32_t full, const npukb::BufferView* dst, const npukb::BufferView* value,
                 const npukb::BufferView* index, const npukb::BufferView* tmp, int32_t repeat);
@@ -91,7 +92,8 @@ NPUKB_API void GetMrgSortResult(uint16_t& mrgSortList1, uint16_t& mrgSortList2, 
     mrgSortList4 = counts[3];
 }
 
-// Region proposals [x1, y1, x2, y2, score, label, -, -]: documented for older chips, kept for kernels that serve several.
+// Region proposals [x1, y1, x2, y2, score, label, -, -]: documented for older chips, kept for kernels that serve
+// several.
 template <typename T>
 NPUKB_API void ProposalConcat(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTime,
                               const int32_t modeNumber) {
@@ -116,8 +118,8 @@ NPUKB_API void MrgSort4(const LocalTensor<T>& dst, const MrgSortSrcList<T>& src,
                      &src.src4.npukb_view, &params);
 }
 
-// Values need no preparation on this core: the result is another handle on `src`, as the documented use with a tensor that was
-// never allocated requires.
+// Values need no preparation on this core: the result is another handle on `src`, as the documented use with a tensor
+// that was never allocated requires.
 template <typename T>
 NPUKB_API void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src, const LocalTensor<T>& /*tmp*/,
                       const int32_t repeatTime) {
@@ -129,11 +131,12 @@ template <typename T, bool isFullSort>
 NPUKB_API void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat, const LocalTensor<uint32_t>& index,
                     LocalTensor<T>& tmp, const int32_t repeatTime) {
     NPUKB_SORTABLE(Sort);
-    npukb_sort(sizeof(T), isFullSort, &dst.npukb_view, &concat.npukb_view, &index.npukb_view, &tmp.npukb_view, repeatTime);
+    npukb_sort(sizeof(T), isFullSort, &dst.npukb_view, &concat.npukb_view, &index.npukb_view, &tmp.npukb_view,
+               repeatTime);
 }
 template <typename T>
-NPUKB_API void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstIndex, const LocalTensor<T>& sorted,
-                       const int32_t repeatTime) {
+NPUKB_API void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstIndex,
+                       const LocalTensor<T>& sorted, const int32_t repeatTime) {
     NPUKB_SORTABLE(Extract);
     npukb_sort_extract(sizeof(T), &dstValue.npukb_view, &dstIndex.npukb_view, &sorted.npukb_view, repeatTime);
 }
@@ -158,7 +161,8 @@ NPUKB_API void TopK(const LocalTensor<T>& dstValueLocal, const LocalTensor<int32
                     const TopKInfo& topKInfo, const bool isLargest = true) {
     NPUKB_SORTABLE(TopK);
     static_assert(topkMode == TopKMode::TOPK_NORMAL || !isHasfinish, "TopK: the small mode takes no finishLocal");
-    constexpr uint32_t flags = (isInitIndex ? 1 : 0) | (isHasfinish ? 2 : 0) | (topkMode == TopKMode::TOPK_NSMALL ? 4 : 0);
+    constexpr uint32_t flags =
+        (isInitIndex ? 1 : 0) | (isHasfinish ? 2 : 0) | (topkMode == TopKMode::TOPK_NSMALL ? 4 : 0);
     npukb_topk(sizeof(T), flags | (isLargest ? 0u : 8u), &dstValueLocal.npukb_view, &dstIndexLocal.npukb_view,
                &srcLocal.npukb_view, &srcIndexLocal.npukb_view, &finishLocal.npukb_view, nullptr, k, &topKInfo);
 }
@@ -170,15 +174,17 @@ NPUKB_API void TopK(const LocalTensor<T>& dstValueLocal, const LocalTensor<int32
                     const TopkTiling& /*tilling*/, const TopKInfo& topKInfo, const bool isLargest = true) {
     NPUKB_SORTABLE(TopK);
     static_assert(topkMode == TopKMode::TOPK_NORMAL || !isHasfinish, "TopK: the small mode takes no finishLocal");
-    constexpr uint32_t flags = (isInitIndex ? 1 : 0) | (isHasfinish ? 2 : 0) | (topkMode == TopKMode::TOPK_NSMALL ? 4 : 0);
+    constexpr uint32_t flags =
+        (isInitIndex ? 1 : 0) | (isHasfinish ? 2 : 0) | (topkMode == TopKMode::TOPK_NSMALL ? 4 : 0);
     npukb_topk(sizeof(T), flags | (isLargest ? 0u : 8u), &dstValueLocal.npukb_view, &dstIndexLocal.npukb_view,
-               &srcLocal.npukb_view, &srcIndexLocal.npukb_view, &finishLocal.npukb_view, &tmpLocal.npukb_view, k, &topKInfo);
+               &srcLocal.npukb_view, &srcIndexLocal.npukb_view, &finishLocal.npukb_view, &tmpLocal.npukb_view, k,
+               &topKInfo);
 }
 
 }  // namespace AscendC
 
-// The instructions by their C-level names. `lengths` holds four 16-bit queue lengths; `config` the repeat count in its low byte,
-// a bit per valid queue from bit 8 on, and in bit 12 whether to stop when a queue runs out.
+// The instructions by their C-level names. `lengths` holds four 16-bit queue lengths; `config` the repeat count in its
+// low byte, a bit per valid queue from bit 8 on, and in bit 12 whether to stop when a queue runs out.
 NPUKB_API void vbitsort(__ubuf__ half* dst, __ubuf__ half* src0, __ubuf__ uint32_t* src1, uint64_t repeat) {
     npukb_vbitsort(sizeof(half), dst, src0, src1, repeat);
 }

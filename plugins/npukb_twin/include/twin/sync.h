@@ -34,14 +34,14 @@ NPUKB_API void SyncAll(const GlobalTensor<int32_t>& gmWorkspace, const LocalTens
 
 // One block tells another that it has come to a certain point.
 template <bool isAIVOnly = true>
-NPUKB_API void IBSet(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace, int32_t blockIdx,
-                     int32_t eventID) {
+NPUKB_API void IBSet(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace,
+                     int32_t blockIdx, int32_t eventID) {
     static_assert(isAIVOnly, "IBSet synchronises vector cores only");
     npukb_block_flag(&gmWorkspace, &ubWorkspace.npukb_view, blockIdx, eventID, 0);
 }
 template <bool isAIVOnly = true>
-NPUKB_API void IBWait(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace, int32_t blockIdx,
-                      int32_t eventID) {
+NPUKB_API void IBWait(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace,
+                      int32_t blockIdx, int32_t eventID) {
     static_assert(isAIVOnly, "IBWait synchronises vector cores only");
     npukb_block_flag(&gmWorkspace, &ubWorkspace.npukb_view, blockIdx, eventID, 1);
 }
@@ -49,7 +49,8 @@ NPUKB_API void IBWait(const GlobalTensor<int32_t>& gmWorkspace, const LocalTenso
 // Flags between cores: each id has a counter per core, which a wait finds above zero and takes one off.
 template <uint8_t modeId, pipe_t pipe>
 NPUKB_API void CrossCoreSetFlag(uint16_t flagId) {
-    static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "CrossCoreSetFlag: the pipe must be V, M, MTE1, MTE2, MTE3 or FIX");
+    static_assert(pipe != PIPE_S && pipe != PIPE_ALL,
+                  "CrossCoreSetFlag: the pipe must be V, M, MTE1, MTE2, MTE3 or FIX");
     static_assert(modeId <= 2, "CrossCoreSetFlag: the mode must be 0, 1 or 2");
     npukb_core_flag_set(modeId, static_cast<npukb::Pipe>(pipe), flagId);
 }
@@ -88,8 +89,12 @@ NPUKB_API void DataSyncBarrier() {
 template <pipe_t src, pipe_t dst>
 class TQueSync {
   public:
-    NPUKB_API void SetFlag(TEventID id) { npukb_flag_set(static_cast<npukb::Pipe>(src), static_cast<npukb::Pipe>(dst), id); }
-    NPUKB_API void WaitFlag(TEventID id) { npukb_flag_wait(static_cast<npukb::Pipe>(src), static_cast<npukb::Pipe>(dst), id); }
+    NPUKB_API void SetFlag(TEventID id) {
+        npukb_flag_set(static_cast<npukb::Pipe>(src), static_cast<npukb::Pipe>(dst), id);
+    }
+    NPUKB_API void WaitFlag(TEventID id) {
+        npukb_flag_wait(static_cast<npukb::Pipe>(src), static_cast<npukb::Pipe>(dst), id);
+    }
 };
 
 NPUKB_API TEventID TPipe::FetchEventID(HardEvent event) {

@@ -86,9 +86,7 @@ class GlobalTensor {
     NPUKB_API GlobalTensor operator[](uint64_t offset) const {
         return GlobalTensor(GetPhyAddr(offset), size_ > offset ? size_ - offset : 0, origin_, notes_);
     }
-    NPUKB_API __gm__ T& operator()(uint64_t offset) const {
-        return *Element(offset, 0);
-    }
+    NPUKB_API __gm__ T& operator()(uint64_t offset) const { return *Element(offset, 0); }
     NPUKB_API T GetValue(uint64_t offset) const {
         static_assert(!npukb::kHalfByte<T>, "GetValue: int4b_t elements cannot be addressed one by one");
         return *Element(offset, 0);
@@ -105,7 +103,9 @@ class GlobalTensor {
     }
     // How a tensor uses the L2 cache decides the speed of its transfers, never their result.
     template <CacheRwMode rwMode = CacheRwMode::RW>
-    NPUKB_API void SetL2CacheHint(CacheMode mode) { npukb_l2_hint(this, static_cast<int>(rwMode), static_cast<int>(mode)); }
+    NPUKB_API void SetL2CacheHint(CacheMode mode) {
+        npukb_l2_hint(this, static_cast<int>(rwMode), static_cast<int>(mode));
+    }
 
   private:
     NPUKB_API GlobalTensor(__gm__ T* address, uint64_t size, __gm__ T* origin, uint32_t notes)
@@ -130,7 +130,9 @@ class LocalTensor {
     NPUKB_API LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize) {
         npukb_memory_at(&npukb_view, static_cast<int>(pos), addr, npukb::BytesOf<T>(tileSize));
     }
-    NPUKB_API explicit LocalTensor(uint32_t addr) { npukb_memory_at(&npukb_view, static_cast<int>(TPosition::VECCALC), addr, ~0ull); }
+    NPUKB_API explicit LocalTensor(uint32_t addr) {
+        npukb_memory_at(&npukb_view, static_cast<int>(TPosition::VECCALC), addr, ~0ull);
+    }
     // Left empty on purpose: the runtime fills it in.
     NPUKB_API explicit LocalTensor(npukb::Unfilled) {}
 

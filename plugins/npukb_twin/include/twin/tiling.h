@@ -1,9 +1,9 @@
 // What a kernel reads of its tiling function's work: the data structure and the key.
 //
-// The driver puts the structures in front of the kernel, out of the operator's registration: the one that GET_TILING_DATA
-// gives is called NpukbTiling. A kernel that registers a plain structure itself (REGISTER_TILING_DEFAULT) hides that name
-// inside its entry. Where structures depend on the key, the driver compiles one variant per key and redefines TILING_KEY_VAR
-// and the REGISTER_ macros for it.
+// The driver puts the structures in front of the kernel, out of the operator's registration: the one that
+// GET_TILING_DATA gives is called NpukbTiling. A kernel that registers a plain structure itself
+// (REGISTER_TILING_DEFAULT) hides that name inside its entry. Where structures depend on the key, the driver compiles
+// one variant per key and redefines TILING_KEY_VAR and the REGISTER_ macros for it.
 #pragma once
 #include "types.h"
 

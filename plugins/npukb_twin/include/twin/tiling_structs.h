@@ -1,11 +1,14 @@
-// Tiling structures of the high-level library as kernels see them: plain fields, in the documented order, which is the order in
-// which the host's tiling functions write them. The runtime reads the shapes in them and ignores how the work would be cut.
+// Tiling structures of the high-level library as kernels see them: plain fields, in the documented order, which is the
+// order in which the host's tiling functions write them. The runtime reads the shapes in them and ignores how the work
+// would be cut.
 #pragma once
 #include <stdint.h>
 
 #define NPUKB_TILING_BEGIN(name) struct name {
 #define NPUKB_TILING_FIELD(type, name) type name = 0;
-#define NPUKB_TILING_END(name) };
+#define NPUKB_TILING_END(name) \
+    }                          \
+    ;
 #include "tiling_structs.def"
 #undef NPUKB_TILING_BEGIN
 #undef NPUKB_TILING_FIELD
@@ -66,7 +69,8 @@ struct TopKInfo {
 struct LayerNormPara {
     constexpr LayerNormPara() = default;
     constexpr LayerNormPara(uint32_t a, uint32_t padded) : aLength(a), rLength(padded), rLengthWithPadding(padded) {}
-    constexpr LayerNormPara(uint32_t a, uint32_t r, uint32_t padded) : aLength(a), rLength(r), rLengthWithPadding(padded) {}
+    constexpr LayerNormPara(uint32_t a, uint32_t r, uint32_t padded)
+        : aLength(a), rLength(r), rLengthWithPadding(padded) {}
     uint32_t aLength = 0;
     uint32_t rLength = 0;
     uint32_t rLengthWithPadding = 0;
@@ -74,14 +78,30 @@ struct LayerNormPara {
 
 struct NormalizePara {
     constexpr NormalizePara() = default;
-    constexpr NormalizePara(uint32_t a, uint32_t r, uint32_t padded) : aLength(a), rLength(r), rLengthWithPadding(padded) {}
+    constexpr NormalizePara(uint32_t a, uint32_t r, uint32_t padded)
+        : aLength(a), rLength(r), rLengthWithPadding(padded) {}
     uint32_t aLength = 0;
     uint32_t rLength = 0;
     uint32_t rLengthWithPadding = 0;
 };
 
 enum class ReducePattern : uint32_t {
-    AR, RA, R, ARA, ARAR, ARARA, ARARAR, ARARARA, ARARARAR, ARARARARA, RAR, RARA, RARAR, RARARA, RARARAR, RARARARA
+    AR,
+    RA,
+    R,
+    ARA,
+    ARAR,
+    ARARA,
+    ARARAR,
+    ARARARA,
+    ARARARAR,
+    ARARARARA,
+    RAR,
+    RARA,
+    RARAR,
+    RARARA,
+    RARARAR,
+    RARARARA
 };
 
 struct WelfordUpdateParam {
@@ -118,7 +138,9 @@ struct AntiQuantShapeInfo {
 struct MrgSort4Info {
     constexpr MrgSort4Info() = default;
     constexpr MrgSort4Info(const uint16_t lengths[4], bool suspend, uint16_t valid, uint16_t repeat)
-        : elementLengths{lengths[0], lengths[1], lengths[2], lengths[3]}, ifExhaustedSuspension(suspend), validBit(valid),
+        : elementLengths{lengths[0], lengths[1], lengths[2], lengths[3]},
+          ifExhaustedSuspension(suspend),
+          validBit(valid),
           repeatTimes(repeat) {}
     uint16_t elementLengths[4] = {0, 0, 0, 0};
     bool ifExhaustedSuspension = false;

@@ -6,14 +6,25 @@
 namespace AscendC {
 
 enum class TransposeType : uint8_t {
-    TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_NZ2NZ_0213, TRANSPOSE_NZ2NZ_012_WITH_N, TRANSPOSE_NZ2ND_012_WITH_N,
-    TRANSPOSE_NZ2ND_012_WITHOUT_N, TRANSPOSE_NZ2NZ_012_WITHOUT_N, TRANSPOSE_ND2ND_ONLY, TRANSPOSE_ND_UB_GM,
-    TRANSPOSE_GRAD_ND_UB_GM, TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW
+    TRANSPOSE_TYPE_NONE,
+    TRANSPOSE_NZ2ND_0213,
+    TRANSPOSE_NZ2NZ_0213,
+    TRANSPOSE_NZ2NZ_012_WITH_N,
+    TRANSPOSE_NZ2ND_012_WITH_N,
+    TRANSPOSE_NZ2ND_012_WITHOUT_N,
+    TRANSPOSE_NZ2NZ_012_WITHOUT_N,
+    TRANSPOSE_ND2ND_ONLY,
+    TRANSPOSE_ND_UB_GM,
+    TRANSPOSE_GRAD_ND_UB_GM,
+    TRANSPOSE_ND2ND_B16,
+    TRANSPOSE_NCHW2NHWC,
+    TRANSPOSE_NHWC2NCHW
 };
 
 struct TransposeParamsExt {
     constexpr TransposeParamsExt() = default;
-    constexpr TransposeParamsExt(uint16_t nSizeIn, uint16_t cSizeIn, uint16_t hSizeIn, uint16_t wSizeIn, TransposeType transposeTypeIn)
+    constexpr TransposeParamsExt(uint16_t nSizeIn, uint16_t cSizeIn, uint16_t hSizeIn, uint16_t wSizeIn,
+                                 TransposeType transposeTypeIn)
         : nSize(nSizeIn), cSize(cSizeIn), hSize(hSizeIn), wSize(wSizeIn), transposeType(transposeTypeIn) {}
     uint16_t nSize = 0;
     uint16_t cSize = 0;
@@ -24,9 +35,12 @@ struct TransposeParamsExt {
 
 struct TransDataTo5HDParams {
     constexpr TransDataTo5HDParams() = default;
-    constexpr TransDataTo5HDParams(bool dstHighHalfIn, bool srcHighHalfIn, uint8_t repeatTimesIn, uint16_t dstRepStrideIn,
-                                   uint16_t srcRepStrideIn)
-        : dstHighHalf(dstHighHalfIn), srcHighHalf(srcHighHalfIn), repeatTimes(repeatTimesIn), dstRepStride(dstRepStrideIn),
+    constexpr TransDataTo5HDParams(bool dstHighHalfIn, bool srcHighHalfIn, uint8_t repeatTimesIn,
+                                   uint16_t dstRepStrideIn, uint16_t srcRepStrideIn)
+        : dstHighHalf(dstHighHalfIn),
+          srcHighHalf(srcHighHalfIn),
+          repeatTimes(repeatTimesIn),
+          dstRepStride(dstRepStrideIn),
           srcRepStride(srcRepStrideIn) {}
     bool dstHighHalf = false;
     bool srcHighHalf = false;
@@ -46,8 +60,8 @@ NPUKB_API void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src) {
     npukb_transpose(sizeof(T), &dst.npukb_view, &src.npukb_view, nullptr, &params);
 }
 template <typename T>
-NPUKB_API void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
-                         const TransposeParamsExt& transposeParams) {
+NPUKB_API void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                         const LocalTensor<uint8_t>& sharedTmpBuffer, const TransposeParamsExt& transposeParams) {
     using namespace npukb::types;
     static_assert((npukb::kSetOf<T> & (I8 | U8 | I16 | U16 | F16 | I32 | U32 | F32)) != 0,
                   "Transpose takes integers of 8 to 32 bits, half or float");
@@ -55,9 +69,9 @@ NPUKB_API void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, c
 }
 
 // TransDataTo5HD: sixteen blocks of 32 bytes become columns. Addresses are tensors, numbers, or numbers that lie in UB.
-#define NPUKB_TRANSDATA_TYPES                                                                        \
-    using namespace npukb::types;                                                                    \
-    static_assert((npukb::kSetOf<T> & (I8 | U8 | I16 | U16 | F16 | I32 | U32 | F32)) != 0,           \
+#define NPUKB_TRANSDATA_TYPES                                                              \
+    using namespace npukb::types;                                                          \
+    static_assert((npukb::kSetOf<T> & (I8 | U8 | I16 | U16 | F16 | I32 | U32 | F32)) != 0, \
                   "TransDataTo5HD takes integers of 8 to 32 bits, half or float")
 template <typename T>
 NPUKB_API void TransDataTo5HD(const LocalTensor<T> (&dstLocalList)[NCHW_CONV_ADDR_LIST_SIZE],
@@ -79,7 +93,8 @@ NPUKB_API void TransDataTo5HD(const LocalTensor<uint64_t>& dstLocal, const Local
     npukb_transpose_blocks(sizeof(T), &dstLocal, &srcLocal, 2, &nchwconvParams);
 }
 template <typename T>
-NPUKB_API void TransDataTo5HDImpl(__ubuf__ T* dstList[NCHW_CONV_ADDR_LIST_SIZE], __ubuf__ T* srcList[NCHW_CONV_ADDR_LIST_SIZE],
+NPUKB_API void TransDataTo5HDImpl(__ubuf__ T* dstList[NCHW_CONV_ADDR_LIST_SIZE],
+                                  __ubuf__ T* srcList[NCHW_CONV_ADDR_LIST_SIZE],
                                   const TransDataTo5HDParams& nchwconvParams) {
     NPUKB_TRANSDATA_TYPES;
     npukb_transpose_blocks(sizeof(T), dstList, srcList, 1, &nchwconvParams);
@@ -91,29 +106,32 @@ NPUKB_API void TransDataTo5HDImpl(__ubuf__ T* dstList[NCHW_CONV_ADDR_LIST_SIZE],
 #pragma GCC visibility push(default)
 extern "C" {
 void npukb_rearrange(uint32_t element_bytes, AscendC::TransposeType type, const npukb::BufferView* dst,
-                     const npukb::BufferView* src, const npukb::BufferView* tmp, const ConfusionTransposeTiling* tiling);
+                     const npukb::BufferView* src, const npukb::BufferView* tmp,
+                     const ConfusionTransposeTiling* tiling);
 }
 #pragma GCC visibility pop
 
 namespace AscendC {
 
 // Transpose of the library, and its older name: swaps axes, splits or joins the last one, between NZ and ND.
-#define NPUKB_REARRANGE(name)                                                                                                 \
-    template <typename T>                                                                                                     \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,    \
-                        TransposeType transposeType, ConfusionTransposeTiling& tiling) {                                      \
-        using namespace npukb::types;                                                                                         \
-        static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | I32 | U32 | F32)) != 0,                                          \
-                      #name " takes integers of 16 and 32 bits, half or float");                                              \
-        npukb_rearrange(sizeof(T), transposeType, &dst.npukb_view, &src.npukb_view, &sharedTmpBuffer.npukb_view, &tiling);    \
-    }                                                                                                                         \
-    template <typename T>                                                                                                     \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType transposeType,                    \
-                        ConfusionTransposeTiling& tiling) {                                                                   \
-        using namespace npukb::types;                                                                                         \
-        static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | I32 | U32 | F32)) != 0,                                          \
-                      #name " takes integers of 16 and 32 bits, half or float");                                              \
-        npukb_rearrange(sizeof(T), transposeType, &dst.npukb_view, &src.npukb_view, nullptr, &tiling);                        \
+#define NPUKB_REARRANGE(name)                                                                                    \
+    template <typename T>                                                                                        \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                    \
+                        const LocalTensor<uint8_t>& sharedTmpBuffer, TransposeType transposeType,                \
+                        ConfusionTransposeTiling& tiling) {                                                      \
+        using namespace npukb::types;                                                                            \
+        static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | I32 | U32 | F32)) != 0,                             \
+                      #name " takes integers of 16 and 32 bits, half or float");                                 \
+        npukb_rearrange(sizeof(T), transposeType, &dst.npukb_view, &src.npukb_view, &sharedTmpBuffer.npukb_view, \
+                        &tiling);                                                                                \
+    }                                                                                                            \
+    template <typename T>                                                                                        \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType transposeType,       \
+                        ConfusionTransposeTiling& tiling) {                                                      \
+        using namespace npukb::types;                                                                            \
+        static_assert((npukb::kSetOf<T> & (I16 | U16 | F16 | I32 | U32 | F32)) != 0,                             \
+                      #name " takes integers of 16 and 32 bits, half or float");                                 \
+        npukb_rearrange(sizeof(T), transposeType, &dst.npukb_view, &src.npukb_view, nullptr, &tiling);           \
     }
 NPUKB_REARRANGE(Transpose)
 NPUKB_REARRANGE(ConfusionTranspose)

@@ -32,15 +32,16 @@
 #define ASSERT(...)
 #define GM_ADDR uint8_t*
 
-// API wrappers are inlined without a location of their own, so that what they call is attributed to the candidate's line.
+// API wrappers are inlined without a location of their own, so that what they call is attributed to the candidate's
+// line.
 #if defined(__clang__)
 #define NPUKB_API __attribute__((always_inline, nodebug)) inline
 #else
 #define NPUKB_API __attribute__((always_inline, artificial)) inline
 #endif
 
-// The functions that most kernels call are compiled once, into the runtime (instances.cpp): a kernel sees their declarations, and
-// a call costs its compiler a call. What they take is checked by a default template argument.
+// The functions that most kernels call are compiled once, into the runtime (process/api_instances.cpp): a kernel sees
+// their declarations, and a call costs its compiler a call. What they take is checked by a default template argument.
 #define NPUKB_ONCE __attribute__((visibility("default")))
 #if defined(NPUKB_INSTANCES)
 #define NPUKB_BODY(...) __VA_ARGS__
@@ -93,7 +94,17 @@ struct NPUKB_ONCE complex128 {
 };
 
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
-enum class pad_t : uint8_t { PAD_NONE, PAD_MODE1, PAD_MODE2, PAD_MODE3, PAD_MODE4, PAD_MODE5, PAD_MODE6, PAD_MODE7, PAD_MODE8 };
+enum class pad_t : uint8_t {
+    PAD_NONE,
+    PAD_MODE1,
+    PAD_MODE2,
+    PAD_MODE3,
+    PAD_MODE4,
+    PAD_MODE5,
+    PAD_MODE6,
+    PAD_MODE7,
+    PAD_MODE8
+};
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
 typedef int8_t TEventID;
 
@@ -115,9 +126,9 @@ inline constexpr bool kSame<A, A> = true;
 
 template <typename T>
 struct DTypeOf;
-#define NPUKB_DTYPE(type, tag) \
-    template <>                \
-    struct DTypeOf<type> {     \
+#define NPUKB_DTYPE(type, tag)                     \
+    template <>                                    \
+    struct DTypeOf<type> {                         \
         static constexpr DType value = DType::tag; \
     }
 NPUKB_DTYPE(half, F16);
@@ -161,7 +172,25 @@ namespace AscendC {
 using ::TEventID;
 
 enum class TPosition : uint8_t {
-    GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, C2PIPE2LOCAL, MAX
+    GM,
+    A1,
+    A2,
+    B1,
+    B2,
+    C1,
+    C2,
+    CO1,
+    CO2,
+    VECIN,
+    VECOUT,
+    VECCALC,
+    LCM = VECCALC,
+    SPM,
+    SHM = SPM,
+    TSCM,
+    C2PIPE2GM,
+    C2PIPE2LOCAL,
+    MAX
 };
 using QuePosition = TPosition;
 
@@ -172,10 +201,42 @@ enum class ReduceOrder : uint8_t { ORDER_VALUE_INDEX, ORDER_INDEX_VALUE, ORDER_O
 enum class MaskMode : uint8_t { NORMAL, COUNTER };
 
 enum class HardEvent : uint8_t {
-    S_V, S_MTE2, S_MTE3, V_S, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2,
+    S_V,
+    S_MTE2,
+    S_MTE3,
+    V_S,
+    V_MTE2,
+    V_MTE3,
+    MTE2_S,
+    MTE2_V,
+    MTE2_MTE3,
+    MTE3_S,
+    MTE3_V,
+    MTE3_MTE2,
     // Events of cube cores, and those of chips whose cores have all pipes.
-    M_MTE1, M_MTE2, M_FIX, MTE1_M, MTE1_MTE2, MTE1_MTE3, MTE1_FIX, MTE2_M, MTE2_MTE1, MTE2_FIX, MTE3_MTE1, FIX_M, FIX_MTE1,
-    FIX_MTE2, FIX_MTE3, FIX_S, M_S, M_V, V_M, V_V, MTE1_V, V_MTE1, MAX
+    M_MTE1,
+    M_MTE2,
+    M_FIX,
+    MTE1_M,
+    MTE1_MTE2,
+    MTE1_MTE3,
+    MTE1_FIX,
+    MTE2_M,
+    MTE2_MTE1,
+    MTE2_FIX,
+    MTE3_MTE1,
+    FIX_M,
+    FIX_MTE1,
+    FIX_MTE2,
+    FIX_MTE3,
+    FIX_S,
+    M_S,
+    M_V,
+    V_M,
+    V_V,
+    MTE1_V,
+    V_MTE1,
+    MAX
 };
 
 }  // namespace AscendC
@@ -183,12 +244,16 @@ enum class HardEvent : uint8_t {
 namespace npukb {
 
 // The pipes of every event, first and second, four bits each.
-inline constexpr uint8_t kEvents[] = {
-    0x01, 0x04, 0x05, 0x10, 0x14, 0x15, 0x40, 0x41, 0x45, 0x50, 0x51, 0x54, 0x23, 0x24, 0x26, 0x32, 0x34, 0x35, 0x36, 0x42,
-    0x43, 0x46, 0x53, 0x62, 0x63, 0x64, 0x65, 0x60, 0x20, 0x21, 0x12, 0x11, 0x31, 0x13};
+inline constexpr uint8_t kEvents[] = {0x01, 0x04, 0x05, 0x10, 0x14, 0x15, 0x40, 0x41, 0x45, 0x50, 0x51, 0x54,
+                                      0x23, 0x24, 0x26, 0x32, 0x34, 0x35, 0x36, 0x42, 0x43, 0x46, 0x53, 0x62,
+                                      0x63, 0x64, 0x65, 0x60, 0x20, 0x21, 0x12, 0x11, 0x31, 0x13};
 static_assert(sizeof kEvents == static_cast<int>(AscendC::HardEvent::MAX), "every event has its pipes");
-NPUKB_API constexpr Pipe FromPipe(AscendC::HardEvent event) { return static_cast<Pipe>(kEvents[static_cast<int>(event)] >> 4); }
-NPUKB_API constexpr Pipe ToPipe(AscendC::HardEvent event) { return static_cast<Pipe>(kEvents[static_cast<int>(event)] & 15); }
+NPUKB_API constexpr Pipe FromPipe(AscendC::HardEvent event) {
+    return static_cast<Pipe>(kEvents[static_cast<int>(event)] >> 4);
+}
+NPUKB_API constexpr Pipe ToPipe(AscendC::HardEvent event) {
+    return static_cast<Pipe>(kEvents[static_cast<int>(event)] & 15);
+}
 // Of an event that is known when a kernel is compiled: looking its pipes up is no work of the kernel.
 template <AscendC::HardEvent event>
 constexpr Pipe kFromPipe = FromPipe(event);
@@ -201,10 +266,14 @@ namespace AscendC {
 
 struct BinaryRepeatParams {
     constexpr BinaryRepeatParams() = default;
-    NPUKB_API constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep, uint8_t src0Rep,
-                                 uint8_t src1Rep)
-        : dstBlkStride(dstBlk), src0BlkStride(src0Blk), src1BlkStride(src1Blk), dstRepStride(dstRep),
-          src0RepStride(src0Rep), src1RepStride(src1Rep) {}
+    NPUKB_API constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep,
+                                           uint8_t src0Rep, uint8_t src1Rep)
+        : dstBlkStride(dstBlk),
+          src0BlkStride(src0Blk),
+          src1BlkStride(src1Blk),
+          dstRepStride(dstRep),
+          src0RepStride(src0Rep),
+          src1RepStride(src1Rep) {}
     uint8_t dstBlkStride = 1;
     uint8_t src0BlkStride = 1;
     uint8_t src1BlkStride = 1;
@@ -235,7 +304,8 @@ struct CopyRepeatParams {
 
 struct BrcbRepeatParams {
     constexpr BrcbRepeatParams() = default;
-    NPUKB_API constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
+    NPUKB_API constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep)
+        : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
     uint16_t dstBlkStride = 1;
     uint16_t dstRepStride = 8;
 };
@@ -258,7 +328,8 @@ struct DataCopyParams {
 
 struct DataCopyExtParams {
     constexpr DataCopyExtParams() = default;
-    NPUKB_API constexpr DataCopyExtParams(uint16_t count, uint32_t len, uint32_t srcGap, uint32_t dstGap, uint32_t reserved)
+    NPUKB_API constexpr DataCopyExtParams(uint16_t count, uint32_t len, uint32_t srcGap, uint32_t dstGap,
+                                          uint32_t reserved)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap), rsv(reserved) {}
     uint16_t blockCount = 1;
     uint32_t blockLen = 0;

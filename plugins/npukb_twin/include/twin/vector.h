@@ -1,4 +1,5 @@
-// Vector instructions of one element type: arithmetic, generated from instructions.def, and what fills or moves elements.
+// Vector instructions of one element type: arithmetic, generated from instructions.def, and what fills or moves
+// elements.
 #pragma once
 #include "tensor.h"
 
@@ -54,44 +55,44 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
 
 }  // namespace npukb
 
-// The three documented forms of an instruction: by count, by lane bits, by lane count. `D` and `S` are the element types of dst and
-// of the sources.
-#define NPUKB_LANES(source, strides) \
-    (npukb::kShape<isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register, npukb::Strides::strides> | repeatTime)
+// The three documented forms of an instruction: by count, by lane bits, by lane count. `D` and `S` are the element
+// types of dst and of the sources.
+#define NPUKB_LANES(source, strides)                                                      \
+    (npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register, \
+     npukb::Strides::strides > | repeatTime)
 
 #define NPUKB_COUNT_FORM(name, op, check, D, S, template_parameters, operand_parameters, count_type, views, scalar) \
-    template <template_parameters>                                                                               \
-    NPUKB_API void name(operand_parameters, count_type count) {                                                  \
+    template <template_parameters>                                                                                  \
+    NPUKB_API void name(operand_parameters, count_type count) {                                                     \
+        check;                                                                                                      \
+        npukb_vector_count(npukb::kCodeFor<npukb::Op::op, D, S>, static_cast<int64_t>(count), views, scalar);       \
+    }
+
+// The form by count of an instruction of the table. Types that it does not take are refused where the call is compiled
+// to code: in a discarded branch it may stand.
+#define NPUKB_COUNT_ONCE(name, template_parameters, operand_parameters, views, scalar)        \
+    template <template_parameters, typename = typename npukb::takes::name<T>::ok>             \
+    NPUKB_ONCE void name(operand_parameters, const int32_t& count) NPUKB_BODY({               \
+        npukb_vector_count(npukb::kCodeFor<npukb::Op::name, T, T>, count, views, scalar);     \
+    }) template <template_parameters, typename = typename npukb::takes::name<T>::no, int = 0> \
+    NPUKB_API void name(operand_parameters, const int32_t&) {                                 \
+        npukb::takes::name<T>::Refuse(views, scalar);                                         \
+    }
+
+#define NPUKB_MASK_FORMS(name, op, check, D, S, template_parameters, operand_parameters, strides, views, scalar) \
+    template <template_parameters, bool isSetMask = true>                                                        \
+    NPUKB_API void name(operand_parameters, const uint64_t mask[], const uint8_t repeatTime,                     \
+                        const strides##RepeatParams& repeatParams) {                                             \
         check;                                                                                                   \
-        npukb_vector_count(npukb::kCodeFor<npukb::Op::op, D, S>, static_cast<int64_t>(count), views, scalar);    \
-    }
-
-// The form by count of an instruction of the table. Types that it does not take are refused where the call is compiled to code:
-// in a discarded branch it may stand.
-#define NPUKB_COUNT_ONCE(name, template_parameters, operand_parameters, views, scalar)                     \
-    template <template_parameters, typename = typename npukb::takes::name<T>::ok>                          \
-    NPUKB_ONCE void name(operand_parameters, const int32_t& count) NPUKB_BODY({                            \
-        npukb_vector_count(npukb::kCodeFor<npukb::Op::name, T, T>, count, views, scalar);                  \
-    })                                                                                                     \
-    template <template_parameters, typename = typename npukb::takes::name<T>::no, int = 0>                 \
-    NPUKB_API void name(operand_parameters, const int32_t&) {                                              \
-        npukb::takes::name<T>::Refuse(views, scalar);                                                      \
-    }
-
-#define NPUKB_MASK_FORMS(name, op, check, D, S, template_parameters, operand_parameters, strides, views, scalar)                \
-    template <template_parameters, bool isSetMask = true>                                                                    \
-    NPUKB_API void name(operand_parameters, const uint64_t mask[], const uint8_t repeatTime,                                 \
-                        const strides##RepeatParams& repeatParams) {                                                         \
-        check;                                                                                                               \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Bits, strides), reinterpret_cast<uint64_t>(mask), \
-                          views, &repeatParams, scalar);                                                                     \
-    }                                                                                                                        \
-    template <template_parameters, bool isSetMask = true>                                                                    \
-    NPUKB_API void name(operand_parameters, const uint64_t mask, const uint8_t repeatTime,                                   \
-                        const strides##RepeatParams& repeatParams) {                                                         \
-        check;                                                                                                               \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Count, strides), mask, views, &repeatParams,      \
-                          scalar);                                                                                           \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Bits, strides),                      \
+                          reinterpret_cast<uint64_t>(mask), views, &repeatParams, scalar);                       \
+    }                                                                                                            \
+    template <template_parameters, bool isSetMask = true>                                                        \
+    NPUKB_API void name(operand_parameters, const uint64_t mask, const uint8_t repeatTime,                       \
+                        const strides##RepeatParams& repeatParams) {                                             \
+        check;                                                                                                   \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Count, strides), mask, views,        \
+                          &repeatParams, scalar);                                                                \
     }
 
 #define NPUKB_LIST(...) __VA_ARGS__
@@ -107,17 +108,17 @@ inline constexpr AscendC::UnaryRepeatParams kContiguous{};
 // What an instruction takes, one structure per row of the table.
 namespace takes {
 using namespace types;
-#define NPUKB_TAKES(name, set)                                                                                                     \
-    template <typename T, bool = (kSetOf<T> & (set)) != 0>                                                                         \
-    struct name {                                                                                                                  \
-        using ok = void;                                                                                                           \
-    };                                                                                                                             \
-    template <typename T>                                                                                                          \
-    struct name<T, false> {                                                                                                        \
-        using no = void;                                                                                                           \
-        static void Refuse(...) {                                                                                                   \
-            static_assert((kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set);              \
-        }                                                                                                                          \
+#define NPUKB_TAKES(name, set)                                                                                        \
+    template <typename T, bool = (kSetOf<T> & (set)) != 0>                                                            \
+    struct name {                                                                                                     \
+        using ok = void;                                                                                              \
+    };                                                                                                                \
+    template <typename T>                                                                                             \
+    struct name<T, false> {                                                                                           \
+        using no = void;                                                                                              \
+        static void Refuse(...) {                                                                                     \
+            static_assert((kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set); \
+        }                                                                                                             \
     };
 #define NPUKB_UNARY(name, set, c16, c32) NPUKB_TAKES(name, set)
 #define NPUKB_BINARY(name, set, c16, c32) NPUKB_TAKES(name, set)
@@ -130,8 +131,8 @@ NPUKB_TAKES(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32)
 
 namespace AscendC {
 
-#define NPUKB_SUPPORTS(name, set)                                    \
-    using namespace npukb::types;                                    \
+#define NPUKB_SUPPORTS(name, set) \
+    using namespace npukb::types; \
     static_assert((npukb::kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set)
 
 #define NPUKB_ONE NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src)
@@ -139,38 +140,38 @@ namespace AscendC {
 #define NPUKB_TWO NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1)
 #define NPUKB_TWO_VIEWS NPUKB_LIST(&dst.npukb_view, &src0.npukb_view, &src1.npukb_view)
 
-#define NPUKB_UNARY(name, set, c16, c32)                                                                                  \
+#define NPUKB_UNARY(name, set, c16, c32)                              \
     NPUKB_COUNT_ONCE(name, typename T, NPUKB_ONE, NPUKB_ONE_VIEWS, 0) \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_ONE, Unary, NPUKB_ONE_VIEWS, 0)
 
-#define NPUKB_BINARY(name, set, c16, c32)                                                                                 \
+#define NPUKB_BINARY(name, set, c16, c32)                             \
     NPUKB_COUNT_ONCE(name, typename T, NPUKB_TWO, NPUKB_TWO_VIEWS, 0) \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, Binary, NPUKB_TWO_VIEWS, 0)
 
 // Axpy and MulAddDst also take half sources for a float destination: fused.h has them.
 #define NPUKB_ACCUMULATE(name, set, c16, c32)
 
-#define NPUKB_SCALAR(name, set, c16, c32)                                                                                      \
-    NPUKB_COUNT_ONCE(name, NPUKB_LIST(typename T, bool isSetMask = true), NPUKB_LIST(NPUKB_ONE, const T& scalarValue),          \
-                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))                                                            \
-    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, \
-                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
+#define NPUKB_SCALAR(name, set, c16, c32)                                                                              \
+    NPUKB_COUNT_ONCE(name, NPUKB_LIST(typename T, bool isSetMask = true), NPUKB_LIST(NPUKB_ONE, const T& scalarValue), \
+                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))                                                     \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                          \
+                     NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 
 // Shifts. By count, and with isSetMask = false, the mask register says which elements.
-#define NPUKB_SHIFT(name, set, c16, c32)                                                                                       \
-    template <typename T, bool isSetMask = true>                                                                               \
-    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                               \
-        NPUKB_SUPPORTS(name, set);                                                                                             \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                                      \
-        if constexpr (isSetMask) {                                                                                             \
-            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                                     \
-        } else {                                                                                                               \
-            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;                      \
-            npukb_vector_mask(code, shape | 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue));          \
-        }                                                                                                                      \
-    }                                                                                                                          \
-    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, \
-                     NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
+#define NPUKB_SHIFT(name, set, c16, c32)                                                                              \
+    template <typename T, bool isSetMask = true>                                                                      \
+    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                      \
+        NPUKB_SUPPORTS(name, set);                                                                                    \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                             \
+        if constexpr (isSetMask) {                                                                                    \
+            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                            \
+        } else {                                                                                                      \
+            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;             \
+            npukb_vector_mask(code, shape | 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue)); \
+        }                                                                                                             \
+    }                                                                                                                 \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                         \
+                     NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 #include "instructions.def"
 
 // ShiftRight that adds the last bit shifted out, of signed elements.
@@ -178,23 +179,26 @@ template <typename T, bool isSetMask = true>
 NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[], const uint8_t repeatTime,
                           const UnaryRepeatParams& repeatParams, bool roundEn) {
     NPUKB_SUPPORTS(ShiftRight, I16 | U16 | I32 | U32);
-    npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>, NPUKB_LANES(Bits, Unary) | roundEn << npukb::kFlagShift,
-                      reinterpret_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
+    npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
+                      NPUKB_LANES(Bits, Unary) | roundEn << npukb::kFlagShift, reinterpret_cast<uint64_t>(mask),
+                      NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
 }
 template <typename T, bool isSetMask = true>
 NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask, const uint8_t repeatTime,
                           const UnaryRepeatParams& repeatParams, bool roundEn) {
     NPUKB_SUPPORTS(ShiftRight, I16 | U16 | I32 | U32);
-    npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>, NPUKB_LANES(Count, Unary) | roundEn << npukb::kFlagShift, mask,
-                      NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
+    npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
+                      NPUKB_LANES(Count, Unary) | roundEn << npukb::kFlagShift, mask, NPUKB_ONE_VIEWS, &repeatParams,
+                      npukb::RawBits(scalarValue));
 }
 
 // Duplicate: one scalar into every lane.
 template <typename T, bool isSetMask = true, typename = typename npukb::takes::Duplicate<T>::ok>
-NPUKB_ONCE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count) NPUKB_BODY({
-    npukb_vector_count(npukb::kCodeFor<npukb::Op::Duplicate, T, T>, count, &dst.npukb_view, nullptr, nullptr,
-                       npukb::RawBits(scalarValue));
-})
+NPUKB_ONCE void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count) NPUKB_BODY(
+    {
+        npukb_vector_count(npukb::kCodeFor<npukb::Op::Duplicate, T, T>, count, &dst.npukb_view, nullptr, nullptr,
+                           npukb::RawBits(scalarValue));
+    })
 template <typename T, bool isSetMask = true, typename = typename npukb::takes::Duplicate<T>::no, int = 0>
 NPUKB_API void Duplicate(const LocalTensor<T>&, const T&, const int32_t&) {
     npukb::takes::Duplicate<T>::Refuse(0);
@@ -220,7 +224,8 @@ NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64
 template <typename T>
 NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, uint32_t count) {
     NPUKB_SUPPORTS(CreateVecIndex, I16 | F16 | I32 | F32);
-    npukb_vector_count(npukb::kCodeOf<npukb::Op::CreateVecIndex, npukb::DTypeOf<T>::value>, static_cast<int32_t>(count), &dst.npukb_view, nullptr, nullptr, npukb::RawBits(firstValue));
+    npukb_vector_count(npukb::kCodeOf<npukb::Op::CreateVecIndex, npukb::DTypeOf<T>::value>, static_cast<int32_t>(count),
+                       &dst.npukb_view, nullptr, nullptr, npukb::RawBits(firstValue));
 }
 
 // Brcb: eight elements become eight blocks, each filled with one of them.
@@ -239,8 +244,8 @@ NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const 
                     const CopyRepeatParams& p) {
     NPUKB_SUPPORTS(Copy, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
     npukb::VectorInstruction v = npukb::MaskedCount<T>(npukb::Op::Copy, mask, repeatTime, isSetMask);
-    npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize), npukb::Strided(src, p.srcStride, p.srcRepeatSize));
+    npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize),
+                 npukb::Strided(src, p.srcStride, p.srcRepeatSize));
 }
 
 }  // namespace AscendC
-

@@ -39,7 +39,9 @@ class ExtendedKernelContext : public KernelContext {
     const CompileTimeTensorDesc* GetOptionalInputDesc(size_t ir_index) const;
     const CompileTimeTensorDesc* GetRequiredInputDesc(size_t ir_index) const { return GetOptionalInputDesc(ir_index); }
     const CompileTimeTensorDesc* GetDynamicInputDesc(size_t ir_index, size_t relative) const;
-    const CompileTimeTensorDesc* GetRequiredOutputDesc(size_t ir_index) const { return GetDynamicOutputDesc(ir_index, 0); }
+    const CompileTimeTensorDesc* GetRequiredOutputDesc(size_t ir_index) const {
+        return GetDynamicOutputDesc(ir_index, 0);
+    }
     const CompileTimeTensorDesc* GetDynamicOutputDesc(size_t ir_index, size_t relative) const;
 };
 

@@ -43,7 +43,8 @@ const char* Speaker(const Context* context) {
 }
 }  // namespace npukb_host
 
-#define NPUKB_LOG(level, who, format, ...) DlogRecord(OP, level, "[%s] " format, npukb_host::Speaker(who), ##__VA_ARGS__)
+#define NPUKB_LOG(level, who, format, ...) \
+    DlogRecord(OP, level, "[%s] " format, npukb_host::Speaker(who), ##__VA_ARGS__)
 
 #define REPORT_INNER_ERROR(code, ...) DlogRecord(OP, DLOG_ERROR, __VA_ARGS__)
 #define REPORT_CALL_ERROR(code, ...) DlogRecord(OP, DLOG_ERROR, __VA_ARGS__)

@@ -1,5 +1,6 @@
-// Tiling of matrix multiplication (namespace matmul_tiling): how a multiplication is cut over cores and, inside a core, into
-// the base blocks of one Mmad. The search is the twin's own; what it returns keeps the documented rules of TCubeTiling.
+// Tiling of matrix multiplication (namespace matmul_tiling): how a multiplication is cut over cores and, inside a core,
+// into the base blocks of one Mmad. The search is the twin's own; what it returns keeps the documented rules of
+// TCubeTiling.
 #pragma once
 #include "twin_host/tiling_api.h"
 
@@ -13,7 +14,25 @@ enum class DataType : int32_t {
     DT_BFLOAT16 = DT_BF16,
     DT_MAX = 39
 };
-enum class TPosition : int32_t { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, MAX };
+enum class TPosition : int32_t {
+    GM,
+    A1,
+    A2,
+    B1,
+    B2,
+    C1,
+    C2,
+    CO1,
+    CO2,
+    VECIN,
+    VECOUT,
+    VECCALC,
+    LCM = VECCALC,
+    SPM,
+    SHM = SPM,
+    TSCM,
+    MAX
+};
 enum class CubeFormat : int32_t { ND = 0, NZ, ZN, ZZ, NN, ND_ALIGN, SCALAR, VECTOR };
 enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM = 1, FIRSTN = 2 };
 enum class MatrixMadType : int32_t { NORMAL = 0, HF32 = 1 };
@@ -101,10 +120,18 @@ class MatmulApiTilingBase {
     explicit MatmulApiTilingBase(const PlatformInfo& platform);
     virtual ~MatmulApiTilingBase() = default;
 
-    int32_t SetAType(TPosition pos, CubeFormat type, DataType dataType, bool isTrans = false) { return Put(problem_.a, pos, type, dataType, isTrans); }
-    int32_t SetBType(TPosition pos, CubeFormat type, DataType dataType, bool isTrans = false) { return Put(problem_.b, pos, type, dataType, isTrans); }
-    int32_t SetCType(TPosition pos, CubeFormat type, DataType dataType) { return Put(problem_.c, pos, type, dataType, false); }
-    int32_t SetBiasType(TPosition pos, CubeFormat type, DataType dataType) { return Put(problem_.bias, pos, type, dataType, false); }
+    int32_t SetAType(TPosition pos, CubeFormat type, DataType dataType, bool isTrans = false) {
+        return Put(problem_.a, pos, type, dataType, isTrans);
+    }
+    int32_t SetBType(TPosition pos, CubeFormat type, DataType dataType, bool isTrans = false) {
+        return Put(problem_.b, pos, type, dataType, isTrans);
+    }
+    int32_t SetCType(TPosition pos, CubeFormat type, DataType dataType) {
+        return Put(problem_.c, pos, type, dataType, false);
+    }
+    int32_t SetBiasType(TPosition pos, CubeFormat type, DataType dataType) {
+        return Put(problem_.bias, pos, type, dataType, false);
+    }
     virtual int32_t SetShape(int32_t m, int32_t n, int32_t k);
     int32_t SetOrgShape(int32_t orgMIn, int32_t orgNIn, int32_t orgKIn);
     int32_t SetOrgShape(int32_t orgMIn, int32_t orgNIn, int32_t orgKaIn, int32_t orgKbIn);
@@ -141,7 +168,8 @@ class MatmulApiTilingBase {
     npukb_host::MatmulCut cut_;
 
   private:
-    static int32_t Put(npukb_host::Matrix& matrix, TPosition position, CubeFormat format, DataType type, bool transposed);
+    static int32_t Put(npukb_host::Matrix& matrix, TPosition position, CubeFormat format, DataType type,
+                       bool transposed);
 };
 
 // Of one core.
@@ -155,7 +183,8 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   public:
     using MatmulApiTilingBase::MatmulApiTilingBase;
     int32_t SetDim(int32_t dim);
-    int32_t SetSingleRange(int32_t maxM = -1, int32_t maxN = -1, int32_t maxK = -1, int32_t minM = -1, int32_t minN = -1, int32_t minK = -1);
+    int32_t SetSingleRange(int32_t maxM = -1, int32_t maxN = -1, int32_t maxK = -1, int32_t minM = -1,
+                           int32_t minN = -1, int32_t minK = -1);
     int32_t SetAlignSplit(int32_t alignM, int32_t alignN, int32_t alignK);
     void EnableMultiCoreSplitK(bool flag) { problem_.split_k = flag; }
     void SetSplitK(bool flag) { problem_.split_k = flag; }
@@ -176,15 +205,16 @@ class BatchMatmulTiling : public MatmulApiTilingBase {
 inline int32_t MatmulGetTmpBufSize(optiling::TCubeTiling& tiling, matmul_tiling::SysTilingTempBufSize& bufSize) {
     return npukb_host::MatmulSpace(npukb_host::PlainCube(tiling), bufSize);
 }
-#define NPUKB_MATMUL_SPACE(name)                                                                                             \
-    inline int32_t name##V2(AscendC::tiling::TCubeTiling& tiling, matmul_tiling::SysTilingTempBufSize& bufSize) {            \
-        return npukb_host::MatmulSpace(tiling, bufSize);                                                                     \
+#define NPUKB_MATMUL_SPACE(name)                                                                                  \
+    inline int32_t name##V2(AscendC::tiling::TCubeTiling& tiling, matmul_tiling::SysTilingTempBufSize& bufSize) { \
+        return npukb_host::MatmulSpace(tiling, bufSize);                                                          \
     }
 NPUKB_MATMUL_SPACE(MatmulGetTmpBufSize)
 NPUKB_MATMUL_SPACE(MultiCoreMatmulGetTmpBufSize)
 NPUKB_MATMUL_SPACE(BatchMatmulGetTmpBufSize)
 #undef NPUKB_MATMUL_SPACE
-inline int32_t MultiCoreMatmulGetTmpBufSize(optiling::TCubeTiling& tiling, matmul_tiling::SysTilingTempBufSize& bufSize) {
+inline int32_t MultiCoreMatmulGetTmpBufSize(optiling::TCubeTiling& tiling,
+                                            matmul_tiling::SysTilingTempBufSize& bufSize) {
     return MatmulGetTmpBufSize(tiling, bufSize);
 }
 inline int32_t BatchMatmulGetTmpBufSize(optiling::TCubeTiling& tiling, matmul_tiling::SysTilingTempBufSize& bufSize) {

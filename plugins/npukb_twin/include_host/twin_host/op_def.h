@@ -152,6 +152,6 @@ struct Definition {
 };
 }  // namespace npukb_host
 
-#define OP_ADD(op_type, ...)                                                                             \
-    [[maybe_unused]] static npukb_host::Definition npukb_definition_##op_type(                           \
+#define OP_ADD(op_type, ...)                                                   \
+    [[maybe_unused]] static npukb_host::Definition npukb_definition_##op_type( \
         #op_type, [](const char* type) -> ops::OpDef* { return new op_type(type); })

@@ -29,7 +29,13 @@ using OptionalInfos = PlatFormInfos;
 }  // namespace fe
 
 enum class NpuArch : uint32_t {
-    DAV_1001 = 1001, DAV_2002 = 2002, DAV_2201 = 2201, DAV_3002 = 3002, DAV_3102 = 3102, DAV_3510 = 3510, DAV_RESV = 0xffff
+    DAV_1001 = 1001,
+    DAV_2002 = 2002,
+    DAV_2201 = 2201,
+    DAV_3002 = 3002,
+    DAV_3102 = 3102,
+    DAV_3510 = 3510,
+    DAV_RESV = 0xffff
 };
 
 namespace platform_ascendc {

@@ -44,8 +44,9 @@ using OpImplRegister = OpImplRegisterV2;
 
 #define NPUKB_JOIN_AGAIN(a, b) a##b
 #define NPUKB_JOIN(a, b) NPUKB_JOIN_AGAIN(a, b)
-#define IMPL_OP(op_type) \
-    [[maybe_unused]] static gert::OpImplRegisterV2 NPUKB_JOIN(npukb_implementation_##op_type##_, __COUNTER__) = gert::OpImplRegisterV2(#op_type)
+#define IMPL_OP(op_type)                                                                                        \
+    [[maybe_unused]] static gert::OpImplRegisterV2 NPUKB_JOIN(npukb_implementation_##op_type##_, __COUNTER__) = \
+        gert::OpImplRegisterV2(#op_type)
 #define IMPL_OP_OPTILING(op_type) IMPL_OP(op_type)
 #define IMPL_OP_INFERSHAPE(op_type) IMPL_OP(op_type)
 // Tiling that a device may run by itself: here it runs on the host like any other.

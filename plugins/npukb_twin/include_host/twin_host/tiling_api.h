@@ -32,7 +32,9 @@ namespace AscendC {
 namespace tiling {
 #define NPUKB_TILING_BEGIN(name) struct name {
 #define NPUKB_TILING_FIELD(type, name) type name = 0;
-#define NPUKB_TILING_END(name) };
+#define NPUKB_TILING_END(name) \
+    }                          \
+    ;
 #include NPUKB_STRUCTS
 #undef NPUKB_TILING_BEGIN
 #undef NPUKB_TILING_FIELD
@@ -44,14 +46,14 @@ namespace npukb_host {
 // The plain structure of either form of a tiling structure, and how the one gets into the other.
 template <class T>
 struct Plain;
-#define NPUKB_TILING_BEGIN(name)                   \
-    template <>                                    \
-    struct Plain<optiling::name> {                 \
-        using Type = AscendC::tiling::name;        \
-    };                                             \
-    template <>                                    \
-    struct Plain<AscendC::tiling::name> {          \
-        using Type = AscendC::tiling::name;        \
+#define NPUKB_TILING_BEGIN(name)            \
+    template <>                             \
+    struct Plain<optiling::name> {          \
+        using Type = AscendC::tiling::name; \
+    };                                      \
+    template <>                             \
+    struct Plain<AscendC::tiling::name> {   \
+        using Type = AscendC::tiling::name; \
     };
 #define NPUKB_TILING_FIELD(type, name)
 #define NPUKB_TILING_END(name)
@@ -78,8 +80,8 @@ RowGroups GroupRows(ScratchKind kind, const ge::Shape& shape, uint32_t type_size
 template <class T>
 void SoftMaxRows(ScratchKind kind, const ge::Shape& shape, uint32_t type_size, uint32_t space, T& out) {
     const RowGroups g = GroupRows(kind, shape, type_size, space);
-    Put(out, typename Plain<T>::Type{g.rows, g.length, g.rows * g.length, g.rows, g.lanes, g.rows * g.lanes, g.group, g.length,
-                                     g.group * g.length, g.group, g.lanes, g.group * g.lanes, g.loops, g.tail,
+    Put(out, typename Plain<T>::Type{g.rows, g.length, g.rows * g.length, g.rows, g.lanes, g.rows * g.lanes, g.group,
+                                     g.length, g.group * g.length, g.group, g.lanes, g.group * g.lanes, g.loops, g.tail,
                                      g.tail * g.length, g.tail * g.lanes});
 }
 }  // namespace npukb_host
@@ -87,14 +89,14 @@ void SoftMaxRows(ScratchKind kind, const ge::Shape& shape, uint32_t type_size, u
 namespace AscendC {
 
 // Get<Name>MaxMinTmpSize and Get<Name>TmpBufferFactorSize of the functions that work element by element.
-#define NPUKB_SIZES(name)                                                                                       \
-    inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool,          \
-                                         uint32_t& most, uint32_t& least) {                                     \
-        npukb_host::ScratchSizes(npukb_host::ScratchKind::name, npukb_host::Bytes(shape, type_size), most, least); \
+#define NPUKB_SIZES(name)                                                                                              \
+    inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool, uint32_t& most, \
+                                         uint32_t& least) {                                                            \
+        npukb_host::ScratchSizes(npukb_host::ScratchKind::name, npukb_host::Bytes(shape, type_size), most, least);     \
     }
-#define NPUKB_FACTORS(name)                                                                                    \
-    inline void Get##name##TmpBufferFactorSize(const uint32_t, uint32_t& times, uint32_t& extra) {             \
-        npukb_host::ScratchFactors(npukb_host::ScratchKind::name, times, extra);                               \
+#define NPUKB_FACTORS(name)                                                                        \
+    inline void Get##name##TmpBufferFactorSize(const uint32_t, uint32_t& times, uint32_t& extra) { \
+        npukb_host::ScratchFactors(npukb_host::ScratchKind::name, times, extra);                   \
     }
 #define NPUKB_ELEMENTWISE(name) NPUKB_SIZES(name) NPUKB_FACTORS(name)
 NPUKB_ELEMENTWISE(Acos)
@@ -137,27 +139,49 @@ NPUKB_FACTORS(SwiGLU)
 #undef NPUKB_FACTORS
 #undef NPUKB_SIZES
 
-void GetSiluTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
-void GetSwishTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
-void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least, const bool reuse);
-void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape& exponent, const bool is_integer, const uint32_t type_size, const bool reuse,
-                           uint32_t& most, uint32_t& least);
-void GetReduceXorSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
+void GetSiluTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most,
+                    uint32_t& least);
+void GetSwishTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most,
+                     uint32_t& least);
+void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least,
+                            const bool reuse);
+void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape& exponent, const bool is_integer,
+                           const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
+void GetReduceXorSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most,
+                                  uint32_t& least);
 void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least);
-void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool last_axis, const bool reuse, uint32_t& most, uint32_t& least);
-void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& from, const ge::Shape& to,
-                               uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
+void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool last_axis, const bool reuse,
+                            uint32_t& most, uint32_t& least);
+void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& from,
+                               const ge::Shape& to, uint32_t type_size, const bool reuse, uint32_t& most,
+                               uint32_t& least);
 void GetSumMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
-void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const uint32_t sum_type_size, const bool reuse, uint32_t& most, uint32_t& least);
+void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const uint32_t sum_type_size, const bool reuse,
+                          uint32_t& most, uint32_t& least);
 
 enum class ReducePattern : uint32_t {
-    AR = 0, RA = 1, R, ARA, ARAR, ARARA, ARARAR, ARARARA, ARARARAR, ARARARARA, RAR, RARA, RARAR, RARARA, RARARAR, RARARARA
+    AR = 0,
+    RA = 1,
+    R,
+    ARA,
+    ARAR,
+    ARARA,
+    ARARAR,
+    ARARARA,
+    ARARARAR,
+    ARARARARA,
+    RAR,
+    RARA,
+    RARAR,
+    RARARA,
+    RARARAR,
+    RARARARA
 };
-#define NPUKB_REDUCE(name)                                                                                              \
-    inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const ge::DataType type, ReducePattern, bool, bool,    \
-                                         uint32_t& most, uint32_t& least) {                                             \
-        auto data = npukb_host::Bytes(shape, static_cast<uint32_t>(ge::GetSizeByDataType(type)));                       \
-        npukb_host::ScratchSizes(npukb_host::ScratchKind::name, data, most, least);                                     \
+#define NPUKB_REDUCE(name)                                                                                           \
+    inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const ge::DataType type, ReducePattern, bool, bool, \
+                                         uint32_t& most, uint32_t& least) {                                          \
+        auto data = npukb_host::Bytes(shape, static_cast<uint32_t>(ge::GetSizeByDataType(type)));                    \
+        npukb_host::ScratchSizes(npukb_host::ScratchKind::name, data, most, least);                                  \
     }
 NPUKB_REDUCE(ReduceSum)
 NPUKB_REDUCE(ReduceMean)
@@ -170,32 +194,40 @@ NPUKB_REDUCE(ReduceAll)
 
 uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
 uint32_t GetSoftMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
-uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_front, const bool reuse);
-uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_front, const bool reuse);
+uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_front,
+                                  const bool reuse);
+uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_front,
+                                  const bool reuse);
 uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
 uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse);
-uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_update, const bool reuse);
-uint32_t GetSoftMaxFlashMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_update, const bool reuse);
-uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const bool is_update,
-                                     const bool basic_block = false, const bool no_broadcast = false);
-uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size, const bool is_update,
-                                     const bool basic_block = false, const bool no_broadcast = false);
+uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_update,
+                                   const bool reuse);
+uint32_t GetSoftMaxFlashMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool is_update,
+                                   const bool reuse);
+uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size,
+                                     const bool is_update, const bool basic_block = false,
+                                     const bool no_broadcast = false);
+uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t sum_type_size,
+                                     const bool is_update, const bool basic_block = false,
+                                     const bool no_broadcast = false);
 
 template <class T>
 void SoftMaxTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out) {
     npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMax, shape, type_size, space, out);
 }
 template <class T>
-void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out, const bool = false) {
+void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out,
+                           const bool = false) {
     npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMaxGrad, shape, type_size, space, out);
 }
 template <class T>
-void SoftMaxFlashTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out, const bool = false) {
+void SoftMaxFlashTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t space, T& out,
+                            const bool = false) {
     npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMaxFlash, shape, type_size, space, out);
 }
 template <class T>
-void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t sum_type_size, const uint32_t space, T& out, const bool,
-                              const bool = false, const bool = false) {
+void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t sum_type_size,
+                              const uint32_t space, T& out, const bool, const bool = false, const bool = false) {
     npukb_host::SoftMaxRows(npukb_host::ScratchKind::SoftMaxFlashV2, shape, sum_type_size, space, out);
 }
 template <class T>

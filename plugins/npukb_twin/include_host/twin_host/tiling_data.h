@@ -11,21 +11,27 @@ namespace npukb_host {
 // A member of a tiling structure.
 struct TilingMember {
     const char* name;
-    const char* type;    // as C spells it: "uint32_t", "float", …; the class for a nested structure
+    const char* type;  // as C spells it: "uint32_t", "float", …; the class for a nested structure
     size_t offset;
-    size_t bytes;        // of the whole member
-    size_t count;        // elements of an array, 0 for others
-    ptrdiff_t nested;    // where the nested object lies from this one, 0 for others
+    size_t bytes;      // of the whole member
+    size_t count;      // elements of an array, 0 for others
+    ptrdiff_t nested;  // where the nested object lies from this one, 0 for others
 };
 
 template <class T>
 constexpr const char* TypeName(const char* spelled) {
-    if constexpr (std::is_same_v<T, bool>) return "bool";
-    else if constexpr (std::is_same_v<T, float>) return "float";
-    else if constexpr (std::is_same_v<T, double>) return "double";
-    else if constexpr (!std::is_integral_v<T>) return spelled;
-    else if constexpr (std::is_signed_v<T>) return sizeof(T) == 1 ? "int8_t" : sizeof(T) == 2 ? "int16_t" : sizeof(T) == 4 ? "int32_t" : "int64_t";
-    else return sizeof(T) == 1 ? "uint8_t" : sizeof(T) == 2 ? "uint16_t" : sizeof(T) == 4 ? "uint32_t" : "uint64_t";
+    if constexpr (std::is_same_v<T, bool>)
+        return "bool";
+    else if constexpr (std::is_same_v<T, float>)
+        return "float";
+    else if constexpr (std::is_same_v<T, double>)
+        return "double";
+    else if constexpr (!std::is_integral_v<T>)
+        return spelled;
+    else if constexpr (std::is_signed_v<T>)
+        return sizeof(T) == 1 ? "int8_t" : sizeof(T) == 2 ? "int16_t" : sizeof(T) == 4 ? "int32_t" : "int64_t";
+    else
+        return sizeof(T) == 1 ? "uint8_t" : sizeof(T) == 2 ? "uint16_t" : sizeof(T) == 4 ? "uint32_t" : "uint64_t";
 }
 
 }  // namespace npukb_host
@@ -77,43 +83,45 @@ struct TilingClass {
 };
 }  // namespace npukb_host
 
-#define BEGIN_TILING_DATA_DEF(class_name)                    \
-    class class_name : public optiling::TilingDef {          \
-      public:                                                \
+#define BEGIN_TILING_DATA_DEF(class_name)           \
+    class class_name : public optiling::TilingDef { \
+      public:                                       \
         class_name() : optiling::TilingDef(#class_name) {}
 
-#define TILING_DATA_FIELD_DEF(data_type, field_name)                                                               \
-  private:                                                                                                         \
-    size_t npukb_at_##field_name =                                                                           \
+#define TILING_DATA_FIELD_DEF(data_type, field_name)                                                                \
+  private:                                                                                                          \
+    size_t npukb_at_##field_name =                                                                                  \
         Append(#field_name, npukb_host::TypeName<data_type>(#data_type), sizeof(data_type), alignof(data_type), 0); \
-                                                                                                                   \
-  public:                                                                                                          \
-    void set_##field_name(data_type value) { *reinterpret_cast<data_type*>(At(npukb_at_##field_name)) = value; }   \
+                                                                                                                    \
+  public:                                                                                                           \
+    void set_##field_name(data_type value) { *reinterpret_cast<data_type*>(At(npukb_at_##field_name)) = value; }    \
     data_type get_##field_name() const { return *reinterpret_cast<data_type*>(At(npukb_at_##field_name)); }
 
-#define TILING_DATA_FIELD_DEF_ARR(data_type, array_size, field_name)                                                 \
-  private:                                                                                                           \
+#define TILING_DATA_FIELD_DEF_ARR(data_type, array_size, field_name)                                           \
+  private:                                                                                                     \
     size_t npukb_at_##field_name = Append(#field_name, npukb_host::TypeName<data_type>(#data_type),            \
-                                                sizeof(data_type) * (array_size), alignof(data_type), (array_size)); \
-                                                                                                                     \
-  public:                                                                                                            \
-    void set_##field_name(const data_type* values) {                                                                 \
-        __builtin_memcpy(At(npukb_at_##field_name), values, sizeof(data_type) * (array_size));                       \
-    }                                                                                                                \
+                                          sizeof(data_type) * (array_size), alignof(data_type), (array_size)); \
+                                                                                                               \
+  public:                                                                                                      \
+    void set_##field_name(const data_type* values) {                                                           \
+        __builtin_memcpy(At(npukb_at_##field_name), values, sizeof(data_type) * (array_size));                 \
+    }                                                                                                          \
     data_type* get_##field_name() const { return reinterpret_cast<data_type*>(At(npukb_at_##field_name)); }
 
-#define TILING_DATA_FIELD_DEF_STRUCT(struct_type, field_name)                            \
-  public:                                                                                \
-    struct_type field_name;                                                              \
-                                                                                         \
-  private:                                                                               \
-    size_t npukb_at_##field_name = AppendNested(#field_name, this->field_name);    \
-                                                                                         \
+#define TILING_DATA_FIELD_DEF_STRUCT(struct_type, field_name)                   \
+  public:                                                                       \
+    struct_type field_name;                                                     \
+                                                                                \
+  private:                                                                      \
+    size_t npukb_at_##field_name = AppendNested(#field_name, this->field_name); \
+                                                                                \
   public:
 
 // Complete in itself: written with and without a semicolon.
-#define END_TILING_DATA_DEF };
+#define END_TILING_DATA_DEF \
+    }                       \
+    ;
 
-#define REGISTER_TILING_DATA_CLASS(op_type, class_name)                                               \
-    [[maybe_unused]] static npukb_host::TilingClass npukb_tiling_##op_type##_##class_name(            \
+#define REGISTER_TILING_DATA_CLASS(op_type, class_name)                                    \
+    [[maybe_unused]] static npukb_host::TilingClass npukb_tiling_##op_type##_##class_name( \
         #op_type, []() -> optiling::TilingDef* { return new class_name(); });

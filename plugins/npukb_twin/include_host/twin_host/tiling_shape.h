@@ -8,16 +8,20 @@ void GetAscendQuantMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_siz
 void GetAscendQuantTmpBufferFactorSize(const uint32_t type_size, uint32_t& times, uint32_t& extra);
 void GetAscendDequantMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least);
 void GetAscendDequantTmpBufferFactorSize(const uint32_t type_size, uint32_t& times, uint32_t& extra);
-void GetAscendAntiQuantMaxMinTmpSize(const ge::Shape& shape, const ge::Shape& scale, bool transposed, ge::DataType from, ge::DataType to,
-                                     uint32_t& most, uint32_t& least);
-void GetAscendAntiQuantTmpBufferFactorSize(const ge::Shape& shape, const ge::Shape& scale, bool transposed, ge::DataType from, ge::DataType to,
-                                           uint32_t& times, uint32_t& extra);
-void GetDropOutMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
-void GetSelectWithBytesMaskMaxMinTmpSize(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size, const ge::Shape& mask,
-                                         const uint32_t mask_type_size, const bool reuse_mask, uint32_t& most, uint32_t& least);
-void GetSelectMaxMinTmpSize(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size, const ge::Shape& mask,
-                            const uint32_t mask_type_size, const bool reuse_mask, uint32_t& most, uint32_t& least);
-void GetClampMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most, uint32_t& least);
+void GetAscendAntiQuantMaxMinTmpSize(const ge::Shape& shape, const ge::Shape& scale, bool transposed, ge::DataType from,
+                                     ge::DataType to, uint32_t& most, uint32_t& least);
+void GetAscendAntiQuantTmpBufferFactorSize(const ge::Shape& shape, const ge::Shape& scale, bool transposed,
+                                           ge::DataType from, ge::DataType to, uint32_t& times, uint32_t& extra);
+void GetDropOutMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most,
+                             uint32_t& least);
+void GetSelectWithBytesMaskMaxMinTmpSize(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size,
+                                         const ge::Shape& mask, const uint32_t mask_type_size, const bool reuse_mask,
+                                         uint32_t& most, uint32_t& least);
+void GetSelectMaxMinTmpSize(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size,
+                            const ge::Shape& mask, const uint32_t mask_type_size, const bool reuse_mask, uint32_t& most,
+                            uint32_t& least);
+void GetClampMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const bool reuse, uint32_t& most,
+                           uint32_t& least);
 void GetClampTmpBufferFactorSize(const uint32_t type_size, uint32_t& times, uint32_t& extra);
 void GetMeanTmpBufferFactorSize(const uint32_t type_size, uint32_t& times, uint32_t& extra);
 // Arithmetic progressions need no temporary space.
@@ -25,8 +29,8 @@ void GetArithProgressionMaxMinTmpSize(uint32_t& most, uint32_t& least);
 void GetArangeMaxMinTmpSize(uint32_t& most, uint32_t& least);
 
 void GetPadMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least);
-void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& shape, const uint32_t type_size, uint32_t& most,
-                           uint32_t& least);
+void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& shape,
+                           const uint32_t type_size, uint32_t& most, uint32_t& least);
 template <class T>
 void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, T& out) {
     typename npukb_host::Plain<T>::Type plain;
@@ -43,8 +47,10 @@ void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_t, T& o
 }
 
 // The library's Transpose. Its tensor is (b, n, s, h / n), or (h, w) for the plain one of two axes.
-void GetTransposeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t kind, uint32_t& most, uint32_t& least);
-void GetConfusionTransposeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t kind, uint32_t& most, uint32_t& least);
+void GetTransposeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t kind, uint32_t& most,
+                               uint32_t& least);
+void GetConfusionTransposeMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, const uint32_t kind,
+                                        uint32_t& most, uint32_t& least);
 template <class T>
 void GetTransposeTilingInfo(const ge::Shape& shape, const uint32_t, const uint32_t, const uint32_t, T& out) {
     typename npukb_host::Plain<T>::Type plain;
@@ -55,11 +61,13 @@ void GetTransposeTilingInfo(const ge::Shape& shape, const uint32_t, const uint32
     npukb_host::Put(out, plain);
 }
 template <class T>
-void GetConfusionTransposeTilingInfo(const ge::Shape& shape, const uint32_t space, const uint32_t type_size, const uint32_t kind, T& out) {
+void GetConfusionTransposeTilingInfo(const ge::Shape& shape, const uint32_t space, const uint32_t type_size,
+                                     const uint32_t kind, T& out) {
     GetTransposeTilingInfo(shape, space, type_size, kind, out);
 }
 template <class T>
-void GetConfusionTransposeOnlyTilingInfo(const ge::Shape& shape, const uint32_t space, const uint32_t type_size, T& out) {
+void GetConfusionTransposeOnlyTilingInfo(const ge::Shape& shape, const uint32_t space, const uint32_t type_size,
+                                         T& out) {
     GetTransposeTilingInfo(shape, space, type_size, 7, out);
 }
 
@@ -69,7 +77,8 @@ struct TransDataConfig {
     DataFormat dstFormat;
 };
 // False where the library does not convert between these formats.
-bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& src, const ge::Shape& dst,
-                               const ge::DataType type, const TransDataConfig& config, uint32_t& most, uint32_t& least);
+bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& src,
+                               const ge::Shape& dst, const ge::DataType type, const TransDataConfig& config,
+                               uint32_t& most, uint32_t& least);
 
 }  // namespace AscendC

@@ -1,0 +1,96 @@
+"""What the harness itself offers, registered exactly like a plugin so that the plugin interface stays honest.
+
+Names and lazy targets only: importing this module imports none of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from npukernelbench.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from npukernelbench.plugins.registry import Register
+
+
+@hookimpl
+def register_tasks(register: Register) -> None:
+    """The task suites of this distribution."""
+    register("npukernelbench", "npukernelbench.tasks.suite:packaged_suite", description="the harness's own tasks")
+
+
+@hookimpl
+def register_prompts(register: Register) -> None:
+    """Prompt styles."""
+    where = "npukernelbench.prompts.style"
+    register("default", f"{where}:DEFAULT", description="operator, hardware, rules and a worked example")
+    register(
+        "category-shot", f"{where}:CATEGORY_SHOT", description="default, with a golden kernel of the same category"
+    )
+    register("terse", f"{where}:TERSE", description="operator, interface and answer format only")
+
+
+@hookimpl
+def register_parsers(register: Register) -> None:
+    """Ways of taking code out of an answer."""
+    where = "npukernelbench.generate.parsers"
+    register(
+        "auto",
+        f"{where}:auto",
+        description="kernel tags, else files as strings, else fenced blocks, else the whole text if it is source",
+    )
+    register(
+        "auto-reasoning",
+        f"{where}:AUTO_REASONING",
+        description="auto, and as a last resort code out of the reasoning, which the verdict then says",
+    )
+    register(
+        "strings",
+        f"{where}:strings",
+        description="strings of a Python module, as MultiKernelBench asks for, or of a JSON object",
+    )
+    register(
+        "fenced", f"{where}:fenced", description="the last complete fenced block, or every block that has a file name"
+    )
+    register("tagged", f"{where}:tagged", description="<kernel_impl>...</kernel_impl>, as KernelGen-LM answers")
+
+
+@hookimpl
+def register_strategies(register: Register) -> None:
+    """Ways from a model's answers to a kernel."""
+    register("direct", "npukernelbench.generate.strategy:DIRECT", description="the model writes Ascend C")
+
+
+@hookimpl
+def register_checkers(register: Register) -> None:
+    """Numeric policies."""
+    where = "npukernelbench.judge.check"
+    register(
+        "pcl", f"{where}:pcl", description="an element is wrong if absolute and relative error both exceed the limits"
+    )
+    register(
+        "cann", f"{where}:cann", description="mean and largest relative error under thresholds of the element type"
+    )
+    register("ulp", f"{where}:ulp", description="every element within some units in the last place")
+    register("exact", f"{where}:exact", description="every element equals the rounded reference")
+
+
+@hookimpl
+def register_guards(register: Register) -> None:
+    """Static checks of a candidate's source."""
+    where = "npukernelbench.judge.guard"
+    register("size-limit", f"{where}:size_limit", description="all files together have at most 1 MiB")
+    register("binary", f"{where}:binary", description="no NUL bytes")
+    register("encoding", f"{where}:encoding", description="files can be written as UTF-8")
+    register("file-names", f"{where}:file_names", description="files stay in their folder")
+    register("include-paths", f"{where}:include_paths", description="no absolute or parent-relative #include")
+
+
+@hookimpl
+def register_metrics(register: Register) -> None:
+    """Per-sample numbers computed from a verdict."""
+
+
+@hookimpl
+def register_reporters(register: Register) -> None:
+    """Ways of presenting a finished run."""

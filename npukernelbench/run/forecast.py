@@ -1,0 +1,116 @@
+"""How much a run would ask and what it may cost, before anything is asked: ``npukb run --dry_run``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+from npukernelbench.generate.ask import make_backend
+from npukernelbench.generate.strategy import load_strategy
+from npukernelbench.judge.executor import make_executor, require_track
+from npukernelbench.run.prices import CHARACTERS_PER_TOKEN, Price, find_price
+from npukernelbench.run.runner import problems_of
+from npukernelbench.run.selective import leave_out
+
+if TYPE_CHECKING:
+    from npukernelbench.generate.backend import Backend
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.run.plan import RunPlan
+
+__all__ = ["Forecast", "forecast"]
+
+#: The longest answer that is reckoned with where neither the user nor the backend states one.
+ASSUMED_MAX_TOKENS = 8192
+#: What a model is told between two turns, in tokens: repair.py's limit.
+_FEEDBACK_TOKENS = 1800
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Counts of a run that starts from nothing. Prompt tokens are estimated, answers reckoned at their longest."""
+
+    problems: int
+    samples: int
+    requests: int
+    prompt_tokens: int
+    most_answer_tokens: int
+    max_tokens: int
+    max_tokens_assumed: bool
+    turns: int
+    price: Price | None
+
+    @property
+    def prompt_cost(self) -> float | None:
+        """What the prompts cost."""
+        return None if self.price is None else self.prompt_tokens * self.price.input / 1e6
+
+    @property
+    def most_cost(self) -> float | None:
+        """What the run costs when every answer is as long as it may be and no turn succeeds before the last."""
+        if self.price is None or self.prompt_cost is None:
+            return None
+        return self.prompt_cost + self.most_answer_tokens * self.price.output / 1e6
+
+    def as_json(self) -> dict[str, object]:
+        """For ``--json``."""
+        return {**asdict(self), "prompt_cost": self.prompt_cost, "most_cost": self.most_cost}
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        assumed = ", assumed: state max_tokens in --gen_kwargs" if self.max_tokens_assumed else ""
+        lines = [
+            f"problems        {self.problems}",
+            f"samples         {self.samples}",
+            f"requests        at most {self.requests}" if self.turns > 1 else f"requests        {self.requests}",
+            f"prompt tokens   about {self.prompt_tokens:,} ({CHARACTERS_PER_TOKEN} characters per token)",
+            f"answer tokens   at most {self.most_answer_tokens:,} ({self.max_tokens:,} per answer{assumed})",
+        ]
+        if self.price is None or self.prompt_cost is None or self.most_cost is None:
+            return [*lines, "cost            not known: no price for this model; give a table with --prices"]
+        price = self.price
+        return [
+            *lines,
+            f"cost            {self.prompt_cost:.2f} {price.currency} for prompts, at most {self.most_cost:.2f} in all",
+            f"price           {price.model}: {price.input} in, {price.output} out per million tokens, {price.date},",
+            f"                {price.source}",
+        ]
+
+
+def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
+    """What ``plan`` would ask of a model that has not been asked anything yet."""
+    with ExitStack() as stack:
+        executor = make_executor(plugins.executors.find(plan.executor), plan.executor_args)
+        stack.callback(executor.close)
+        require_track(executor, plan.track)
+        backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
+        strategy = load_strategy(plugins.strategies.find(plan.strategy))
+        kept, _ = leave_out(plan.tasks, plan.track, (executor, backend, strategy))
+        problems = problems_of(replace(plan, tasks=kept), plugins)
+    stated = plan.params.max_tokens or _limit_of(backend)
+    longest = stated or ASSUMED_MAX_TOKENS
+    characters = sum(len(message.content) for one in problems for message in one.prompt.messages)
+    first = ceil(characters / CHARACTERS_PER_TOKEN)
+    turns = 1 if plan.predict_only else plan.turns * strategy.steps
+    grown = len(problems) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
+    return Forecast(
+        problems=len(problems),
+        samples=len(problems) * plan.samples,
+        requests=len(problems) * plan.samples * turns,
+        prompt_tokens=plan.samples * (first * turns + grown),
+        most_answer_tokens=len(problems) * plan.samples * turns * longest,
+        max_tokens=longest,
+        max_tokens_assumed=not stated,
+        turns=turns,
+        price=find_price(plan.model, plan.model_args, plan.config.prices),
+    )
+
+
+def _limit_of(backend: Backend) -> int | None:
+    """The longest answer that the backend's own arguments allow."""
+    args = getattr(backend, "args", None)
+    fields: Mapping[str, object] = args.model_dump() if args is not None and hasattr(args, "model_dump") else {}
+    limit = fields.get("max_tokens")
+    return limit if isinstance(limit, int) else None

@@ -1,0 +1,95 @@
+"""What a run does, who watches it, and how it ended. Pure data: the work is in :mod:`npukernelbench.run.runner`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from npukernelbench.generate.repair import Hints
+from npukernelbench.nouns import Outcome, Sample, SampleKey, Stage, Track
+
+if TYPE_CHECKING:
+    from npukernelbench.config import Config
+    from npukernelbench.generate.backend import SamplingParams
+    from npukernelbench.tasks.select import Selected
+
+__all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
+    the salted hash of the secret that hidden cases were drawn from, empty without one. With more than one of ``turns``
+    a model is told about its kernel, as much as ``hints`` say, and asked again."""
+
+    tasks: tuple[Selected, ...]
+    track: Track
+    model: str
+    model_args: Mapping[str, object]
+    executor: str
+    executor_args: Mapping[str, object]
+    samples: int
+    params: SamplingParams
+    prompt_style: str
+    parser: str
+    seed: int
+    jobs: int
+    compile_timeout_s: float
+    run_timeout_s: float
+    predict_only: bool
+    directory: Path
+    config: Config
+    hidden: str = ""
+    turns: int = 1
+    hints: Hints = Hints.DIAGNOSTICS
+    strategy: str = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What hooks are told about the run they are called for."""
+
+    run_id: str
+    directory: Path
+    plan: RunPlan
+    provenance: Mapping[str, object]
+
+
+class RunObserver(Protocol):
+    """Watches a run, for a progress display. Every method is called from the thread that called :func:`run`."""
+
+    def started(self, total: int, done: int) -> None:
+        """The run has ``total`` samples, ``done`` of which were finished before."""
+        ...
+
+    def stage(self, key: SampleKey, stage: Stage) -> None:
+        """A sample enters a stage."""
+        ...
+
+    def finished(self, sample: Sample) -> None:
+        """A sample has its verdict and is on disk (with ``predict_only``: its completion is)."""
+        ...
+
+    def message(self, text: str) -> None:
+        """Something worth a line of text happened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How a run ended. ``total`` counts samples; ``valid`` those that are not the fault of infrastructure, task or
+    user.
+
+    ``results`` is what ``results.json`` holds; empty with ``predict_only``, where ``generated`` counts stored
+    completions.
+    """
+
+    directory: Path
+    total: int
+    by_outcome: Mapping[Outcome, int]
+    valid: int
+    ok: int
+    results: Mapping[str, Any]
+    generated: int = 0

@@ -1,0 +1,138 @@
+"""What a run is and how it came about: the manifest's identity and provenance, and the plan's fingerprint.
+
+The identity is everything that decides results and nothing else, so equal identities mean equal results: no paths of
+this machine, no credentials, no number of jobs. The provenance is for people who read the results later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from npukernelbench import __version__
+from npukernelbench.config.values import redact
+from npukernelbench.generate.backend import Described
+from npukernelbench.nouns.codec import JSON, dumps, to_json
+
+if TYPE_CHECKING:
+    from npukernelbench.generate.backend import Backend
+    from npukernelbench.judge.executor import Executor
+    from npukernelbench.nouns import Prompt
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.run.plan import RunPlan
+    from npukernelbench.tasks import Selected
+
+__all__ = ["asked_for", "identity", "provenance"]
+
+_PACKAGES = ("ml_dtypes", "numpy", "pluggy", "pydantic", "scipy")
+_GIT_TIMEOUT_S = 5.0
+
+
+def asked_for(plan: RunPlan) -> dict[str, JSON]:
+    """What the user asked for, as far as it decides results: the part of the identity that needs no plugin."""
+    return {
+        "model": _folded(plan.model),
+        "model_args": redact(to_json(plan.model_args)),
+        "track": plan.track.value,
+        "tasks": {one.task.name: _task(one) for one in sorted(plan.tasks, key=lambda one: one.task.name)},
+        "parser": _folded(plan.parser),
+        "sampling": redact(to_json(plan.params)),
+        "samples": plan.samples,
+        "seed": plan.seed,
+        "prompt": {"style": _folded(plan.prompt_style)},
+        "executor": {"name": _folded(plan.executor), "args": redact(to_json(plan.executor_args))},
+        "compile_timeout_s": float(plan.compile_timeout_s),
+        "run_timeout_s": float(plan.run_timeout_s),
+        **({"hidden": plan.hidden} if plan.hidden else {}),
+        **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
+        **({"turns": plan.turns, "hints": plan.hints.value} if plan.turns > 1 else {}),
+    }
+
+
+def identity(
+    plan: RunPlan, backend: Backend, executor: Executor, prompts: Mapping[tuple[str, str], Prompt]
+) -> dict[str, JSON]:
+    """Everything that decides the run's results. ``prompts`` holds that of every task and case."""
+    asked = asked_for(plan)
+    described = to_json(dict(backend.describe())) if isinstance(backend, Described) else {}
+    style = {
+        "style": _folded(plan.prompt_style),
+        "templates": sorted({prompt.template for prompt in prompts.values()}),
+        "hash": _prompts_hash(prompts),
+    }
+    machine = {
+        "name": executor.name,
+        "tier": executor.tier.value,
+        "args": redact(to_json(plan.executor_args)),
+        "description": to_json(dict(executor.describe())),
+    }
+    return {**asked, "harness": __version__, "backend": described, "prompt": style, "executor": machine}
+
+
+def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[str, JSON]:
+    """The circumstances: versions, plugins, git state of the working directory, what was left out."""
+    return {
+        "harness": __version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "packages": {name: found for name in _PACKAGES if (found := _version(name))},
+        "plugins": [
+            {"name": info.name, "distribution": info.distribution, "version": info.version}
+            for info in plugins.installed
+        ],
+        "quarantined": sorted(plugin.name for plugin in plugins.quarantined),
+        "git": _git_state(),
+        "left_out": {reason: sorted(names) for reason, names in left_out.items()},
+    }
+
+
+def _task(one: Selected) -> JSON:
+    task = one.task
+    return {
+        "suite": task.suite,
+        "level": task.level,
+        "category": task.category,
+        "version": task.version,
+        "hash": task.content_hash,
+        "cases": sorted(case.id for case in one.cases),
+    }
+
+
+def _folded(name: str) -> str:
+    """One spelling of a plugin's name."""
+    return name.lower().replace("_", "-")
+
+
+def _prompts_hash(prompts: Mapping[tuple[str, str], Prompt]) -> str:
+    lines: Iterable[str] = (dumps([*key, prompts[key].hash]) for key in sorted(prompts))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _git_state() -> JSON:
+    """Commit and whether anything is changed, None outside a repository or without git."""
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": bool(changes)}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ("git", *arguments), capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

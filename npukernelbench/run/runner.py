@@ -1,0 +1,148 @@
+"""One run: ask the model, judge the answers, keep every sample, resume where it stopped.
+
+See :func:`run`; the work itself is done by :mod:`npukernelbench.run.schedule`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from npukernelbench.generate.ask import make_backend
+from npukernelbench.generate.strategy import load_strategy
+from npukernelbench.judge.executor import make_executor, prepare, require_track
+from npukernelbench.nouns import Outcome, Owner, SampleKey, Track
+from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.run.plan import RunContext, RunObserver, RunPlan, RunSummary
+from npukernelbench.run.prices import find_price
+from npukernelbench.run.provenance import asked_for, identity, provenance
+from npukernelbench.run.schedule import Problem, Schedule, problems_by_key
+from npukernelbench.run.selective import leave_out
+from npukernelbench.run.turns import settled, spoken_for
+from npukernelbench.store import Manifest, RunStore
+from npukernelbench.store.files import replace_json
+
+if TYPE_CHECKING:
+    from npukernelbench.config import Config
+    from npukernelbench.generate.backend import Backend
+    from npukernelbench.plugins import Plugins
+
+__all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary", "fingerprint", "problems_of", "run"]
+
+#: The resolved configuration beside the results.
+CONFIG_NAME = "config.json"
+
+
+def fingerprint(plan: RunPlan) -> str:
+    """16 hex digits, equal for plans that ask for the same; ``directory``, ``jobs``, ``predict_only`` take no part."""
+    return hashlib.sha256(dumps(asked_for(plan)).encode()).hexdigest()[:16]
+
+
+def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
+    """Run ``plan`` to its end, or resume it.
+
+    Raises UsageError (names, arguments and tracks that do not fit), TaskError, StoreError, and BackendError when the
+    model cannot be asked at all; whatever was finished before is on disk by then. KeyboardInterrupt leaves a resumable
+    run.
+    """
+    with ExitStack() as stack:
+        executor = make_executor(plugins.executors.find(plan.executor), plan.executor_args)
+        stack.callback(executor.close)
+        require_track(executor, plan.track)
+        backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
+        strategy = load_strategy(plugins.strategies.find(plan.strategy))
+        kept, left_out = leave_out(plan.tasks, plan.track, (executor, backend, strategy))
+        plan = replace(plan, tasks=kept)
+        for reason, names in sorted(left_out.items()):
+            observer.message(f"left out, {reason}: {_listing(names)}")
+        problems = problems_of(plan, plugins)
+        prompts = {(problem.task.name, problem.case_id): problem.prompt for problem in problems}
+        manifest = Manifest(identity(plan, backend, executor, prompts), _circumstances(plan, plugins, left_out))
+        store = stack.enter_context(RunStore.open(plan.directory, manifest))
+        replace_json(plan.directory / CONFIG_NAME, _settings(plan.config))
+        context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
+        plugins.notify("on_run_start", context=context)
+        samples = problems_by_key(problems, plan.samples)
+        schedule = Schedule(plan, plugins, observer, context, store, executor, samples)
+        if not plan.predict_only and schedule.positions():
+            prepare(executor, observer.message, plan.track)
+        schedule.work(_cached(plan, backend))
+        summary = _summarise(plan, store, samples)
+        plugins.notify("on_run_end", context=context, summary=summary)
+        return summary
+
+
+def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
+    """Every problem of the plan with its prompt rendered."""
+    from npukernelbench.prompts import load_style
+    from npukernelbench.tasks import load_registry
+
+    config = plan.config
+    tasks = cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir))
+    style = load_style(plugins.prompts.find(plan.prompt_style), tasks)
+    strategy = load_strategy(plugins.strategies.find(plan.strategy))
+    found = []
+    for one in plan.tasks:
+        groups = [(case,) for case in one.cases] if plan.track is Track.STATIC else [one.cases]
+        for cases in groups:
+            case = cases[0] if plan.track is Track.STATIC else None
+            prompt = strategy.opening(one.task, case, plan.track, style, tasks)
+            found.append(Problem(one.task, cases, plan.track, prompt))
+    return tuple(found)
+
+
+def _circumstances(plan: RunPlan, plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[str, JSON]:
+    """The run's provenance, with the price of its model where one is known."""
+    price = find_price(plan.model, plan.model_args, plan.config.prices)
+    return {**provenance(plugins, left_out), **({"price": to_json(price)} if price else {})}
+
+
+def _cached(plan: RunPlan, backend: Backend) -> Backend:
+    """The backend behind a cache, when the user names one."""
+    if plan.config.use_cache is None:
+        return backend
+    from npukernelbench.generate.cache import CachedBackend, backend_facts
+
+    return CachedBackend(backend, plan.config.use_cache, backend_facts(plan.model, backend))
+
+
+def _listing(names: Sequence[str]) -> str:
+    """A few names, and how many there are."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
+
+
+def _settings(config: Config) -> dict[str, object]:
+    """The resolved configuration with the origin of each value, for whoever opens the folder later."""
+    values = config.as_dict()
+    return {"settings": {name: {"value": values[name], "origin": config.origin(name)} for name in values}}
+
+
+def _summarise(plan: RunPlan, store: RunStore, keys: Collection[SampleKey]) -> RunSummary:
+    """What the folder holds now; writes ``results.json`` unless the run only predicts."""
+    if plan.predict_only:
+        generated = len(set(keys) & store.completions().keys())
+        return RunSummary(plan.directory, len(keys), {}, 0, 0, {}, generated)
+    from npukernelbench.report.results import summarise
+
+    outcomes: Counter[Outcome] = Counter()
+    owners: Counter[Owner] = Counter()
+    stored = store.samples()
+    asked = set(keys)
+    conversations = spoken_for(stored[key] for key in stored if key.conversation in asked)
+    for turns in conversations.values():
+        verdict = settled(turns).verdict
+        if verdict is not None:
+            outcomes[verdict.outcome] += 1
+            owners[verdict.owner] += 1
+    results = summarise(store.manifest, (sample for turns in conversations.values() for sample in turns))
+    store.write_results(results)
+    by_outcome = {outcome: outcomes[outcome] for outcome in Outcome if outcomes[outcome]}
+    valid = owners[Owner.MODEL] + owners[Owner.NONE]
+    return RunSummary(plan.directory, len(keys), by_outcome, valid, outcomes[Outcome.OK], results)

@@ -1,0 +1,316 @@
+"""The samples of one run on their way from request to stored verdict.
+
+The asker's thread and the judges' threads post what they finish as small functions to the main thread, which alone
+talks to the store, the observer and the hooks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Semaphore
+from typing import TYPE_CHECKING
+
+from npukernelbench.errors import BackendError
+from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
+from npukernelbench.generate.strategy import Answer, load_strategy
+from npukernelbench.judge.executor import Executor
+from npukernelbench.judge.once import JudgedOnce
+from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.judge.score import stopped
+from npukernelbench.nouns import (
+    Candidate,
+    Case,
+    Completion,
+    Diagnostic,
+    Outcome,
+    Prompt,
+    Sample,
+    SampleKey,
+    Severity,
+    Stage,
+    Task,
+    Track,
+    Verdict,
+)
+from npukernelbench.run.answer import judge_made
+from npukernelbench.run.asking import Asker
+from npukernelbench.run.turns import Position, follow_up, position
+from npukernelbench.seed import derive
+
+if TYPE_CHECKING:
+    from npukernelbench.plugins import Plugins
+    from npukernelbench.run.plan import RunContext, RunObserver, RunPlan
+    from npukernelbench.store import RunStore
+
+__all__ = ["Problem", "Schedule", "problems_by_key"]
+
+#: How many answers may wait for a judge, at least; beyond that the model is asked no further.
+_LEAST_ROOM = 64
+_ROOM_PER_JOB = 4
+#: Answers that are stored together at most.
+_MOST_TOGETHER = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to solve: a task with one case (static) or all of them (dynamic), and the prompt for it."""
+
+    task: Task
+    cases: tuple[Case, ...]
+    track: Track
+    prompt: Prompt
+
+    @property
+    def case(self) -> Case | None:
+        """The one case of the static track."""
+        return self.cases[0] if self.track is Track.STATIC else None
+
+    @property
+    def case_id(self) -> str:
+        """The case in a sample's key: empty on the dynamic track."""
+        return self.case.id if self.case else ""
+
+    def key(self, index: int) -> SampleKey:
+        """The key of the ``index``-th sample."""
+        return SampleKey(self.task.name, self.case_id, self.track, index)
+
+
+def problems_by_key(problems: Iterable[Problem], samples: int) -> dict[SampleKey, Problem]:
+    """Every sample's key with its problem, the first sample of all problems before the second of any."""
+    listed = tuple(problems)
+    return {problem.key(index): problem for index in range(samples) for problem in listed}
+
+
+class Schedule:
+    """Moves samples along. Every method before ``_job`` runs in the main thread, the others in a judge's."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        plugins: Plugins,
+        observer: RunObserver,
+        context: RunContext,
+        store: RunStore,
+        executor: Executor,
+        problems: Mapping[SampleKey, Problem],
+    ) -> None:
+        self._plan, self._plugins, self._observer = plan, plugins, observer
+        self._context, self._store, self._executor = context, store, executor
+        self._parser = plugins.parsers.find(plan.parser)
+        self._strategy = load_strategy(plugins.strategies.find(plan.strategy))
+        self._most_questions = plan.turns * self._strategy.steps
+        settings = JudgeSettings(plan.compile_timeout_s, plan.run_timeout_s, plan.seed)
+        self._judge = Judge.of(executor, plugins, settings)
+        self._problems = problems
+        self._posts: SimpleQueue[partial[None]] = SimpleQueue()
+        self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * plan.jobs))
+        self._backlog: deque[SampleKey] = deque()
+        self._asker: Asker | None = None
+        self._asking = False
+        self._awaited = 0
+        self._judging = 0
+        self._error: BaseException | None = None
+        self._known = JudgedOnce()
+
+    def work(self, backend: Backend) -> None:
+        """Generate and judge what is missing."""
+        todo = self.positions()
+        self._observer.started(len(self._problems), len(self._problems) - len(todo))
+        if not todo:
+            return
+        answered = self._stored = self._store.completions()
+        self._backlog.extend(here.key for here in todo if here.key in answered)
+        self._remember(self._store.finished())
+        requests = tuple(self._request(here) for here in todo if here.key not in answered)
+        for request in requests:
+            self._observer.stage(request.key.conversation, Stage.GENERATE)
+        self._awaited = len(requests)
+        self._asker = Asker(backend, requests, self._room, self._posts.put, self._answered, self._asked)
+        judges = ThreadPoolExecutor(self._plan.jobs, thread_name_prefix="judge")
+        try:
+            self._loop(self._asker, judges)
+        except BaseException as error:
+            self._error = error
+            self._rescue()
+            raise
+        finally:
+            self._asker.cancel()
+            judges.shutdown(wait=False, cancel_futures=True)
+            self._asker.join()
+        if self._error is not None:
+            raise self._error
+
+    def positions(self) -> list[Position]:
+        """Where each conversation stands that is not over: the first samples of all problems before their second."""
+        plan, finished, samples = self._plan, self._store.finished(), self._store.samples()
+        answered = self._store.completions()
+        found = []
+        for key, problem in self._problems.items():
+            here = position(Position(key, problem.prompt), self._strategy, plan.turns, plan.hints, samples, finished)
+            if here is not None and not (plan.predict_only and here.key in answered):
+                found.append(here)
+        return found
+
+    def _loop(self, asker: Asker, judges: ThreadPoolExecutor) -> None:
+        """Do what is posted until nothing is under way any more."""
+        self._judges = judges
+        self._asking = True
+        asker.start()
+        while self._asking or self._judging or self._backlog:
+            while self._backlog and self._room.acquire(blocking=False):
+                key = self._backlog.popleft()
+                self._submit(key, *self._stored[key])
+            if not (self._awaited or self._judging or self._backlog) or self._most_questions == 1:
+                asker.no_more()
+            self._do(self._posts.get())
+
+    def _do(self, post: partial[None]) -> None:
+        """Do what is posted; answers that are here at the same time are kept with one wait for the disk."""
+        results: list[GenerationResult] = []
+        following: partial[None] | None = post
+        while following is not None and following.func == self._answered:
+            results.append(following.args[0])
+            following = self._next_post() if len(results) < _MOST_TOGETHER else None
+        self._keep(results)
+        for result in results:
+            self._answered(result)
+        if following is not None:
+            following()
+
+    def _keep(self, results: Iterable[GenerationResult]) -> None:
+        self._store.add_completions(
+            [(r.request.key, r.request.prompt, r.answer) for r in results if isinstance(r.answer, Completion)]
+        )
+
+    def _next_post(self) -> partial[None] | None:
+        try:
+            return self._posts.get_nowait()
+        except Empty:
+            return None
+
+    def _rescue(self) -> None:
+        """After an interruption: keep what is finished and only waits to be stored."""
+        while (post := self._next_post()) is not None:
+            if post.func == self._answered:
+                self._keep(post.args)
+                post()
+            elif post.func == self._judged:
+                post()
+
+    def _request(self, here: Position) -> GenerationRequest:
+        key, problem = here.key, self._problems[here.key.conversation]
+        turn = ("turn", key.turn) if key.turn else ()
+        seed = derive(self._plan.seed, "sample", key.task, key.case, key.track, key.index, *turn)
+        return GenerationRequest(key, problem.task, problem.case, here.prompt, self._plan.params, seed)
+
+    def _remember(self, finished: Iterable[SampleKey]) -> None:
+        """Candidates judged in earlier sessions need not be judged again."""
+        stored = self._store.samples()
+        for key in finished:
+            sample = stored[key]
+            if sample.candidate is not None and sample.verdict is not None:
+                self._known.remember((sample.candidate.hash, key.task, key.case), sample.verdict)
+
+    def _answered(self, result: GenerationResult) -> None:
+        """The model answered, which is stored by now, or could not be asked."""
+        key, prompt = result.request.key, result.request.prompt
+        self._awaited -= 1
+        if isinstance(result.answer, GenerationFault):
+            self._room.release()
+            self._faulted(key, prompt, result.answer)
+            return
+        if self._plan.predict_only:
+            self._room.release()
+            self._observer.finished(Sample(key, prompt, result.answer, None, None))
+        elif self._error is None:
+            self._submit(key, prompt, result.answer)
+
+    def _faulted(self, key: SampleKey, prompt: Prompt, fault: GenerationFault) -> None:
+        """Nothing to judge. A conversation that cannot go on, for instance because it is too long, is over."""
+        if self._plan.predict_only:
+            self._observer.message(f"{key}: no answer: {fault.message}")
+            return
+        remedy = "run the same command again" if fault.retryable else ""
+        note = Diagnostic(Severity.ERROR, "generation_fault", fault.message, remedy=remedy)
+        outcome = Outcome.SKIPPED if key.turn and not fault.retryable else Outcome.INFRA_ERROR
+        verdict = stopped(key.track, self._executor.tier, Stage.GENERATE, outcome, (note,))
+        self._finish(Sample(key, prompt, None, None, verdict))
+
+    def _asked(self, error: BaseException | None) -> None:
+        """No more answers will come."""
+        self._asking = False
+        if error is not None:
+            self._error = self._error or error
+            if isinstance(error, BackendError) and (self._judging or self._backlog):
+                self._observer.message("the model cannot be asked any more; judging the answers that are here")
+
+    def _submit(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
+        self._judging += 1
+        self._judges.submit(self._job, key, prompt, completion)
+
+    def _judged(self, sample: Sample) -> None:
+        self._judging -= 1
+        self._room.release()
+        self._finish(sample)
+
+    def _failed(self, error: BaseException) -> None:
+        """A job raised: a fault of the harness or of what it was asked for. Start nothing new, then raise it."""
+        self._judging -= 1
+        self._room.release()
+        self._error = self._error or error
+        self._backlog.clear()
+        if self._asker is not None:
+            self._asker.cancel()
+
+    def _finish(self, sample: Sample) -> None:
+        self._store.add_sample(sample)
+        further = follow_up(sample, self._strategy, self._plan.turns, self._plan.hints)
+        if further is None:
+            self._observer.finished(replace(sample, key=sample.key.conversation))
+        elif self._asker is not None and self._error is None:
+            self._awaited += 1
+            self._observer.stage(sample.key.conversation, Stage.GENERATE)
+            self._asker.ask(self._request(further))
+        self._plugins.notify("on_sample_end", context=self._context, sample=sample)
+
+    def _job(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
+        """Boundary, in a worker thread: judge one answer and post the sample, or the error."""
+        problem = self._problems[key.conversation]
+        try:
+            self._posts.put(partial(self._observer.stage, key.conversation, Stage.EXTRACT))
+            made = self._strategy.make(
+                Answer(
+                    problem.task,
+                    problem.cases,
+                    problem.track,
+                    prompt,
+                    completion,
+                    self._parser,
+                    self._plan.compile_timeout_s,
+                )
+            )
+            verdict = judge_made(made, problem.track, self._executor.tier, partial(self._verdict, key, problem))
+            sample = Sample(key, prompt, completion, made.candidate, verdict)
+        except BaseException as error:  # noqa: BLE001
+            self._posts.put(partial(self._failed, error))
+        else:
+            self._posts.put(partial(self._judged, sample))
+
+    def _verdict(self, key: SampleKey, problem: Problem, candidate: Candidate) -> Verdict:
+        """The verdict on a candidate. Equal candidates of one problem are judged once; the others wait for that."""
+        verdict, repeated = self._known.verdict(
+            (candidate.hash, key.task, key.case),
+            lambda: self._judge.judge(
+                problem.task,
+                problem.cases,
+                problem.track,
+                candidate,
+                on_stage=lambda stage: self._posts.put(partial(self._observer.stage, key.conversation, stage)),
+            ),
+        )
+        return replace(verdict, timings={}) if repeated else verdict

@@ -1,0 +1,279 @@
+"""The runtime of the twin: a host program and a precompiled API header, built once per machine and toolchain.
+
+The cache key covers every source, the flags, the compiler and the CPU's features, so a changed file or machine means
+a new build and nothing is ever rebuilt in place. Two processes that need the same build take turns through a lock
+file.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from npukb_twin.compile.cached import build_launcher, call, call_all, make
+from npukb_twin.compile.refused_names import prelude_text
+from npukb_twin.compile.toolchain import Toolchain
+from npukb_twin.launch.sandbox import Sandbox
+from npukernelbench.errors import ExecutorError
+
+__all__ = ["Runtime", "ensure", "locate", "object_name", "refuse_stale", "runtime_flags", "runtime_sources", "source_root"]
+
+#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
+#: more than running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps;
+#: nothing is fused.
+KERNEL_FLAGS = (
+    "-std=c++17",
+    "-O0",
+    "-fPIC",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-fvisibility=hidden",
+    "-w",
+)
+KERNEL_FLAGS_CLANG = (
+    "-gline-tables-only",
+    "-fno-gnu-inline-asm",  # there is no other processor's assembly in a kernel
+    "-fno-finite-loops",
+    "-fno-color-diagnostics",
+    "-fno-spell-checking",
+    "-ferror-limit=20",
+    # a call before every division by zero; see runtime/process/kernel_output.cpp
+    "-fsanitize=integer-divide-by-zero",
+    "-fsanitize-recover=integer-divide-by-zero",
+    "-Xclang",  # past the driver, which does not know that it goes together with announced accesses
+    "-fsanitize-minimal-runtime",
+    "-fsanitize-coverage=bb,no-prune,trace-pc",  # see runtime/time/scalar_counting.h
+)
+#: Every load and store of a kernel is announced to the runtime (raw.h), as compilers do for operating systems.
+_ANNOUNCED = ("-fsanitize=kernel-address",)
+_ANNOUNCED_CLANG = tuple(
+    word
+    for option in (
+        "asan-memory-access-callback-prefix=npukb_raw_",
+        "asan-kernel-mem-intrinsic-prefix",
+        "asan-instrumentation-with-call-threshold=0",
+        "asan-stack=0",
+        "asan-globals=0",
+        "asan-opt-stack",
+        "asan-opt-globals=0",  # a name of the runtime can be declared as anything
+        "asan-opt-same-temp=0",  # nor does an access of one byte stand for one of more
+        "asan-use-stack-safety=0",
+        "asan-constructor-kind=none",
+    )
+    for word in ("-mllvm", f"-{option}")
+)
+_ANNOUNCED_GCC = tuple(
+    word
+    for option in ("asan-instrumentation-with-call-threshold=0", "asan-stack=0", "asan-globals=0")
+    for word in ("--param", option)
+)
+#: Return addresses lie where no pointer leads. Where that is comes from a function: the compiler's fast path knows
+#: calls, but no variables of threads. A switch is no jump to a computed address.
+_GUARDED_CLANG = (
+    *("-Xclang", "-fsanitize=safe-stack", "-mllvm", "-safestack-use-pointer-address"),
+    "-fno-jump-tables",
+)
+#: The API functions that are compiled into the runtime write to objects whose place the kernel chooses.
+_INSTANCES = "api_instances.cpp"
+_INSTANCES_CLANG = (
+    "-Xclang",
+    "-fsanitize-minimal-runtime",
+    *_ANNOUNCED,
+    *_ANNOUNCED_CLANG,
+    "-mllvm",
+    "-asan-instrument-reads=0",
+    *_GUARDED_CLANG,
+)
+#: Jumps to computed addresses go through the runtime (runtime/process/computed_calls.h). These flags take the
+#: compiler's fast path away, so only code that has such jumps is compiled with them, again. The precompiled header was
+#: made without them, which does no harm: they are about instructions.
+_THUNKS = ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch")
+#: A header is compiled ahead. The key of a build holds the text of its headers: they may have a new date, as after
+#: checking out or installing the same again.
+PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-x", "c++-header")
+_STALE = re.compile(r"^fatal error: .*precompiled header.*$", re.MULTILINE)
+KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
+_BASELINE = {
+    "x86_64": ("-march=x86-64-v3",),
+    "aarch64": ("-march=armv8.2-a+fp16",),
+    "arm64": ("-march=armv8.2-a+fp16",),
+}
+_RUNTIME_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-fPIC",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-omit-frame-pointer",  # the candidate's line is found through the frames of the API functions compiled here
+    "-fvisibility=hidden",  # a kernel sees the API's functions and no others
+    "-Wall",
+    "-Wextra",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A finished build. ``headers`` are the precompiled API headers, one per kind of core as the headers number them;
+    None for compilers without. ``prelude`` is the API and the names that kernels may not use. ``sandbox`` is what
+    compilers and kernels run in.
+    """
+
+    key: str
+    host: Path
+    headers: tuple[Path, Path] | None
+    prelude: Path
+    sandbox: Sandbox = field(default_factory=Sandbox)
+
+
+def source_root() -> Path:
+    """Folder of ``include/`` and ``runtime/`` as files on disk."""
+    with as_file(files("npukb_twin")) as root:
+        return root
+
+
+def runtime_sources() -> list[Path]:
+    """Every source file of the runtime, room by room."""
+    return sorted((source_root() / "runtime").rglob("*.cpp"))
+
+
+def runtime_flags() -> tuple[str, ...]:
+    """Flags every source file of the runtime is compiled with."""
+    return (*_RUNTIME_FLAGS, f"-I{source_root() / 'runtime'}")
+
+
+def object_name(source: Path) -> str:
+    """Two rooms may have files of one name."""
+    return f"{source.parent.name}.{source.stem}.o"
+
+
+def kernel_flags(toolchain: Toolchain) -> tuple[str, ...]:
+    """Flags every kernel is compiled with by ``toolchain``, without include paths."""
+    own = KERNEL_FLAGS_CLANG if toolchain.is_clang else KERNEL_FLAGS_GCC
+    how = _ANNOUNCED_CLANG if toolchain.is_clang else _ANNOUNCED_GCC
+    guarded = _GUARDED_CLANG if toolchain.is_clang else ()
+    return (*KERNEL_FLAGS, *own, *_ANNOUNCED, *how, *guarded, *_BASELINE.get(platform.machine(), ()))
+
+
+def thunk_flags(toolchain: Toolchain) -> tuple[str, ...]:
+    """Flags with which code is compiled again that jumps to computed addresses; none where there are none."""
+    return _THUNKS if toolchain.is_clang and platform.machine() == "x86_64" else ()
+
+
+def refuse_stale(output: str, folder: Path) -> None:
+    """ExecutorError when the compiler says that a header compiled ahead into ``folder`` is not what it was."""
+    if found := _STALE.search(output):
+        raise ExecutorError(
+            f"the twin's build is damaged: {found[0]}", remedy=f"remove the folder {folder}; the next run builds it"
+        )
+
+
+def kind_flag(kind: int) -> str:
+    """What tells the headers which kind of core a compilation is for."""
+    return f"-DNPUKB_CORE_KIND={kind}"
+
+
+def _prelude(folder: Path) -> Path:
+    """Beside the build's folder: precompiled headers remember where the files lie that they were made of."""
+    return folder.with_suffix(".prelude.h")
+
+
+def _header(kind: int) -> str:
+    return f"kernel_operator.{kind}.pch"
+
+
+def _sources() -> list[Path]:
+    root = source_root()
+    folders = ("include", "runtime", "launcher")
+    return sorted(p for folder in folders for p in (root / folder).rglob("*") if p.is_file())
+
+
+def _key(toolchain: Toolchain) -> str:
+    """What the build depends on: sources, flags, and where the headers lie, which precompiled ones remember."""
+    digest = sha256(bytes(source_root()))
+    for part in (
+        toolchain.description,
+        *toolchain.compile,
+        *toolchain.link_host,
+        *kernel_flags(toolchain),
+        *_RUNTIME_FLAGS,
+        *_INSTANCES_CLANG,
+        *PRECOMPILED,
+        _cpu(),
+    ):
+        digest.update(part.encode() + b"\0")
+    digest.update(files("npukb_twin.compile").joinpath("refused_names.py").read_bytes())
+    for path in _sources():
+        digest.update(bytes(path.relative_to(source_root())) + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _cpu() -> str:
+    """What ``-march=native`` depends on."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return platform.machine()
+    wanted = ("flags", "Features", "model name", "CPU part")
+    return "\n".join(sorted({line for line in text.splitlines() if line.startswith(wanted)}))
+
+
+def locate(toolchain: Toolchain, cache: Path) -> Runtime | None:
+    """The finished build in ``cache``, or None when it has to be made."""
+    key = _key(toolchain)
+    folder = cache / "twin" / key
+    headers = (folder / _header(0), folder / _header(1))
+    if not (folder / "complete").exists():
+        return None
+    return Runtime(key, folder / "npukb-twin-host", headers if toolchain.is_clang else None, _prelude(folder))
+
+
+def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
+    """The runtime for ``toolchain``, building it first when needed (about ten seconds on two cores).
+
+    ToolchainError with the compiler's words when it cannot be built.
+    """
+    found = locate(toolchain, cache)
+    if found is not None:
+        return found
+    folder = cache / "twin" / _key(toolchain)
+    make(folder, lambda work: _build(toolchain, work, _prelude(folder)))
+    found = locate(toolchain, cache)
+    assert found is not None
+    return found
+
+
+def _build(toolchain: Toolchain, work: Path, prelude: Path) -> None:
+    """Compile the runtime and the precompiled header into ``work``."""
+    root, what = source_root(), "the twin's runtime"
+    extra = ["-Wno-pass-failed"] if toolchain.is_clang else []
+    jobs = [
+        [
+            *(*toolchain.compile, *runtime_flags(), *extra),
+            *(_INSTANCES_CLANG if toolchain.is_clang and source.name == _INSTANCES else ()),
+            *("-D_GNU_SOURCE", "-c", str(source), "-o", object_name(source)),
+        ]
+        for source in runtime_sources()
+    ]
+    prelude.write_text(prelude_text(toolchain), encoding="ascii")
+    if toolchain.is_clang:
+        for kind in (0, 1):
+            own = (f"-I{root / 'include'}", kind_flag(kind), *PRECOMPILED, str(prelude), "-o", _header(kind))
+            jobs.append([*toolchain.compile, *kernel_flags(toolchain), *own])
+    call_all(jobs, work, what)
+    objects = sorted(p.name for p in work.glob("*.o"))
+    call([*toolchain.link_host, *objects, "-o", "npukb-twin-host", "-ldl", "-lpthread", "-lm"], work, what)
+    for leftover in work.glob("*.o"):
+        leftover.unlink()
+    build_launcher(toolchain, root, work)

@@ -1,0 +1,85 @@
+"""What every cached build shares: taking turns with other processes, calling a compiler, publishing a folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.launch.sandbox import LAUNCHER
+from npukernelbench.errors import ToolchainError
+
+__all__ = ["build_launcher", "call", "call_all", "make", "turn"]
+
+
+def make(folder: Path, build: Callable[[Path], None]) -> None:
+    """Let ``build`` fill a temporary folder and move it to ``folder``, unless another process was faster.
+
+    A folder counts as there when it holds a file named ``complete``. ToolchainError when it cannot be created.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ToolchainError(
+            f"cannot create {folder.parent}: {error.strerror}", remedy="set NPUKB_CACHE_DIR"
+        ) from error
+    with turn(folder.with_suffix(".lock")):
+        if (folder / "complete").exists():
+            return
+        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+            work = Path(name)
+            build(work)
+            shutil.rmtree(work / "zig-cache", ignore_errors=True)
+            (work / "complete").touch()
+            shutil.rmtree(folder, ignore_errors=True)
+            work.rename(folder)
+            work.mkdir()  # what TemporaryDirectory removes
+
+
+@contextmanager
+def turn(lock: Path) -> Iterator[None]:
+    """Hold ``lock`` against other processes."""
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def call_all(commands: Sequence[Sequence[str]], work: Path, what: str) -> None:
+    """Run compilers in ``work``, as many at a time as there are CPUs."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        list(pool.map(lambda command: call(command, work, what), commands))
+
+
+def build_launcher(toolchain: Toolchain, root: Path, work: Path) -> None:
+    """Compile the sandbox's launcher into ``work``, out of the sources under ``root``."""
+    flags = ("-std=c++17", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-I{root / 'runtime'}")
+    sources = {"launcher.obj": root / "launcher/launcher.cpp", "filter.obj": root / "runtime/process/sandbox.cpp"}
+    call_all(
+        [[*toolchain.compile, *flags, "-c", str(path), "-o", name] for name, path in sources.items()], work, LAUNCHER
+    )
+    call([*toolchain.link_host, *sources, "-o", LAUNCHER], work, LAUNCHER)
+    for name in sources:
+        (work / name).unlink()
+
+
+def call(command: Sequence[str], work: Path, what: str) -> None:
+    """Run a compiler in ``work``. ToolchainError, saying that ``what`` does not build, with the compiler's words."""
+    try:
+        done = subprocess.run(
+            command, cwd=work, env=clean_environment(work), capture_output=True, text=True, timeout=600, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolchainError(f"{Path(command[0]).name} cannot be run: {error}") from error
+    if done.returncode != 0:
+        tail = "\n".join(done.stderr.splitlines()[:20])
+        raise ToolchainError(
+            f"{what} does not build with {Path(command[0]).name}:\n{tail}",
+            remedy="npukb doctor shows which compilers are usable",
+        )

@@ -1,0 +1,86 @@
+"""The C++ standard library for host code, out of the sources that come with the ziglang package.
+
+Kernels need no library, host code does: strings, containers, streams, exceptions. zig would build all of libc++ at
+the first link, which takes minutes; here the parts that host code can reach are compiled once per machine with the
+toolchain's own clang, in about half a minute on two cores. A system compiler brings its own library.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+from npukb_twin.compile.cached import call_all, make
+from npukb_twin.compile.toolchain import Toolchain
+
+__all__ = ["ensure_library", "locate_library"]
+
+# The slow ones first, so that no CPU waits at the end.
+_LIBCXX = (
+    "locale", "algorithm", "fstream", "chrono", "ios.instantiations", "thread", "condition_variable", "bind",
+    "iostream", "regex", "ostream", "string", "ios", "ryu/d2fixed", "ryu/d2s", "ryu/f2s", "any", "call_once",
+    "charconv", "condition_variable_destructor", "error_category", "exception", "functional", "future", "hash",
+    "memory", "mutex", "mutex_destructor", "new", "new_handler", "new_helpers", "optional", "random", "shared_mutex",
+    "stdexcept", "system_error", "typeinfo", "valarray", "variant", "vector", "verbose_abort",
+)  # fmt: skip
+_LIBCXXABI = (
+    "cxa_demangle", "abort_message", "cxa_aux_runtime", "cxa_default_handlers", "cxa_exception",
+    "cxa_exception_storage", "cxa_guard", "cxa_handlers", "cxa_personality", "cxa_thread_atexit", "cxa_vector",
+    "cxa_virtual", "fallback_malloc", "private_typeinfo", "stdlib_exception", "stdlib_new_delete", "stdlib_stdexcept",
+    "stdlib_typeinfo",
+)  # fmt: skip
+_LIBUNWIND = (
+    "libunwind.cpp", "Unwind-sjlj.c", "UnwindLevel1.c", "UnwindLevel1-gcc-ext.c", "gcc_personality_v0.c",
+    "UnwindRegistersSave.S", "UnwindRegistersRestore.S",
+)  # fmt: skip
+_FLAGS = ("-O1", "-fPIC", "-w", "-D_GNU_SOURCE", "-DNDEBUG")
+_BUILDING = ("-std=c++20", "-D_LIBCPP_BUILDING_LIBRARY")
+
+
+def locate_library(toolchain: Toolchain, cache: Path) -> list[Path] | None:
+    """Object files of the finished library in ``cache`` (none for a toolchain with its own), or None if not built."""
+    if toolchain.library_sources is None:
+        return []
+    folder = _folder(toolchain, cache)
+    return sorted(folder.glob("*.o")) if (folder / "complete").exists() else None
+
+
+def ensure_library(toolchain: Toolchain, cache: Path) -> list[Path]:
+    """The library's object files, compiled first when they are not there."""
+    found = locate_library(toolchain, cache)
+    if found is None:
+        commands = _commands(toolchain)
+        make(_folder(toolchain, cache), lambda work: call_all(commands, work, "the C++ standard library"))
+        found = locate_library(toolchain, cache)
+    assert found is not None
+    return found
+
+
+def _folder(toolchain: Toolchain, cache: Path) -> Path:
+    digest = sha256(toolchain.description.encode())
+    for command in _commands(toolchain):
+        digest.update("\0".join(command).encode() + b"\n")
+    return cache / "cxx" / digest.hexdigest()[:24]
+
+
+def _commands(toolchain: Toolchain) -> list[list[str]]:
+    """One compiler call per source."""
+    root = toolchain.library_sources
+    assert root is not None
+    library, abi, unwind = root / "libcxx/src", root / "libcxxabi/src", root / "libunwind/src"
+    commands = [
+        _command(toolchain, library / f"{name}.cpp", *_BUILDING, "-DLIBCXX_BUILDING_LIBCXXABI", f"-I{library}")
+        for name in _LIBCXX
+    ]
+    own = (*_BUILDING, "-D_LIBCXXABI_BUILDING_LIBRARY", "-DHAVE___CXA_THREAD_ATEXIT_IMPL", f"-I{library}", f"-I{abi}")
+    commands += [_command(toolchain, abi / f"{name}.cpp", *own) for name in _LIBCXXABI]
+    native = ("-D_LIBUNWIND_IS_NATIVE_ONLY", f"-I{root / 'libunwind/include'}")
+    for name in _LIBUNWIND:
+        language = {".cpp": ("-std=c++17", "-fno-rtti", "-fno-exceptions"), ".c": ("-std=c11", "-fexceptions")}
+        commands.append(_command(toolchain, unwind / name, *language.get(Path(name).suffix, ()), *native))
+    return commands
+
+
+def _command(toolchain: Toolchain, source: Path, *flags: str) -> list[str]:
+    part = next(folder for folder in source.parts if folder in ("libcxx", "libcxxabi", "libunwind"))
+    return [*toolchain.compile, *_FLAGS, *flags, "-c", str(source), "-o", f"{part}-{source.stem}.o"]

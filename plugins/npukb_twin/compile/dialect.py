@@ -1,0 +1,209 @@
+"""From the vendor compiler's dialect of C++ to what clang takes, without moving anything.
+
+The vendor's compiler knows a few forms that are not C++: attributes in single brackets (``[aicore]``, ``[host,
+aicore]``) and kernel launches from the host side (``entry<<<blocks, l2, stream>>>(…)``), which repositories leave in
+kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. The
+function around a launch is the host's, which nobody calls here: its body is left out, directives excepted. Comments,
+strings and character literals stay.
+
+A header of the vendor's toolkit other than ``kernel_operator.h`` (``lib/math/…``, ``kernel_tiling/…``, ``impl/…``)
+becomes that header, which has everything that the twin offers; those of matrix multiplication become
+``lib/matmul_intf.h``.
+
+The entry may be called as a function of the C library (``sqrt``): it gets another name of the same length, where it is
+declared and launched and nowhere else, so that the kernel may still call the library's. A type that is called as a
+function of the vendor's high-level library gets another name everywhere.
+
+Everything else that distinguishes the dialect is done by headers: qualifiers and ``ASSERT`` are macros,
+``g_coreType`` is a constant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from npukb_twin.compile.library_names import own_types
+
+__all__ = ["SOURCE_SUFFIXES", "Translated", "declarator", "find_entry", "masked", "translate", "translate_files"]
+
+#: Files that are translated; anything else is passed through.
+SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inc", ".cce", ".asc")
+
+# Every alternative also ends at the end of the text: linear, whatever the text.
+_QUIET = re.compile(
+    r"""/\*.*?(?:\*/|\Z)                                  # comment
+    |  //(?:[^\n\\]|\\(?:\r?\n|.)|\\\Z)*                  # comment to the end of the line, with its continuations
+    |  \bR"(?P<mark>[^()\\\s"]{0,16})\(.*?(?:\)(?P=mark)"|\Z)   # raw string
+    |  "(?:[^"\\\n]|\\.)*"?                               # string
+    |  (?<![0-9a-zA-Z_])'(?:[^'\\\n]|\\.)*'?              # character, no digit separator
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+#: The bracket form of function attributes. An index into an array has its name or a bracket right before it.
+_ATTRIBUTE = re.compile(
+    r"(?P<before>[\w)\]]?)(?P<form>\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\])"
+)
+_WORD_BEFORE = re.compile(r"(?:inline|__\w+__|static|constexpr|explicit|virtual|friend|const|extern)\Z")
+_LAUNCH = re.compile(r"<<<")
+_LONGEST_LAUNCH = 2000
+#: Headers that the toolkit has beside its main one.
+_VENDOR_INCLUDE = re.compile(
+    r"""^(?P<directive>[ \t]*\#[ \t]*include[ \t]*)
+    [<"](?P<path>(?:(?:lib|impl|kernel_tiling|tikcfw|basic_api|adv_api|interface|utils)/[\w./-]+
+    |kernel_(?!operator\.h)(?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar)\w*)\.h)[>"]""",
+    re.MULTILINE | re.VERBOSE,
+)
+#: Those of objects that multiply matrices, which have a header of their own here, too.
+_MATMUL_HEADER = re.compile(r"(?:^|/)(?:matmul|bmm)(?:_\w+)?(?:/\w+)?\.h$|/matmul/")
+#: What may stand between ``__global__`` and the entry's name: words, and attributes with arguments.
+_DECLARATOR = r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
+
+
+class Translated(NamedTuple):
+    """Translated files, and what the entry is called in them; its old name where no declaration shows it plainly.
+
+    ``types`` are the types that got another name, by that name.
+    """
+
+    files: Mapping[str, str]
+    entry: str
+    types: Mapping[str, str]
+
+
+def translate_files(files: Mapping[str, str], entry: str) -> Translated:
+    """Every source file translated, and the entry renamed in all of them."""
+    own = {name.rpartition("/")[2] for name in files}
+    sources = {name: text for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)}
+    other = entry
+    if any(find_entry(text, entry) for text in sources.values()):
+        other = _other_name(entry, sources.values())
+        sources = {name: _rename(text, entry, other) for name, text in sources.items()}
+    types: dict[str, str] = {}
+    for name in own_types(map(masked, sources.values())):
+        types[_other_name(name, sources.values())] = name
+        sources = {file: _rename_type(text, name, next(reversed(types))) for file, text in sources.items()}
+    return Translated({**files, **{name: translate(text, own) for name, text in sources.items()}}, other, types)
+
+
+def find_entry(text: str, entry: str) -> tuple[int, int] | None:
+    """Where the name of the kernel's ``entry`` stands in its first declaration; None when there is none."""
+    if entry not in text or "__global__" not in text:
+        return None
+    found = re.search(rf"{_DECLARATOR}({re.escape(entry)})\s*\(", masked(text))
+    return found.span(1) if found else None
+
+
+def declarator(text: str, entry: str) -> str:
+    """What stands between ``__global__`` and the name of the kernel's ``entry``; empty when ``text`` has no entry."""
+    found = find_entry(text, entry)
+    if found is None:
+        return ""
+    code = masked(text)[: found[0]]
+    return code[code.rfind("__global__") :]
+
+
+def _other_name(entry: str, texts: Iterable[str]) -> str:
+    """A name as long as ``entry`` that occurs nowhere."""
+    everything = "\n".join(texts)
+    letters = "_0123456789abcdefghijklmnopqrstuvwxyz"
+    if len(entry) > 1:
+        for first in letters:
+            for last in letters:
+                other = f"{entry[:-2]}{first}{last}"
+                if other not in everything and not other[0].isdigit():
+                    return other
+    return entry
+
+
+def _rename(text: str, entry: str, other: str) -> str:
+    """``other`` where the entry is declared or launched, which is how it is told from a library function."""
+    if entry not in text:
+        return text
+    code = masked(text)
+    pattern = rf"{_DECLARATOR}(?P<declared>{re.escape(entry)})\s*\(|(?<![\w.:>])(?P<launched>{re.escape(entry)})\s*<<<"
+    for found in re.finditer(pattern, code):
+        start, end = found.span(found.lastgroup or 0)
+        text = text[:start] + other + text[end:]
+    return text
+
+
+def _rename_type(text: str, name: str, other: str) -> str:
+    """``other`` wherever the candidate's type ``name`` is meant, and not the library's function."""
+    if name not in text:
+        return text
+    for found in re.finditer(rf"(?<![\w.>])(?<!AscendC::){re.escape(name)}\b", masked(text)):
+        text = text[: found.start()] + other + text[found.end() :]
+    return text
+
+
+def translate(text: str, own: Collection[str] = ()) -> str:
+    """The same text in C++; equal in line structure and, outside of ``#include``, in columns.
+
+    ``own`` are the base names of the candidate's files.
+    """
+    text = _VENDOR_INCLUDE.sub(lambda found: _include(found, own), text)
+    if "aicore" not in text and "<<<" not in text:
+        return text
+    code = masked(text)
+    pieces = list(text)
+    for start, end in (*_attributes(code), *_launching(code)):
+        for at in range(start, end):
+            if pieces[at] not in "\r\n\\":
+                pieces[at] = " "
+    return "".join(pieces)
+
+
+def _include(found: re.Match[str], own: Collection[str]) -> str:
+    if found["path"].rpartition("/")[2] in own:
+        return found.group()
+    header = "lib/matmul_intf.h" if _MATMUL_HEADER.search(found["path"]) else "kernel_operator.h"
+    return f'{found["directive"]}"{header}"'
+
+
+def masked(text: str) -> str:
+    """``text`` with comments, strings and characters blanked out, line breaks kept."""
+    return _QUIET.sub(lambda quiet: re.sub(r"[^\r\n]", " ", quiet.group()), text)
+
+
+def _attributes(code: str) -> Iterator[tuple[int, int]]:
+    for found in _ATTRIBUTE.finditer(code):
+        if found["before"]:
+            line = code.rfind("\n", 0, found.start("form")) + 1
+            if found["before"] in ")]" or not _WORD_BEFORE.search(code[line : found.start("form")]):
+                continue  # an index
+        yield found.span("form")
+
+
+def _launching(code: str) -> Iterator[tuple[int, int]]:
+    """The bodies of functions that launch something: code of the host, which nobody calls here."""
+    launches = [start for start, _ in _launches(code)]
+    depth: list[tuple[int, bool]] = []  # where a brace opened, and whether it opened a function
+    body: list[tuple[int, int]] = []
+    for at, letter in enumerate(code) if launches else ():
+        if letter == "{":
+            inside = bool(depth) and depth[-1][1]
+            depth.append((at, inside or code[max(0, at - 99) : at].rstrip().endswith(")")))
+        elif letter == "}" and depth:
+            start, function = depth.pop()
+            if function and not (depth and depth[-1][1]):
+                body.append((start + 1, at))
+    covered = [span for span in body if any(span[0] <= launch < span[1] for launch in launches)]
+    for start, end in covered:
+        for line in re.finditer(r"^(?!\s*#).+", code[start:end], re.MULTILINE):
+            yield start + line.start(), start + line.end()
+    for start, end in _launches(code):
+        if not any(span[0] <= start < span[1] for span in covered):
+            yield start, end
+
+
+def _launches(code: str) -> Iterator[tuple[int, int]]:
+    """Spans from ``<<<`` to ``>>>`` where an argument list follows."""
+    for found in _LAUNCH.finditer(code):
+        end = code.find(">>>", found.end(), found.end() + _LONGEST_LAUNCH)
+        inside = code[found.end() : end]
+        if end < 0 or ";" in inside or inside.count("(") != inside.count(")"):
+            continue
+        if code[end + 3 :].lstrip()[:1] == "(":
+            yield found.start(), end + 3

@@ -1,0 +1,259 @@
+"""Compiles device code into shared images, one per kind of core: a translation unit around the entry's file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from npukb_twin.compile.build import Runtime, kernel_flags, kind_flag, refuse_stale, source_root, thunk_flags
+from npukb_twin.compile.dialect import SOURCE_SUFFIXES, Translated, find_entry, translate_files
+from npukb_twin.compile.elf import Elf
+from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_calls, forgeries, wrapped
+from npukb_twin.compile.kinds import Images, Kind, entry_attribute, mentions_cube
+from npukb_twin.compile.messages import KERNEL_FILE, explain, only_gaps
+from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.launch.process import Finished, Limits, run
+from npukernelbench.nouns import Candidate, Diagnostic, Outcome, Severity
+
+__all__ = ["KERNEL_FILE", "Compiled", "Unit", "compile_command", "compile_kernel", "compile_unit", "unit_text"]
+
+#: Headers that a kernel is given only where it asks for what is in them: their names are often a kernel's own.
+_OPTIONAL_HEADERS = {
+    "twin/layout.h": re.compile(
+        r"\bTransData(?:Config|Params)?\b|\bAscendC::(?:Make(?:Layout|Shape|Stride|Coord|Tile)|Layout|Crd2Idx)\b"
+    )
+}
+_MEMORY_BYTES = 4 << 30
+_FILE_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What came out. ``images`` is None unless ``outcome`` is OK."""
+
+    outcome: Outcome
+    images: Images | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One compilation. ``source`` is the device file that holds ``entry``, whose pointers are ``arguments`` in order;
+    ``prelude`` stands in front of it; ``name`` is that of the files that come about, ``folder`` an include path;
+    ``template`` are the arguments of an entry that is a template.
+    """
+
+    source: str
+    entry: str
+    arguments: Sequence[str]
+    prelude: str = ""
+    name: str = "kernel"
+    folder: str = ""
+    template: str = ""
+
+
+def compile_kernel(
+    candidate: Candidate,
+    *,
+    entry: str,
+    arguments: Sequence[str],
+    toolchain: Toolchain,
+    runtime: Runtime,
+    work: Path,
+    timeout_s: float,
+) -> Compiled:
+    """Compile the one file of a static candidate in the empty folder ``work``."""
+    translated = write_sources(candidate.files, entry, work)
+    unit = Unit(KERNEL_FILE, entry, arguments)
+    return compile_unit(
+        unit, candidate.files, translated, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
+    )
+
+
+def write_sources(files: Mapping[str, str], entry: str, work: Path) -> Translated:
+    """Put the translated files into ``work``."""
+    translated = translate_files(files, entry)
+    for name, text in translated.files.items():
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+    return translated
+
+
+def compile_unit(
+    unit: Unit,
+    files: Mapping[str, str],
+    translated: Translated,
+    *,
+    toolchain: Toolchain,
+    runtime: Runtime,
+    work: Path,
+    timeout_s: float,
+) -> Compiled:
+    """Compile ``unit`` in ``work``, where the translated files lie; ``files`` are what their author wrote."""
+    text, renamed = unit_text(unit, translated.entry, _headers(runtime, files))
+    (work / f"{unit.name}.unit.cc").write_text(text, encoding="utf-8")
+    names = {renamed: unit.entry, **translated.types}
+
+    def compile_for(kind: Kind) -> _Made:
+        return _compile_for(
+            kind, unit, files, names, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
+        )
+
+    flags = any("CrossCore" in text for text in files.values())
+    if not mentions_cube(files.values()):
+        made = _without_foreign(compile_for(Kind.VECTOR), files, runtime.host)
+        return Compiled(made.outcome, None if made.image is None else Images(made.image, flags=flags), made.said)
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        vector, cube = pool.map(compile_for, (Kind.VECTOR, Kind.CUBE))
+    images = Images(vector.image, cube.image, entry_attribute(files.values(), unit.entry), flags)
+    return _together(unit, vector, cube, images, partial(_without_foreign, files=files, host=runtime.host))
+
+
+def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: Callable[[_Made], _Made]) -> Compiled:
+    """Both compilations as one. What one of them said counts if the kernel runs on that kind of core; only then is its
+    image ``checked``, too.
+    """
+    used = images.compositions or ((images.composition(),) if images.vector and images.cube else ())
+    runs = ((vector, any(one.vectors for one in used)), (cube, any(one.cubes for one in used)))
+    kinds = [checked(made) for made, wanted in runs if wanted or not used]
+    for made in kinds:
+        if made.image is None:
+            only = len(kinds) > 1 and made is kinds[1]
+            said = tuple(replace(one, message=f"{one.message} (compiled for the cube core)") for one in made.said)
+            return Compiled(made.outcome, None, said if only else made.said)
+    if images.lacks_default:
+        return _failed(
+            unit, Outcome.COMPILE_ERROR, "task_type", "KERNEL_TASK_TYPE is used without KERNEL_TASK_TYPE_DEFAULT"
+        )
+    heard = dict.fromkeys(one for made in kinds for one in made.said)
+    return Compiled(Outcome.OK, images, tuple(heard))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """One compilation's outcome. ``image`` is None unless ``outcome`` is OK."""
+
+    outcome: Outcome
+    image: Path | None
+    said: tuple[Diagnostic, ...]
+
+
+def _compile_for(
+    kind: Kind,
+    unit: Unit,
+    files: Mapping[str, str],
+    names: Mapping[str, str],
+    *,
+    toolchain: Toolchain,
+    runtime: Runtime,
+    work: Path,
+    timeout_s: float,
+) -> _Made:
+    name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
+    environment = clean_environment(work)
+    limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
+    sandbox = runtime.sandbox.reaching(
+        source_root(), runtime.host.parent, runtime.prelude, run=toolchain.folders, children=toolchain.starts_programs
+    )
+    call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
+    command = compile_command(toolchain, runtime, unit, kind)
+    done = call(command)
+    if done.returncode == 0 and (again := thunk_flags(toolchain)) and computes_jumps(Elf(work / f"{name}.o")):
+        done = call((*command, *again))
+    if done.timed_out:
+        return _Made(Outcome.TIMEOUT, None, _problem(unit, "timeout", f"compiling took longer than {timeout_s:g} s"))
+    refuse_stale(done.output, runtime.host.parent)
+    said = explain(done.output, unit.entry, Candidate(files, ""), names)
+    if done.returncode != 0:
+        return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
+    image = work / f"{name}.so"
+    linked = call((*toolchain.link_kernel, *wrapped(toolchain), f"{name}.o", "-o", image.name))
+    if linked.returncode != 0:
+        message = f"the kernel does not link: {linked.output.strip()[:2000]}"
+        return _Made(Outcome.COMPILE_ERROR, None, _problem(unit, "link", message))
+    (work / f"{name}.o").unlink()
+    inside = Elf(image)
+    if forged := forgeries(inside, runtime.host, files):
+        return _Made(Outcome.CHEAT, None, forged)
+    return _Made(Outcome.OK, image, (*said, *doubts(inside, files)))
+
+
+def _without_foreign(made: _Made, files: Mapping[str, str], host: Path) -> _Made:
+    """The same, or a compile error when its image calls what is not there."""
+    unknown = () if made.image is None else foreign(Elf(made.image), host)
+    return _Made(Outcome.COMPILE_ERROR, None, foreign_calls(unknown, files)) if unknown else made
+
+
+def _headers(runtime: Runtime, files: Mapping[str, str]) -> tuple[str, ...]:
+    """What is included before the candidate's text, beside what is precompiled."""
+    return (*(() if runtime.headers else (str(runtime.prelude),)), *_optional_headers(files))
+
+
+def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
+    texts = [text for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)]
+    return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
+
+
+def unit_text(unit: Unit, entry: str, headers: Sequence[str] = ()) -> tuple[str, str]:
+    """The translation unit, the candidate with the launcher behind it, and what its entry is called there.
+
+    ``entry`` is the name that the dialect gave it; where it could not, a macro renames everything of that name.
+    ``headers`` are those of ours that are not part of the main one.
+    """
+    interface = ", ".join(f"GM_ADDR {name}" for name in unit.arguments)
+    pointers = ", ".join(f"a[{index}]" for index in range(len(unit.arguments)))
+    renamed = entry if entry != unit.entry else f"npukb_entry_{unit.entry}"
+    macro = "" if entry != unit.entry else f"#define {unit.entry} {renamed}\n"
+    launched, chosen = renamed, ""
+    if unit.template:
+        launched, chosen = "npukb_chosen", f"static constexpr auto& npukb_chosen = {renamed}<{unit.template}>;\n"
+    text = (
+        "#include <kernel_operator.h>\n"  # before names change, so that the entry may be called as a function of libm
+        f"{''.join(f'#include <{name}>{chr(10)}' for name in headers)}"
+        "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
+        f"{unit.prelude}"
+        f"{macro}"
+        f'#include "{unit.source}"\n'
+        '#include "twin/launch.h"\n'
+        f"{chosen}"
+        f'NPUKB_LAUNCH({launched}, {len(unit.arguments)}, "{interface}", {pointers})\n'
+    )
+    return text, renamed
+
+
+def device_file(files: Mapping[str, str], entry: str) -> str | None:
+    """The file that defines ``entry``; without one, the only source file; else None."""
+    sources = [name for name in files if name.endswith((".cpp", ".cc", ".cxx", ".cce", ".asc"))]
+    found = [name for name in sources if find_entry(files[name], entry)]
+    if found:
+        return found[0]
+    return sources[0] if len(sources) == 1 else None
+
+
+def compile_command(toolchain: Toolchain, runtime: Runtime, unit: Unit, kind: Kind = Kind.VECTOR) -> tuple[str, ...]:
+    """How ``unit`` is compiled for one kind of core."""
+    header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
+    name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
+    include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()))
+    files = ("-c", f"{unit.name}.unit.cc", "-o", f"{name}.o")
+    return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
+
+
+def _failed(unit: Unit, outcome: Outcome, rule: str, message: str) -> Compiled:
+    return Compiled(outcome, None, _problem(unit, rule, message))
+
+
+def _problem(unit: Unit, rule: str, message: str) -> tuple[Diagnostic, ...]:
+    return (Diagnostic(Severity.ERROR, rule, message, file=unit.source),)
+
+
+def _outcome(done: Finished) -> Outcome:
+    """A compiler that was killed, or says it has no memory left, did not judge the source."""
+    if done.returncode < 0 or "out of memory" in done.output or "cannot allocate" in done.output:
+        return Outcome.OUT_OF_MEMORY
+    return Outcome.COMPILE_ERROR

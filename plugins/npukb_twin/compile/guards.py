@@ -1,0 +1,38 @@
+"""What keeps a kernel's native code from the runtime beside it, and which of it a compiler leaves out.
+
+The packaged clang on x86-64 has all of it. Other compilers lack one or the other: ``sandbox=strict`` refuses them,
+``auto`` says so in the verdict's ``sandbox`` and in ``npukb doctor``.
+"""
+
+from __future__ import annotations
+
+import platform
+
+from npukb_twin.compile.refused_names import forbids_instructions
+from npukb_twin.compile.toolchain import Toolchain
+from npukernelbench.errors import ExecutorError
+
+__all__ = ["missing_guards", "require_guards"]
+
+_X86 = "x86_64"
+_PACKAGED = "zig"
+
+
+def missing_guards(toolchain: Toolchain) -> tuple[str, ...]:
+    """The guards that kernels compiled by ``toolchain`` on this machine run without."""
+    missing = [] if toolchain.is_clang else ["separate stack for return addresses"]
+    if not toolchain.is_clang or platform.machine() != _X86:
+        missing.append("check of computed calls")
+    if toolchain.name != _PACKAGED and not forbids_instructions(toolchain):  # the packaged one is known, and large
+        missing.append("ban on the host's instructions")
+    return tuple(missing)
+
+
+def require_guards(toolchain: Toolchain) -> None:
+    """ExecutorError unless there are all of them."""
+    if missing := missing_guards(toolchain):
+        raise ExecutorError(
+            f"kernels compiled by {toolchain.description} on {platform.machine()} run without {', '.join(missing)}, "
+            "which sandbox=strict requires",
+            remedy="use the packaged compiler on x86-64 (pip install ziglang==0.13.0), or take sandbox=auto",
+        )

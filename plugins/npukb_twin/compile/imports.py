@@ -1,0 +1,168 @@
+"""What a compiled kernel calls outside itself, and what it pretends to be.
+
+Nothing but the API and a few functions that compilers call exists on the device: there is no C library, so a kernel
+that calls ``write`` or ``fork`` does not link there, and does not here. Nor does any kernel define a function of the
+twin's runtime, or put data where code belongs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from npukb_twin.compile import elf
+from npukb_twin.compile.elf import Elf
+from npukb_twin.compile.toolchain import Toolchain
+from npukernelbench.nouns import Diagnostic, Severity
+
+__all__ = ["computes_jumps", "doubts", "foreign", "foreign_calls", "forgeries", "wrapped"]
+
+#: Functions that write where a pointer leads: kernels get the runtime's, which look at the pointer
+#: (runtime/check/raw_access.cpp).
+_WRAPPED = ("memcpy", "memmove", "memset", "frexp", "frexpf", "modf", "modff", "remquo", "remquof")
+#: What compilers call, and what the linker and ``<cmath>`` bring.
+_COMPILER = frozenset(
+    {"memcmp", "__cxa_atexit", "__cxa_finalize", "__gmon_start__", "__tls_get_addr", "__asan_handle_no_return"}
+)
+_MATH = tuple(
+    name
+    for line in (
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor",
+        "fma fmax fmin fmod hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround",
+        "nan nearbyint nextafter pow remainder rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc",
+    )
+    for name in line.split()
+)
+_FUNDAMENTAL = _COMPILER.union(_MATH, (f"{name}f" for name in _MATH), ("abs", "labs", "llabs"))
+_WEAK = ("_ITM_", "__gcc_personality", "__gxx_personality")
+#: What the runtime exports to kernels begins so; the C library's start code does not.
+_OFFERED = ("npukb_", "_Z", "__asan_", "__ubsan_", "__sanitizer_cov_", "__wrap_", "__safestack_", "__x86_indirect_")
+_LAUNCH = "npukb_launch"
+#: Bytes that begin every x86-64 jump or call whose target is in a register or in memory: opcode FF with /2 or /4.
+_COMPUTED = re.compile(rb"\xff[\x10-\x17\x20-\x27\x50-\x57\x60-\x67\x90-\x97\xa0-\xa7\xd0-\xd7\xe0-\xe7]")
+#: Where the linker puts code.
+_CODE_SECTIONS = frozenset({".text", ".plt", ".plt.got", ".plt.sec", ".init", ".fini", ".iplt"})
+#: Tables of constants that an algorithm needs are smaller.
+_TABLE_BYTES = 4096
+
+
+def wrapped(toolchain: Toolchain) -> tuple[str, ...]:
+    """Linker options that turn calls of such functions into calls of the runtime's."""
+    prefix = "" if toolchain.links_directly else "-Wl,"
+    return tuple(f"{prefix}--wrap={name}" for name in _WRAPPED)
+
+
+def computes_jumps(unit: Elf) -> bool:
+    """Whether compiled code may jump to computed addresses, other than to return. Looks at every byte, not only where
+    instructions begin, so it sometimes says yes without need, but never no when there is such a jump.
+    """
+    code = (section for section in unit.sections if section.flags & elf.EXECUTABLE)
+    return any(_COMPUTED.search(unit.contents(section)) for section in code)
+
+
+def foreign(image: Elf, host: Path) -> tuple[str, ...]:
+    """Names that ``image`` needs and neither the API in ``host`` nor the compiler provides."""
+    known = _exported(host) | _FUNDAMENTAL
+    return tuple(sorted(name for name in _symbols(image, defined=False) - known if not name.startswith(_WEAK)))
+
+
+def foreign_calls(names: tuple[str, ...], files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """A compile error per name, at the first line of the candidate that mentions it."""
+    return tuple(_foreign_call(name, *_place(name, files)) for name in names)
+
+
+def _foreign_call(name: str, file: str, line: int) -> Diagnostic:
+    name = name.removeprefix("__wrap_")
+    message = f"undefined symbol: {name} is no function of Ascend C, and there is no C library on the device"
+    remedy = "Use the functions of kernel_operator.h."
+    return Diagnostic(Severity.ERROR, "host_call", message, file=file, line=line, remedy=remedy)
+
+
+def forgeries(image: Elf, host: Path, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """What no kernel is compiled to: functions with the runtime's names, data among the code, or code elsewhere."""
+    own = {name for name in _exported(host) if not name.startswith("_Z")}
+    problems = dict(_forged_symbols(image, own)) | dict(_forged_sections(image))
+    remedy = "A kernel computes with the functions of kernel_operator.h; what checks it is not part of it."
+    return tuple(
+        Diagnostic(Severity.ERROR, "forged_image", message, *_place(name, files), remedy=remedy)
+        for name, message in problems.items()
+    )
+
+
+def doubts(image: Elf, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Warnings about what honest kernels seldom have: large tables of constants, and code that runs before them."""
+    remedy = "Nothing is wrong with it as such; the judge looks at such a kernel with other inputs, too."
+    return tuple(
+        Diagnostic(Severity.WARNING, rule, message, *_place(name, files), remedy=remedy)
+        for rule, name, message in _doubts(image)
+    )
+
+
+def _doubts(image: Elf) -> Iterator[tuple[str, str, str]]:
+    """Rule, symbol and sentence."""
+    started = image.section(".init_array")
+    if started is not None and started.size:
+        yield "lint_constructor", "", "code runs before the kernel: constructors of global objects"
+    for symbol in image.symbols(".symtab"):
+        if symbol.kind != elf.OBJECT or symbol.size < _TABLE_BYTES or not 0 < symbol.section < elf.FIRST_SPECIAL:
+            continue
+        if image.sections[symbol.section].kind == elf.PROGBITS:
+            yield "lint_constant_table", symbol.name, f"{symbol.name} is a table of {symbol.size} bytes of constants"
+
+
+def _forged_symbols(image: Elf, own: set[str]) -> Iterator[tuple[str, str]]:
+    """Symbols by name, and what is wrong with each."""
+    if image.section(".symtab") is None:
+        yield "", "the kernel's image has no table of symbols"
+    code = {i for i, section in enumerate(image.sections) if section.flags & elf.EXECUTABLE}
+    for symbol in image.symbols(".symtab"):
+        if symbol.section == elf.UNDEFINED:
+            continue
+        name = symbol.name
+        if name in own and name != _LAUNCH:
+            yield name, f"the kernel defines {name}, which is a function of the runtime that checks it"
+        if symbol.kind == elf.IFUNC:
+            yield name, f"{name} is chosen while the kernel is loaded"
+        if symbol.kind == elf.OBJECT and symbol.section in code:
+            yield name, f"{name} is data that lies among the kernel's code"
+
+
+def _forged_sections(image: Elf) -> Iterator[tuple[str, str]]:
+    for section in image.sections:
+        executable, writable = section.flags & elf.EXECUTABLE, section.flags & elf.WRITABLE
+        if executable and (writable or section.name not in _CODE_SECTIONS):
+            yield section.name, f"the section {section.name} holds code, which belongs into .text"
+
+
+def _place(name: str, files: Mapping[str, str]) -> tuple[str, int]:
+    word = re.compile(rf"\b{re.escape(_plain(name))}\b")
+    for file, text in files.items():
+        found = word.search(text) if name else None
+        if found:
+            return file, text.count("\n", 0, found.start()) + 1
+    return "", 0
+
+
+def _plain(name: str) -> str:
+    """The function's own name in a mangled one: the last of its leading parts ``<length><name>``."""
+    prefix = re.match(r"_ZN?K?", name)
+    if prefix is None:
+        return name.removeprefix("__wrap_")
+    at, found = prefix.end(), name
+    while part := re.compile(r"\d+").match(name, at):
+        at = part.end() + int(part[0])
+        found = name[part.end() : at]
+    return found
+
+
+@cache
+def _exported(host: Path) -> frozenset[str]:
+    return frozenset(name for name in _symbols(Elf(host), defined=True) if name.startswith(_OFFERED))
+
+
+def _symbols(image: Elf, *, defined: bool) -> frozenset[str]:
+    """Names in the dynamic symbol table that the image defines, or that it wants from others."""
+    found = image.symbols(".dynsym")
+    return frozenset(one.name for one in found if one.name and (one.section != elf.UNDEFINED) is defined)

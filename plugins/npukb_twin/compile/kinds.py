@@ -1,0 +1,187 @@
+"""Which kinds of cores a kernel runs on: vector cores, cube cores, or blocks of one cube core and its vector cores.
+
+A kernel says so itself, by ``KERNEL_TASK_TYPE(_DEFAULT)`` or by ``__cube__``, ``__vector__``, ``__mix__(1, 2)`` at its
+entry. Otherwise its instructions tell, as the vendor's compiler infers it: a kernel with both kinds runs as 1:2. Source
+that mentions nothing of the cube core is compiled once; everything else once per kind, and the compiled images say
+which types were declared and which instructions are there.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from npukb_twin.compile.dialect import declarator, masked
+
+__all__ = ["CUBE_ONLY", "VECTOR_ONLY", "Composition", "Images", "Kind", "entry_attribute", "mentions_cube"]
+
+
+class Kind(Enum):
+    """A kind of core. The value is the number that the headers know it by."""
+
+    VECTOR = 0
+    CUBE = 1
+
+
+class Composition(NamedTuple):
+    """The cores that one block of a launch has."""
+
+    cubes: int
+    vectors: int
+
+    @property
+    def mixed(self) -> bool:
+        return self.cubes > 0 and self.vectors > 0
+
+
+VECTOR_ONLY, CUBE_ONLY, MIX_1_1, MIX_1_2 = Composition(0, 1), Composition(1, 0), Composition(1, 1), Composition(1, 2)
+
+#: Values of KernelMetaType (entry.h); those that are not here are left to inference.
+_TASK_TYPES = {
+    0: VECTOR_ONLY,
+    1: CUBE_ONLY,
+    2: VECTOR_ONLY,
+    3: CUBE_ONLY,
+    4: MIX_1_1,
+    5: MIX_1_2,
+    7: VECTOR_ONLY,
+    9: VECTOR_ONLY,
+}
+#: Those that start cores of one kind without what flags between cores need.
+_ALONE = (0, 1)
+_DEFAULT_KEY = 2**64 - 1
+_SECTION = "npukb_task_type"
+
+_CUBE_WORD = re.compile(
+    r"\b(?:KERNEL_TYPE_(?:MIX_)?AIC\w*|KERNEL_TYPE_MIX_AICORE|__cube__|__mix__|Mmad\w*|mad|mad_sp|Fixpipe\w*|LoadData\w*"
+    r"|LoadUnzipIndex|Matmul\w*|MatmulImpl|REGIST_MATMUL_OBJ\w*|BatchMatmul|Conv3D\w*|img2colv2_\w+|load_cbuf_\w+"
+    r"|copy_gm_to_cbuf\w*|copy_matrix_cc_to_\w+|(?<=::)(?:A1|A2|B1|B2|C1|C2|CO1|CO2|C2PIPE2GM|TSCM)"
+    r"|L0[ABC]\w*|__cbuf__|__c[abc]__|__fbuf__|ASCENDC_CUBE_ONLY|__DAV_C220_CUBE__)"
+)
+#: One of these stands in every text that has such a word.
+_QUICK = re.compile(
+    r"AIC|ube__|__mix__|[mM]ad|ixpipe|LoadData|LoadUnzip|atmul|cbuf|img2col|cc_to|L0|CUBE|Conv3D|__c[abc]__|fbuf"
+    r"|::(?:A1|A2|B1|B2|C1|C2|CO1|CO2|C2PIPE2GM|TSCM)"
+)
+_MIX = re.compile(r"\b__mix__\s*\(\s*(\d)\s*,\s*(\d)\s*\)|\b__(cube|vector)__")
+
+#: What the runtime calls instructions that only a cube core has, and requests to one by vector cores of its block.
+_CUBE_CALLS, _REQUESTS = ("npukb_cube_",), ("npukb_matmul_",)
+#: Calls that kernels of either kind make. A kernel that makes no others has no vector instruction.
+_COMMON_CALLS = re.compile(
+    r"npukb_(?:raw_\w+|block_\w+|group|sub_block|scalar_global|scalar_access|flag_\w+|event_\w+|barrier|sync_all|tiling_\w+"
+    r"|user_workspace|system_workspace|pipe_\w+|queue_init|buffer_init|pool_init|queue_\w+|notes\w*|ub_base|assert|trap"
+    r"|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set)\Z"
+)
+_MOVES = re.compile(r"npukb_copy\w*\Z|_ZN7AscendC8DataCopy")
+
+
+def mentions_cube(texts: Iterable[str]) -> bool:
+    """Whether any of the source ``texts`` names something of the cube core outside of comments and strings."""
+    return any(_QUICK.search(text) is not None and _CUBE_WORD.search(masked(text)) is not None for text in texts)
+
+
+def entry_attribute(texts: Iterable[str], entry: str) -> Composition | None:
+    """What ``__cube__``, ``__vector__`` or ``__mix__`` at the kernel's entry says."""
+    for text in texts:
+        found = _MIX.search(declarator(text, entry))
+        if found is None:
+            continue
+        if found[3]:
+            return CUBE_ONLY if found[3] == "cube" else VECTOR_ONLY
+        return Composition(int(found[1]), int(found[2]))
+    return None
+
+
+@dataclass(frozen=True)
+class Images:
+    """A compiled kernel: one shared object per kind of core, at least one. ``attribute`` is what its entry says,
+    ``flags`` whether its source names flags between cores.
+    """
+
+    vector: Path | None
+    cube: Path | None = None
+    attribute: Composition | None = None
+    flags: bool = False
+
+    def composition(self, key: int = 0) -> Composition:
+        """The cores of a block when the launch has this tiling ``key``."""
+        if self.cube is None:
+            return VECTOR_ONLY
+        declared = self.declared.get(key, self.declared.get(_DEFAULT_KEY))
+        known = None if declared is None else _TASK_TYPES.get(declared)
+        return known or self.attribute or self._inferred
+
+    def flag_support(self, key: int = 0) -> str:
+        """Whether the kernel's type for this tiling ``key`` has flags between cores: yes, no, or undeclared."""
+        if not self.flags or self.attribute is not None:
+            return "yes"
+        declared = self.declared.get(key, self.declared.get(_DEFAULT_KEY))
+        return "undeclared" if declared is None else "no" if declared in _ALONE else "yes"
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The images that there are."""
+        return tuple(image for image in (self.vector, self.cube) if image is not None)
+
+    @property
+    def lacks_default(self) -> bool:
+        """Whether keys have types of their own, and the others have none."""
+        return bool(self.declared) and _DEFAULT_KEY not in self.declared
+
+    @property
+    def compositions(self) -> frozenset[Composition]:
+        """Everything that the kernel declares of itself; empty when it leaves that to its instructions."""
+        known = {_TASK_TYPES[one] for one in self.declared.values() if one in _TASK_TYPES}
+        return frozenset(known or ({self.attribute} if self.attribute else ()))
+
+    @cached_property
+    def declared(self) -> Mapping[int, int]:
+        """Task types by tiling key, as the images hold them."""
+        found: dict[int, int] = {}
+        for image in (self.vector, self.cube):
+            if image is not None:
+                found.update(_declared(image))
+        return found
+
+    @cached_property
+    def _inferred(self) -> Composition:
+        if self.vector is None or self.cube is None:
+            return CUBE_ONLY if self.vector is None else VECTOR_ONLY
+        vector, cube = _calls(self.vector), _calls(self.cube)
+        if any(name.startswith(_REQUESTS) for name in vector):
+            return MIX_1_2
+        if not any(name.startswith(_CUBE_CALLS) for name in cube):
+            return VECTOR_ONLY
+        unguarded = any(name.startswith(_CUBE_CALLS) for name in vector)
+        own = [name for name in vector if not name.startswith(_CUBE_CALLS) and not _COMMON_CALLS.match(name)]
+        if unguarded:
+            own = [name for name in own if not _MOVES.match(name)]
+        return MIX_1_2 if own else CUBE_ONLY
+
+
+def _declared(image: Path) -> Mapping[int, int]:
+    from elftools.elf.elffile import ELFFile
+
+    with image.open("rb") as stream:
+        data = b"".join(s.data() for s in ELFFile(stream).iter_sections() if s.name == _SECTION)
+    return dict(struct.iter_unpack("<QQ", data))
+
+
+def _calls(image: Path) -> frozenset[str]:
+    """Functions of the runtime that the image calls."""
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
+
+    with image.open("rb") as stream:
+        symbols = ELFFile(stream).get_section_by_name(".dynsym")
+        if not isinstance(symbols, SymbolTableSection):
+            return frozenset()
+        undefined = (one.name for one in symbols.iter_symbols() if one["st_shndx"] == "SHN_UNDEF")
+        return frozenset(name for name in undefined if name.startswith(("npukb_", "_ZN7AscendC", "_ZNK7AscendC")))

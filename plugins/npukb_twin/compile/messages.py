@@ -1,0 +1,221 @@
+"""What a compiler says, in words for the candidate's author: own lines, own names, and whose gap a missing name is.
+
+A name that is missing can be three things: documented Ascend C that the twin does not offer (a gap of the twin),
+documented for other chips, or invented. The first list is data; what the headers offer is read from them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+from npukb_twin.compile.dialect import find_entry
+from npukb_twin.compile.refused_names import is_forbidden_name
+from npukernelbench.nouns import Candidate, Diagnostic, Severity
+
+__all__ = ["GAP", "Message", "explain", "foreign_names", "gap_names", "messages_of", "only_gaps", "supported_names"]
+
+#: The file every candidate's device code is in.
+KERNEL_FILE = "kernel.cpp"
+#: Rules: of an error that a gap of the twin explains, of every other, and of names that no kernel may use.
+GAP, COMPILE, FORBIDDEN = "unsupported_api", "compile", "forbidden_name"
+
+_LINE = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +"
+    r"(?:(?P<kind>fatal error|error|warning|note): (?P<text>.*)|(?P<origin>required from .*))$"
+)
+_MISSING = re.compile(
+    r"(?:use of undeclared identifier|no (?:member|type|template) named|unknown type name|is not a member of|"
+    r"was not declared|does not name a type|has no member named)"
+)
+_NAME = re.compile(r"['‘](?:\w+::)*~?(\w+)(?:<.*>)?['’]")
+#: What names of the API look like.
+_OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
+_STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*?')?: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; ``file`` is empty where it is not in the candidate's own source."""
+
+    kind: str
+    text: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    @property
+    def missing(self) -> str:
+        """The name that is not there, if that is what this message is about."""
+        told = _MISSING.search(self.text)
+        if told is None:
+            return ""
+        # clang quotes the missing name after its words; g++ before them, except for members
+        names = _NAME.findall(self.text)
+        after = _NAME.search(self.text, told.end())
+        gcc_first = told.group() in ("is not a member of", "was not declared", "does not name a type")
+        return names[0] if names and gcc_first else (after[1] if after else "")
+
+
+def explain(output: str, entry: str, candidate: Candidate, renamed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Diagnostics out of a compiler's ``output``, in which names of the candidate are ``renamed``: new name to old.
+
+    A message inside the API's headers is moved to the candidate's line that led there.
+    """
+    for name, author_s in renamed.items():
+        output = re.sub(rf"\b{re.escape(name)}\b", author_s, output)
+    messages = list(messages_of(output, candidate.files.keys()))
+    if not messages and output.strip():
+        return (Diagnostic(Severity.ERROR, COMPILE, output.strip()[:2000]),)
+    gaps = _gaps(messages, candidate)
+    return tuple(_diagnostic(message, entry, candidate, index in gaps) for index, message in enumerate(messages))
+
+
+def only_gaps(diagnostics: Collection[Diagnostic]) -> bool:
+    """Whether the twin's gaps explain every error, and there is one."""
+    errors = [one.rule for one in diagnostics if one.severity is Severity.ERROR]
+    return bool(errors) and all(rule == GAP for rule in errors)
+
+
+def messages_of(output: str, own: Collection[str]) -> Iterator[Message]:
+    """Errors and warnings at the candidate's lines where there is one.
+
+    clang tells the line that led into a header in a note after the message, g++ in a line before it.
+    """
+    last: Message | None = None
+    origin: tuple[str, int, int] | None = None
+    for line in output.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        file, at = posixpath.normpath(match["file"]), (int(match["line"]), int(match["column"]))
+        if match["origin"]:
+            origin = (file, *at) if file in own else origin
+        elif match["kind"] == "note":
+            if file in own and last is not None and not last.file:
+                last = replace(last, file=file, line=at[0], column=at[1])
+        else:
+            if last is not None:
+                yield last
+            place = (file, *at) if file in own else (origin or ("", 0, 0))
+            last, origin = Message(match["kind"], match["text"], *place), None
+    if last is not None:
+        yield last
+
+
+def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
+    """Indices of the errors that names in :func:`gap_names` explain.
+
+    Such a name is missing, or the same line lacks one, or such a line would have declared what is missing.
+    """
+    lines = {name: text.splitlines() for name, text in candidate.files.items()}
+    known, found, places = gap_names(), set[int](), set[tuple[str, int]]()
+    blamed = ""
+    for index, message in enumerate(messages):
+        if message.kind == "warning":
+            continue
+        place = (message.file, message.line)
+        follows = place in places or (message.missing and re.search(rf"\b{message.missing}\b", blamed))
+        if message.missing in known or follows or (found and "too many errors" in message.text):
+            found.add(index)
+        if message.missing in known and message.file:
+            places.add(place)
+            blamed += lines[message.file][message.line - 1] + "\n" if message.line <= len(lines[message.file]) else ""
+    return found
+
+
+def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
+    place = (message.file, message.line, message.column)
+    if message.kind == "warning":
+        return Diagnostic(Severity.WARNING, COMPILE, message.text, *place)
+    text, remedy = _reword(message, entry)
+    if not message.file and text.startswith("the kernel entry must take"):
+        place = _entry_place(candidate, entry)
+    if is_gap:
+        if message.missing in gap_names():
+            text = f"{message.missing} is Ascend C, but the twin does not support it yet"
+        return Diagnostic(Severity.ERROR, GAP, text, *place, remedy="Not the kernel's fault: use another executor.")
+    if is_forbidden_name(message.text):
+        return Diagnostic(Severity.ERROR, FORBIDDEN, _forbidden(message, candidate), *place)
+    return Diagnostic(Severity.ERROR, COMPILE, text, *place, remedy=remedy)
+
+
+def _forbidden(message: Message, candidate: Candidate) -> str:
+    """Which name it is: the message itself does not say."""
+    lines = candidate.files.get(message.file, "").splitlines()
+    text = lines[message.line - 1] if 0 < message.line <= len(lines) else ""
+    found = re.match(r"\w+", text[max(message.column - 1, 0) :])
+    name = f"'{found[0]}'" if found else "a name used here"
+    return f"{name} is not for kernels: it leads around what checks them, or exists on no AI core"
+
+
+def _reword(message: Message, entry: str) -> tuple[str, str]:
+    """A message and its remedy in the words of the interface."""
+    name, text = message.missing, message.text
+    if name == entry and not message.file:
+        remedy = f'define extern "C" __global__ __aicore__ void {entry}(...) at namespace scope'
+        return f"the source defines no kernel entry named '{entry}'", remedy
+    if name in foreign_names():
+        return f"{text} ({name} is not available on this chip)", "Use what the chip's own instructions offer."
+    if name:
+        near = get_close_matches(name, sorted(supported_names()), n=3, cutoff=0.7)
+        return text, f"Nearest names that exist: {', '.join(near)}." if near else ""
+    return _STATIC_ASSERT.sub("", text).strip('"'), ""
+
+
+def _entry_place(candidate: Candidate, entry: str) -> tuple[str, int, int]:
+    """Where the entry is defined."""
+    for name, text in candidate.files.items():
+        found = find_entry(text, entry)
+        if found is not None:
+            return (name, text.count("\n", 0, found[0]) + 1, found[0] - text.rfind("\n", 0, found[0]))
+    return ("", 0, 0)
+
+
+@cache
+def _listed() -> Mapping[str, object]:
+    import yaml
+
+    text = (files("npukb_twin") / "unsupported_api.yaml").read_text(encoding="utf-8")
+    document: Mapping[str, object] = yaml.safe_load(text)
+    return document
+
+
+@cache
+def gap_names() -> frozenset[str]:
+    """Documented Ascend C of the modelled chips that the headers lack."""
+    groups = _listed()["unsupported"]
+    assert isinstance(groups, dict)
+    return frozenset(name for group in groups.values() for name in group)
+
+
+@cache
+def foreign_names() -> frozenset[str]:
+    """Documented Ascend C of other chips."""
+    names = _listed()["other_chips"]
+    assert isinstance(names, list)
+    return frozenset(names)
+
+
+@cache
+def supported_names() -> frozenset[str]:
+    """Functions, types and constants that the headers offer to kernels."""
+    names: set[str] = set()
+    for path in (files("npukb_twin") / "include" / "twin").iterdir():
+        if path.name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if path.name == "instructions.def":
+            names.update(re.findall(r"^NPUKB_[A-Z]+\((\w+),", text, re.MULTILINE))
+            continue
+        text = re.sub(r"namespace (npukb|detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
+        names.update(re.findall(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(", text))
+        names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
+        names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
+        names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))
+    return frozenset(name for name in names if _OFFERED.match(name) and "NPUKB" not in name)

@@ -1,0 +1,1 @@
+"""The dynamic track: host and device code of one operator."""

@@ -1,0 +1,208 @@
+"""Compiles host code: the shared runtime once per machine, an operator's sources for every candidate."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from npukb_twin.compile.build import PRECOMPILED, refuse_stale, source_root
+from npukb_twin.compile.cached import build_launcher, call, call_all, make
+from npukb_twin.compile.cxxlib import ensure_library, locate_library
+from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.launch.process import Finished, Limits, run
+from npukb_twin.operator.host_messages import begins_with_gap, explain_host
+from npukb_twin.operator.host_types import HostResult, HostRuntime
+from npukernelbench.nouns import Diagnostic, Outcome, Severity
+
+__all__ = ["compile_host", "ensure_host", "locate_host", "sources_of"]
+
+_LIBRARY_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-D_GNU_SOURCE")
+#: Host code runs for milliseconds: compiling it fast matters more than running it fast.
+_HOST_FLAGS = ("-std=c++17", "-O0", "-fPIC", "-fno-omit-frame-pointer", "-w")
+_HOST_FLAGS_CLANG = ("-gline-tables-only", "-fno-color-diagnostics", "-fno-spell-checking", "-ferror-limit=20")
+_HOST_FLAGS_GCC = ("-g1", "-fdiagnostics-color=never", "-fmax-errors=20")
+_MEMORY_BYTES = 4 << 30
+_FILE_BYTES = 256 << 20
+_INTERFACE = re.compile(
+    r'^\s*#\s*include\s*[<"](?:opdev/(?:make_)?op_executor\.h|aclnn/aclnn_base\.h|aclnn_kernels/)', re.M
+)
+_SUFFIXES = frozenset({".cpp", ".cc", ".cxx"})
+#: Where the C++ library looks for the image that a static object belongs to; a linker driver would add it.
+_DSO = 'extern "C" { __attribute__((visibility("hidden"))) void* __dso_handle = &__dso_handle; }\n'
+
+
+def host_flags(toolchain: Toolchain) -> tuple[str, ...]:
+    """Flags that host code is compiled with, without include paths."""
+    return (*_HOST_FLAGS, *(_HOST_FLAGS_CLANG if toolchain.is_clang else _HOST_FLAGS_GCC))
+
+
+def locate_host(toolchain: Toolchain, cache: Path) -> HostRuntime | None:
+    """The finished build in ``cache``, or None when it has to be made."""
+    key = _key(toolchain)
+    folder = cache / "twin-host" / key
+    if not (folder / "complete").exists() or locate_library(toolchain, cache) is None:
+        return None
+    header = folder / "host.h.pch" if toolchain.is_clang else None
+    return HostRuntime(key, folder / "npukb-twin-tiling", header)
+
+
+def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
+    """The host runtime for ``toolchain``, building it first when needed (half a minute on two cores, most of it the
+    C++ standard library). ToolchainError with the compiler's words when it cannot be built.
+    """
+    found = locate_host(toolchain, cache)
+    if found is None:
+        library = ensure_library(toolchain, cache)
+        make(cache / "twin-host" / _key(toolchain), lambda work: _build(toolchain, library, work))
+        found = locate_host(toolchain, cache)
+    assert found is not None
+    return found
+
+
+def _key(toolchain: Toolchain) -> str:
+    digest = sha256(bytes(source_root()))  # precompiled headers remember where their headers lie
+    flags = (*host_flags(toolchain), *_LIBRARY_FLAGS, *PRECOMPILED)
+    for part in (toolchain.description, *toolchain.compile, *flags, _DSO):
+        digest.update(part.encode() + b"\0")
+    root = source_root()
+    folders = (root / "include_host", root / "host", root / "include/twin")
+    for path in sorted(p for folder in folders for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".def"}):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in (*sorted((root / "runtime/process").glob("sandbox.*")), root / "launcher/launcher.cpp"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _build(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
+    root, what = source_root(), "the twin's host runtime"
+    include = f"-I{root / 'include_host'}"
+    own = (*_LIBRARY_FLAGS, include, f"-I{root / 'runtime'}")
+    sources = [*sorted((root / "host").glob("*.cpp")), root / "runtime/process/sandbox.cpp"]
+    jobs = [[*toolchain.compile, *own, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
+    (work / "dso.cpp").write_text(_DSO, encoding="ascii")
+    jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
+    if toolchain.is_clang:
+        header = str(root / "include_host/twin_host/host.h")
+        made = (*PRECOMPILED, "-fpch-instantiate-templates", header, "-o", "host.h.pch")
+        jobs.insert(0, [*toolchain.compile, *host_flags(toolchain), include, *made])
+    call_all(jobs, work, what)
+    objects = sorted(path.name for path in work.glob("*.o"))
+    libraries = ("-ldl", "-lpthread", "-lm")
+    call([*toolchain.link_host, *objects, *map(str, library), "-o", "npukb-twin-tiling", *libraries], work, what)
+    for leftover in (*work.glob("*.o"), work / "dso.cpp"):
+        leftover.unlink()
+    build_launcher(toolchain, root, work)
+
+
+def sources_of(files: Mapping[str, str]) -> list[str]:
+    """The host translation units among a candidate's files.
+
+    Everything under a folder ``op_host``, or every source when there is no such folder; not what belongs to the
+    vendor's call interface (``aclnn_…``, ``…_l0``).
+    """
+    units = [name for name in sorted(files) if PurePosixPath(name).suffix in _SUFFIXES]
+    own = [name for name in units if "op_host" in PurePosixPath(name).parts[:-1]]
+    if not own:
+        own = [name for name in units if "op_kernel" not in PurePosixPath(name).parts[:-1]]
+    return [name for name in own if not _is_interface(PurePosixPath(name).stem, files[name])]
+
+
+def _is_interface(stem: str, text: str) -> bool:
+    """Whether a source belongs to the layer that applications call: by its name, or by what it includes."""
+    return stem.startswith("aclnn") or stem.endswith("_l0") or _INTERFACE.search(text) is not None
+
+
+def compile_host(
+    files: Mapping[str, str],
+    *,
+    toolchain: Toolchain,
+    runtime: HostRuntime,
+    work: Path,
+    timeout_s: float,
+    include: Sequence[Path] = (),
+) -> HostResult:
+    """Compile the host sources among ``files`` (names as in the candidate: ``op_host/…``) into ``work / "host.so"``.
+
+    The other files are there to be included. ``include`` are folders of headers that the candidate's repository
+    provides; they come before the twin's own.
+    """
+    units = sources_of(files)
+    if not units:
+        return _failed(Outcome.NO_CODE, "no_code", "there is no host source (op_host/*.cpp)")
+    for name, text in files.items():
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
+    environment = clean_environment(work)
+    command = _command(files, toolchain, runtime, include)
+    sandbox = runtime.sandbox.reaching(
+        source_root(),
+        runtime.runner.parent,
+        *include,
+        run=toolchain.folders,
+        children=toolchain.starts_programs,
+    )
+    call_compiler = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
+
+    def compile_unit(index: int) -> Finished:
+        own = (*command, "-c", units[index], "-o", f"host{index}.o")
+        return call_compiler(own)
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        done = list(pool.map(compile_unit, range(len(units))))
+    if any(one.timed_out for one in done):
+        return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
+    output = "".join(one.output for one in done)
+    refuse_stale(output, runtime.runner.parent)
+    said = explain_host(output, files)
+    if bad := [one for one in done if one.returncode != 0]:
+        return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
+    extra = _ld_flags(toolchain, runtime)
+    objects = [f"host{index}.o" for index in range(len(units))]
+    linked = call_compiler((*toolchain.link_kernel, *extra, *objects, "-o", "host.so"))
+    if linked.returncode != 0:
+        return _failed(Outcome.COMPILE_ERROR, "link", f"the host code does not link: {linked.output.strip()[:2000]}")
+    for name in objects:
+        (work / name).unlink()
+    return HostResult(Outcome.OK, work / "host.so", said)
+
+
+def _command(
+    files: Mapping[str, str], toolchain: Toolchain, runtime: HostRuntime, include: Sequence[Path]
+) -> tuple[str, ...]:
+    """A compiler call without source and output."""
+    header = ("-include-pch", str(runtime.header)) if runtime.header is not None else ()
+    if not toolchain.is_clang:
+        header = ("-include", str(source_root() / "include_host/twin_host/host.h"))
+    own = sorted({str(PurePosixPath(name).parent) for name in files})
+    folders = (*own, *map(str, include), str(source_root() / "include_host"))
+    return (*toolchain.compile, *host_flags(toolchain), *header, *(f"-I{folder}" for folder in folders))
+
+
+def _ld_flags(toolchain: Toolchain, runtime: HostRuntime) -> tuple[str, ...]:
+    """What the linker is told besides.
+
+    The vendor links definition, inference and tiling into libraries of their own, so that one function may be defined
+    in several of them: the first one counts here.
+    """
+    if toolchain.library_sources is None:
+        return ("-Wl,-z,muldefs",)
+    return ("--eh-frame-hdr", "-z", "muldefs", str(runtime.runner.parent / "dso.obj"))
+
+
+def _failed(outcome: Outcome, rule: str, message: str) -> HostResult:
+    return HostResult(outcome, None, (Diagnostic(Severity.ERROR, rule, message),))
+
+
+def _outcome(bad: Sequence[Finished]) -> Outcome:
+    """A compiler that was killed, or says it has no memory left, did not judge the source."""
+    for one in bad:
+        if one.returncode < 0 or "out of memory" in one.output or "cannot allocate" in one.output:
+            return Outcome.OUT_OF_MEMORY
+    return Outcome.COMPILE_ERROR

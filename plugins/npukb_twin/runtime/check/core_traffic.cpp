@@ -1,0 +1,240 @@
+#include "check/core_traffic.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "cores/core_clock.h"
+#include "check/tracker.h"
+
+namespace twin {
+namespace {
+
+constexpr uint64_t kCacheLine = 64;
+constexpr int64_t kBudget = 4'000'000;  // comparisons per meeting
+constexpr int kMostFound = 16;          // pairs of places that are told
+
+uint32_t Mix(uint32_t address) {
+    uint32_t m = address * 0x9e3779b1u;
+    m ^= m >> 15;
+    return (m * 0x85ebca77u) | 1u;
+}
+
+// A transfer and whose it is.
+struct Stretch {
+    const Transfer* transfer;
+    Core* core;
+};
+
+struct Found {
+    const void* one;
+    const void* other;
+};
+
+// Every core may clear memory that all of them are about to use.
+bool AllZero(uint64_t from, uint64_t to) {
+    for (uint64_t at = from; at < to; ++at) {
+        if (*reinterpret_cast<const uint8_t*>(at) != 0) return false;
+    }
+    return true;
+}
+
+bool Changed(const Transfer& t) { return t.hashed && ContentHash(t.range) != t.content; }
+
+// Whether the core that made the `later` transfer knew that the `earlier` one was complete.
+bool Knew(const Stretch& later, const Stretch& earlier) {
+    const uint32_t* known = later.core->tracker->KnownIn(later.transfer->phase) + earlier.core->number * kClockPipes;
+    return known[earlier.transfer->pipe] >= earlier.transfer->number;
+}
+
+// "blocks 3 and 5" or, where there are two kinds of cores, "cube core 3 and vector core 6".
+struct Pair {
+    char text[80];
+    Pair(const Core& a, const Core& b) {
+        auto x = static_cast<long long>(a.index), y = static_cast<long long>(b.index);
+        if (a.launch->Mixed()) {
+            snprintf(text, sizeof text, "%s core %lld and %s core %lld", CoreKindName(a.kind), x, CoreKindName(b.kind),
+                     y);
+        } else {
+            snprintf(text, sizeof text, "blocks %lld and %lld", x, y);
+        }
+    }
+};
+
+class Sweep {
+  public:
+    // Whether blocks read with the scalar unit what others write: then they may take turns in a way that is not seen
+    // here.
+    void Look(const Stretch& a, const Stretch& b) {
+        const Transfer& x = *a.transfer;
+        const Transfer& y = *b.transfer;
+        uint64_t from = 0, to = 0;
+        bool talk = (x.scalar && !x.write && y.write) || (y.scalar && !y.write && x.write);
+        talk_ = talk_ || (talk && Overlap(x.range, y.range, &from, &to));
+    }
+    // Two transfers of different cores with nothing between them.
+    void Compare(const Stretch& a, const Stretch& b) {
+        const Transfer& x = *a.transfer;
+        const Transfer& y = *b.transfer;
+        if (!(x.write || y.write) || (x.atomic && y.atomic) || Knew(b, a) || Knew(a, b)) return;
+        uint64_t from = 0, to = 0;
+        if (Overlap(x.range, y.range, &from, &to)) return Meet(a, b, from, to);
+        if (x.scalar && y.scalar && x.write && y.write) CompareLines(a, b);
+    }
+
+  private:
+    bool New(const void* one, const void* other) {
+        for (int i = 0; i < count_; ++i) {
+            if (found_[i].one == one && found_[i].other == other) return false;
+        }
+        if (count_ == kMostFound) return false;
+        found_[count_++] = {one, other};
+        return true;
+    }
+    void Meet(const Stretch& a, const Stretch& b, uint64_t from, uint64_t to) {
+        const Transfer& x = *a.transfer;
+        const Transfer& y = *b.transfer;
+        auto* at = reinterpret_cast<const void*>(from);
+        const GlobalMemory& memory = a.core->launch->memory;
+        bool differs = x.write && y.write && (Changed(x) || Changed(y)) && !talk_;
+        if (x.write && y.write && !differs && AllZero(from, to)) return;
+        if (!New(x.pc, y.pc)) return;
+        char text[320];
+        snprintf(text, sizeof text, "%s %s bytes %llu to %llu of '%s' and nothing orders them%s",
+                 Pair(*a.core, *b.core).text,
+                 x.write && y.write ? "both write" : (x.write ? "write and read" : "read and write"),
+                 static_cast<unsigned long long>(memory.OffsetOf(at)),
+                 static_cast<unsigned long long>(memory.OffsetOf(at) + (to - from)), memory.NameOf(at),
+                 differs ? "; they write different values" : "");
+        a.core->related = y.pc;
+        if (differs) {
+            a.core->Fault("core_race", x.pc, "Give every block its own part, or put SyncAll between them.", "%s: %s",
+                          x.instruction, text);
+        } else {
+            a.core->Warn("core_race", x.pc, "Give every block its own part, or put SyncAll between them.", "%s: %s",
+                         x.instruction, text);
+        }
+    }
+    void CompareLines(const Stretch& a, const Stretch& b) {
+        const Transfer& x = *a.transfer;
+        const Transfer& y = *b.transfer;
+        uint64_t last = (x.range.End() - 1) / kCacheLine, first = y.range.begin / kCacheLine;
+        if (last != first || !New(x.pc, y.pc)) return;
+        auto* at = reinterpret_cast<const void*>(first * kCacheLine);
+        a.core->related = y.pc;
+        a.core->Warn("cache_line_shared", x.pc, "Let blocks write to different cache lines, or use DataCopyPad.",
+                     "%s: %s write elements of one cache line of %llu bytes of '%s'; one core's line may "
+                     "overwrite the other's",
+                     x.instruction, Pair(*a.core, *b.core).text, static_cast<unsigned long long>(kCacheLine),
+                     a.core->launch->memory.NameOf(at));
+    }
+    Found found_[kMostFound];
+    int count_ = 0;
+    bool talk_ = false;
+};
+
+// Calls visit(one, other) for stretches of different cores that may have a cache line in common. They come in the order
+// of their addresses.
+template <typename F>
+void ForNeighbours(const Stretch* all, size_t n, Stretch* open, F visit) {
+    int64_t budget = kBudget;
+    size_t opened = 0;
+    for (size_t i = 0; i < n && budget > 0; ++i) {
+        uint64_t begin = all[i].transfer->range.begin / kCacheLine * kCacheLine;
+        size_t kept = 0;
+        for (size_t k = 0; k < opened; ++k) {
+            if (open[k].transfer->range.End() <= begin) continue;
+            open[kept++] = open[k];
+            if (open[k].core != all[i].core) visit(open[k], all[i]);
+            budget -= 1 + std::min(open[k].transfer->range.count, all[i].transfer->range.count) / 16;
+        }
+        opened = kept;
+        open[opened++] = all[i];
+    }
+}
+
+}  // namespace
+
+uint32_t ContentHash(const Range& range) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < range.count; ++i) {
+        uint64_t begin = range.begin + i * range.stride;
+        auto* bytes = reinterpret_cast<const uint8_t*>(begin);
+        for (uint32_t k = 0; k < range.bytes; ++k) sum += (bytes[k] + 1u) * Mix(static_cast<uint32_t>(begin) + k);
+    }
+    return sum;
+}
+
+Traffic::~Traffic() { free(items_); }
+
+// Whether `next` goes on where `last` ends: directly behind it, or at the same distance again.
+bool Traffic::Join(Transfer& last, const Transfer& next) const {
+    if (last.pc != next.pc || last.phase != next.phase || last.told != next.told || last.pipe != next.pipe ||
+        last.write != next.write || last.atomic != next.atomic)
+        return false;
+    Range& r = last.range;
+    const Range& n = next.range;
+    if (n.count != 1) return false;
+    bool joined = true;
+    if (!last.write && n.begin >= r.begin && n.begin + n.bytes <= r.End() && r.count == 1) {
+        // read again
+    } else if (r.count == 1 && n.begin == r.End()) {
+        r.bytes += n.bytes;
+        r.stride = r.bytes;
+    } else if (r.count == 1 && n.bytes == r.bytes && n.begin > r.End()) {
+        r.stride = n.begin - r.begin;
+        r.count = 2;
+    } else if (r.count > 1 && n.bytes == r.bytes && n.begin == r.begin + r.count * r.stride) {
+        ++r.count;
+    } else {
+        joined = false;
+    }
+    if (joined) last.content += next.content;
+    if (joined) last.number = next.number;
+    return joined;
+}
+
+void Traffic::Note(const Transfer& transfer) {
+    for (uint32_t back = 1; back <= 4 && back <= count_; ++back) {
+        if (Join(items_[count_ - back], transfer)) return;
+    }
+    if (count_ == room_) {
+        if (room_ == kMost) return;
+        room_ = room_ == 0 ? 64 : room_ * 2;
+        items_ = static_cast<Transfer*>(realloc(static_cast<void*>(items_), room_ * sizeof(Transfer)));
+        if (items_ == nullptr) abort();
+    }
+    items_[count_++] = transfer;
+}
+
+void CheckRaces(Core* const* cores, int64_t count) {
+    size_t total = 0;
+    for (int64_t i = 0; i < count; ++i) total += cores[i]->tracker == nullptr ? 0 : cores[i]->tracker->traffic().size();
+
+    auto* entries = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
+    auto* open = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
+    if (entries == nullptr || open == nullptr) abort();
+    size_t n = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        if (cores[i]->tracker == nullptr) continue;
+        Traffic& traffic = cores[i]->tracker->traffic();
+        for (uint32_t k = 0; k < traffic.size(); ++k) entries[n++] = {&traffic[k], cores[i]};
+    }
+    std::sort(entries, entries + n, [](const Stretch& a, const Stretch& b) {
+        if (a.transfer->range.begin != b.transfer->range.begin)
+            return a.transfer->range.begin < b.transfer->range.begin;
+        if (a.core->number != b.core->number) return a.core->number < b.core->number;
+        return a.transfer < b.transfer;
+    });
+    Sweep sweep;
+    ForNeighbours(entries, n, open, [&](const Stretch& a, const Stretch& b) { sweep.Look(a, b); });
+    ForNeighbours(entries, n, open, [&](const Stretch& a, const Stretch& b) { sweep.Compare(a, b); });
+    free(entries);
+    free(open);
+    for (int64_t i = 0; i < count; ++i) {
+        if (cores[i]->tracker != nullptr) cores[i]->tracker->Restart();
+    }
+}
+
+}  // namespace twin

@@ -1,0 +1,25 @@
+// Loads and stores of a kernel's own code, which its compiler announces one by one.
+//
+// What a kernel may touch is what a core can reach: its stack, the variables of its image, its own memories, global
+// memory. The runtime's own memory (tensors' records, diagnostics, the report's token) is not there for it: touching it
+// ends the kernel like any other address that is not its own. Accesses to global memory and to the core's memories take
+// the scalar unit's time.
+#pragma once
+#include <stdint.h>
+
+namespace twin {
+
+// From here on an image is being loaded: its constructors run on the stack below `frame`.
+void BeginLoading(const void* frame);
+
+// Ends the launch unless the kernel itself may write `bytes` at `address`: where the API puts a result for it. `pc` is
+// its line.
+void CheckResult(const void* address, uint64_t bytes, const void* pc);
+
+// The same for what the API reads for the kernel and gives back to it.
+void CheckSource(const void* address, uint64_t bytes, const void* pc);
+
+// Ends the launch: the kernel's instruction at `pc` touched `address`.
+[[noreturn]] void RefuseAccess(uint64_t pc, uint64_t address);
+
+}  // namespace twin

@@ -1,0 +1,257 @@
+// LoadData of images: a part of the matrix that im2col makes of a feature map in L1, as fractals of L0A or L0B.
+#include <string.h>
+
+#include "../../include/twin/cube_params.h"
+#include "cube/cube.h"
+#include "check/tracker.h"
+
+namespace twin {
+namespace {
+
+using npukb::DType;
+
+struct FeatureMap {
+    DType type;
+    uint32_t height, width, channels;
+    uint32_t left, top;
+    uint32_t columns;  // of output pixels
+    uint32_t filter_w, filter_h, stride_w, stride_h, dilation_w, dilation_h;
+    const uint8_t* pixels;
+    uint32_t pixels_at;  // their offset in L1
+    uint32_t boundary;
+    const uint8_t* l1;
+    uint64_t padding;
+};
+
+uint32_t Outputs(uint32_t size, uint32_t before, uint32_t after, uint32_t filter, uint32_t dilation, uint32_t stride) {
+    int64_t free = static_cast<int64_t>(size) + before + after - (static_cast<int64_t>(dilation) * (filter - 1) + 1);
+    return free < 0 || stride == 0 ? 0 : static_cast<uint32_t>(free / stride) + 1;
+}
+
+// Bits of an element, half bytes included.
+uint32_t ReadElement(const FeatureMap& image, uint64_t index) {
+    uint32_t bits = BitsOfType(image.type);
+    uint64_t byte = index * bits / 8;
+    const uint8_t* at = image.pixels + byte;
+    if (image.boundary > 0 && image.pixels_at + byte >= image.boundary)
+        at = image.l1 + (image.pixels_at + byte - image.boundary);
+    uint32_t value = 0;
+    memcpy(&value, at, bits < 8 ? 1 : bits / 8);
+    return bits == 4 ? value >> (index % 2 * 4) & 0xf : value;
+}
+
+// Element (m, k) of the matrix: m counts output pixels, k channels inside of filter taps inside of groups of channels.
+uint32_t Element(const FeatureMap& image, uint32_t m, uint32_t k) {
+    uint32_t group = ColumnsOfFractal(image.type), taps = image.filter_w * image.filter_h;
+    uint32_t c1 = k / (group * taps), inside = k - c1 * group * taps;
+    uint32_t width = image.channels - c1 * group < group ? image.channels - c1 * group : group;
+    if (c1 * group >= image.channels || width == 0) return 0;
+    uint32_t tap = inside / width, c0 = inside % width;
+    int64_t y =
+        static_cast<int64_t>(m / image.columns) * image.stride_h + tap / image.filter_w * image.dilation_h - image.top;
+    int64_t x =
+        static_cast<int64_t>(m % image.columns) * image.stride_w + tap % image.filter_w * image.dilation_w - image.left;
+    if (y < 0 || x < 0 || y >= image.height || x >= image.width) return static_cast<uint32_t>(image.padding);
+    uint64_t plane = static_cast<uint64_t>(image.height) * image.width;
+    return ReadElement(
+        image, c1 * group * plane + (static_cast<uint64_t>(y) * image.width + static_cast<uint64_t>(x)) * width + c0);
+}
+
+// The bytes of L1 from the first pixel to the last.
+uint64_t ImageBytes(const FeatureMap& image) {
+    return static_cast<uint64_t>(image.height) * image.width * image.channels * BitsOfType(image.type) / 8;
+}
+
+// How the fractals of the destination are arranged.
+struct Target {
+    bool right;       // L0B: columns of fractals run along m
+    bool transposed;  // L0A that holds the matrix the other way round
+    uint32_t rows;    // of fractals
+    uint32_t columns;
+};
+
+void WriteElement(uint8_t* fractal, uint32_t bits, uint32_t at, uint32_t value) {
+    if (bits == 4) {
+        uint8_t& byte = fractal[at / 2];
+        byte = static_cast<uint8_t>((byte & (at % 2 ? 0x0f : 0xf0)) | (value & 0xf) << (at % 2 * 4));
+        return;
+    }
+    memcpy(fractal + at * (bits / 8), &value, bits / 8);
+}
+
+// Puts element (m, k) of the loaded block where the destination's layout has it.
+void Place(const Target& t, DType type, uint8_t* to, uint32_t m, uint32_t k, uint32_t value) {
+    uint32_t group = ColumnsOfFractal(type), fractal, at;
+    if (t.right) {  // rows of L0B run along m in fractals of `group`, its columns along k in fractals of 16
+        fractal = m / group * t.columns + k / 16;
+        at = k % 16 * group + m % group;
+    } else if (t.transposed) {
+        fractal = k / 16 * t.columns + m / group;
+        at = k % 16 * group + m % group;
+    } else {
+        fractal = m / 16 * t.columns + k / group;
+        at = m % 16 * group + k % group;
+    }
+    WriteElement(to + fractal * static_cast<uint64_t>(kFractalBytes), BitsOfType(type), at, value);
+}
+
+Target Arrange(const AscendC::ImageParams& p, DType type, bool right, uint32_t m, uint32_t k) {
+    uint32_t group = ColumnsOfFractal(type), bits = BitsOfType(type);
+    bool transposed = !right && p.enTranspose && (bits == 16 || bits == 32);
+    uint32_t wide = bits == 32 ? 2 : 1;  // fractals of 16 rows, which squares consist of
+    if (right) return {true, false, Blocks(m, 16) * wide, Blocks(k, 16)};
+    if (transposed) return {false, true, Blocks(k, 16), Blocks(m, 16) * wide};
+    return {false, false, Blocks(m, 16), Blocks(k, group)};
+}
+
+void CheckImage(Core& core, const AscendC::ImageParams& p, DType type, bool right, const void* pc) {
+    uint32_t group = ColumnsOfFractal(type), bits = BitsOfType(type), rest = p.channelSize % group;
+    if (right && bits < 16) {
+        core.Violate("limit_exceeded", pc, "Use LoadDataWithTranspose.",
+                     "LoadData: images of %u-bit elements cannot be loaded into L0B", bits);
+    }
+    if (rest != 0 && (rest < 4 || (rest & (rest - 1)) != 0)) {
+        core.Violate("limit_exceeded", pc, "Fill the channels up.",
+                     "LoadData: channelSize %u; what is left over groups of %u channels must be 4, 8 or 16",
+                     p.channelSize, group);
+    }
+    if (p.strideW > 63 || p.strideH > 63 || p.strideW == 0 || p.strideH == 0) {
+        core.Violate("limit_exceeded", pc, "Use strides of 1 to 63.",
+                     "LoadData: strides %u and %u are outside of 1 to 63", p.strideW, p.strideH);
+    }
+    if (p.kStartPt % group != 0) {
+        core.Violate("limit_exceeded", pc, "Begin at a fractal.", "LoadData: kStartPt %u is not a multiple of %u",
+                     p.kStartPt, group);
+    }
+    if (p.fMatrixCtrl) {
+        core.Violate("limit_exceeded", pc, "Leave fMatrixCtrl false.", "LoadData: fMatrixCtrl must be false");
+    }
+}
+
+// Block (m, k) of the matrix, repeated as SetLoadDataRepeat says.
+void LoadBlock(const FeatureMap& image, const AscendC::ImageParams& p, const Target& t, const CubeState& state,
+               uint8_t* to, uint32_t m_all, uint32_t k_all) {
+    uint32_t group = ColumnsOfFractal(image.type);
+    for (uint32_t m = 0; m < m_all; ++m) {
+        for (uint32_t k = 0; k < k_all; ++k) {
+            uint32_t from_m = p.mStartPt + m % p.mExtension + m / p.mExtension * state.repeat_stride * 16;
+            uint32_t from_k = p.kStartPt + k % p.kExtension + k / p.kExtension * state.repeat_stride * group;
+            Place(t, image.type, to, m, k, Element(image, from_m, from_k));
+        }
+    }
+}
+
+// Documented cycles per fractal of 512 bytes, by the width of the filter and of its steps; L0B takes two more.
+double ImagePace(uint32_t filter_width, uint32_t step, bool right) {
+    constexpr uint32_t kSlowest = 16;
+    bool even = step == 1 || step == 2 || step == 4 || step == 8;
+    uint32_t cycles = even ? 2 * step + (filter_width > 1 ? filter_width : 0) : kSlowest;
+    return (cycles < kSlowest ? cycles : kSlowest) + (right ? 2 : 0);
+}
+
+}  // namespace
+}  // namespace twin
+
+extern "C" {
+
+void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, const npukb::BufferView* src,
+                           const void* params, const void* padding, int keep) {
+    using namespace twin;
+    const Pinned pinned[] = {dst, src};
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    CubeState& state = core.cube;
+    const auto p = *static_cast<const AscendC::ImageParams*>(params);
+    if (!(keep & 1)) {
+        state.map_height = p.l1H, state.map_width = p.l1W;
+        memcpy(state.map_padding, p.padList, sizeof state.map_padding);
+    }
+    if (!(keep & 2)) {
+        state.padding_value = 0;
+        memcpy(&state.padding_value, padding, npukb::kDTypeBytes[static_cast<int>(type)]);
+    }
+    uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0), filter_h = p.filterH + (p.filterSizeH ? 256u : 0);
+    uint32_t times = state.repeat_set ? state.repeat_times : 1;
+    if (state.map_height == 0 || state.map_width == 0 || p.channelSize == 0 || p.kExtension == 0 || p.mExtension == 0 ||
+        filter_w == 0 || filter_h == 0 || times == 0) {
+        return;
+    }
+    bool right = core.Holding(dst->address) == Memory::L0B;
+    CheckImage(core, p, type, right, pc);
+    const MemoryRange& l1 = core.launch->RangeOf(Memory::L1);
+    FeatureMap image{
+        type,
+        state.map_height,
+        state.map_width,
+        p.channelSize,
+        state.map_padding[0],
+        state.map_padding[2],
+        Outputs(state.map_width, state.map_padding[0], state.map_padding[1], filter_w, p.dilationFilterW, p.strideW),
+        filter_w,
+        filter_h,
+        p.strideW,
+        p.strideH,
+        p.dilationFilterW,
+        p.dilationFilterH,
+        static_cast<const uint8_t*>(src->address),
+        0,
+        state.load_boundary,
+        core.ub + l1.offset,
+        state.padding_value};
+    if (image.columns == 0) {
+        core.Violate("limit_exceeded", pc, "Give a feature map that the filter fits into.",
+                     "LoadData: a filter of %u by %u does not fit into a feature map of %u by %u", filter_w, filter_h,
+                     image.width, image.height);
+    }
+    uint32_t m = p.mExtension * (state.repeat_mode == 0 ? times : 1),
+             k = p.kExtension * (state.repeat_mode == 1 ? times : 1);
+    Target target = Arrange(p, type, right, m, k);
+    uint64_t bytes = static_cast<uint64_t>(target.rows) * target.columns * kFractalBytes;
+    CheckCubeOperand(core, "LoadData", "dst", *dst, bytes, kFractalBytes, kL0, true, pc);
+    uint64_t pixels = ImageBytes(image);
+    if (image.boundary > 0) {
+        image.pixels_at = core.OffsetIn(Memory::L1, src->address);
+        uint64_t room = image.pixels_at < image.boundary ? image.boundary - image.pixels_at : 0;
+        pixels = pixels < room ? pixels : room;
+    }
+    CheckCubeOperand(core, "LoadData", "src", *src, pixels, 32, SetOf(Memory::L1), false, pc);
+    LoadBlock(image, p, target, state, static_cast<uint8_t*>(dst->address), m, k);
+    DefineOnChip(core, dst->address, bytes);
+    double slower = ImagePace(filter_w, p.strideW, right) / ImagePace(1, 1, right);
+    core.time.Issue(core.launch->machine, Pipe::MTE1,
+                    LoadCycles(core, right ? Memory::L0B : Memory::L0A, static_cast<double>(bytes) * slower));
+}
+
+void npukb_cube_feature_map(uint32_t height, uint32_t width, const uint8_t* padding) {
+    twin::Core& core = twin::ThisCore();
+    core.cube.map_height = static_cast<uint16_t>(height);
+    core.cube.map_width = static_cast<uint16_t>(width);
+    memcpy(core.cube.map_padding, padding, sizeof core.cube.map_padding);
+    core.time.Scalar(1);
+}
+
+void npukb_cube_load_repeat(uint32_t stride, uint32_t times, uint32_t mode) {
+    twin::Core& core = twin::ThisCore();
+    core.cube.repeat_stride = stride;
+    core.cube.repeat_times = times;
+    core.cube.repeat_mode = mode;
+    core.cube.repeat_set = true;
+    core.time.Scalar(1);
+}
+
+void npukb_cube_register(npukb::CubeRegister which, uint64_t value) {
+    using npukb::CubeRegister;
+    twin::Core& core = twin::ThisCore();
+    twin::CubeState& state = core.cube;
+    switch (which) {
+        case CubeRegister::Hf32: state.hf32 = value != 0; break;
+        case CubeRegister::Hf32Away: state.hf32_away = value != 0; break;
+        case CubeRegister::RowMajor: break;  // a matter of speed that the twin does not model
+        case CubeRegister::LoadBoundary: state.load_boundary = static_cast<uint32_t>(value); break;
+        case CubeRegister::PaddingValue: state.padding_value = value; break;
+        case CubeRegister::NzToNd: state.nz_to_nd = value; break;
+        case CubeRegister::PreQuant: state.pre_quant = value; break;
+    }
+    core.time.Scalar(1);
+}
+}

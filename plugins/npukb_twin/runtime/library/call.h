@@ -1,0 +1,67 @@
+// One call of a library function: an operation made of several instructions, which the runtime computes as a whole.
+//
+//   void npukb_library_xyz(const BufferView* dst, const BufferView* src, const BufferView* tmp, int64_t count) {
+//       Library call("Xyz", NPUKB_PC);
+//       auto* d = call.Write<float>(dst, count, "dst");
+//       auto* s = call.Read<float>(src, count, "src");
+//       call.Apart();
+//       call.ScratchFor(tmp, count * sizeof(float));
+//       …compute…
+//       call.Charge(npukb::DType::F32, count, passes);
+//   }
+#pragma once
+#include "check/operand_check.h"
+
+namespace twin {
+
+class Library {
+  public:
+    Library(const char* name, const void* pc) : core_(ThisCore()), name_(name), pc_(pc) {}
+
+    Core& core() const { return core_; }
+    const char* name() const { return name_; }
+    const void* pc() const { return pc_; }
+
+    template <typename T>
+    const T* Read(const npukb::BufferView* view, int64_t elements, const char* role, uint32_t alignment = 32) const {
+        return static_cast<const T*>(Check(view, elements, sizeof(T), role, alignment, false));
+    }
+    template <typename T>
+    T* Write(const npukb::BufferView* view, int64_t elements, const char* role, uint32_t alignment = 32) const {
+        return static_cast<T*>(Check(view, elements, sizeof(T), role, alignment, true));
+    }
+    // No destination may share memory with a source (as most of the library wants), or only the whole of it if `same`
+    // is true. Looks at what Read and Write have been asked for.
+    void Apart(bool same = false) const;
+    // The temporary buffer, null if the caller gave none: apart from all operands, and as large as scratch.def says for
+    // so many bytes of data; a smaller one is a warning, but it has to hold a block at least. What is in it afterwards
+    // is undefined.
+    void ScratchFor(const npukb::BufferView* view, uint64_t data_bytes) const;
+    // The same for a function whose need is documented: less is an error.
+    void Scratch(const npukb::BufferView* view, uint64_t bytes) const;
+    // What a function that may reuse its source leaves behind there: NaN. Not where a result has been put in the same
+    // place.
+    void Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const;
+    // Time on the vector pipe: `passes` vector instructions over `elements` of type `dtype`.
+    void Charge(npukb::DType dtype, int64_t elements, double passes) const;
+
+  private:
+    void* Check(const npukb::BufferView* view, int64_t elements, uint32_t element_bytes, const char* role,
+                uint32_t alignment, bool write) const;
+    // Where an operand lies, for the questions about sharing.
+    struct Span {
+        const char* role;
+        uint64_t begin, end;
+        bool write;
+    };
+    static constexpr int kMaxSpans = 12;
+    void WarnShared(const Span& a, const Span& b) const;
+
+    Core& core_;
+    const char* name_;
+    const void* pc_;
+    mutable Span spans_[kMaxSpans];
+    mutable int span_count_ = 0;
+};
+
+}  // namespace twin

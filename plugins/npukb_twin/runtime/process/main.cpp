@@ -1,0 +1,383 @@
+// The child process of one launch: reads a launch file, maps the buffers, loads the kernel, runs its blocks, reports.
+//
+//   npukb-twin-host LAUNCH_FILE
+//
+// The launch file is text, one directive per line (values that are paths go to the end of the line):
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · machine KEY VALUE · blocks N · cores N · threads N ·
+//   seed N · order last_first tiling_key N · system_workspace BYTES · checker off|fast|full · auto_sync on|off ·
+//   profile off|time|full · launch warm|cold core_flags yes|no|undeclared allocation exact|pooled argument null |
+//   argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item`
+//   lines) item SHAPE NAME r|w BYTES PATH                                                   (SHAPE as 2x3, or - for a
+//   scalar) cube PATH                                                                        (the image for cube cores,
+//   if they run) mix N                                                                            (vector cores of a
+//   block; 1 unless told) kernel PATH                                                                      (last: loads
+//   and runs; - for cube cores alone)
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "semantics/division.h"
+#include "cores/fiber.h"
+#include "process/computed_calls.h"
+#include "time/scalar_counting.h"
+#include "check/raw_access.h"
+#include "process/report.h"
+#include "process/sandbox.h"
+#include "check/tracker.h"
+
+namespace twin {
+namespace {
+
+constexpr uint32_t kMaxDimensions = 16;
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kOwnZeros = 16;  // bytes of zeros that every image has
+constexpr uint64_t kGuard = 1u << 16;
+
+Launch g_launch;
+bool g_pooled;
+Totals g_totals;
+
+[[noreturn]] void Fail(const char* status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void Fail(const char* status, const char* format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ReportFailure(status, message);
+    _exit(0);
+}
+
+// Only the first block that ends the launch is reported.
+void TakeTurn() {
+    static volatile char taken = 0;
+    if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST)) {
+        for (;;) pause();
+    }
+}
+
+void OnSignal(int signal, siginfo_t* info, void* context) {
+    uint64_t pc = ProgramCounter(context);
+    if (signal == SIGFPE && PlaceOf(g_launch, pc) != 0 && StepOverDivision(context)) return;
+    TakeTurn();
+    ReportSignal(signal, PlaceOf(g_launch, pc), reinterpret_cast<uint64_t>(info->si_addr), InStackGuard(info->si_addr));
+    _exit(128 + signal);
+}
+
+void CatchSignals() {
+    struct sigaction action{};
+    action.sa_sigaction = OnSignal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (int signal : fatal) sigaction(signal, &action, nullptr);
+}
+
+// Maps a buffer between two regions that no one may touch; `room` bytes from its beginning are reserved for it.
+uint8_t* Map(const char* path, uint64_t length, uint64_t room, bool writable) {
+    auto* reserved = static_cast<uint8_t*>(
+        mmap(nullptr, room + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (reserved == MAP_FAILED)
+        Fail("infra_error", "cannot reserve %llu bytes", static_cast<unsigned long long>(length));
+    int file = open(path, writable ? O_RDWR : O_RDONLY);
+    if (file < 0) Fail("infra_error", "cannot open buffer %s", path);
+    void* mapped = mmap(reserved + kGuard, length, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                        MAP_FIXED | MAP_POPULATE | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
+    close(file);
+    if (mapped == MAP_FAILED) Fail("infra_error", "cannot map buffer %s", path);
+    return static_cast<uint8_t*>(mapped);
+}
+
+uint8_t* AddBuffer(const char* text) {
+    char name[64];
+    char mode;
+    unsigned long long bytes;
+    int path = 0;
+    if (sscanf(text, "%63s %c %llu %n", name, &mode, &bytes, &path) < 3 || path == 0)
+        Fail("infra_error", "bad buffer line: %s", text);
+    bool pooled = g_pooled && strcmp(name, "tiling") != 0;  // which no framework allocates
+    Extent extent = pooled ? PooledExtent(bytes) : ExactExtent(bytes);
+    uint64_t length = (PooledExtent(bytes).reachable + kPage - 1) / kPage * kPage;
+    uint8_t* address = Map(text + path, length, extent.mapped < length ? length : extent.mapped, mode == 'w');
+    if (!g_launch.memory.Add(name, address, bytes, extent, mode == 'w', length))
+        Fail("infra_error", "too many buffers");
+    return address;
+}
+
+bool NextLine(char* line, size_t size, FILE* file) {
+    if (fgets(line, static_cast<int>(size), file) == nullptr) return false;
+    line[strcspn(line, "\n")] = 0;
+    return true;
+}
+
+// A list argument points to a table: the byte offset of the addresses; for every tensor a word with its number of
+// dimensions and its index, and a word per dimension; the addresses. ListTensorDesc reads it, and kernels do
+// themselves.
+uint8_t* AddTable(const char* text, FILE* file) {
+    char name[64];
+    unsigned count;
+    if (sscanf(text, "%63s %u", name, &count) != 2) Fail("infra_error", "bad list line: %s", text);
+    uint64_t words = 1 + (2ull + kMaxDimensions) * count;
+    auto* table = static_cast<uint64_t*>(mmap(nullptr, (8 * words + kPage - 1) / kPage * kPage, PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* addresses = static_cast<uint64_t*>(malloc(8 * (count + 1ull)));
+    if (table == MAP_FAILED || addresses == nullptr) Fail("infra_error", "cannot map a table of %u tensors", count);
+    char line[4096];
+    uint64_t at = 1;
+    for (unsigned i = 0; i < count; ++i) {
+        if (!NextLine(line, sizeof line, file) || strncmp(line, "item ", 5) != 0)
+            Fail("infra_error", "list %s is cut short", name);
+        uint64_t& head = table[at++];
+        uint32_t dimensions = 0;
+        char* text_at = line + 5;
+        while (*text_at >= '0' && *text_at <= '9' && dimensions < kMaxDimensions) {
+            table[at++] = strtoull(text_at, &text_at, 10);
+            ++dimensions;
+            if (*text_at == 'x') ++text_at;
+        }
+        head = static_cast<uint64_t>(i) << 32 | dimensions;
+        addresses[i] = reinterpret_cast<uint64_t>(AddBuffer(text_at + (*text_at == '-')));
+    }
+    table[0] = 8 * at;
+    memcpy(table + at, addresses, 8ull * count);
+    free(addresses);
+    uint64_t bytes = 8 * (at + count);
+    auto* address = reinterpret_cast<uint8_t*>(table);
+    uint64_t reachable = (bytes + 31) & ~31ull;
+    g_launch.memory.Add(name, address, bytes, {reachable, reachable}, false, reachable);
+    return address;
+}
+
+void SetMachine(const char* key, double value) {
+    if (!g_launch.machine.Set(key, value)) Fail("infra_error", "the machine has no number named %s", key);
+}
+
+// The parent sets the same limits from outside, but may be late: here they are in place before the kernel is loaded.
+void Limit(const char* what, unsigned long long value) {
+    struct {
+        const char* name;
+        int resource;
+    } const table[] = {{"AS", RLIMIT_AS},
+                       {"FSIZE", RLIMIT_FSIZE},
+                       {"CORE", RLIMIT_CORE},
+                       {"CPU", RLIMIT_CPU},
+                       {"NOFILE", RLIMIT_NOFILE}};
+    for (const auto& row : table) {
+        if (strcmp(row.name, what) != 0) continue;
+        rlimit limit{static_cast<rlim_t>(value), static_cast<rlim_t>(value)}, before{};
+        if (row.resource == RLIMIT_CPU) ++limit.rlim_max;  // so that its end tells what ended it
+        auto resource = static_cast<__rlimit_resource_t>(row.resource);
+        if (getrlimit(resource, &before) == 0 && before.rlim_max < limit.rlim_max) limit.rlim_max = before.rlim_max;
+        if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(resource, &limit) != 0) Fail("infra_error", "cannot limit %s", what);
+        return;
+    }
+    Fail("infra_error", "there is no limit named %s", what);
+}
+
+Checker CheckerOf(const char* name) {
+    if (strcmp(name, "off") == 0) return Checker::Off;
+    if (strcmp(name, "fast") == 0) return Checker::Fast;
+    if (strcmp(name, "full") == 0) return Checker::Full;
+    Fail("infra_error", "there is no checker named %s", name);
+}
+
+Detail DetailOf(const char* name) {
+    if (strcmp(name, "off") == 0) return Detail::Off;
+    if (strcmp(name, "time") == 0) return Detail::Time;
+    if (strcmp(name, "full") == 0) return Detail::Full;
+    Fail("infra_error", "there is no profile named %s", name);
+}
+
+// Whether a segment is made read-only once it has been relocated: what is zero in it is padding.
+bool ReadOnlyLater(const dl_phdr_info* info, uint64_t address, uint64_t bytes) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type == PT_GNU_RELRO && segment.p_vaddr == address && segment.p_memsz >= bytes) return true;
+    }
+    return false;
+}
+
+int FindImage(dl_phdr_info* info, size_t, void* context) {
+    auto* found = static_cast<Image*>(context);
+    if (info->dlpi_addr != found->base) return 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        uint64_t end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+        if (end > found->end) found->end = end;
+        bool zeros = segment.p_memsz > segment.p_filesz + kOwnZeros;
+        if (zeros && !ReadOnlyLater(info, segment.p_vaddr, segment.p_memsz)) g_launch.shares_variables = true;
+    }
+    return 1;
+}
+
+Entry Load(const char* path, Image* found) {
+    if (strcmp(path, "-") == 0) return nullptr;
+    NameImage(path);
+    BeginLoading(__builtin_frame_address(0));
+    void* image = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (image == nullptr) Fail("launch_error", "%s", dlerror());
+    void* entry = dlsym(image, "npukb_launch");
+    Dl_info where;
+    if (entry == nullptr || dladdr(entry, &where) == 0) Fail("launch_error", "the image has no kernel entry");
+    found->base = reinterpret_cast<uint64_t>(where.dli_fbase);
+    dl_iterate_phdr(FindImage, found);
+    CountInRegister(path, found->base);
+    return reinterpret_cast<Entry>(entry);
+}
+
+void Collect(Core* core, void*) {
+    FinishCoreFlags(*core);
+    StopTracker(*core);
+    g_totals.Add(*core);
+}
+
+// Where the memories of a core lie in its arena: one behind the other, UB first.
+void LayOutMemories(Launch* l) {
+    const Machine& m = l->machine;
+    const uint32_t bytes[] = {m.ub_bytes, m.l1_bytes, m.l0a_bytes, m.l0b_bytes, m.l0c_bytes, m.bt_bytes, m.fb_bytes};
+    uint32_t at = 0;
+    for (int i = 0; i < kMemories; ++i) {
+        l->memories[i] = {at, bytes[i]};
+        at += (bytes[i] + kMemoryGranule - 1) / kMemoryGranule * kMemoryGranule;
+    }
+    if (at > kArenaBlocks * 32) Fail("infra_error", "the machine's memories are larger than the twin's arena");
+    l->arena_bytes = at;
+}
+
+void Run(const char* vector, const char* cube, int vectors_per_block, void** arguments, int threads) {
+    Launch& l = g_launch;
+    LayOutMemories(&l);
+    l.per_block[static_cast<int>(CoreKind::Vector)] = strcmp(vector, "-") == 0 ? 0 : vectors_per_block;
+    l.per_block[static_cast<int>(CoreKind::Cube)] = strcmp(cube, "-") == 0 ? 0 : 1;
+    if (l.CoresPerBlock() == 0) Fail("infra_error", "the launch file names no kernel");
+    if (l.cores < 1) l.cores = l.blocks;
+    auto started = static_cast<double>((l.blocks < l.cores ? l.blocks : l.cores) * l.CoresPerBlock());
+    double share = l.machine.hbm_read_bytes_per_s / started;
+    double fastest_out = l.machine.copy_out_bytes_per_cycle * l.machine.clock_hz;
+    double in = l.machine.copy_in_bytes_per_s < share ? l.machine.copy_in_bytes_per_s : share;
+    double out = fastest_out < share ? fastest_out : share;
+    l.copy_in_cycles_per_byte = l.machine.clock_hz / in;
+    l.copy_out_cycles_per_byte = l.machine.clock_hz / out;
+    l.cross = static_cast<CrossCore*>(calloc(1, sizeof(CrossCore)));
+    if (l.cross == nullptr) Fail("infra_error", "no memory for synchronisation between cores");
+    l.cross->Start(l);
+    if (l.profile != Detail::Off)
+        l.tapes = static_cast<Tape**>(calloc(static_cast<size_t>(l.CoreCount()), sizeof(Tape*)));
+    for (int i = 0; l.checker == Checker::Full && i < l.memory.size(); ++i) {
+        if (strcmp(l.memory[i].name, "workspace") == 0) l.memory.MarkFresh(&l.memory[i]);
+    }
+    const Entry entries[kCoreKinds] = {Load(vector, &l.images[0]), Load(cube, &l.images[1])};
+    RunBlocks(&l, entries, arguments, threads, Collect, nullptr);
+    ReportFinished(l, g_totals);
+}
+
+int Main(const char* path) {
+    FILE* file = fopen(path, "r");
+    if (file == nullptr) {
+        perror(path);
+        return 2;
+    }
+    void* arguments[kMaxArguments] = {};
+    int count = 0;
+    int threads = 1;
+    bool confine = false;
+    int vectors_per_block = 1;
+    char cube[4096] = "-";
+    char line[4096];
+    while (NextLine(line, sizeof line, file)) {
+        char key[64];
+        double number;
+        unsigned long long value;
+        if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
+        if (sscanf(line, "report %llu %63s", &value, key) == 2)
+            SetReportDescriptor(static_cast<int>(value), key);
+        else if (strcmp(line, "confine") == 0)
+            confine = true;
+        else if (sscanf(line, "limit %63s %llu", key, &value) == 2)
+            Limit(key, value);
+        else if (sscanf(line, "machine %63s %lf", key, &number) == 2)
+            SetMachine(key, number);
+        else if (sscanf(line, "blocks %llu", &value) == 1)
+            g_launch.blocks = static_cast<int64_t>(value);
+        else if (sscanf(line, "cores %llu", &value) == 1)
+            g_launch.cores = static_cast<int64_t>(value);
+        else if (sscanf(line, "tiling_key %llu", &value) == 1)
+            g_launch.tiling_key = value;
+        else if (sscanf(line, "system_workspace %llu", &value) == 1)
+            g_launch.system_workspace_bytes = value;
+        else if (sscanf(line, "threads %llu", &value) == 1)
+            threads = static_cast<int>(value);
+        else if (strcmp(line, "order last_first") == 0)
+            g_launch.last_first = true;
+        else if (sscanf(line, "seed %llu", &value) == 1)
+            g_launch.seed = value;
+        else if (sscanf(line, "checker %63s", key) == 1)
+            g_launch.checker = CheckerOf(key);
+        else if (sscanf(line, "profile %63s", key) == 1)
+            g_launch.profile = DetailOf(key);
+        else if (sscanf(line, "launch %63s", key) == 1)
+            g_launch.cold = strcmp(key, "cold") == 0;
+        else if (sscanf(line, "allocation %63s", key) == 1)
+            g_pooled = strcmp(key, "pooled") == 0;
+        else if (sscanf(line, "core_flags %63s", key) == 1) {
+            g_launch.core_flags = *key == 'y'   ? FlagSupport::Yes
+                                  : *key == 'n' ? FlagSupport::No
+                                                : FlagSupport::Undeclared;
+        } else if (sscanf(line, "auto_sync %63s", key) == 1)
+            g_launch.auto_sync = strcmp(key, "off") != 0;
+        else if (strcmp(line, "argument null") == 0)
+            arguments[count++] = nullptr;
+        else if (sscanf(line, "argument same %llu", &value) == 1)
+            arguments[count] = arguments[value % kMaxArguments], ++count;
+        else if (strncmp(line, "argument buffer ", 16) == 0) {
+            arguments[count] = AddBuffer(line + 16);
+            if (strncmp(line + 16, "workspace ", 10) == 0) g_launch.system_workspace = arguments[count];
+            ++count;
+        } else if (strncmp(line, "argument list ", 14) == 0)
+            arguments[count++] = AddTable(line + 14, file);
+        else if (sscanf(line, "mix %llu", &value) == 1)
+            vectors_per_block = static_cast<int>(value);
+        else if (strncmp(line, "cube ", 5) == 0)
+            snprintf(cube, sizeof cube, "%s", line + 5);
+        else if (strncmp(line, "kernel ", 7) == 0) {
+            fclose(file);
+            CatchSignals();
+            if (confine && !ConfineToImages(line + 7, cube))
+                Fail("infra_error", "the kernel's process cannot be confined");
+            ForbidProcesses();
+            unlink(path);  // what is in it is not the kernel's to know
+            Run(line + 7, cube, vectors_per_block, arguments, threads);
+            _exit(0);  // destructors of the kernel's global objects do not run: there is no core any more
+        } else
+            Fail("infra_error", "bad launch line: %s", line);
+    }
+    Fail("infra_error", "the launch file names no kernel");
+}
+
+}  // namespace
+
+void RefuseAccess(uint64_t pc, uint64_t address) {
+    TakeTurn();
+    ReportSignal(SIGSEGV, pc, address, false);
+    _exit(128 + SIGSEGV);
+}
+
+}  // namespace twin
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: npukb-twin-host LAUNCH_FILE\n");
+        return 2;
+    }
+    return twin::Main(argv[1]);
+}

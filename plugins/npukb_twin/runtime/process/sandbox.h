@@ -1,0 +1,36 @@
+// What a process that runs a stranger's code may not do. Nothing here can be undone by the process itself.
+#pragma once
+#include <stddef.h>
+
+namespace twin {
+
+// The version of Landlock that the operating system has, 0 without it.
+int LandlockVersion();
+
+enum class Reach { Read, Run, Change };  // each includes those before it
+
+struct Reachable {
+    const char* path;
+    Reach reach;
+};
+
+// From now on this process and its children reach these files and folders only, no TCP port and, from version 6 on, no
+// process outside. What is not there is left out. False when the operating system refuses.
+bool ConfineFiles(const Reachable* files, size_t count);
+
+// From now on this process reads the images it is about to load, and shared libraries. One that is not there is left
+// out.
+bool ConfineToImages(const char* image, const char* other = "-");
+
+enum class Children { Forbidden, Allowed };
+
+// From now on this process and its children cannot trace or signal others, open sockets, load code into the kernel,
+// change the machine's state or leave their session; without children, they cannot start processes either. False when
+// refused.
+bool FilterCalls(Children children);
+
+// From now on this process can start no other program or process, leave its session, or open a socket: such calls fail.
+// A kernel that tries cannot outlive its launch. Does nothing where the operating system has no such filter.
+void ForbidProcesses();
+
+}  // namespace twin

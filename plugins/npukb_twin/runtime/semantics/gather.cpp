@@ -1,0 +1,175 @@
+// Gather, Gatherb and GatherMask.
+#include <string.h>
+
+#include "../../include/twin/gather.h"
+#include "semantics/lanes.h"
+#include "check/raw_access.h"
+#include "check/operand_check.h"
+
+namespace twin {
+namespace {
+
+constexpr uint32_t kMaxStride = 4095;
+constexpr double kElementsPerCycle = 5;  // Gather, documented for both widths
+
+uint32_t OffsetAt(const void* offsets, uint64_t index) {
+    uint32_t offset;
+    memcpy(&offset, static_cast<const uint8_t*>(offsets) + 4 * index, sizeof offset);
+    return offset;
+}
+
+// Where an offset of Gather or Gatherb leads to: `bytes` bytes that must lie in UB, at a multiple of `bytes`.
+const uint8_t* Source(Core& core, const char* name, const void* src, uint64_t offset, uint32_t bytes, const void* pc) {
+    uint64_t at = core.UbOffset(src) + offset;
+    if (at + bytes > core.launch->machine.ub_bytes) {
+        core.Violate("out_of_bounds", pc, "Offsets are bytes from the start of src; keep them inside of it.",
+                     "%s: an offset leads to byte %llu of UB, which has %u bytes", name,
+                     static_cast<unsigned long long>(at), core.launch->machine.ub_bytes);
+    }
+    if (at % bytes != 0) {
+        core.Violate("misaligned", pc, "Offsets are bytes: multiply indices by the size of what is gathered.",
+                     "%s: an offset leads to byte %llu of UB, which is not a multiple of %u", name,
+                     static_cast<unsigned long long>(at), bytes);
+    }
+    return core.ub + at;
+}
+
+void CheckSource(Core& core, const char* name, const npukb::BufferView& src, const void* pc) {
+    CheckLocal(core, {name, "src", src.address, 1, src.bytes, 32, false}, pc);
+}
+
+void Charge(Core& core, double repeats, double cycles_per_repeat) {
+    const Machine& m = core.launch->machine;
+    core.time.Vector(m, repeats * cycles_per_repeat, 0, false);
+}
+
+// Bits of GatherMask's built-in patterns, repeated over a word.
+constexpr uint32_t kPatterns[] = {0,           0x55555555u, 0xaaaaaaaau, 0x11111111u,
+                                  0x22222222u, 0x44444444u, 0x88888888u, 0xffffffffu};
+
+}  // namespace
+}  // namespace twin
+
+extern "C" {
+
+void npukb_gather_count(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
+                        const npukb::BufferView* offsets, uint32_t base, int64_t count) {
+    using namespace twin;
+    const Pinned pinned[] = {dst, src, offsets};
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    auto n = static_cast<uint64_t>(count);
+    CheckLocal(core, {"Gather", "dst", dst->address, n * element_bytes, dst->bytes, 32, true}, pc);
+    CheckLocal(core, {"Gather", "srcOffset", offsets->address, n * 4, offsets->bytes, 32, false}, pc);
+    CheckSource(core, "Gather", *src, pc);
+    auto* to = static_cast<uint8_t*>(dst->address);
+    for (uint64_t i = 0; i < n; ++i) {
+        uint64_t offset = static_cast<uint64_t>(base) + OffsetAt(offsets->address, i);
+        memcpy(to + i * element_bytes, Source(core, "Gather", src->address, offset, element_bytes, pc), element_bytes);
+    }
+    Charge(core, 1, static_cast<double>(count) / kElementsPerCycle);
+}
+
+void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base) {
+    using namespace twin;
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    const VectorInstruction v = *lanes_of;
+    uint32_t bytes = Bytes(v.dst.dtype);
+    Lanes lanes = ResolveLanes(core, v, bytes);
+    if (v.dst.repeat_stride > kMaxStride) {
+        core.Violate("limit_exceeded", pc, "Split the instruction.", "Gather: dstRepStride is %u, the limit is %u",
+                     v.dst.repeat_stride, kMaxStride);
+    }
+    uint32_t top = lanes.Top();
+    if (lanes.repeats > 0 && top > 0) {
+        uint64_t span = ElementOffset(v.dst, lanes.repeats - 1, top - 1, bytes) + bytes;
+        uint64_t last = static_cast<uint64_t>(lanes.repeats - 1) * lanes.per_repeat + top;
+        CheckLocal(core, {"Gather", "dst", v.dst.address, span, v.dst.tensor_bytes, 32, true}, pc);
+        CheckLocal(core, {"Gather", "srcOffset", v.src1.address, last * 4, v.src1.tensor_bytes, 32, false}, pc);
+        CheckSource(core, "Gather", {const_cast<void*>(v.src0.address), v.src0.tensor_bytes, 0, 0}, pc);
+    }
+    auto* to = static_cast<uint8_t*>(const_cast<void*>(v.dst.address));
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+        for (uint32_t lane = 0; lane < lanes.per_repeat; ++lane) {
+            if (!lanes.On(r, lane)) continue;
+            uint64_t offset = static_cast<uint64_t>(base) +
+                              OffsetAt(v.src1.address, static_cast<uint64_t>(r) * lanes.per_repeat + lane);
+            memcpy(to + ElementOffset(v.dst, r, lane, bytes), Source(core, "Gather", v.src0.address, offset, bytes, pc),
+                   bytes);
+        }
+    }
+    Charge(core, lanes.repeats, lanes.per_repeat / kElementsPerCycle);
+}
+
+void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
+                         const npukb::BufferView* offsets, uint32_t repeat, const void* params) {
+    using namespace twin;
+    const Pinned pinned[] = {dst, src, offsets};
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    const auto p = *static_cast<const AscendC::GatherRepeatParams*>(params);
+    if (repeat > 0) {
+        uint64_t span = (static_cast<uint64_t>(repeat - 1) * p.dstRepStride + 7u * p.dstBlkStride + 1) * 32;
+        CheckLocal(core, {"Gatherb", "dst", dst->address, span, dst->bytes, 32, true}, pc);
+        CheckLocal(core, {"Gatherb", "offset", offsets->address, repeat * 32ull, offsets->bytes, 32, false}, pc);
+        CheckSource(core, "Gatherb", *src, pc);
+    }
+    auto* to = static_cast<uint8_t*>(dst->address);
+    for (uint64_t r = 0; r < repeat; ++r) {
+        for (uint64_t b = 0; b < 8; ++b) {
+            const uint8_t* from = Source(core, "Gatherb", src->address, OffsetAt(offsets->address, r * 8 + b), 32, pc);
+            memmove(to + (r * p.dstRepStride + b * p.dstBlkStride) * 32, from, 32);
+        }
+    }
+    Charge(core, repeat, element_bytes == 2 ? 128.0 / 42 : 64.0 / 21);
+}
+
+void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, uint64_t* kept) {
+    using namespace twin;
+    const void* pc = NPUKB_PC;
+    Core& core = ThisCore();
+    npukb::GatherMaskCall copied = *given;
+    const Pinned pinned[] = {copied.dst, copied.src, copied.bits};
+    const npukb::GatherMaskCall* call = &copied;
+    const auto p = *static_cast<const AscendC::GatherMaskParams*>(params);
+    uint32_t bytes = call->element_bytes, per_block = 32 / bytes;
+    if (call->bits == nullptr && (call->pattern < 1 || call->pattern > 7)) {
+        core.Violate("limit_exceeded", pc, "Use pattern 1 to 7, or a tensor of bits.",
+                     "GatherMask: there is no pattern %u", call->pattern);
+    }
+    // Elements of one repeat: 256 bytes, or as many as `mask` says in counter mode.
+    uint64_t per_repeat = call->counted ? call->count : 256 / bytes, repeats = p.repeatTimes;
+    if (per_repeat > 0 && repeats > 0) {
+        uint64_t blocks = (per_repeat + per_block - 1) / per_block;
+        uint64_t span = ((repeats - 1) * p.src0RepeatStride + (blocks - 1) * p.src0BlockStride) * 32 +
+                        (per_repeat - 1) % per_block * bytes + bytes;
+        CheckLocal(core, {"GatherMask", "src0", call->src->address, span, call->src->bytes, 32, false}, pc);
+        if (call->bits != nullptr) {
+            uint64_t bits = (repeats - 1) * p.src1RepeatStride * 32 + (per_repeat + 7) / 8;
+            CheckLocal(core, {"GatherMask", "src1Pattern", call->bits->address, bits, call->bits->bytes, 32, false},
+                       pc);
+        }
+        CheckLocal(core, {"GatherMask", "dst", call->dst->address, bytes, call->dst->bytes, 32, true}, pc);
+    }
+    auto* to = static_cast<uint8_t*>(call->dst->address);
+    auto* from = static_cast<const uint8_t*>(call->src->address);
+    auto* bits = call->bits != nullptr ? static_cast<const uint8_t*>(call->bits->address) : nullptr;
+    uint64_t room = core.launch->machine.ub_bytes - (repeats > 0 && per_repeat > 0 ? core.UbOffset(to) : 0), count = 0;
+    for (uint64_t r = 0; r < repeats; ++r) {
+        for (uint64_t i = 0; i < per_repeat; ++i) {
+            bool on = bits != nullptr ? bits[r * p.src1RepeatStride * 32 + (i >> 3)] >> (i & 7) & 1
+                                      : kPatterns[call->pattern] >> (i & 31) & 1;
+            if (!on || (count + 1) * bytes > room) continue;
+            uint64_t at = (r * p.src0RepeatStride + i / per_block * p.src0BlockStride) * 32 + i % per_block * bytes;
+            memmove(to + count++ * bytes, from + at, bytes);
+        }
+    }
+    CheckLocal(core, {"GatherMask", "dst", call->dst->address, count * bytes, call->dst->bytes, 32, true}, pc);
+    CheckResult(kept, sizeof *kept, pc);
+    *kept = count;
+    core.counter_mode = false;  // documented: whatever the mode was, it is normal afterwards
+    Charge(core, static_cast<double>(repeats), static_cast<double>(per_repeat) / (bytes == 2 ? 64 : 32));
+    core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V));  // the count is read back
+}
+}

@@ -1,0 +1,568 @@
+// A vector instruction: its lanes are resolved, its operands checked, it is executed, and it is given its time.
+#include <stdio.h>
+
+#include "../../include/twin/types.h"
+#include "time/banks.h"
+#include "semantics/lanes.h"
+#include "semantics/reduce.h"
+#include "check/operand_check.h"
+#include "check/tracker.h"
+
+namespace twin {
+namespace {
+
+using npukb::DType;
+using npukb::Form;
+using npukb::Op;
+
+struct Facts {
+    const char* name;
+    uint8_t family;   // 'e' element-wise, 's' special
+    uint8_t sources;  // tensors that are read; of special instructions see SourcesOf
+    uint16_t per_cycle16;
+    uint16_t per_cycle32;
+};
+
+// One entry for every number that an Op can be.
+const Facts kFacts[256] = {
+#define NPUKB_UNARY(name, t, c16, c32) {#name, 'e', 1, c16, c32},
+#define NPUKB_BINARY(name, t, c16, c32) {#name, 'e', 2, c16, c32},
+#define NPUKB_SCALAR(name, t, c16, c32) {#name, 'e', 1, c16, c32},
+#define NPUKB_ACCUMULATE(name, t, c16, c32) {#name, 'e', 2, c16, c32},
+#define NPUKB_SHIFT(name, t, c16, c32) {#name, 'e', 1, c16, c32},
+#define NPUKB_SPECIAL(name, t, c16, c32) {#name, 's', 1, c16, c32},
+#include "../../include/twin/instructions.def"
+};
+
+const Facts& FactsOf(Op op) { return kFacts[static_cast<int>(op)]; }
+
+// Lanes of a repeat are counted by the widest operand. int4b_t counts as half, its partner in Cast.
+uint32_t Widest(const VectorInstruction& v) {
+    uint32_t widest = v.src0.address != nullptr ? Bytes(v.src0.dtype) : Bytes(v.dst.dtype);
+    bool converts = v.dst.dtype != v.src0.dtype && v.op != Op::Compare && v.op != Op::Compares;
+    return converts && v.dst.address != nullptr && Bytes(v.dst.dtype) > widest ? Bytes(v.dst.dtype) : widest;
+}
+
+bool IsFused(Op op) {
+    return op == Op::AddReluCast || op == Op::SubReluCast || op == Op::MulCast || op == Op::AddDeqRelu ||
+           op == Op::CastDequant;
+}
+
+bool IsComparison(Op op) { return op == Op::Compare || op == Op::Compares; }
+
+// Tensors an instruction reads, Select's mask apart. One that has no address was never given a buffer.
+int SourcesOf(const VectorInstruction& v) {
+    switch (v.op) {
+        case Op::Duplicate:
+        case Op::CreateVecIndex: return 0;
+        case Op::Axpy: return 1;
+        case Op::Compare:
+        case Op::AddDeqRelu:
+        case Op::AddReluCast:
+        case Op::SubReluCast:
+        case Op::MulCast: return 2;
+        case Op::ReduceMax:
+        case Op::ReduceMin: return 2;
+        default: return FactsOf(v.op).sources;
+    }
+}
+
+// Bytes an operand spans, from its first to one past its last touched byte.
+uint64_t Span(const VectorInstruction& v, const Lanes& lanes, const Operand& o, bool is_dst) {
+    uint32_t bytes = Bytes(o.dtype);
+    if (is_dst && IsReduce(v.op)) return ReducedBytes(v, lanes);
+    if (IsComparison(v.op)) {
+        uint64_t repeats = lanes.contiguous ? static_cast<uint64_t>(lanes.total / lanes.per_repeat) : v.repeat;
+        if (is_dst) return v.flags != 0 ? 0 : repeats * lanes.per_repeat / 8;
+        if (!lanes.contiguous)
+            return repeats == 0 ? 0 : ((repeats - 1) * o.repeat_stride + 7u * o.block_stride + 1) * 32;
+    }
+    if (v.op == Op::CastDequant && is_dst && bytes == 1) {
+        uint64_t half_block = v.flags & 2 ? 16 : 0;
+        uint32_t top = lanes.contiguous ? static_cast<uint32_t>(lanes.total) : lanes.Top();
+        uint64_t last =
+            lanes.contiguous || lanes.repeats == 0 ? 0 : (lanes.repeats - 1) * static_cast<uint64_t>(o.repeat_stride);
+        if (top == 0 || (!lanes.contiguous && lanes.repeats == 0)) return 0;
+        return (last + (top - 1) / 16 * o.block_stride) * 32 + half_block + (top - 1) % 16 + 1;
+    }
+    if (o.dtype == DType::I4) {
+        if (lanes.contiguous) return static_cast<uint64_t>(lanes.total + 1) / 2;
+        uint32_t top = lanes.Top();
+        if (lanes.repeats == 0 || top == 0) return 0;
+        return ((lanes.repeats - 1) * static_cast<uint64_t>(o.repeat_stride) + (top - 1) / 64 * o.block_stride) * 32 +
+               (top - 1) % 64 / 2 + 1;
+    }
+    if (v.op == Op::Brcb) {
+        if (!is_dst) return static_cast<uint64_t>(v.repeat) * 8 * bytes;
+        return v.repeat == 0 ? 0
+                             : (static_cast<uint64_t>(v.repeat - 1) * o.repeat_stride + 7u * o.block_stride + 1) * 32;
+    }
+    if (lanes.contiguous) return static_cast<uint64_t>(lanes.total) * bytes;
+    uint32_t top = lanes.Top();
+    if (lanes.repeats == 0 || top == 0) return 0;
+    return ElementOffset(o, lanes.repeats - 1, top - 1, bytes) + bytes;
+}
+
+void CheckOperand(Core& core, const VectorInstruction& v, const Operand& o, uint64_t span, uint32_t alignment,
+                  const char* role, bool write, const void* pc) {
+    CheckLocal(core, {FactsOf(v.op).name, role, o.address, span, o.tensor_bytes, alignment, write}, pc);
+}
+
+// Operands must be identical or apart: what a partly overlapping instruction computes is undefined.
+void CheckOverlap(Core& core, const VectorInstruction& v, const Operand& src, uint64_t dst_span, uint64_t src_span,
+                  const char* role, const void* pc) {
+    auto d = reinterpret_cast<uint64_t>(v.dst.address);
+    auto s = reinterpret_cast<uint64_t>(src.address);
+    if (d == s || dst_span == 0 || src_span == 0 || d + dst_span <= s || s + src_span <= d) return;
+    core.Warn("overlap", pc, "Use the same start for both, or keep them apart.",
+              "%s: dst and %s overlap partly (UB offsets %u and %u); the result is undefined on the device",
+              FactsOf(v.op).name, role, core.UbOffset(v.dst.address), core.UbOffset(src.address));
+}
+
+void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
+    uint64_t dst_span = Span(v, lanes, v.dst, true);
+    CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? ReducedAlignment(v) : 32, "dst", true, pc);
+    bool scratch = ReducesTensor(v.op);
+    int sources = SourcesOf(v);
+    if ((sources > 0 && v.src0.address == nullptr) || (sources > 1 && v.src1.address == nullptr)) {
+        core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
+                     "%s: a source is a tensor without a buffer", FactsOf(v.op).name);
+    }
+    if (v.src0.address != nullptr) {
+        uint64_t span = Span(v, lanes, v.src0, false);
+        CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", false, pc);
+        bool widens = Bytes(v.dst.dtype) > Bytes(v.src0.dtype) && v.dst.address == v.src0.address;
+        bool converts = v.op == Op::Cast || IsFused(v.op);
+        if (converts && widens && dst_span > 0 && span > 0) {
+            core.Warn("overlap", pc, "Give the wider result a buffer of its own.",
+                      "%s: dst is wider than src and starts where it does; the device overwrites elements before it "
+                      "reads them",
+                      FactsOf(v.op).name);
+        }
+        if (v.form == Form::Count && !IsReduce(v.op) && !converts) {
+            CheckOverlap(core, v, v.src0, dst_span, span, "src0", pc);
+        }
+    }
+    if (v.src1.address != nullptr) {
+        uint64_t span = scratch ? ReduceScratchBytes(v, lanes) : Span(v, lanes, v.src1, false);
+        CheckOperand(core, v, v.src1, span, 32, scratch ? "sharedTmpBuffer" : "src1", scratch, pc);
+        if (v.form == Form::Count && !scratch) CheckOverlap(core, v, v.src1, dst_span, span, "src1", pc);
+    }
+    if (v.op == Op::Select && v.mask[0] != 0 && dst_span > 0) {
+        uint64_t all = lanes.contiguous ? static_cast<uint64_t>(lanes.total)
+                                        : static_cast<uint64_t>(lanes.repeats) * lanes.per_repeat;
+        uint64_t bits = v.mode == 0 && all > lanes.per_repeat ? lanes.per_repeat : all;
+        Operand mask{reinterpret_cast<const void*>(v.mask[0]), static_cast<uint32_t>(v.mask[1]), 1, 8,
+                     npukb::DType::U8};
+        CheckOperand(core, v, mask, (bits + 7) / 8, 32, "selMask", false, pc);
+    }
+}
+
+// Elements the API will not touch although the caller counts on them.
+int64_t EffectiveCount(Core& core, const VectorInstruction& v, uint32_t widest, const void* pc) {
+    const char* name = FactsOf(v.op).name;
+    if (v.count < 0) {
+        core.Violate("bad_count", pc, "Compute the count so that it cannot be negative.", "%s: count is %lld", name,
+                     static_cast<long long>(v.count));
+    }
+    if (!IsComparison(v.op)) return v.count;
+    int64_t lanes = 256 / widest;
+    if (v.count % lanes != 0) {
+        core.Warn("compare_tail", pc, "Round the count up to a multiple of 256 bytes and give the tensors room for it.",
+                  "%s: %lld elements are not a multiple of 256 bytes; the last %lld are not compared", name,
+                  static_cast<long long>(v.count), static_cast<long long>(v.count % lanes));
+    }
+    return v.count / lanes * lanes;
+}
+
+BankUse UseOf(const Core& core, const Operand& o, const Lanes& lanes) {
+    uint32_t block = core.UbOffset(o.address) / 32;
+    if (lanes.contiguous) return {block, 1, 8};
+    return {block, o.block_stride, o.repeat_stride};
+}
+
+// Cycles of the vector unit for one repeat, without waiting for banks, and with it.
+struct Pace {
+    double free;
+    double banked;
+};
+
+// Elements per cycle, as the machine file or else the instruction table says.
+double ElementsPerCycle(const Machine& m, Op op, uint32_t widest) {
+    const Facts& facts = FactsOf(op);
+    if (widest <= 4) {
+        double measured = m.rates[static_cast<int>(op)][widest == 4];
+        if (measured > 0) return measured;
+    }
+    if (op == Op::Cast && widest <= 2) return 128;
+    uint32_t per_cycle = widest <= 2 ? facts.per_cycle16 : (widest == 4 ? facts.per_cycle32 : 32);
+    return per_cycle != 0 ? per_cycle : 64;
+}
+
+Pace PaceOf(const Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t widest, double repeats) {
+    double free = static_cast<double>(lanes.per_repeat) / ElementsPerCycle(core.launch->machine, v.op, widest);
+    BankUse reads[3];
+    int count = 0;
+    bool scratch = ReducesTensor(v.op);
+    if (v.op == Op::Brcb || repeats == 0) return {free, free};
+    if (v.src0.address != nullptr) reads[count++] = UseOf(core, v.src0, lanes);
+    if (v.src1.address != nullptr && v.src1.address != v.src0.address && !scratch)
+        reads[count++] = UseOf(core, v.src1, lanes);
+    bool accumulates = v.op == Op::FusedMulAdd || v.op == Op::MulAddRelu;
+    if (accumulates && v.dst.address != v.src0.address && v.dst.address != v.src1.address)
+        reads[count++] = UseOf(core, v.dst, lanes);
+    BankUse write = UseOf(core, v.dst, lanes);
+    double read_write = core.launch->machine.bank_read_write_cycles;
+    if (IsReduce(v.op) || IsComparison(v.op)) write = {0, 1, 8}, read_write = 0;  // a few elements
+    double banks =
+        BankCycles(reads, count, write, lanes.contiguous ? static_cast<uint32_t>(repeats) : lanes.repeats, read_write);
+    return {free, banks > free ? banks : free};
+}
+
+// Whether the instruction reads what the one before it wrote.
+bool Chained(Core& core, const VectorInstruction& v, double repeats) {
+    auto bytes = static_cast<uint64_t>(repeats * 256);
+    bool chained = core.vector.Chains(v.src0.address, bytes) || core.vector.Chains(v.src1.address, bytes);
+    core.vector.Wrote(v.dst.address, bytes);
+    return chained;
+}
+
+void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t widest) {
+    const Machine& m = core.launch->machine;
+    double repeats =
+        lanes.contiguous ? static_cast<double>((lanes.total + lanes.per_repeat - 1) / lanes.per_repeat) : lanes.repeats;
+    if (v.op == Op::Brcb) repeats = v.repeat;
+    Pace pace = PaceOf(core, v, lanes, widest, repeats);
+    double cycles = repeats * pace.free;
+    if (ReducesTensor(v.op)) {
+        // A software sequence: repeats into scratch, then the scratch again until one value is left.
+        for (double left = repeats; left > 1; left = left / lanes.per_repeat) {
+            cycles += m.barrier_cycles + m.vector_head_cycles + pace.free * (left / lanes.per_repeat);
+        }
+    }
+    if (v.form == Form::Count) core.time.Scalar(m.mask_sequence_cycles);
+    core.time.Vector(m, cycles, repeats * (pace.banked - pace.free), Chained(core, v, repeats));
+}
+
+// What the form of an instruction that sets the mask leaves behind: by count, everything on; by lanes, those lanes.
+void LeaveMask(Core& core, const VectorInstruction& v) {
+    bool keeps =
+        v.use_register || IsComparison(v.op) || v.op == Op::CreateVecIndex || v.op == Op::Brcb || v.op == Op::Select;
+    if (keeps && !(v.op == Op::Select && v.form == Form::Count)) return;
+    if (v.form == Form::Count || ReducesTensor(v.op)) {
+        core.counter_mode = false;
+        core.mask[0] = core.mask[1] = ~0ull;
+    } else {
+        core.mask[0] = core.counter_mode ? static_cast<uint64_t>(v.count) : v.mask[0];
+        core.mask[1] = core.counter_mode ? 0 : v.mask[1];
+    }
+}
+
+// Bits for the first `n` lanes of a repeat; more than there are means all.
+void FirstLanes(uint64_t n, uint32_t per_repeat, uint64_t mask[2]) {
+    if (n > per_repeat) n = per_repeat;
+    mask[0] = n >= 64 ? ~0ull : (1ull << n) - 1;
+    mask[1] = n <= 64 ? 0 : (n >= 128 ? ~0ull : (1ull << (n - 64)) - 1);
+}
+
+void TakeLanes(VectorInstruction& v, npukb::LaneSource source, uint64_t lanes) {
+    v.form = Form::Mask;
+    v.use_register = source == npukb::LaneSource::Register;
+    if (source == npukb::LaneSource::Count) {
+        v.count = static_cast<int64_t>(lanes);
+        uint32_t widest = Widest(v);
+        FirstLanes(lanes, widest == 0 ? 0 : 256 / widest, v.mask);
+    } else if (source == npukb::LaneSource::Bits) {
+        __builtin_memcpy(v.mask, reinterpret_cast<const void*>(lanes), sizeof v.mask);
+        v.count = static_cast<int64_t>(v.mask[0]);  // in counter mode the low word is a number of elements
+    }
+}
+
+}  // namespace
+
+Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest_bytes) {
+    constexpr int64_t kMost = 1 << 28;  // elements; more cannot be in UB
+    Lanes lanes{};
+    lanes.per_repeat = 256 / widest_bytes;
+    if (v.form == Form::Count) {
+        lanes.contiguous = true;
+        lanes.total = v.count;
+        lanes.repeats = 1;
+        return lanes;
+    }
+    if (core.counter_mode) {
+        lanes.counted = true;
+        lanes.total = v.use_register ? static_cast<int64_t>(core.mask[0]) : v.count;
+        if (lanes.total < 0 || lanes.total > kMost) lanes.total = kMost;
+        lanes.repeats = static_cast<uint32_t>((lanes.total + lanes.per_repeat - 1) / lanes.per_repeat);
+        return lanes;
+    }
+    lanes.repeats = v.repeat;
+    lanes.mask[0] = v.use_register ? core.mask[0] : v.mask[0];
+    lanes.mask[1] = v.use_register ? core.mask[1] : v.mask[1];
+    return lanes;
+}
+
+}  // namespace twin
+
+namespace twin {
+namespace {
+
+void Execute(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
+    bool saturate = core.vector.saturate && (FactsOf(v.op).family == 'e' || v.op == Op::Cast || IsFused(v.op));
+    switch (v.op) {
+        case Op::Cast: ExecuteCast(core, v, lanes, pc); break;
+        case Op::Compare:
+        case Op::Compares: ExecuteCompare(core, v, lanes); break;
+        case Op::Select: ExecuteSelect(core, v, lanes); break;
+        case Op::Duplicate:
+        case Op::Copy:
+        case Op::Brcb:
+        case Op::CreateVecIndex: ExecuteFill(v, lanes); break;
+        default:
+            if (IsReduce(v.op))
+                ExecuteReduce(core, v, lanes);
+            else if (IsFused(v.op))
+                ExecuteFused(core, v, lanes);
+            else
+                ExecuteElementwise(core, v, lanes);
+    }
+    if (saturate) SaturateResults(v, lanes);
+}
+
+// Headers ask for instructions that exist; whoever calls the runtime past them may ask for anything.
+void CheckKnown(Core& core, const VectorInstruction& v, const void* pc) {
+    bool typed = Bytes(v.dst.dtype) != 0 && Bytes(v.src0.dtype) != 0 && Bytes(v.src1.dtype) != 0;
+    if (FactsOf(v.op).name != nullptr && typed) return;
+    core.Violate("limit_exceeded", pc, "Call the functions of kernel_operator.h.",
+                 "there is no vector instruction %d on types %d, %d and %d", static_cast<int>(v.op),
+                 static_cast<int>(v.dst.dtype), static_cast<int>(v.src0.dtype), static_cast<int>(v.src1.dtype));
+}
+
+void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
+    const char* name = FactsOf(v.op).name;
+    if (v.form == Form::Mask && v.repeat > 255 && !ReducesTensor(v.op)) {
+        core.Violate("limit_exceeded", pc, "Split the instruction.", "%s: repeat is %u, the limit is 255", name,
+                     v.repeat);
+    }
+    bool shifts = v.op == Op::ShiftLeft || v.op == Op::ShiftRight;
+    uint64_t width = 8 * Bytes(v.dst.dtype);
+    if (shifts && v.scalar > width) {
+        core.Warn("limit_exceeded", pc, "Shift by at most the width of the element.",
+                  "%s: the shift is %lld, the documented range ends at %llu", name,
+                  static_cast<long long>(static_cast<int64_t>(v.scalar << (64 - width)) >> (64 - width)),
+                  static_cast<unsigned long long>(width));
+    }
+    if (IsComparison(v.op) && v.src0.dtype == DType::I32 && v.mode != static_cast<uint8_t>(AscendC::CMPMODE::EQ)) {
+        core.Warn("compare_mode", pc, "Compare int32_t for equality only, or cast to float.",
+                  "%s of int32_t is documented for CMPMODE::EQ only", name);
+    }
+}
+
+void Advance(Operand& o, uint32_t blocks) {
+    uint32_t bytes = blocks * 32;
+    o.address = static_cast<const uint8_t*>(o.address) + bytes;
+    o.tensor_bytes = o.tensor_bytes > bytes ? o.tensor_bytes - bytes : 0;
+}
+
+// Copy in counter mode: unlike in other instructions repeatTime counts, and the mask is the number of elements of each
+// repeat. Blocks of a repeat follow each other by the block stride however many there are, repeats by the repeat
+// stride.
+void RunCountedCopies(Core& core, VectorInstruction& v, uint32_t widest, const void* pc) {
+    const uint32_t to = v.dst.repeat_stride, from = v.src0.repeat_stride;
+    auto within = [](const Operand& o) {
+        return static_cast<uint16_t>(o.block_stride < 8192 ? 8 * o.block_stride : 65535);
+    };
+    v.dst.repeat_stride = within(v.dst);
+    v.src0.repeat_stride = within(v.src0);
+    Lanes lanes = ResolveLanes(core, v, widest);
+    for (uint32_t r = 0; r < v.repeat; ++r) {
+        CheckOperands(core, v, lanes, pc);
+        Execute(core, v, lanes, pc);
+        TrackVector(core, v, lanes, pc);
+        Advance(v.dst, to);
+        Advance(v.src0, from);
+    }
+    LeaveMask(core, v);
+    lanes.total *= v.repeat;
+    lanes.repeats *= v.repeat;
+    Charge(core, v, lanes, widest);
+}
+
+void Run(VectorInstruction& v, const void* pc) {
+    Core& core = ThisCore();
+    CheckKnown(core, v, pc);
+    uint32_t widest = Widest(v);
+    if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
+    CheckShape(core, v, pc);
+    if (v.op == Op::Copy && v.form == Form::Mask && core.counter_mode) return RunCountedCopies(core, v, widest, pc);
+    Lanes lanes = ResolveLanes(core, v, widest);
+    CheckOperands(core, v, lanes, pc);
+    Execute(core, v, lanes, pc);
+    LeaveMask(core, v);
+    TrackVector(core, v, lanes, pc);
+    Charge(core, v, lanes, widest);
+}
+
+VectorInstruction Unpacked(uint32_t code) {
+    VectorInstruction v{};
+    v.op = static_cast<Op>(code & 0xff);
+    v.mode = static_cast<uint8_t>(code >> npukb::kModeShift & 0xff);
+    v.repeat = 1;
+    return v;
+}
+
+Operand OperandOf(const npukb::BufferView* view, DType dtype, uint16_t block_stride = 1, uint16_t repeat_stride = 8) {
+    if (view == nullptr) return Operand{nullptr, 0, block_stride, repeat_stride, dtype};
+    return Operand{view->address, view->bytes, block_stride, repeat_stride, dtype};
+}
+
+DType DstOf(uint32_t code) { return static_cast<DType>(code >> 16 & 0xff); }
+DType SrcOf(uint32_t code) { return static_cast<DType>(code >> 24); }
+
+void TakeOperands(VectorInstruction& v, uint32_t code, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                  const npukb::BufferView* src1) {
+    v.dst = OperandOf(dst, DstOf(code));
+    v.src0 = OperandOf(src0, SrcOf(code));
+    v.src1 = OperandOf(src1, SrcOf(code));
+}
+
+void TakeStrides(VectorInstruction& v, npukb::Strides strides, const void* params) {
+    auto set = [](Operand& o, uint16_t block, uint16_t repeat) {
+        o.block_stride = block;
+        o.repeat_stride = repeat;
+    };
+    if (strides == npukb::Strides::Unary) {
+        const auto& p = *static_cast<const AscendC::UnaryRepeatParams*>(params);
+        set(v.dst, p.dstBlkStride, p.dstRepStride);
+        set(v.src0, p.srcBlkStride, p.srcRepStride);
+        return;
+    }
+    const auto& p = *static_cast<const AscendC::BinaryRepeatParams*>(params);
+    set(v.dst, p.dstBlkStride, p.dstRepStride);
+    set(v.src0, p.src0BlkStride, p.src0RepStride);
+    set(v.src1, p.src1BlkStride, p.src1RepStride);
+}
+
+void TakeShape(VectorInstruction& v, uint32_t shape, uint64_t lanes, const void* params) {
+    v.repeat = shape & 0xffff;
+    v.flags = static_cast<uint8_t>(shape >> npukb::kFlagShift);
+    TakeLanes(v, static_cast<npukb::LaneSource>(shape >> 16 & 3), lanes);
+    TakeStrides(v, static_cast<npukb::Strides>(shape >> 18 & 1), params);
+}
+
+// Where the bits of Select are: in the tensor, or in the register, which in tensor mode holds the address of a tensor.
+void TakeChoice(const Core& core, VectorInstruction& v, const npukb::BufferView* bits) {
+    v.mask[0] = v.mask[1] = 0;
+    if (bits != nullptr) {
+        v.mask[0] = reinterpret_cast<uint64_t>(bits->address);
+        v.mask[1] = bits->bytes;
+    } else if (v.mode == static_cast<uint8_t>(AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE)) {
+        // Kernels may keep 32 bits of the address only: the offset in UB is what counts.
+        auto offset = static_cast<uint32_t>(core.vector.compare_mask[0] - reinterpret_cast<uint64_t>(core.ub));
+        v.mask[0] = reinterpret_cast<uint64_t>(core.ub) + offset;
+        v.mask[1] = offset < core.launch->machine.ub_bytes ? core.launch->machine.ub_bytes - offset : 0;
+    }
+}
+
+}  // namespace
+}  // namespace twin
+
+extern "C" {
+
+void npukb_vector(const npukb::VectorInstruction* instruction) {
+    twin::VectorInstruction v = *instruction;
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
+                        const npukb::BufferView* src1, uint64_t scalar) {
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.form = npukb::Form::Count;
+    v.count = count;
+    v.scalar = scalar;
+    v.flags = static_cast<uint8_t>(v.op == npukb::Op::CastDequant ? v.mode : 0);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+                       const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params,
+                       uint64_t scalar) {
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.scalar = scalar;
+    twin::TakeShape(v, shape, lanes, params);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+                  const npukb::BufferView* bits, const npukb::BufferView* src0, const npukb::BufferView* src1,
+                  const void* params, uint64_t scalar) {
+    twin::Core& core = twin::ThisCore();
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.scalar =
+        src1 == nullptr && bits != nullptr && (shape >> npukb::kFlagShift) != 0 ? core.vector.compare_mask[0] : scalar;
+    twin::TakeShape(v, shape, lanes, params);
+    uint64_t mask[2] = {v.mask[0], v.mask[1]};
+    if (!v.use_register && !core.counter_mode) {
+        core.mask[0] = mask[0];
+        core.mask[1] = mask[1];
+    }
+    if (!v.use_register && core.counter_mode) core.mask[0] = static_cast<uint64_t>(v.count);
+    v.use_register = 1;  // the instruction's own words say where the choices are
+    twin::TakeChoice(core, v, bits);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_select_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* bits,
+                        const npukb::BufferView* src0, const npukb::BufferView* src1, uint64_t scalar) {
+    twin::VectorInstruction v = twin::Unpacked(code);
+    twin::TakeOperands(v, code, dst, src0, src1);
+    v.form = npukb::Form::Count;
+    v.count = count;
+    v.scalar = scalar;
+    twin::TakeChoice(twin::ThisCore(), v, bits);
+    twin::Run(v, NPUKB_PC);
+}
+
+void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst,
+                  const npukb::BufferView* src, int32_t dst_stride, int32_t block_stride, int32_t repeat_stride) {
+    using namespace twin;
+    VectorInstruction v = Unpacked(code);
+    auto source = static_cast<npukb::LaneSource>(v.mode >> 4 & 3);
+    v.flags = v.mode >> 6 & 1;
+    v.mode &= 3;
+    TakeOperands(v, code, dst, src, nullptr);
+    const int32_t wanted[] = {dst_stride, block_stride, repeat_stride};
+    for (int32_t stride : wanted) {
+        if (stride >= 0 && stride <= 65535) continue;
+        ThisCore().Violate("limit_exceeded", NPUKB_PC, "Keep strides between 0 and 65535.",
+                           "%s: a stride is %d, the documented range ends at 65535", FactsOf(v.op).name, stride);
+    }
+    v.dst.repeat_stride = static_cast<uint16_t>(dst_stride);
+    v.src0.block_stride = static_cast<uint16_t>(block_stride);
+    v.src0.repeat_stride = static_cast<uint16_t>(repeat_stride);
+    v.repeat = static_cast<uint32_t>(repeat);
+    TakeLanes(v, source, lanes);
+    Run(v, NPUKB_PC);
+}
+
+void npukb_reduce_tensor(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::BufferView* dst,
+                         const npukb::BufferView* src, const npukb::BufferView* tmp, int32_t repeat_stride) {
+    using namespace twin;
+    VectorInstruction v = Unpacked(code);
+    auto source = static_cast<npukb::LaneSource>(v.mode >> 4 & 3);
+    v.mode &= 3;
+    TakeOperands(v, code, dst, src, tmp);
+    v.src0.repeat_stride = static_cast<uint16_t>(repeat_stride);
+    if (repeat < 0 || repeat_stride < 0 || repeat_stride > 65535) {
+        ThisCore().Violate("limit_exceeded", NPUKB_PC, "Keep strides between 0 and 65535 and repeats positive.",
+                           "%s: repeat is %d and srcRepStride %d", FactsOf(v.op).name, repeat, repeat_stride);
+    }
+    v.repeat = static_cast<uint32_t>(repeat);
+    TakeLanes(v, source, lanes);
+    Run(v, NPUKB_PC);
+}
+}

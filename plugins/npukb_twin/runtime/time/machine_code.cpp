@@ -1,0 +1,291 @@
+#include "time/machine_code.h"
+
+#include <string.h>
+
+namespace twin {
+namespace {
+
+// What follows an opcode: m a ModRM byte, b and z immediate numbers of one and of two or four bytes, w one of two
+// bytes, q one that may have eight, g an immediate number only where ModRM says so, j and J short and near branches, .
+// nothing, ? not in compiled code.
+constexpr char kOneByte[] =
+    "mmmmbz??mmmmbz??"   // 00
+    "mmmmbz??mmmmbz??"   // 10
+    "mmmmbz??mmmmbz??"   // 20
+    "mmmmbz??mmmmbz??"   // 30
+    "????????????????"   // 40: REX
+    "................"   // 50
+    "???m????zZbB...."   // 60; Z and B: z and b behind ModRM
+    "jjjjjjjjjjjjjjjj"   // 70
+    "BZ?Bmmmmmmmmmmmm"   // 80
+    "..........?....."   // 90
+    "????....bz......"   // A0
+    "bbbbbbbbqqqqqqqq"   // B0
+    "BBw.??BZ?.??.???"   // C0
+    "mmmm????mmmmmmmm"   // D0
+    "jjjjbbbbJJ?j????"   // E0
+    "??????gG......mm";  // F0
+constexpr char kTwoBytes[] =
+    "???????????.????"   // 00; 0B is ud2
+    "mmmmmmmmmmmmmmmm"   // 10
+    "????????mmmmmmmm"   // 20
+    "?.??????????????"   // 30
+    "mmmmmmmmmmmmmmmm"   // 40
+    "mmmmmmmmmmmmmmmm"   // 50
+    "mmmmmmmmmmmmmmmm"   // 60
+    "BBBBmmm.mmmmmmmm"   // 70
+    "JJJJJJJJJJJJJJJJ"   // 80
+    "mmmmmmmmmmmmmmmm"   // 90
+    "???mBm?????mBmmm"   // A0
+    "mm?m??mmm?Bmmmmm"   // B0
+    "mmBmBBBm........"   // C0
+    "mmmmmmmmmmmmmmmm"   // D0
+    "mmmmmmmmmmmmmmmm"   // E0
+    "mmmmmmmmmmmmmmm?";  // F0
+static_assert(sizeof kOneByte == 257 && sizeof kTwoBytes == 257);
+
+// Which of the instructions of two bytes, and of VEX's first map, are arithmetic of single numbers.
+constexpr char kArithmetic[] =
+    "................"   // 00
+    "................"   // 10
+    "..........+.++++"   // 20: conversions, comparisons of floats
+    "................"   // 30
+    "++++++++++++++++"   // 40: choices
+    ".+++++++++++++++"   // 50: floats
+    "................"   // 60
+    "................"   // 70
+    "................"   // 80
+    "................"   // 90: the result of a comparison is no operation of its own
+    "...+++.....+++.+"   // A0: bits, shifts of two registers, products
+    "...+....+.++++.."   // B0: bits
+    "..+.....++++++++"   // C0: comparisons of floats, order of bytes
+    "................"   // D0
+    "................"   // E0
+    "................";  // F0
+static_assert(sizeof kArithmetic == 257);
+
+constexpr int kAdd = 0, kOr = 1, kAnd = 4, kXor = 6, kShiftLeft = 4;  // numbers of operations in opcodes and ModRM
+constexpr int kStack = 4, kArgument = 7;                              // rsp; rdi, where announced addresses are put
+
+constexpr uint64_t kLongest = 15;
+
+class Reader {
+  public:
+    Reader(const uint8_t* code, uint64_t room) : code_(code), room_(room < kLongest ? room : kLongest) {}
+
+    Instruction Read() {
+        Prefixes();
+        uint8_t opcode = Next();
+        if (opcode == 0xc4 || opcode == 0xc5) {
+            Operands(Vex(opcode));
+            computes_ = computes_ && !(vex_opcode_ == 0x57 && BecomesZero());
+            return Done(Flow::On);
+        }
+        if (opcode != 0x0f) {
+            Operands(kOneByte[opcode]);
+            if ((opcode & 0xf0) == 0x50 || (opcode & 0xf0) == 0xb0 || (opcode & 0xf8) == 0x90)
+                Name(base_ | (opcode & 7));
+            computes_ = Computes(opcode);
+            return Done(FlowOf(opcode));
+        }
+        opcode = Next();
+        char shape = opcode == 0x38 || opcode == 0x3a ? Three(opcode) : kTwoBytes[opcode];
+        Operands(shape);
+        if (opcode >= 0xc8 && opcode <= 0xcf) Name(base_ | (opcode & 7));
+        if (shape != 'J' && opcode != 0x38 && opcode != 0x3a)
+            computes_ = kArithmetic[opcode] == '+' && !(opcode == 0x57 && BecomesZero());
+        return Done(opcode == 0x0b ? Flow::Stop : shape == 'J' ? Flow::Branch : Flow::On);
+    }
+
+  private:
+    uint8_t Next() {
+        if (at_ == room_) {
+            known_ = false;
+            return 0x90;
+        }
+        return code_[at_++];
+    }
+    uint8_t Peek() const { return at_ < room_ ? code_[at_] : 0x90; }
+    void Prefixes() {
+        for (;; ++at_) {
+            uint8_t byte = Peek();
+            if (byte == 0x66) {
+                narrow_ = true;
+            } else if (byte != 0xf2 && byte != 0xf3 && byte != 0xf0 && byte != 0x64 && byte != 0x65 && byte != 0x2e &&
+                       byte != 0x3e) {
+                break;
+            }
+        }
+        if ((Peek() & 0xf0) != 0x40) return;
+        uint8_t rex = Next();
+        wide_ = (rex & 8) != 0;
+        Extend(rex);
+    }
+    // The upper bits of registers: in ModRM's field, of an index, and in the other field, of a base or in the opcode.
+    void Extend(uint8_t rex) {
+        field_ = rex << 1 & 8;
+        index_ = rex << 2 & 8;
+        base_ = rex << 3 & 8;
+    }
+    void Name(int number) { registers_ |= static_cast<uint16_t>(1 << number); }
+    // The rest of a VEX prefix and the opcode behind it.
+    char Vex(uint8_t first) {
+        uint8_t map = 1;
+        uint8_t inverted = ~Next();
+        if (first == 0xc4) {
+            Extend(inverted >> 5);
+            map = ~inverted & 31;
+            inverted = ~Next();
+        } else {
+            Extend(inverted >> 5 & 4);
+        }
+        Name(inverted >> 3 & 15);
+        uint8_t opcode = vex_opcode_ = Next();
+        if (map == 1) {
+            computes_ = kArithmetic[opcode] == '+';
+            return kTwoBytes[opcode] == 'J' ? '?' : kTwoBytes[opcode];
+        }
+        if (map == 2)
+            computes_ = opcode >= 0x96 && !(opcode >= 0xc0 && opcode <= 0xf1);  // products with sums; bits of integers
+        if (map == 3)
+            computes_ = opcode == 0xf0 || (opcode >= 0x08 && opcode <= 0x0b) || (opcode >= 0x4a && opcode <= 0x4c);
+        return map == 2 ? 'm' : map == 3 ? 'B' : '?';
+    }
+    char Three(uint8_t escape) {
+        Next();
+        return escape == 0x38 ? 'm' : 'B';
+    }
+    // A constant of the instruction.
+    void Constant(uint64_t bytes) {
+        constant_ = 0;
+        if (bytes <= room_ - at_) {
+            memcpy(&constant_, code_ + at_, bytes);
+            auto unused = static_cast<int>(64 - 8 * bytes);
+            constant_ = static_cast<int64_t>(static_cast<uint64_t>(constant_) << unused) >> unused;
+        }
+        Skip(bytes);
+    }
+    void Skip(uint64_t bytes) {
+        if (bytes > room_ - at_) {
+            known_ = false;
+            return;
+        }
+        at_ += bytes;
+    }
+    uint8_t ModRm() {
+        uint8_t byte = form_ = Next();
+        uint8_t mode = byte >> 6, place = byte & 7;
+        Name(field_ | (byte >> 3 & 7));
+        if (mode == 3 || place != 4) Name(base_ | place);
+        if (mode == 3) return byte;
+        bool far = mode == 2 || (mode == 0 && place == 5);
+        if (place == 4) {
+            uint8_t scaled = Next();
+            far = far || (mode == 0 && (scaled & 7) == 5);
+            Name(index_ | (scaled >> 3 & 7));
+            Name(base_ | (scaled & 7));
+        }
+        Skip(far ? 4 : mode == 1 ? 1 : 0);
+        return byte;
+    }
+    void Operands(char shape) {
+        uint64_t word = narrow_ && !wide_ ? 2 : 4;
+        int chosen = 0;
+        switch (shape) {
+            case '.': return;
+            case 'm': ModRm(); return;
+            case 'b': return Constant(1);
+            case 'w': return Skip(2);
+            case 'z': return Constant(word);
+            case 'q': return Skip(wide_ ? 8 : word);
+            case 'B': ModRm(); return Constant(1);
+            case 'Z': ModRm(); return Constant(word);
+            case 'g':
+            case 'G':
+                chosen = ModRm() >> 3 & 7;
+                if (chosen < 2) Skip(shape == 'g' ? 1 : word);
+                return;
+            case 'j': target_ = static_cast<int8_t>(Next()); return;
+            case 'J': {
+                int32_t distance = 0;
+                if (room_ - at_ >= 4) memcpy(&distance, code_ + at_, 4);
+                Skip(4);
+                target_ = distance;
+                return;
+            }
+            default: known_ = false;
+        }
+    }
+    // Both operands are the same register.
+    bool BecomesZero() const { return form_ >> 6 == 3 && (field_ | (form_ >> 3 & 7)) == (base_ | (form_ & 7)); }
+    bool Is(int number) const { return form_ >> 6 == 3 && (base_ | (form_ & 7)) == number; }
+    // One of the eight operations on integers with a constant.
+    bool ComputesWithConstant(int kind, bool of_bytes) const {
+        if (kind == kAdd) return !wide_ || ((constant_ == 1 || constant_ == -1) && !Is(kArgument));
+        if (kind == kOr) return constant_ >= -128 && constant_ < 256;
+        if (kind == kAnd && of_bytes && constant_ == 1) return false;  // a truth value
+        return !(wide_ && Is(kStack));
+    }
+    bool Computes(uint8_t opcode) const {
+        int chosen = form_ >> 3 & 7;
+        if (opcode < 0x40 && (opcode & 7) < 6) {
+            int kind = opcode >> 3;
+            if ((opcode & 7) >= 4) return ComputesWithConstant(kind, (opcode & 7) == 4);
+            return !(kind == kXor && BecomesZero());
+        }
+        switch (opcode) {
+            case 0x80:
+            case 0x81:
+            case 0x83: return ComputesWithConstant(chosen, opcode == 0x80);
+            case 0xc0:
+            case 0xc1:
+            case 0xd0:
+            case 0xd1: return !(wide_ && chosen == kShiftLeft);
+            case 0x69:
+            case 0x6b:
+            case 0xd2:
+            case 0xd3: return true;
+            case 0xf6:
+            case 0xf7: return chosen >= 2;  // not test
+            case 0xfe:
+            case 0xff: return chosen < 2;
+            case 0x8d: return !wide_;
+            default: return false;
+        }
+    }
+    Flow FlowOf(uint8_t opcode) const {
+        if (opcode == 0xe8) return Flow::Call;
+        if (opcode == 0xe9 || opcode == 0xeb) return Flow::Jump;
+        if (opcode == 0xc3) return Flow::Return;
+        if ((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3)) return Flow::Branch;
+        if (opcode == 0xcc) return Flow::Stop;
+        if (opcode != 0xff) return Flow::On;
+        int chosen = form_ >> 3 & 7;
+        return chosen >= 2 && chosen <= 5 ? Flow::Unknown : Flow::On;
+    }
+    Instruction Done(Flow flow) const {
+        if (!known_) return {1, Flow::Unknown, 0, 0, false};
+        bool goes = flow == Flow::Call || flow == Flow::Jump || flow == Flow::Branch;
+        return {static_cast<uint8_t>(at_), flow, registers_, goes ? target_ + static_cast<int64_t>(at_) : 0, computes_};
+    }
+
+    const uint8_t* code_;
+    uint64_t room_;
+    uint64_t at_ = 0;
+    int64_t target_ = 0;
+    uint8_t form_ = 0;  // ModRM
+    int field_ = 0, index_ = 0, base_ = 0;
+    uint16_t registers_ = 0;
+    bool known_ = true;
+    bool narrow_ = false;  // prefix 66
+    bool wide_ = false;    // REX.W
+    int64_t constant_ = 0;
+    uint8_t vex_opcode_ = 0;
+    bool computes_ = false;
+};
+
+}  // namespace
+
+Instruction ReadInstruction(const uint8_t* code, uint64_t room) { return Reader(code, room).Read(); }
+
+}  // namespace twin

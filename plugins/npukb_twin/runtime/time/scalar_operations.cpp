@@ -1,0 +1,15 @@
+#include "time/scalar_operations.h"
+
+#include "time/scalar_counting.h"
+
+namespace twin {
+
+thread_local uint64_t t_operations;
+
+}  // namespace twin
+
+#pragma GCC visibility push(default)
+extern "C" void __sanitizer_cov_trace_pc() {
+    twin::t_operations += twin::OperationsBehind(reinterpret_cast<uint64_t>(__builtin_return_address(0)));
+}
+#pragma GCC visibility pop

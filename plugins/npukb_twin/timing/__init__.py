@@ -1,0 +1,1 @@
+"""Machine files, what predicted times rest on, and profiles."""
