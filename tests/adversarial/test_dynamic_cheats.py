@@ -13,9 +13,9 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Outcome, Severity, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.goldens import read_golden
 from npukernelbench.tasks.hidden import hidden_cases
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Case, Task, Verdict
@@ -102,7 +102,7 @@ def judge() -> Iterator[Judge]:
 
 @pytest.fixture(scope="module")
 def subject() -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))["AddCustom"]
+    task = suite()["AddCustom"]
     return task, task.case("smoke")
 
 

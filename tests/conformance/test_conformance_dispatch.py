@@ -9,14 +9,14 @@ import pytest
 from npukernelbench.conformance.dispatch import Dispatch, Rule, as_judged, as_launched, load_dispatch, with_limits
 from npukernelbench.conformance.scale import MOST_ELEMENTS, elements
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ValueSpec
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import TaskRegistry, load_registry
+from npukernelbench.tasks import TaskRegistry
 from npukernelbench.testing import tiny_case, tiny_task
+from tests.suite import suite
 
 
 @pytest.fixture(scope="module")
 def tasks() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def sent(rule: Rule, task: Task):

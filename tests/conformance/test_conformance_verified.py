@@ -32,14 +32,14 @@ from npukernelbench.nouns import (
     ValueSpec,
     Verdict,
 )
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import norm_grad
 from npukernelbench.report.conformance import ConformanceTotals
 from npukernelbench.report.conformance_page import conformance_page
-from npukernelbench.tasks import TaskRegistry, load_registry
+from npukernelbench.tasks import TaskRegistry
 from npukernelbench.tasks.inputs import generate_inputs
 from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, tiny_case, tiny_task
 from tests.conformance.test_conformance_sitting import sitting
+from tests.suite import suite
 
 TASK = tiny_task("Right", cases=(tiny_case("0"), tiny_case("1")))
 UNIT = ValueSpec("uniform", {"low": 0.0, "high": 1.0})
@@ -49,7 +49,7 @@ REASON = "It is written so, and here is how we know it for certain."
 
 @pytest.fixture(scope="module")
 def tasks() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def test_our_files_name_what_there_is(tasks):

@@ -22,9 +22,9 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Outcome, Owner, Task, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from tests.adversarial.catalogue.conftest import right
 from tests.leaks import children
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukb_twin.executor import TwinExecutor
@@ -46,7 +46,7 @@ def executor() -> Iterator[TwinExecutor]:
 
 @pytest.fixture(scope="module")
 def subject() -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))["AddCustom"]
+    task = suite()["AddCustom"]
     return task, task.case("smoke")
 
 

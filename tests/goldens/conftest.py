@@ -18,7 +18,8 @@ from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import specialise
-from npukernelbench.tasks import load_registry, load_task
+from npukernelbench.tasks import load_task
+from tests.suite import suite
 
 #: (task, case, edit of the golden kernel's text) -> verdict
 JudgeGolden = Callable[[Task, Case, Callable[[str], str]], Verdict]
@@ -59,16 +60,16 @@ def judge_golden() -> Iterator[JudgeGolden]:
 def ragged_tasks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Task]:
     """Every task with the ragged cases instead of its own, loaded the way any task is."""
     tasks = {}
-    suite = load_registry(Plugins.load(autoload=False))
+    tasks_of_ours = suite()
     for name in {**RAGGED, **RAGGED_DYNAMIC}:
         cases = [*RAGGED.get(name, ()), *RAGGED_DYNAMIC.get(name, ())]
-        path = suite[name].path
+        path = tasks_of_ours[name].path
         folder = path.parent if path.is_file() else path
         root = tmp_path_factory.mktemp(name)
         shutil.copy(folder.parents[2] / "suite.yaml", root)
         copy = root / Path(*folder.parts[-3:])
         shutil.copytree(folder, copy)
-        for shared in {path for golden in suite[name].goldens for path in golden.shared}:
+        for shared in {path for golden in tasks_of_ours[name].goldens for path in golden.shared}:
             shutil.copytree(shared, (copy / os.path.relpath(shared, folder)).resolve())
         document = copy / "task.yaml"
         head, separator, _ = document.read_text(encoding="utf-8").partition("\ncases:\n")

@@ -16,18 +16,13 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Completion, Outcome, Prompt, SampleKey, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.goldens import read_golden
-from tests.goldens.conftest import RAGGED, RAGGED_DYNAMIC
 from tests.goldens.test_goldens import assert_faultless, assert_times_as_recorded
+from tests.suite import suite
 
 Edit = Callable[[Mapping[str, str]], Mapping[str, str]]
 
-SUITE = {
-    task.name: task
-    for task in load_registry(Plugins.load(autoload=False)).values()
-    if any(golden.track is Track.DYNAMIC for golden in task.goldens)
-}
+SUITE = {task.name: task for task in suite().values() if any(golden.track is Track.DYNAMIC for golden in task.goldens)}
 
 
 @pytest.fixture(scope="module")
@@ -66,28 +61,25 @@ def edited(name: str, old: str, new: str) -> Edit:
 
 
 @pytest.mark.parametrize("name", sorted(SUITE))
-def test_public_cases(judge: Callable[..., Verdict], name: str) -> None:
-    verdict = judge(SUITE[name], cases_of(SUITE[name]))
+def test_cases(judge: Callable[..., Verdict], ragged_tasks: Mapping[str, Task], name: str) -> None:
+    """Public and ragged ones in one judgement: most of its time is compiling."""
+    task, ragged = SUITE[name], ragged_tasks[name].cases if name in ragged_tasks else ()
+    assert not {case.id for case in task.cases} & {case.id for case in ragged}
+    verdict = judge(replace(task, cases=(*task.cases, *ragged)), [*cases_of(task), *ragged])
     assert_faultless(verdict)
-    assert_times_as_recorded(verdict, SUITE[name], Track.DYNAMIC)
+    assert_times_as_recorded(verdict, task, Track.DYNAMIC)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in SUITE if name in RAGGED or name in RAGGED_DYNAMIC))
-def test_ragged_cases(judge: Callable[..., Verdict], ragged_tasks: Mapping[str, Task], name: str) -> None:
-    assert_faultless(judge(ragged_tasks[name], list(ragged_tasks[name].cases)))
-
-
-@pytest.mark.parametrize("name", sorted(SUITE))
-def test_files_are_readable(name: str) -> None:
-    task = SUITE[name]
-    [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
-    files = read_golden(golden)
-    expected = {f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
-    assert expected <= set(files)  # beside headers of its own and those that it shares with others
-    for text in files.values():
-        assert text.startswith("// ")
-        assert "\t" not in text
-        assert max(map(len, text.splitlines())) <= 120
+def test_files_are_readable() -> None:
+    for name, task in SUITE.items():
+        [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
+        files = read_golden(golden)
+        expected = {f"op_host/{task.kernel}.cpp", f"op_kernel/{task.kernel}.cpp"}
+        assert expected <= set(files), name  # beside headers of its own and those that it shares with others
+        for file, text in files.items():
+            assert text.startswith("// "), f"{name}: {file}"
+            assert "\t" not in text, f"{name}: {file}"
+            assert max(map(len, text.splitlines())) <= 120, f"{name}: {file}"
 
 
 HOST, DEVICE = "op_host/swish.cpp", "op_kernel/swish.cpp"
@@ -120,29 +112,36 @@ def test_mistakes_are_told_apart(judge: Callable[..., Verdict], mistake: str) ->
         assert any(one.file.startswith("op_") and one.line for one in said), [str(one) for one in said]
 
 
+@pytest.fixture(scope="module")
+def backend() -> Iterator[ReferenceBackend]:
+    """It keeps the host side of an operator that it has compiled."""
+    backend = ReferenceBackend(NoArgs())
+    yield backend
+    asyncio.run(backend.close())
+
+
 @pytest.mark.parametrize("name", sorted(SUITE))
-def test_static_kernels_are_derived_from_them(judge: Callable[..., Verdict], name: str) -> None:
+def test_static_kernels_are_derived_from_them(
+    judge: Callable[..., Verdict], backend: ReferenceBackend, name: str
+) -> None:
     """What the backend ``reference`` answers where there is no static golden."""
     task = SUITE[name]
     alone = replace(task, goldens=tuple(golden for golden in task.goldens if golden.track is Track.DYNAMIC))
+    assert backend.refuses(alone, Track.STATIC) is None
     for case in [case for case in cases_of(task) if "smoke" in case.profiles or case.id in ("2", "4")]:
-        [answer] = ask(alone, case)
+        answer = ask(backend, alone, case)
         assert isinstance(answer, Completion), answer
         [text] = fenced(answer.text).values()  # type: ignore[union-attr]
         assert "tiling function" not in text
         assert_faultless(judge(task, [case], static=text))
 
 
-def ask(task: Task, case: Case) -> list[Completion | GenerationFault]:
-    backend = ReferenceBackend(NoArgs())
-    assert backend.refuses(task, Track.STATIC) is None
+def ask(backend: ReferenceBackend, task: Task, case: Case) -> Completion | GenerationFault:
     key = SampleKey(task.name, case.id, Track.STATIC, 0)
     request = GenerationRequest(key, task, case, Prompt((), "t@1", "h"), SamplingParams(), 0)
 
-    async def talk() -> list[Completion | GenerationFault]:
-        try:
-            return [result.answer async for result in backend.generate_many([request])]
-        finally:
-            await backend.close()
+    async def talk() -> Completion | GenerationFault:
+        [result] = [result async for result in backend.generate_many([request])]
+        return result.answer
 
     return asyncio.run(talk())

@@ -12,17 +12,12 @@ import yaml
 from benchmarks.golden_times import read
 from npukernelbench.judge.speed import RENEW
 from npukernelbench.nouns import Outcome, Task, Track, Verdict
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from tests.goldens.conftest import JudgeGolden
 
-SUITE = {
-    task.name: task
-    for task in load_registry(Plugins.load(autoload=False)).values()
-    if any(golden.track is Track.STATIC for golden in task.goldens)
-}
+SUITE = {task.name: task for task in suite().values() if any(golden.track is Track.STATIC for golden in task.goldens)}
 RAGGED: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
     Path(__file__).with_name("ragged.yaml").read_text(encoding="utf-8")
 )

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from npukernelbench.nouns import Outcome, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.hidden import hidden_cases
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from tests.goldens.conftest import JudgeGolden
 
-SUITE = load_registry(Plugins.load(autoload=False))
+SUITE = suite()
 COUNT = 7
 GOLDEN = sorted(
     task.name

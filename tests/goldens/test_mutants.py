@@ -13,17 +13,12 @@ import pytest
 import yaml
 
 from npukernelbench.nouns import Outcome, Severity, Task, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from tests.goldens.conftest import JudgeGolden
 
-SUITE = {
-    task.name: task
-    for task in load_registry(Plugins.load(autoload=False)).values()
-    if any(golden.track is Track.STATIC for golden in task.goldens)
-}
+SUITE = {task.name: task for task in suite().values() if any(golden.track is Track.STATIC for golden in task.goldens)}
 
 #: What the comparison says. Poison that was never overwritten may be a number or not.
 WRONG = (Outcome.WRONG_VALUE, Outcome.NON_FINITE)

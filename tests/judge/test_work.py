@@ -8,9 +8,8 @@ import pytest
 
 from npukernelbench.judge.work import CUBE_PRODUCTS, RULE, VECTOR_RESULTS, little_work
 from npukernelbench.nouns import Core, Profile, Severity, Task
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.testing.tasks import tiny_case, tiny_task
+from tests.suite import suite
 
 CASE = tiny_case(shape=(300, 40))  # 12,000 elements
 
@@ -35,7 +34,7 @@ def test_half_of_the_least_work_is_enough(task: Task, share: float, told: bool) 
 
 
 def test_products_of_a_matrix_may_come_from_either_unit() -> None:
-    task = load_registry(Plugins.load(autoload=False))["BasicMatmul"]
+    task = suite()["BasicMatmul"]
     assert task.core is not Core.VECTOR
     case = task.cases[0]
     found = little_work(task, case, profile(0.0, 1.0))

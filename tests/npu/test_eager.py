@@ -16,11 +16,11 @@ import pytest
 
 from npukb_npu import eager, eager_craft, eager_operators, torchmemory
 from npukb_npu.timing import Budget
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference.evaluate import expected_outputs
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
+from tests.suite import suite
 
-TASKS = {task.name: task for task in load_registry(Plugins.load(autoload=False)).values()}
+TASKS = {task.name: task for task in suite().values()}
 MEASURED = {name: task for name, task in TASKS.items() if eager.operator_of(task)}
 WHEEL = os.environ.get("NPUKB_TORCH_NPU_WHEEL", "")
 MODULES = [Path(module.__file__ or "") for module in (eager_operators, eager_craft)]

@@ -13,10 +13,10 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import load_style, specialise
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.goldens import read_golden
+from tests.suite import suite
 
-SUITE = load_registry(Plugins.load(autoload=False))
+SUITE = suite()
 STYLE = CATEGORY_SHOT.with_tasks(lambda: SUITE)
 
 

@@ -29,16 +29,17 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import Hardware, PromptStyle, TemplateStyle, interface_skeleton, signature
 from npukernelbench.prompts.interface import tensor_text
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT, TERSE
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.registry import TaskRegistry
 from npukernelbench.testing.tasks import candidate, tiny_task
+from tests.suite import suite
 
 STYLES = [DEFAULT, TERSE]
 
 
 @pytest.fixture(scope="module")
 def registry() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def user(style: TemplateStyle, task: Task, case: Case | None, track: Track) -> str:

@@ -20,10 +20,9 @@ from npukernelbench.nouns import (
     TensorShape,
     ValueSpec,
 )
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import case_prelude, specialise
-from npukernelbench.tasks import load_registry
 from npukernelbench.testing.tasks import tiny_task
+from tests.suite import suite
 
 VALUES = ValueSpec()
 
@@ -128,7 +127,7 @@ def test_the_prelude_stands_between_the_framework_and_the_golden() -> None:
 
 
 def test_types_of_outputs_follow_the_interface_and_the_case() -> None:
-    task = load_registry(Plugins.load(autoload=False))["AbsMath"]
+    task = suite()["AbsMath"]
     prelude = case_prelude(task, task.case("16"))
     flags = [line for line in prelude.splitlines() if line.startswith("#define Y_IS_")]
     types = ("BFLOAT16", "FLOAT16", "FLOAT32", "INT32", "INT64", "COMPLEX64")
@@ -138,7 +137,7 @@ def test_types_of_outputs_follow_the_interface_and_the_case() -> None:
 
 
 def test_texts_have_a_macro_for_every_value_that_occurs() -> None:
-    task = load_registry(Plugins.load(autoload=False))["MseLoss"]
+    task = suite()["MseLoss"]
     flags = [line for line in case_prelude(task, task.case("2")).splitlines() if line.startswith("#define REDUCTION")]
     assert flags == ["#define REDUCTION_MEAN 0", "#define REDUCTION_NONE 0", "#define REDUCTION_SUM 1"]
 
@@ -153,7 +152,7 @@ def test_an_empty_list_has_no_element_type() -> None:
 def test_every_prelude_is_valid_cpp17(tmp_path: Path) -> None:
     """All installed cases and the rich one, each in a namespace of its own, in one translation unit."""
     pytest.importorskip("ziglang", reason="the pinned compiler is not installed")
-    cases = [(task, case) for task in load_registry(Plugins.load(autoload=False)).values() for case in task.cases]
+    cases = [(task, case) for task in suite().values() for case in task.cases]
     preludes = [
         case_prelude(task, case).replace("namespace task_case", f"namespace task_case_{number}")
         for number, (task, case) in enumerate([*cases, rich_task()])

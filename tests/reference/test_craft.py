@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import (
     craft_activation,
     craft_loss,
@@ -21,7 +20,7 @@ from npukernelbench.reference import (
     craft_pooling,
     craft_reduce,
 )
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
 RNG = np.random.default_rng(52)
 
@@ -47,7 +46,7 @@ def test_every_reference_of_the_suite_is_used() -> None:
         craft_reduce,
     )
     offered = {f"{module.__name__.rpartition('.')[2]}.{name}" for module in modules for name in module.__all__}
-    tasks = load_registry(Plugins.load(autoload=False)).values()
+    tasks = suite().values()
     named = {task.reference for task in tasks if task.suite == "ascendcraft"}
     assert named == offered | {"activation.gelu"}
 

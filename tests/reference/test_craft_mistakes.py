@@ -10,16 +10,14 @@ import pytest
 
 from npukernelbench.judge.check import pcl
 from npukernelbench.nouns import DType
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
+from tests.suite import suite
 
 torch = pytest.importorskip("torch", reason="torch is not installed; the mistakes are written in it")
 F = torch.nn.functional
 
-SUITE = {
-    task.name: task for task in load_registry(Plugins.load(autoload=False)).values() if task.suite == "ascendcraft"
-}
+SUITE = {task.name: task for task in suite().values() if task.suite == "ascendcraft"}
 
 #: The other approximation, a missing correction, the wrong axis or padding, a sum for a mean, a lost attribute.
 MISTAKES: dict[str, Callable[..., Any]] = {

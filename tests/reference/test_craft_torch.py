@@ -11,15 +11,13 @@ from npukb_npu import eager
 from npukb_npu.eager_craft import CRAFT
 from npukernelbench.judge.check import pcl
 from npukernelbench.nouns import Case, DType, Task, TensorShape
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
+from tests.suite import suite
 
 torch = pytest.importorskip("torch", reason="torch is not installed; test_craft.py stands alone")
 
-SUITE = {
-    task.name: task for task in load_registry(Plugins.load(autoload=False)).values() if task.suite == "ascendcraft"
-}
+SUITE = {task.name: task for task in suite().values() if task.suite == "ascendcraft"}
 
 
 def both(task: Task, case: Case, real: Any) -> tuple[Any, Any]:

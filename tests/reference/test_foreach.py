@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from npukernelbench.nouns import Case, Task
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs, foreach, foreach_unary
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
+from tests.suite import suite
 
 RNG = np.random.default_rng(11)
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (3, 5), (2, 1, 7))
@@ -302,7 +302,7 @@ def test_zero_keeps_shapes_and_types() -> None:
 
 
 def smoke(name: str) -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))[name]
+    task = suite()[name]
     return task, task.case("smoke")
 
 

@@ -14,7 +14,6 @@ from hypothesis.extra import numpy as hnp
 
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, OutputSpec, Task, TensorShape
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import (
     activation,
     comparison,
@@ -26,8 +25,9 @@ from npukernelbench.reference import (
     tensor_creation,
 )
 from npukernelbench.reference import math as elementwise
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.testing.tasks import tiny_task
+from tests.suite import suite
 
 RNG = np.random.default_rng(5)
 
@@ -144,7 +144,7 @@ def test_foreach_add_scalar_keeps_types_and_wraps() -> None:
 
 
 def smoke(name: str) -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))[name]
+    task = suite()[name]
     return task, task.case("smoke")
 
 
@@ -177,7 +177,7 @@ def test_lists_and_complex_numbers_come_out_as_such() -> None:
     found = expected_outputs(task, case, generate_inputs(task, case, 0))["y"]
     assert isinstance(found, list)
     assert [item.shape for item in found] == [(7, 301), (129,), (3, 5, 7)]
-    muls = load_registry(Plugins.load(autoload=False))["Muls"]
+    muls = suite()["Muls"]
     case = muls.case("complex64_by_3")
     y = expected_outputs(muls, case, generate_inputs(muls, case, 0))["y"]
     assert isinstance(y, np.ndarray)
@@ -186,7 +186,7 @@ def test_lists_and_complex_numbers_come_out_as_such() -> None:
 
 def test_every_installed_reference_gives_what_its_cases_declare() -> None:
     seen = 0
-    for task in load_registry(Plugins.load(autoload=False)).values():
+    for task in suite().values():
         for case in task.cases:
             if {"smoke", "extra"} & case.profiles:
                 expected_outputs(task, case, generate_inputs(task, case, 1))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from npukernelbench.nouns import DType, Presence, Task, TensorCase, TensorShape
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.registry import TaskRegistry
+from tests.suite import suite
 
 #: Task: (arguments before the workspace, number of the source suite's cases).
 SUITE: dict[str, tuple[str, int]] = {
@@ -91,7 +91,7 @@ SCALARS = {
 
 @pytest.fixture(scope="module")
 def registry() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def lists(task: Task, case_id: str) -> dict[str, tuple[TensorShape, ...]]:

@@ -28,14 +28,14 @@ from npukernelbench.nouns import (
     ValueClass,
     ValueSpec,
 )
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.hidden import MAX_ELEMENTS, HiddenCases, hidden_cases, secret_hash
 from npukernelbench.tasks.hidden_default import combinations, default_forms
 from npukernelbench.testing.tasks import tiny_task
+from tests.suite import suite
 
-SUITE = load_registry(Plugins.load(autoload=False))
+SUITE = suite()
 #: Some tasks of every sort, for many secrets.
 SORTS = [
     "AbsMath",

@@ -7,10 +7,9 @@ from collections import Counter
 import pytest
 
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.registry import TaskRegistry
 from npukernelbench.tasks.select import fold
+from tests.suite import suite
 
 #: Operator: its category and the shapes of its tensors on a device.
 SUITE: dict[str, tuple[str, list[tuple[int, ...]]]] = {
@@ -74,7 +73,7 @@ WEIGHTS = {"batch_norm": [(64,)] * 2, "group_norm": [(64,)] * 2, "layer_norm": [
 
 @pytest.fixture(scope="module")
 def registry() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def of_suite(registry: TaskRegistry) -> list[Task]:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, InputSpec, Presence, Task, TensorCase, TensorShape, ValueSpec
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.inputs import draw
 from npukernelbench.tasks.values import FRACTIONAL, KINDS, parse_values
 from npukernelbench.testing.tasks import tiny_task
+from tests.suite import suite
 
 FLOATS = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64)
 
@@ -307,7 +307,7 @@ def test_scalars_and_empty_tensors_have_their_shape() -> None:
 
 
 def test_every_installed_case_has_inputs_of_the_right_kind() -> None:
-    for task in load_registry(Plugins.load(autoload=False)).values():
+    for task in suite().values():
         for case in task.cases:
             if "smoke" not in case.profiles and "extra" not in case.profiles:
                 continue

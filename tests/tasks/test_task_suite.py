@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from npukernelbench.nouns import Core, DType, Task, TensorCase, TensorShape
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.registry import TaskRegistry
+from tests.suite import suite
 
 #: Task: (level, category, entry, arguments before the workspace, ids of the source suite's cases).
 SUITE: dict[str, tuple[int, str, str, str, list[int]]] = {
@@ -136,7 +135,7 @@ SUITE: dict[str, tuple[int, str, str, str, list[int]]] = {
 
 @pytest.fixture(scope="module")
 def registry() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def tensors(task: Task, case_id: str) -> list[TensorShape]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from npukernelbench.nouns import Core, DType, TensorCase, TensorShape
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.registry import TaskRegistry
+from tests.suite import suite
 
 CATEGORIES = frozenset({"Linalg", "Mask", "Optim", "Reduce", "TensorMove", "GMM", "Sort"})
 
 
 @pytest.fixture(scope="module")
 def registry() -> TaskRegistry:
-    return load_registry(Plugins.load(autoload=False))
+    return suite()
 
 
 def test_every_public_case_is_there(registry: TaskRegistry) -> None:

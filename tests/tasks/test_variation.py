@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from npukernelbench.nouns import DType, HiddenForm, TensorCase, TensorShape, ValueClass, ValueSpec
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.inputs import generate_inputs
 from npukernelbench.tasks.variation import patched, varied
 from npukernelbench.testing.tasks import tiny_case, tiny_task
+from tests.suite import suite
 
 CASE = tiny_case(shape=(30, 40))
 
@@ -77,6 +76,6 @@ def test_indices_see_no_equal_values() -> None:
 
 
 def test_every_case_of_every_task_can_be_varied() -> None:
-    tasks = load_registry(Plugins.load(autoload=False))
+    tasks = suite()
     changed = sum(varied(task, case, 0).inputs != case.inputs for task in tasks.values() for case in task.cases)
     assert changed > sum(len(task.cases) for task in tasks.values()) / 2

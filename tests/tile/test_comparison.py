@@ -12,10 +12,9 @@ from benchmarks.tile.remarks import REMARKS
 from npukb_tile.lowering import lower_dynamic
 from npukb_tile.parse import parse_program
 from npukernelbench.nouns import Presence, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
-TASKS = load_registry(Plugins.load(autoload=False, environ={}))
+TASKS = suite()
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tile_comparison.md").read_text(encoding="utf-8")
 
 

@@ -13,8 +13,7 @@ from npukb_tile.fault import ProgramError
 from npukb_tile.making import lower
 from npukb_tile.parse import parse_program
 from npukernelbench.nouns import Case, Task, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 from tests.tile.running import elementwise
 
 PLAIN = elementwise("ta + 1.0", {"a": "float32"}, "float32")
@@ -78,7 +77,7 @@ def test_reading(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def elu() -> tuple[Task, Case, str]:
-    task = load_registry(Plugins.load(autoload=False, environ={}))["CraftElu"]
+    task = suite()["CraftElu"]
     return task, task.usual_case, (task.path.parent / "golden" / "tile.py").read_text(encoding="utf-8")
 
 

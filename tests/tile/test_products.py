@@ -30,18 +30,17 @@ from npukernelbench.nouns import (
     TensorCase,
     Track,
 )
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.hidden import hidden_cases
 from tests.goldens.test_dynamic_goldens import judge
 from tests.goldens.test_goldens import assert_faultless
+from tests.suite import suite
 from tests.tile.running import Arrays
 from tests.twin.running import Twin, task_for
 
 __all__ = ["judge"]
 
 ADD = parse_file(Path(__file__).with_name("matmul_add.tile.py"))
-TASK = load_registry(Plugins.load(autoload=False))["MatmulAdd"]
+TASK = suite()["MatmulAdd"]
 
 #: Products of rectangles of 16 by 48, all of whose extents are cut; ``S`` is the type of sums.
 PLAIN = """

@@ -10,11 +10,10 @@ from npukb_tile.checking import check_budgets, check_interface, check_values
 from npukb_tile.lowering import lower_dynamic
 from npukb_tile.parse import parse_file
 from npukernelbench.nouns import Case, Task, TensorCase
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.hidden import hidden_cases
+from tests.suite import suite
 
-SUITE = load_registry(Plugins.load(autoload=False))
+SUITE = suite()
 PROGRAMS = {
     task.name: (task, task.path.parent / "golden" / "tile.py")
     for task in SUITE.values()

@@ -10,15 +10,14 @@ from npukb_tile.launching import plan
 from npukb_tile.parse import parse_file
 from npukb_tile.tuning import tune
 from npukernelbench.nouns import Case, Task
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
 
 def planned(program: Program, case: Case):
     return plan(program, case_facts(program, case), case_attributes(program, case))
 
 
-SUITE = load_registry(Plugins.load(autoload=False))
+SUITE = suite()
 
 
 def of(name: str) -> tuple[Task, Program, Case]:

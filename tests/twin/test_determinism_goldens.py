@@ -21,11 +21,11 @@ from npukernelbench.nouns import (
     Task,
     Track,
 )
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import specialise
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.goldens import read_golden
 from npukernelbench.tasks.sizes import input_bytes, output_bytes, smallest_case
+from tests.suite import suite
 
 THREADS = (1, 2, 5)
 #: Every golden of the static track is tried, and every so manieth of the dynamic track.
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
 
 def samples() -> Iterator[Sample]:
     """The goldens to try, in the order of their tasks' names."""
-    tasks = load_registry(Plugins.load(autoload=False))
+    tasks = suite()
     dynamic = 0
     for name in sorted(tasks):
         task = tasks[name]

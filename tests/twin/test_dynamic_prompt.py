@@ -10,16 +10,15 @@ import pytest
 from npukernelbench.generate.extract import extract_with
 from npukernelbench.generate.parsers import auto
 from npukernelbench.nouns import Candidate, CompileRequest, Completion, DType, Outcome, RunRequest, Task, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts.style import DEFAULT
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 from tests.twin.running import Inputs, Outputs, Twin, task_for
 
 
 @pytest.fixture(scope="module")
 def example() -> Candidate:
     """The example, taken out of a prompt as a parser takes it out of an answer that repeats it."""
-    task = load_registry(Plugins.load(autoload=False))["Sqrt"]
+    task = suite()["Sqrt"]
     text = DEFAULT.render(task, None, Track.DYNAMIC).messages[1].content
     shown = text[text.index("## Example") : text.index("## Answer")]
     found = extract_with(auto, Completion(shown), task, Track.DYNAMIC)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 import re
+import shutil
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import as_file, files
@@ -17,10 +18,19 @@ from pathlib import Path
 from npukb_twin.compile.cached import build_launcher, call, call_all, make
 from npukb_twin.compile.refused_names import prelude_text
 from npukb_twin.compile.toolchain import Toolchain
-from npukb_twin.launch.sandbox import Sandbox
+from npukb_twin.launch.sandbox import LAUNCHER, Sandbox
 from npukernelbench.errors import ExecutorError
 
-__all__ = ["Runtime", "ensure", "locate", "object_name", "refuse_stale", "runtime_flags", "runtime_sources", "source_root"]
+__all__ = [
+    "Runtime",
+    "ensure",
+    "locate",
+    "object_name",
+    "refuse_stale",
+    "runtime_flags",
+    "runtime_sources",
+    "source_root",
+]
 
 #: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
 #: more than running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps;
@@ -98,6 +108,7 @@ _THUNKS = ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validat
 #: A header is compiled ahead. The key of a build holds the text of its headers: they may have a new date, as after
 #: checking out or installing the same again.
 PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-x", "c++-header")
+_PROGRAM = "npukb-twin-host"
 _STALE = re.compile(r"^fatal error: .*precompiled header.*$", re.MULTILINE)
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
 _BASELINE = {
@@ -200,20 +211,20 @@ def _sources() -> list[Path]:
 
 
 def _key(toolchain: Toolchain) -> str:
-    """What the build depends on: sources, flags, and where the headers lie, which precompiled ones remember."""
+    """What the build depends on: the programs, flags, and where headers lie, which precompiled ones remember."""
     digest = sha256(bytes(source_root()))
-    for part in (
-        toolchain.description,
-        *toolchain.compile,
-        *toolchain.link_host,
-        *kernel_flags(toolchain),
-        *_RUNTIME_FLAGS,
-        *_INSTANCES_CLANG,
-        *PRECOMPILED,
-        _cpu(),
-    ):
+    for part in (_programs_key(toolchain), *toolchain.compile, *kernel_flags(toolchain), *PRECOMPILED):
         digest.update(part.encode() + b"\0")
     digest.update(files("npukb_twin.compile").joinpath("refused_names.py").read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _programs_key(toolchain: Toolchain) -> str:
+    """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
+    digest = sha256()
+    flags = (*toolchain.compile, *toolchain.link_host, *kernel_flags(toolchain), *_RUNTIME_FLAGS, *_INSTANCES_CLANG)
+    for part in (*toolchain.identity(flags), _cpu()):
+        digest.update(part.encode() + b"\0")
     for path in _sources():
         digest.update(bytes(path.relative_to(source_root())) + b"\0" + path.read_bytes())
     return digest.hexdigest()[:24]
@@ -236,7 +247,7 @@ def locate(toolchain: Toolchain, cache: Path) -> Runtime | None:
     headers = (folder / _header(0), folder / _header(1))
     if not (folder / "complete").exists():
         return None
-    return Runtime(key, folder / "npukb-twin-host", headers if toolchain.is_clang else None, _prelude(folder))
+    return Runtime(key, folder / _PROGRAM, headers if toolchain.is_clang else None, _prelude(folder))
 
 
 def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
@@ -247,16 +258,18 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
     found = locate(toolchain, cache)
     if found is not None:
         return found
+    programs = cache / "twin-programs" / _programs_key(toolchain)
+    make(programs, lambda work: _build_programs(toolchain, work))
     folder = cache / "twin" / _key(toolchain)
-    make(folder, lambda work: _build(toolchain, work, _prelude(folder)))
+    make(folder, lambda work: _build(toolchain, work, _prelude(folder), programs))
     found = locate(toolchain, cache)
     assert found is not None
     return found
 
 
-def _build(toolchain: Toolchain, work: Path, prelude: Path) -> None:
-    """Compile the runtime and the precompiled header into ``work``."""
-    root, what = source_root(), "the twin's runtime"
+def _build_programs(toolchain: Toolchain, work: Path) -> None:
+    """Compile the runtime and the sandbox's launcher into ``work``."""
+    what = "the twin's runtime"
     extra = ["-Wno-pass-failed"] if toolchain.is_clang else []
     jobs = [
         [
@@ -266,14 +279,21 @@ def _build(toolchain: Toolchain, work: Path, prelude: Path) -> None:
         ]
         for source in runtime_sources()
     ]
-    prelude.write_text(prelude_text(toolchain), encoding="ascii")
-    if toolchain.is_clang:
-        for kind in (0, 1):
-            own = (f"-I{root / 'include'}", kind_flag(kind), *PRECOMPILED, str(prelude), "-o", _header(kind))
-            jobs.append([*toolchain.compile, *kernel_flags(toolchain), *own])
     call_all(jobs, work, what)
     objects = sorted(p.name for p in work.glob("*.o"))
-    call([*toolchain.link_host, *objects, "-o", "npukb-twin-host", "-ldl", "-lpthread", "-lm"], work, what)
+    call([*toolchain.link_host, *objects, "-o", _PROGRAM, "-ldl", "-lpthread", "-lm"], work, what)
     for leftover in work.glob("*.o"):
         leftover.unlink()
-    build_launcher(toolchain, root, work)
+    build_launcher(toolchain, source_root(), work)
+
+
+def _build(toolchain: Toolchain, work: Path, prelude: Path, programs: Path) -> None:
+    """Put the programs and the precompiled headers of both kinds of cores into ``work``."""
+    for program in (_PROGRAM, LAUNCHER):
+        shutil.copy2(programs / program, work)
+    prelude.write_text(prelude_text(toolchain), encoding="ascii")
+    if not toolchain.is_clang:
+        return
+    include, flags = f"-I{source_root() / 'include'}", (*toolchain.compile, *kernel_flags(toolchain))
+    own = {kind: (kind_flag(kind), *PRECOMPILED, str(prelude), "-o", _header(kind)) for kind in (0, 1)}
+    call_all([[*flags, include, *words] for words in own.values()], work, "the twin's precompiled header")

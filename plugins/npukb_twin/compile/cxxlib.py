@@ -57,9 +57,10 @@ def ensure_library(toolchain: Toolchain, cache: Path) -> list[Path]:
 
 
 def _folder(toolchain: Toolchain, cache: Path) -> Path:
-    digest = sha256(toolchain.description.encode())
+    """Objects do not remember where the sources lie, so environments with the same compiler share them."""
+    digest = sha256()
     for command in _commands(toolchain):
-        digest.update("\0".join(command).encode() + b"\n")
+        digest.update("\0".join(toolchain.identity(command)).encode() + b"\n")
     return cache / "cxx" / digest.hexdigest()[:24]
 
 

@@ -14,7 +14,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -68,6 +68,11 @@ class Toolchain:
     def description(self) -> str:
         """For provenance: name and version, no path."""
         return f"{self.name} {self.version}"
+
+    def identity(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Words of its commands for the key of a build that does not remember where the compiler lies."""
+        own = "" if self.library_sources is None else f"{self.library_sources.parent}/"
+        return (self.description, *(word.replace(own, "") if own else word for word in words))
 
 
 def _zig() -> Toolchain | None:

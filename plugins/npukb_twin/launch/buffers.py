@@ -24,6 +24,7 @@ _GRANULE = 512  # device allocations are multiples of this
 _SPARE_BYTES = 32  # and hold at least so much more than was asked for
 _SHAPES_BYTES = 512
 _PAGE = 4096
+_TILES = 64  # of a workspace: a file of this share of it, mapped so many times
 _LARGEST_SEGMENT = 20 << 20  # of a pool that smaller allocations share
 
 
@@ -115,8 +116,17 @@ class Buffers:
 
             data = np.frombuffer(self.plan.tiling, dtype=np.uint8)
             return f"argument buffer tiling r {data.size} {self._write('tiling', data)}"
-        size = max(self.plan.workspace_bytes, _GRANULE)
-        return f"argument buffer workspace w {size} {self._blank('workspace', size, 'workspace')}"
+        return self._workspace(max(self.plan.workspace_bytes, _GRANULE))
+
+    def _workspace(self, size: int) -> str:
+        """Nobody reads a workspace after the launch, so one page-aligned piece of the pattern stands for all of it."""
+        rounded = _rounded(size)
+        tile = -(-rounded // _TILES // _PAGE) * _PAGE
+        path = self._work / "workspace"
+        with path.open("wb", buffering=0) as file:
+            poison(tile, self._request.seed, "workspace").tofile(file)
+        self.total_bytes += rounded + (_LARGEST_SEGMENT if self._request.allocation is Allocation.POOLED else 0)
+        return f"argument buffer workspace t {size} {path}"
 
     def _input(self, slot: Slot, *, writable: bool) -> Iterator[str]:
         mode, name, value = "w" if writable else "r", slot.name, self._request.inputs[slot.name]
@@ -167,7 +177,7 @@ class Buffers:
 
     def _write(self, name: str, data: NDArray[np.uint8]) -> Path:
         path = self._work / name
-        rounded = -(-(data.size + _SPARE_BYTES) // _GRANULE) * _GRANULE
+        rounded = _rounded(data.size)
         with path.open("wb", buffering=0) as file:
             data.tofile(file)
             if self._request.allocation is Allocation.POOLED:  # whoever had this memory before left something there
@@ -191,6 +201,11 @@ class Buffers:
 
         raw = np.fromfile(path, dtype=np.uint8, count=tensor.nbytes)
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
+
+
+def _rounded(size: int) -> int:
+    """How many bytes the device's allocator sets aside for ``size``."""
+    return -(-(size + _SPARE_BYTES) // _GRANULE) * _GRANULE
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +16,7 @@ from npukb_twin.compile.cached import build_launcher, call, call_all, make
 from npukb_twin.compile.cxxlib import ensure_library, locate_library
 from npukb_twin.compile.toolchain import Toolchain, clean_environment
 from npukb_twin.launch.process import Finished, Limits, run
+from npukb_twin.launch.sandbox import LAUNCHER
 from npukb_twin.operator.host_messages import begins_with_gap, explain_host
 from npukb_twin.operator.host_types import HostResult, HostRuntime
 from npukernelbench.nouns import Diagnostic, Outcome, Severity
@@ -26,6 +28,7 @@ _LIBRARY_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-D_GNU_SOUR
 _HOST_FLAGS = ("-std=c++17", "-O0", "-fPIC", "-fno-omit-frame-pointer", "-w")
 _HOST_FLAGS_CLANG = ("-gline-tables-only", "-fno-color-diagnostics", "-fno-spell-checking", "-ferror-limit=20")
 _HOST_FLAGS_GCC = ("-g1", "-fdiagnostics-color=never", "-fmax-errors=20")
+_PROGRAM, _HEADER = "npukb-twin-tiling", "host.h.pch"
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 _INTERFACE = re.compile(
@@ -47,8 +50,8 @@ def locate_host(toolchain: Toolchain, cache: Path) -> HostRuntime | None:
     folder = cache / "twin-host" / key
     if not (folder / "complete").exists() or locate_library(toolchain, cache) is None:
         return None
-    header = folder / "host.h.pch" if toolchain.is_clang else None
-    return HostRuntime(key, folder / "npukb-twin-tiling", header)
+    header = folder / _HEADER if toolchain.is_clang else None
+    return HostRuntime(key, folder / _PROGRAM, header)
 
 
 def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
@@ -58,7 +61,9 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
     found = locate_host(toolchain, cache)
     if found is None:
         library = ensure_library(toolchain, cache)
-        make(cache / "twin-host" / _key(toolchain), lambda work: _build(toolchain, library, work))
+        programs = cache / "twin-host-programs" / _programs_key(toolchain)
+        make(programs, lambda work: _build_programs(toolchain, library, work))
+        make(cache / "twin-host" / _key(toolchain), lambda work: _build(toolchain, programs, work))
         found = locate_host(toolchain, cache)
     assert found is not None
     return found
@@ -66,8 +71,15 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
 
 def _key(toolchain: Toolchain) -> str:
     digest = sha256(bytes(source_root()))  # precompiled headers remember where their headers lie
-    flags = (*host_flags(toolchain), *_LIBRARY_FLAGS, *PRECOMPILED)
-    for part in (toolchain.description, *toolchain.compile, *flags, _DSO):
+    for part in (_programs_key(toolchain), *toolchain.compile, *host_flags(toolchain), *PRECOMPILED):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:24]
+
+
+def _programs_key(toolchain: Toolchain) -> str:
+    """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
+    digest = sha256()
+    for part in toolchain.identity((*toolchain.compile, *toolchain.link_host, *_LIBRARY_FLAGS, _DSO)):
         digest.update(part.encode() + b"\0")
     root = source_root()
     folders = (root / "include_host", root / "host", root / "include/twin")
@@ -78,7 +90,8 @@ def _key(toolchain: Toolchain) -> str:
     return digest.hexdigest()[:24]
 
 
-def _build(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
+def _build_programs(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
+    """Compile the program that asks host code, what host code links to, and the sandbox's launcher into ``work``."""
     root, what = source_root(), "the twin's host runtime"
     include = f"-I{root / 'include_host'}"
     own = (*_LIBRARY_FLAGS, include, f"-I{root / 'runtime'}")
@@ -86,17 +99,26 @@ def _build(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
     jobs = [[*toolchain.compile, *own, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
     (work / "dso.cpp").write_text(_DSO, encoding="ascii")
     jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
-    if toolchain.is_clang:
-        header = str(root / "include_host/twin_host/host.h")
-        made = (*PRECOMPILED, "-fpch-instantiate-templates", header, "-o", "host.h.pch")
-        jobs.insert(0, [*toolchain.compile, *host_flags(toolchain), include, *made])
     call_all(jobs, work, what)
     objects = sorted(path.name for path in work.glob("*.o"))
     libraries = ("-ldl", "-lpthread", "-lm")
-    call([*toolchain.link_host, *objects, *map(str, library), "-o", "npukb-twin-tiling", *libraries], work, what)
+    call([*toolchain.link_host, *objects, *map(str, library), "-o", _PROGRAM, *libraries], work, what)
     for leftover in (*work.glob("*.o"), work / "dso.cpp"):
         leftover.unlink()
     build_launcher(toolchain, root, work)
+
+
+def _build(toolchain: Toolchain, programs: Path, work: Path) -> None:
+    """Put the programs and the precompiled header into ``work``."""
+    for name in (_PROGRAM, LAUNCHER, "dso.obj"):
+        shutil.copy2(programs / name, work)
+    if not toolchain.is_clang:
+        return
+    root = source_root()
+    include, header = f"-I{root / 'include_host'}", str(root / "include_host/twin_host/host.h")
+    made = (*PRECOMPILED, "-fpch-instantiate-templates", header, "-o", _HEADER)
+    command = (*toolchain.compile, *host_flags(toolchain), include, *made)
+    call(command, work, "the precompiled header of host code")
 
 
 def sources_of(files: Mapping[str, str]) -> list[str]:

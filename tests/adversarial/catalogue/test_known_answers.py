@@ -10,9 +10,8 @@ import pytest
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.data import CaseData
 from npukernelbench.nouns import Case, Outcome, Severity, Task, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from tests.adversarial.catalogue.conftest import right
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
@@ -23,7 +22,7 @@ COPY = "for (uint32_t i = 0; i < TOTAL; ++i) zs.ReinterpretCast<uint16_t>().SetV
 
 @pytest.fixture(scope="module")
 def subject() -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))["AddCustom"]
+    task = suite()["AddCustom"]
     return task, task.case("smoke")
 
 

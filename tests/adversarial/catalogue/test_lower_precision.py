@@ -9,8 +9,7 @@ import pytest
 
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import Case, DType, Outcome, Task, TensorCase, TensorShape, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
@@ -46,7 +45,7 @@ IN_HALF = (
 
 @pytest.fixture(scope="module")
 def subject() -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))["Sqrt"]
+    task = suite()["Sqrt"]
     case, shape = task.case("smoke"), TensorShape((7, 301), DType.FLOAT32)
     given = case.inputs["x"]
     assert isinstance(given, TensorCase)

@@ -8,9 +8,8 @@ import pytest
 
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import Case, Outcome, Task, Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from tests.adversarial.catalogue.conftest import right
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
@@ -40,7 +39,7 @@ WAITING = """    volatile uint32_t sum = 0;
 
 @pytest.fixture(scope="module")
 def subject() -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))["AddCustom"]
+    task = suite()["AddCustom"]
     return task, task.case("smoke")
 
 

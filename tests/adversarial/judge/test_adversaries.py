@@ -20,7 +20,7 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Severity, Task, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import suite
 
 if TYPE_CHECKING:
     from tests.adversarial.judge.conftest import Adversary
@@ -40,7 +40,7 @@ def judge() -> Iterator[Judge]:
 
 @pytest.fixture(scope="session")
 def subject() -> tuple[Task, Case]:
-    task = load_registry(Plugins.load(autoload=False))["AddCustom"]
+    task = suite()["AddCustom"]
     return task, task.case("smoke")
 
 

@@ -3,15 +3,21 @@
 //   npukb-twin-host LAUNCH_FILE
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · machine KEY VALUE · blocks N · cores N · threads N ·
-//   seed N · order last_first tiling_key N · system_workspace BYTES · checker off|fast|full · auto_sync on|off ·
-//   profile off|time|full · launch warm|cold core_flags yes|no|undeclared allocation exact|pooled argument null |
-//   argument same INDEX | argument buffer NAME r|w BYTES PATH | argument list NAME COUNT  (followed by COUNT `item`
-//   lines) item SHAPE NAME r|w BYTES PATH                                                   (SHAPE as 2x3, or - for a
-//   scalar) cube PATH                                                                        (the image for cube cores,
-//   if they run) mix N                                                                            (vector cores of a
-//   block; 1 unless told) kernel PATH                                                                      (last: loads
-//   and runs; - for cube cores alone)
+//
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · machine KEY VALUE
+//   blocks N · cores N · threads N · seed N · order last_first
+//   tiling_key N · system_workspace BYTES · core_flags yes|no|undeclared · allocation exact|pooled
+//   checker off|fast|full · auto_sync on|off · profile off|time|full · launch warm|cold
+//   argument null · argument same INDEX · argument buffer NAME r|w|t BYTES PATH
+//   argument list NAME COUNT, followed by COUNT lines: item SHAPE NAME r|w BYTES PATH
+//
+// and at the end, in this order:
+//
+//   cube PATH     the image for cube cores, if they run, or -
+//   mix N         vector cores of a block; 1 unless told
+//   kernel PATH   loads and runs; - for cube cores alone
+//
+// SHAPE is 2x3, or - for a scalar.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -81,19 +87,41 @@ void CatchSignals() {
     for (int signal : fatal) sigaction(signal, &action, nullptr);
 }
 
+// How a buffer's file becomes memory.
+enum Mode : char {
+    kRead = 'r',
+    kWrite = 'w',  // what the kernel writes is seen by the judge
+    kTile = 't',   // the file is repeated until the buffer is full; what the kernel writes is seen by nobody else
+};
+
+// Memory for a buffer that nobody reads afterwards costs nothing until it is touched: a workspace is 16 MiB and more.
+void* MapTiles(uint8_t* at, uint64_t length, int file) {
+    struct stat tile;
+    if (fstat(file, &tile) != 0 || tile.st_size <= 0 || tile.st_size % kPage != 0) return MAP_FAILED;
+    for (uint64_t done = 0; done < length; done += tile.st_size) {
+        uint64_t bytes = length - done < static_cast<uint64_t>(tile.st_size) ? length - done : tile.st_size;
+        void* mapped = mmap(at + done, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE, file, 0);
+        if (mapped == MAP_FAILED) return MAP_FAILED;
+    }
+    return at;
+}
+
 // Maps a buffer between two regions that no one may touch; `room` bytes from its beginning are reserved for it.
-uint8_t* Map(const char* path, uint64_t length, uint64_t room, bool writable) {
+uint8_t* Map(const char* path, uint64_t length, uint64_t room, char mode) {
     auto* reserved = static_cast<uint8_t*>(
         mmap(nullptr, room + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (reserved == MAP_FAILED)
         Fail("infra_error", "cannot reserve %llu bytes", static_cast<unsigned long long>(length));
-    int file = open(path, writable ? O_RDWR : O_RDONLY);
+    int file = open(path, mode == kWrite ? O_RDWR : O_RDONLY);
     if (file < 0) Fail("infra_error", "cannot open buffer %s", path);
-    void* mapped = mmap(reserved + kGuard, length, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_FIXED | MAP_POPULATE | (writable ? MAP_SHARED : MAP_PRIVATE), file, 0);
+    uint8_t* at = reserved + kGuard;
+    void* mapped = mode == kTile
+                       ? MapTiles(at, length, file)
+                       : mmap(at, length, mode == kWrite ? PROT_READ | PROT_WRITE : PROT_READ,
+                              MAP_FIXED | MAP_POPULATE | (mode == kWrite ? MAP_SHARED : MAP_PRIVATE), file, 0);
     close(file);
     if (mapped == MAP_FAILED) Fail("infra_error", "cannot map buffer %s", path);
-    return static_cast<uint8_t*>(mapped);
+    return at;
 }
 
 uint8_t* AddBuffer(const char* text) {
@@ -106,8 +134,8 @@ uint8_t* AddBuffer(const char* text) {
     bool pooled = g_pooled && strcmp(name, "tiling") != 0;  // which no framework allocates
     Extent extent = pooled ? PooledExtent(bytes) : ExactExtent(bytes);
     uint64_t length = (PooledExtent(bytes).reachable + kPage - 1) / kPage * kPage;
-    uint8_t* address = Map(text + path, length, extent.mapped < length ? length : extent.mapped, mode == 'w');
-    if (!g_launch.memory.Add(name, address, bytes, extent, mode == 'w', length))
+    uint8_t* address = Map(text + path, length, extent.mapped < length ? length : extent.mapped, mode);
+    if (!g_launch.memory.Add(name, address, bytes, extent, mode != kRead, length))
         Fail("infra_error", "too many buffers");
     return address;
 }
