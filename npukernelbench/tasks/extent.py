@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from npukernelbench.nouns import Extent
 
@@ -22,8 +23,11 @@ def evaluate(extent: Extent, axes: Mapping[str, int]) -> int:
 
 def names(extent: Extent) -> frozenset[str]:
     """The axes that ``extent`` refers to. ValueError for what is no extent."""
-    if isinstance(extent, int):
-        return frozenset()
+    return frozenset() if isinstance(extent, int) else _names(extent)
+
+
+@lru_cache(maxsize=4096)
+def _names(extent: str) -> frozenset[str]:
     return frozenset(node.id for node in ast.walk(_parse(extent)) if isinstance(node, ast.Name))
 
 
@@ -45,8 +49,9 @@ def _is_extent(text: str, axes: Mapping[str, int]) -> bool:
         return False
 
 
+@lru_cache(maxsize=4096)
 def _parse(text: str) -> ast.expr:
-    """The text as a tree of nothing but what ``_value`` knows."""
+    """The text as a tree of nothing but what ``_value`` knows. Few texts are evaluated over and over."""
     try:
         if len(text) > _LONGEST:
             raise SyntaxError
