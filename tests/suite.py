@@ -1,10 +1,11 @@
-"""Our own tasks, loaded once per test process: loading 211 task files takes a second, and many modules want them."""
+"""Our own tasks, loaded once per test process: parsing 211 task files takes seconds, and many modules want them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 
+from npukb_twin.executor import default_cache_dir
 from npukernelbench.nouns import Task
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry
@@ -15,4 +16,4 @@ __all__ = ["suite"]
 @cache
 def suite() -> Mapping[str, Task]:
     """The suites of this distribution, without those of installed plugins."""
-    return load_registry(Plugins.load(autoload=False))
+    return load_registry(Plugins.load(autoload=False), cache_dir=default_cache_dir())
