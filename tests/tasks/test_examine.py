@@ -7,10 +7,10 @@ from dataclasses import replace
 from npukernelbench.nouns import Case, DType, Severity, Task, TensorCase, TensorShape, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.report.examinations import Totals, examination_json
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.examine import Tools, examine_tasks
 from npukernelbench.tasks.validate import Examination, Finding, examine_task
 from npukernelbench.testing.tasks import tiny_case, tiny_task
+from tests.suite import suite
 
 
 def tools() -> Tools:
@@ -20,7 +20,7 @@ def tools() -> Tools:
 def test_the_suite_kills_its_mutants_but_for_waived_ones() -> None:
     plugins = Plugins.load(autoload=False)
     totals = Totals()
-    for task in load_registry(plugins).values():
+    for task in suite().values():
         if not any(golden.track is Track.STATIC for golden in task.goldens):
             continue
         found = examine_task(task, plugins.checkers)

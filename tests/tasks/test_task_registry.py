@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -128,6 +129,12 @@ def test_json_gives_back_every_installed_task(plugins: Plugins) -> None:
 
 
 @pytest.fixture
+def alone() -> Plugins:
+    """No suite but the one that a test names: parsing ours takes seconds."""
+    return SimpleNamespace(tasks={})  # type: ignore[return-value]
+
+
+@pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The task files parsed so far."""
     parsed: list[Path] = []
@@ -141,14 +148,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_a_second_load_parses_only_what_changed(
-    write_task: Write, tmp_path: Path, plugins: Plugins, counted: list[Path]
+    write_task: Write, tmp_path: Path, alone: Plugins, counted: list[Path]
 ) -> None:
     first, second = write_task(name="First"), write_task(name="Second")
     settle(tmp_path / "suite")
 
     def tasks() -> list[str]:
         counted.clear()
-        registry = load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+        registry = load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
         return [f"{registry[name].name}/{registry[name].level}" for name in ("First", "Second")]
 
     assert tasks() == ["First/1", "Second/1"]
@@ -162,7 +169,7 @@ def test_a_second_load_parses_only_what_changed(
 
 
 def test_a_golden_that_appears_and_an_include_that_changes_are_noticed(
-    write_task: Write, tmp_path: Path, plugins: Plugins
+    write_task: Write, tmp_path: Path, alone: Plugins
 ) -> None:
     path = write_task(("level: 1\n", ""), name="Changing")
     (tmp_path / "suite" / "common.yaml").write_text("level: 1\n")
@@ -170,7 +177,7 @@ def test_a_golden_that_appears_and_an_include_that_changes_are_noticed(
 
     def state() -> tuple[int, int]:
         settle(tmp_path / "suite")
-        task = load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Changing"]
+        task = load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Changing"]
         return task.level, len(task.goldens)
 
     assert state() == (1, 0)
@@ -193,49 +200,49 @@ def test_a_golden_that_appears_and_an_include_that_changes_are_noticed(
     ],
 )
 def test_a_corrupt_cache_is_ignored_and_rewritten(
-    write_task: Write, tmp_path: Path, plugins: Plugins, counted: list[Path], content: bytes
+    write_task: Write, tmp_path: Path, alone: Plugins, counted: list[Path], content: bytes
 ) -> None:
     write_task()
     settle(tmp_path / "suite")
-    load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+    load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     files = list((tmp_path / "cache" / "tasks").iterdir())
     for file in files:
         file.write_bytes(content)
-    assert "Twice" in load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+    assert "Twice" in load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     counted.clear()
-    load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+    load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     assert all("suite" not in path.parts[-3:] for path in counted)
     assert list((tmp_path / "cache" / "tasks").iterdir()) == files
 
 
-def test_a_corrupt_entry_is_parsed_again(write_task: Write, tmp_path: Path, plugins: Plugins) -> None:
+def test_a_corrupt_entry_is_parsed_again(write_task: Write, tmp_path: Path, alone: Plugins) -> None:
     path = write_task()
     settle(tmp_path / "suite")
-    load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+    load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     for file in (tmp_path / "cache" / "tasks").iterdir():
         data = json.loads(file.read_text())
         for entry in data["tasks"].values():
             entry["task"]["cases"] = [["0"]]
         file.write_text(json.dumps(data))
-    registry = load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+    registry = load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     assert registry["Twice"] == load_task(path).task
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(write_task: Write, tmp_path: Path, plugins: Plugins) -> None:
+def test_a_cache_that_cannot_be_written_is_no_error(write_task: Write, tmp_path: Path, alone: Plugins) -> None:
     write_task()
     settle(tmp_path / "suite")
     (tmp_path / "cache").write_text("a file, not a folder")
-    assert "Twice" in load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+    assert "Twice" in load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
 
 
 def test_a_file_just_written_is_not_cached(
-    write_task: Write, tmp_path: Path, plugins: Plugins, counted: list[Path]
+    write_task: Write, tmp_path: Path, alone: Plugins, counted: list[Path]
 ) -> None:
     path = write_task()
     future = path.stat().st_mtime_ns + 3600 * 1_000_000_000
     os.utime(path, ns=(future, future))
     for _ in range(2):
-        load_registry(plugins, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
+        load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     assert counted.count(path) == 2
 
 
