@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -62,7 +63,10 @@ class FakeExecutorArgs(BaseModel):
 
 
 class FakeExecutor:
-    """See the module's docstring. ``compute`` replaces the reference as the maker of right answers."""
+    """See the module's docstring. ``compute`` replaces the reference as the maker of right answers.
+
+    ``held`` counts artifacts by key that were compiled and not released; empty when the judge has kept its word.
+    """
 
     Args: type[BaseModel] = FakeExecutorArgs
     name = "fake"
@@ -76,6 +80,7 @@ class FakeExecutor:
         self.tracks = frozenset(self.args.tracks)
         self.calls: list[str] = []
         self.closed = False
+        self.held: Counter[str] = Counter()
         self._compute = compute or _reference
         self._words: dict[str, str] = {}
         self._flaked: set[str] = set()
@@ -93,13 +98,17 @@ class FakeExecutor:
         self._note(f"compile {key}")
         if word == Outcome.COMPILE_ERROR.value:
             return CompileResult(Outcome.COMPILE_ERROR, None, (_diagnostic("compile", "expected ';'"),))
-        self._words[key] = word
+        with self._lock:
+            self._words[key] = word
+            self.held[key] += 1
         return CompileResult(Outcome.OK, Artifact(key, Path("fake") / key))
 
     def run(self, request: RunRequest) -> Observation:
         """What the candidate's word asks for."""
         key = request.artifact.key
-        word = self._words[key]
+        word = self._words.get(key)
+        if word is None:
+            raise ExecutorError(f"artifact {key} was released, or never compiled")
         self._note(f"run {request.task.name}/{request.case.id} {key}")
         self._fault(key, word)
         if word in {outcome.value for outcome in Outcome} - {"ok"}:
@@ -107,6 +116,14 @@ class FakeExecutor:
         outputs = _spoil(word, self._compute(request), request)
         profile = Profile(self.args.time_us, True, "fake", _BLOCKS, {"aiv_vec_ratio": 0.5})
         return Observation(Outcome.OK, outputs, profile=profile, inputs_intact=word != "mutate")
+
+    def release(self, artifact: Artifact) -> None:
+        """Forget the artifact when nobody holds it any more; running it is a fault from then on."""
+        with self._lock:
+            self.held[artifact.key] -= 1
+            if self.held[artifact.key] <= 0:
+                del self.held[artifact.key]
+                self._words.pop(artifact.key, None)
 
     def close(self) -> None:
         """Remember that it was called."""
