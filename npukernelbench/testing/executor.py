@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from npukernelbench.errors import ExecutorError
+from npukernelbench.judge.held import Held
 from npukernelbench.nouns import (
     Artifact,
     Candidate,
@@ -65,7 +65,7 @@ class FakeExecutorArgs(BaseModel):
 class FakeExecutor:
     """See the module's docstring. ``compute`` replaces the reference as the maker of right answers.
 
-    ``held`` counts artifacts by key that were compiled and not released; empty when the judge has kept its word.
+    ``held`` has the artifacts that were compiled and not released: none when the judge has kept its word.
     """
 
     Args: type[BaseModel] = FakeExecutorArgs
@@ -80,9 +80,8 @@ class FakeExecutor:
         self.tracks = frozenset(self.args.tracks)
         self.calls: list[str] = []
         self.closed = False
-        self.held: Counter[str] = Counter()
+        self.held: Held[str, str] = Held()
         self._compute = compute or _reference
-        self._words: dict[str, str] = {}
         self._flaked: set[str] = set()
         self._lock = Lock()
 
@@ -98,17 +97,13 @@ class FakeExecutor:
         self._note(f"compile {key}")
         if word == Outcome.COMPILE_ERROR.value:
             return CompileResult(Outcome.COMPILE_ERROR, None, (_diagnostic("compile", "expected ';'"),))
-        with self._lock:
-            self._words[key] = word
-            self.held[key] += 1
+        self.held.keep(key, word)
         return CompileResult(Outcome.OK, Artifact(key, Path("fake") / key))
 
     def run(self, request: RunRequest) -> Observation:
         """What the candidate's word asks for."""
         key = request.artifact.key
-        word = self._words.get(key)
-        if word is None:
-            raise ExecutorError(f"artifact {key} was released, or never compiled")
+        word = self.held.get(key)
         self._note(f"run {request.task.name}/{request.case.id} {key}")
         self._fault(key, word)
         if word in {outcome.value for outcome in Outcome} - {"ok"}:
@@ -119,11 +114,7 @@ class FakeExecutor:
 
     def release(self, artifact: Artifact) -> None:
         """Forget the artifact when nobody holds it any more; running it is a fault from then on."""
-        with self._lock:
-            self.held[artifact.key] -= 1
-            if self.held[artifact.key] <= 0:
-                del self.held[artifact.key]
-                self._words.pop(artifact.key, None)
+        self.held.release(artifact.key)
 
     def close(self) -> None:
         """Remember that it was called."""
