@@ -119,6 +119,27 @@ def test_verl_tries_again_then_gives_none_or_what_it_is_told() -> None:
     assert (flagged["score"], flagged["infra"]) == (0.0, 1.0)
 
 
+def test_a_judge_that_is_gone_is_no_exception_but_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(**settings: object) -> None:
+        raise ExecutorError("nobody answers")
+
+    monkeypatch.setattr(texts, "open_scorer", gone)
+    assert called(make_reward(), [answer(), answer()]) == [None, None]
+    assert called(make_reward(component="correct"), [answer()]) == [None]
+    unknown = verl(answer())
+    assert (unknown["score"], unknown["infra"], unknown["correct"]) == (None, 1.0, 0.0)
+
+
+def test_adapters_read_reasoning_that_stands_apart(make_scorer: MakeScorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    scorer = make_scorer()
+    monkeypatch.setattr(scorer, "score", lambda answers: asked.extend(answers) or [])
+    monkeypatch.setattr(texts, "open_scorer", lambda **settings: scorer)
+    message = {"role": "assistant", "content": "none", "reasoning_content": answer()}
+    called(make_reward(), [[message], "text"])
+    assert [(one.text, one.reasoning) for one in asked] == [("none", answer()), ("text", "")]
+
+
 @pytest.mark.parametrize(
     ("more", "field"), [({"on_fault": "shrug"}, "on_fault"), ({"ground_truth": 3}, "ground_truth")]
 )
