@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from npukernelbench.config import resolve
 from npukernelbench.generate import wrap
@@ -18,8 +19,8 @@ from npukernelbench.rewards import Answer, Question
 from npukernelbench.rewards.scorer import local_scorer
 from npukernelbench.store import read_run
 
-TASK = "CraftElu"
-PROGRAM = Path(__file__).parents[2] / "tasks/ascendcraft/activation/elu/golden/tile.py"
+TASK = "SmallElu"
+ELU = Path(__file__).parents[2] / "tasks/ascendcraft/activation/elu"
 EXECUTOR = {"executor": "fake", "executor_args": {"tracks": ["static", "dynamic"]}}
 
 
@@ -74,6 +75,18 @@ def groups(program: str) -> list[Group]:
     ]
 
 
+def small_task(folder: Path) -> Path:
+    """The task of the tile program with two cases that a laptop's memory holds many times."""
+    task = yaml.safe_load((ELU / "task.yaml").read_text())
+    smoke = next(case for case in task["cases"] if case["id"] == "smoke")
+    other = {**smoke, "id": "other", "inputs": {"x": {"shape": [3, 5], "dtype": "float32"}}}
+    suite = (ELU / task.pop("include")).resolve()
+    (folder / "task.yaml").write_text(
+        yaml.safe_dump({**task, "include": str(suite), "name": TASK, "cases": [smoke, other]})
+    )
+    return folder
+
+
 def stored(folder: str) -> list[Verdict]:
     """The verdicts of a run in the order of its answers, without how long the harness took."""
     samples = read_run(Path(folder)).samples
@@ -84,7 +97,9 @@ def stored(folder: str) -> list[Verdict]:
 @pytest.mark.usefixtures("fake")
 def test_every_way_gives_the_same_verdict(npukb: Any, tmp_path: Path) -> None:
     """A table of answers as one test: its rows share the tasks and the runs."""
-    for number, group in enumerate(groups(PROGRAM.read_text())):
+    (tmp_path / "tasks").mkdir()
+    tasks = small_task(tmp_path / "tasks")
+    for number, group in enumerate(groups((ELU / "golden/tile.py").read_text())):
         texts = [text for text, _ in group.answers]
         cut = [outcome == "truncated" for _, outcome in group.answers]
         reasons = [FinishReason.LENGTH if short else FinishReason.STOP for short in cut]
@@ -96,10 +111,10 @@ def test_every_way_gives_the_same_verdict(npukb: Any, tmp_path: Path) -> None:
             )
         )
         read = ("--strategy", group.strategy, "--parser", group.parser)
-        on = ("--executor", "fake", "--executor_args", json.dumps(EXECUTOR["executor_args"]))
+        on = ("--executor", "fake", "--executor_args", json.dumps(EXECUTOR["executor_args"]), "--include_path", tasks)
         asked = (
             "-t",
-            f"{TASK}:smoke",
+            TASK if group.track == "dynamic" else f"{TASK}:smoke",
             "--track",
             group.track,
             "-n",
@@ -113,9 +128,9 @@ def test_every_way_gives_the_same_verdict(npukb: Any, tmp_path: Path) -> None:
         verdicts = stored(ran)
         assert [verdict.outcome.value for verdict in verdicts] == [outcome for _, outcome in group.answers], group
 
-        assert stored(npukb("rejudge", ran, "--json").json["directory"]) == verdicts
+        assert stored(npukb("rejudge", ran, "--include_path", tasks, "--json").json["directory"]) == verdicts
 
-        settings = {**EXECUTOR, "strategy": group.strategy, "parser": group.parser}
+        settings = {**EXECUTOR, "include_path": [str(tasks)], "strategy": group.strategy, "parser": group.parser}
         question = Question.parse(f"dynamic:{TASK}" if group.track == "dynamic" else TASK)
         with local_scorer(resolve(options=settings)) as scorer:
             scored = scorer.score_fully([Answer(question, *one) for one in zip(texts, reasons, strict=True)])
