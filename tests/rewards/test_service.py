@@ -184,7 +184,7 @@ def test_a_connection_is_kept_and_a_lost_one_is_opened_again(serve: Any, monkeyp
 
 def test_pauses_are_random_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(client.time, "sleep", pauses.append)
+    monkeypatch.setattr("npukernelbench.rewards.client.time.sleep", pauses.append)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     remotes = [RemoteScorer(f"http://127.0.0.1:{port}") for _ in range(20)]

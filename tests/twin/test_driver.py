@@ -245,12 +245,10 @@ def test_failed_compilations_leave_nothing(twin: Twin) -> None:
 
 
 def twin_folder(twin: Twin) -> list[str]:
-    from pathlib import Path
-
     twin.run(WRITE_ONE)  # so that there is a folder
     work = twin.executor._work
     assert work is not None
-    return [path.name for path in Path(work.name).iterdir() if not any(path.glob("kernel.so"))]
+    return [path.name for path in work.path.iterdir() if not any(path.glob("kernel.so"))]
 
 
 def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
