@@ -97,6 +97,7 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
     def load(self) -> Iterator[KernelTask]:
         """One task per question."""
         from npukernelbench.config import resolve
+        from npukernelbench.generate.strategy import load_strategy
         from npukernelbench.plugins import Plugins
         from npukernelbench.prompts import load_style
         from npukernelbench.tasks import load_registry
@@ -106,10 +107,11 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
         plugins.configure(settings)
         registry = load_registry(plugins, settings.include_path, cache_dir=settings.cache_dir)
         style = load_style(plugins.prompts.find(self.config.prompt_style), lambda: registry)
+        strategy = load_strategy(plugins.strategies.find(self.config.task.strategy or settings.strategy))
         track = Track(self.config.track)
         for one, question in questions(registry.select([self.config.tasks]), track):
             case = next((case for case in one.cases if case.id == question.case), None)
-            prompt = style.render(one.task, case, track)
+            prompt = strategy.opening(one.task, case, track, style, lambda: registry)
             yield KernelTask(
                 KernelData(
                     name=str(question),
