@@ -6,7 +6,8 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -136,16 +137,16 @@ class TwinExecutor:
             return CompileResult(Outcome.NO_CODE, None)
         runtime = self._ready()
         key = self._key(request, runtime.key)
-        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
-        compiled = driver.compile_kernel(
-            request.candidate,
-            entry=task.kernel,
-            arguments=task.arguments,
-            toolchain=self._toolchain,
-            runtime=runtime,
-            work=work,
-            timeout_s=request.timeout_s,
-        )
+        with self._fresh() as work:
+            compiled = driver.compile_kernel(
+                request.candidate,
+                entry=task.kernel,
+                arguments=task.arguments,
+                toolchain=self._toolchain,
+                runtime=runtime,
+                work=work,
+                timeout_s=request.timeout_s,
+            )
         if compiled.images is None:
             discard(work)
             return CompileResult(compiled.outcome, None, compiled.diagnostics)
@@ -154,8 +155,8 @@ class TwinExecutor:
 
     def _compile_dynamic(self, request: CompileRequest) -> CompileResult:
         tools = self._tools()
-        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
-        built = dynamic.build(request, tools, work)
+        with self._fresh() as work:
+            built = dynamic.build(request, tools, work)
         if isinstance(built, dynamic.Failed):
             discard(work)
             return CompileResult(built.outcome, None, built.diagnostics)
@@ -273,6 +274,16 @@ class TwinExecutor:
                 host = host_side.ensure_host(self._toolchain, self._cache)
                 self._host = replace(host, sandbox=open_sandbox(self._args.sandbox, host.runner.parent))
             return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
+
+    @contextmanager
+    def _fresh(self) -> Iterator[Path]:
+        """A new folder for one compilation; nothing of it stays when the compilation itself fails."""
+        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
+        try:
+            yield work
+        except BaseException:
+            discard(work)
+            raise
 
     def _folder(self) -> str:
         with self._lock:
