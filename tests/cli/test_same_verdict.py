@@ -143,3 +143,13 @@ def test_every_way_gives_the_same_verdict(npukb: Any, tmp_path: Path) -> None:
             more = ("--truncated",) if cut[index] else ()
             judged = npukb("judge", TASK, file, "--track", group.track, *read, *on, *more, "--json")
             assert judged.json == verdict_json(Subject(TASK, case, candidate_of({})), verdict)
+
+
+def test_what_is_no_answer_by_itself_is_refused(npukb: Any, tmp_path: Path) -> None:
+    file = tmp_path / "answer.md"
+    file.write_text("nothing")
+    for more, told in ((("--strategy", "tile-llm"), "asks 5 questions"), (("--truncated",), "FILE is no answer")):
+        judged = npukb("judge", "Sqrt", file, *more)
+        assert judged.code == 2
+        assert told in judged.err
+        assert "remedy" in judged.err
