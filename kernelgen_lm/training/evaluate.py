@@ -69,6 +69,8 @@ class Examination:
     temperature: float = 0.8
     max_tokens: int = 1536
     style: str = "terse"
+    strategy: str = "direct"
+    parser: str = "auto"
     backend: str = "hf"
     model_args: str = ""
 
@@ -199,6 +201,7 @@ def sit(
     for path in what.folders.values():
         command += ["--include_path", str(path)]
     command += ["--num_samples", str(what.answers), "--prompt_style", entrant.style or what.style]
+    command += ["--strategy", what.strategy, "--parser", what.parser]
     command += ["--gen_kwargs", f"temperature={what.temperature},max_tokens={what.max_tokens}"]
     command += ["--limit", str(what.limit)] if what.limit else []
     command += ["--output_path", str(folder / "runs" / entrant.label / f"seed{seed}")]

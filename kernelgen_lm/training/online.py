@@ -34,6 +34,7 @@ from kernelgen_lm.training.rollout import Conversations, TurnReward
 from kernelgen_lm.training.sampler import Sampling
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
+from npukernelbench.generate.strategy import load_strategy
 from npukernelbench.nouns import Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import load_style
@@ -54,6 +55,8 @@ class GRPOSettings(TrainConfig):
     tasks: Path = Field(description="folder of task files: kernelgen-lm corpus tasks --trained")
     held_out: float = Field(0.1, ge=0, le=1, description="share of operators that is refused, as in the corpus")
     prompt_style: str = "terse"
+    strategy: str = Field("direct", description="what the model writes; tile: programs of the tile language")
+    parser: str = Field("auto", description="how code is taken out of an answer")
     policy: str = Field("shaped", description="shaping policy; compiling for a model that rarely compiles")
     judge: str = Field("", description="address of npukb serve-judge; empty: this process judges")
     judge_jobs: int = Field(2, ge=1)
@@ -142,7 +145,8 @@ def _questions(settings: GRPOSettings) -> list[Row]:
         raise UsageError(f"{settings.tasks} holds no tasks", field="tasks", remedy="kernelgen-lm corpus tasks")
     refuse_held_out([one.task.name for one in chosen], settings.held_out, benchmark)
     style = load_style(plugins.prompts.find(settings.prompt_style))
-    return list(rows(chosen, Track.STATIC, style, RowFormat.TRL))
+    strategy = load_strategy(plugins.strategies.find(settings.strategy))
+    return list(rows(chosen, Track.STATIC, style, RowFormat.TRL, strategy=strategy, tasks=lambda: tasks))
 
 
 def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence[Row], place: Path) -> list[Row]:
@@ -186,6 +190,8 @@ def _measure(
         temperature=settings.temperature,
         max_tokens=settings.max_new_tokens,
         style=settings.prompt_style,
+        strategy=settings.strategy,
+        parser=settings.parser,
         backend="vllm" if settings.vllm else "hf",
     )
     return rates_of(sit(Entrant("measured", 0, Path(start)), seed, what, what.selected(), place).judged)
@@ -244,8 +250,11 @@ def _enough(chosen: Sequence[Row], settings: GRPOSettings) -> list[Row]:
 
 
 def _local(settings: GRPOSettings) -> dict[str, Any]:
-    """What this process judges with; nothing where another does."""
-    return {} if settings.judge else {"include_path": [str(settings.tasks)], "jobs": settings.judge_jobs}
+    """How answers are read, and what this process judges with; only the former where another does."""
+    reading = {"strategy": settings.strategy, "parser": settings.parser}
+    return (
+        reading if settings.judge else {**reading, "include_path": [str(settings.tasks)], "jobs": settings.judge_jobs}
+    )
 
 
 def _sampling(settings: GRPOSettings, model: Any, tokenizer: Any) -> Sampling:

@@ -11,7 +11,7 @@ from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import judge_once, judge_text
 from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
 from npukernelbench.cli.session import find_case, only_task, open_session
-from npukernelbench.errors import ExecutorError
+from npukernelbench.errors import ExecutorError, UsageError
 
 __all__ = ["command"]
 
@@ -24,10 +24,17 @@ __all__ = ["command"]
 )
 @click.option(
     "--parser",
-    "parser_name",
+    "parser",
     metavar="NAME",
     help="FILE is a model's answer: take the kernel out of it with this parser.  [default: FILE is the kernel]",
 )
+@click.option(
+    "--strategy",
+    "strategy",
+    metavar="NAME",
+    help="FILE is a model's answer: make the kernel of it as this strategy does.  [default: FILE is the kernel]",
+)
+@click.option("--truncated", is_flag=True, help="The answer in FILE was cut off at the token limit.")
 @setting_options("track", "seed", "hidden_seed", "fail_under")
 @executor_options
 @json_option
@@ -39,20 +46,21 @@ def command(
     task: str,
     sources: tuple[str, ...],
     case_id: str | None,
-    parser_name: str | None,
+    truncated: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
     """Judge the kernel in FILE (- is standard input) as an answer to TASK.
 
     On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel. With
-    --parser FILE is one text, as a model wrote it: `npukb ls parsers` names what can take a kernel out of it.
+    --parser or --strategy FILE is one text, as a model wrote it, and gets the verdict that a run would give it:
+    `npukb ls parsers` and `npukb ls strategies` name what can make a kernel of it.
 
     The exit code is 0 whatever the verdict, unless --fail_under asks for more; 4 when the verdict could not be reached.
     """
     from npukernelbench.generate.extract import candidate_of
     from npukernelbench.generate.sources import read_answer, read_sources
-    from npukernelbench.nouns import Owner
+    from npukernelbench.nouns import Completion, FinishReason, Owner
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
 
@@ -63,13 +71,16 @@ def command(
     case = find_case(found, case_id, session.config.track, hidden)
     cases = (case,) if case else (*found.cases, *(hidden(found) if hidden else ()))
     at = (found.name, case.id if case else "")
-    if parser_name is None:
+    if options.get("parser") is None and options.get("strategy") is None:
+        if truncated:
+            raise UsageError("FILE is no answer", field="--truncated", remedy="say how it is read: --parser auto")
         read = read_sources(sources, session.config.track)
         subject = Subject(*at, candidate_of(read.files), read.paths)
         verdict = judge_once(app, session, cases, subject)
     else:
         nothing = Subject(*at, candidate_of({}))
-        subject, verdict = judge_text(app, session, cases, nothing, parser_name, read_answer(sources))
+        reason = FinishReason.LENGTH if truncated else FinishReason.STOP
+        subject, verdict = judge_text(app, session, cases, nothing, Completion(read_answer(sources), reason))
     if as_json:
         app.console.json(verdict_json(subject, verdict))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +11,8 @@ from npukernelbench.cli.boundary import App
 from npukernelbench.cli.session import Session
 
 if TYPE_CHECKING:
-    from npukernelbench.nouns import Candidate, Case, Tier, Verdict
+    from npukernelbench.judge.pipeline import Judge
+    from npukernelbench.nouns import Case, Completion, Verdict
     from npukernelbench.report.verdict import Subject
 
 __all__ = ["announce", "judge_once", "judge_text"]
@@ -31,32 +32,30 @@ def judge_once(
     wanted: Mapping[str, object] | None = None,
 ) -> Verdict:
     """The verdict on ``subject``. ``wanted`` are arguments for the executor, as far as it has some of those names."""
-    with _judging(app, session, cases, subject.task, wanted) as (_, judge):
-        return judge(subject.candidate)
+    with _judging(app, session, subject.task, wanted) as judge:
+        return judge.judge(session.tasks[subject.task], cases, session.config.track, subject.candidate)
 
 
 def judge_text(
-    app: App, session: Session, cases: tuple[Case, ...], subject: Subject, parser: str, text: str
+    app: App, session: Session, cases: tuple[Case, ...], subject: Subject, answer: Completion
 ) -> tuple[Subject, Verdict]:
-    """The same for a model's answer, out of which ``parser`` takes the kernel: what was found, and its verdict."""
-    from npukernelbench.generate.strategy import DIRECT, Answer
-    from npukernelbench.nouns import Completion, Prompt
-    from npukernelbench.run.answer import judge_made
+    """The same for a model's answer, read by the strategy and the parser of the configuration: the code in it, and its
+    verdict.
+    """
+    from npukernelbench.judge.answer import AnswerJudge, Reading
+    from npukernelbench.run.selective import require_task
 
-    registration = session.plugins.parsers.find(parser)
-    task, track = session.tasks[subject.task], session.config.track
-    answer = Answer(task, cases, track, Prompt((), "", ""), Completion(text), registration)
-    with _judging(app, session, cases, subject.task) as (tier, judge):
-        made = DIRECT.make(answer)
-        verdict = judge_made(made, track, tier, judge)
-    return replace(subject, candidate=made.candidate or subject.candidate), verdict
+    task, config = session.tasks[subject.task], session.config
+    reading = Reading.of_single(session.plugins, config.strategy, config.parser)
+    require_task(reading.strategy, task, config.track)
+    with _judging(app, session, subject.task) as judge:
+        judged = AnswerJudge(judge).judge(reading, answer, task=task, cases=cases, track=config.track)
+    return replace(subject, candidate=judged.candidate or subject.candidate), judged.verdict
 
 
 @contextmanager
-def _judging(
-    app: App, session: Session, cases: tuple[Case, ...], name: str, wanted: Mapping[str, object] | None = None
-) -> Iterator[tuple[Tier, Callable[[Candidate], Verdict]]]:
-    """The executor's tier, and what judges a candidate for the task of that name."""
+def _judging(app: App, session: Session, name: str, wanted: Mapping[str, object] | None = None) -> Iterator[Judge]:
+    """A judge for the task of that name, whose executor is ready."""
     from npukernelbench.judge.executor import make_executor, prepare, require_track
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
     from npukernelbench.run.selective import require_task
@@ -73,7 +72,6 @@ def _judging(
         require_task(executor, task, config.track)
         prepare(executor, app.console.err, config.track)
         settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
-        judge = Judge.of(executor, plugins, settings)
-        yield executor.tier, lambda candidate: judge.judge(task, cases, config.track, candidate)
+        yield Judge.of(executor, plugins, settings)
     finally:
         executor.close()

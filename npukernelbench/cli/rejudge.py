@@ -28,15 +28,15 @@ __all__ = ["command"]
     short_help="Judge the answers of a run again, without its model.",
 )
 @click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
-@setting_options("parser", "hidden_seed")
+@setting_options("strategy", "parser", "hidden_seed")
 @executor_options
 @setting_options("jobs", "output_path", "fail_under")
 @json_option
 @shared_options
 @click.pass_obj
 def command(app: App, /, directory: Path, as_json: bool, **options: Any) -> int:
-    """Judge the answers of the run in FOLDER again: with another parser, executor, machine or checker, or after the
-    tasks or the harness have changed.
+    """Judge the answers of the run in FOLDER again: with another strategy, parser, executor, machine or checker, or
+    after the tasks or the harness have changed.
 
     What is not given is as it was. The run in FOLDER is not touched; the new one has a folder of its own.
     """

@@ -21,7 +21,7 @@ __all__ = ["command"]
     "--port", type=click.IntRange(0, 65535), default=8970, show_default=True, help="Port; 0 takes a free one."
 )
 @click.option("--policy", default="shaped", show_default=True, help="Shaping policy, or FILE:NAME.")
-@setting_options("parser", "hidden_seed", "seed", "jobs")
+@setting_options("strategy", "parser", "hidden_seed", "seed", "jobs")
 @executor_options
 @shared_options
 @click.pass_obj

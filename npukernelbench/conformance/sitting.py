@@ -19,6 +19,7 @@ from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
 from npukernelbench.nouns import (
     Allocation,
+    Artifact,
     Candidate,
     Case,
     CompileRequest,
@@ -136,6 +137,16 @@ class Remembering:
             return self._executor.run(request)
         seen = self._executor.run(replace(request, case=launched))
         return replace(seen, outputs={name: _as_declared(request, name, value) for name, value in seen.outputs.items()})
+
+    def release(self, artifact: Artifact) -> None:
+        """Nothing: the next case of the operator needs it. :meth:`forget` gives it back after the last one."""
+
+    def forget(self, task: Task, candidate: Candidate) -> None:
+        """Give back what was compiled for a task."""
+        with self._lock:
+            known = self._results.pop((task.name, candidate.hash), None)
+        if known is not None and known.artifact is not None:
+            self._executor.release(known.artifact)
 
     def close(self) -> None:
         """Nothing: the executor belongs to the caller."""
@@ -267,9 +278,16 @@ class _Bench:
 
     def operator(self, planned: Planned) -> OperatorResult:
         """Compile, then case by case."""
-        candidate, task = planned.candidate, planned.task
+        candidate = planned.candidate
         if candidate is None or planned.refused:
             return OperatorResult(planned, None)
+        try:
+            return self._judged(planned, candidate)
+        finally:
+            self.executor.forget(planned.task, candidate)
+
+    def _judged(self, planned: Planned, candidate: Candidate) -> OperatorResult:
+        task = planned.task
         verdict = self.conditions.exact.judge(task, (), Track.DYNAMIC, candidate)
         key = self.executor.key(task, candidate)
         key = f"{key}/{self.conditions.key(task)}" if key else ""

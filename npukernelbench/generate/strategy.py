@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from npukernelbench.plugins.registry import Registration
     from npukernelbench.prompts.style import PromptStyle, Tasks
 
-__all__ = ["DIRECT", "Answer", "Direct", "Made", "Strategy", "load_strategy", "no_candidate"]
+__all__ = ["DIRECT", "FROM_REASONING", "Answer", "Direct", "Made", "Strategy", "load_strategy", "no_candidate"]
+
+#: The metric of a verdict whose kernel was taken out of the reasoning.
+FROM_REASONING = "from_reasoning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ class Direct:
         draft = extract_from_reasoning(answer.parser, answer.completion, answer.task, answer.track)
         if draft is None:
             return no_candidate(found)
-        return Made(draft, diagnostics=(_DRAFT,), metrics={"from_reasoning": 1.0})
+        return Made(draft, diagnostics=(_DRAFT,), metrics={FROM_REASONING: 1.0})
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
         """The same question again with what is wrong, until the turns are used up."""

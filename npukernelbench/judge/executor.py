@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from pydantic import BaseModel, ValidationError
 
 from npukernelbench.errors import PluginError, UsageError
-from npukernelbench.nouns import CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
+from npukernelbench.nouns import Artifact, CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
 
 if TYPE_CHECKING:
     from npukernelbench.plugins.registry import Registration
@@ -55,8 +55,17 @@ class Executor(Protocol):
         """Run an artifact on the request's case in a process of its own and return raw outputs."""
         ...
 
+    def release(self, artifact: Artifact) -> None:
+        """Give back what an artifact holds: files, memory, entries in tables.
+
+        The judge calls it once for every artifact that :meth:`compile` returned, when its verdict is out or cannot be
+        had; nobody runs it afterwards. Equal candidates are compiled side by side: an executor that gives them one
+        artifact counts them. An artifact that is gone already, for instance after :meth:`close`, is no error.
+        """
+        ...
+
     def close(self) -> None:
-        """Give back processes, devices and temporary files."""
+        """Give back processes, devices, temporary files, and artifacts that were not released."""
         ...
 
 

@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -19,7 +19,7 @@ from npukernelbench.errors import PluginError, TaskError
 from npukernelbench.judge.boundary import fault_of
 from npukernelbench.judge.check import Checker, loosened
 from npukernelbench.judge.compare import compare
-from npukernelbench.judge.compile import compile_candidate
+from npukernelbench.judge.compile import compiled
 from npukernelbench.judge.data import CaseData
 from npukernelbench.judge.executor import Confining, Executor
 from npukernelbench.judge.guard import Guard, has_source
@@ -115,6 +115,16 @@ class Judge:
             executor, checkers=plugins.checkers, guards=plugins.guards, metrics=plugins.metrics, settings=settings
         )
 
+    @property
+    def tier(self) -> Tier:
+        """What proves this judge's results."""
+        return self._executor.tier
+
+    @property
+    def settings(self) -> JudgeSettings:
+        """What it may spend."""
+        return self._settings
+
     def judge(
         self,
         task: Task,
@@ -168,13 +178,14 @@ class Judge:
         request = CompileRequest(
             sitting.task, case, sitting.track, sitting.candidate, self._settings.compile_timeout_s, tuple(cases)
         )
-        with sitting.timing("compile"):
-            result = compile_candidate(self._executor, request, self._settings.infra_retries)
-        sitting.diagnostics.extend(result.diagnostics)
         tier, diagnostics = self._executor.tier, sitting.diagnostics
-        if result.artifact is None:
-            return stopped(sitting.track, tier, Stage.COMPILE, result.outcome, diagnostics, sitting.timings)
-        results = [self._case(sitting, one, result.artifact) for one in cases]
+        with ExitStack() as held:
+            with sitting.timing("compile"):
+                result = held.enter_context(compiled(self._executor, request, self._settings.infra_retries))
+            diagnostics.extend(result.diagnostics)
+            if result.artifact is None:
+                return stopped(sitting.track, tier, Stage.COMPILE, result.outcome, diagnostics, sitting.timings)
+            results = [self._case(sitting, one, result.artifact) for one in cases]
         return score(sitting.track, tier, results, diagnostics, sitting.timings)
 
     def _case(self, sitting: _Sitting, case: Case, artifact: Artifact) -> CaseResult:

@@ -83,7 +83,7 @@ def _trl(probe: Probe, policy: str, judge: str, settings: Mapping[str, Any]) -> 
 
 
 def _verl(probe: Probe, policy: str, judge: str, settings: Mapping[str, Any]) -> Iterator[Finding]:
-    def ask(text: str) -> dict[str, float]:
+    def ask(text: str) -> dict[str, float | None]:
         return compute_score(
             data_source="npukernelbench",
             solution_str=text,

@@ -7,9 +7,11 @@ from enum import Enum
 from pathlib import Path
 
 from npukernelbench.errors import UsageError
+from npukernelbench.generate.strategy import DIRECT, Strategy
 from npukernelbench.nouns import Message, Track
 from npukernelbench.nouns.codec import JSON, dumps
 from npukernelbench.prompts import PromptStyle
+from npukernelbench.prompts.style import Tasks
 from npukernelbench.rewards.question import Question
 from npukernelbench.tasks import Selected
 
@@ -36,9 +38,15 @@ def questions(selected: Iterable[Selected], track: Track) -> Iterator[tuple[Sele
 
 
 def rows(
-    selected: Iterable[Selected], track: Track, style: PromptStyle, row_format: RowFormat
+    selected: Iterable[Selected],
+    track: Track,
+    style: PromptStyle,
+    row_format: RowFormat,
+    *,
+    strategy: Strategy = DIRECT,
+    tasks: Tasks = dict,
 ) -> Iterator[Mapping[str, JSON]]:
-    """Rows of a dataset.
+    """Rows of a dataset, with the first question that ``strategy`` asks; ``tasks`` gives it all tasks by name.
 
     TRL: ``prompt`` (messages) and ``npukb_task`` (the question). verl: ``data_source``, ``prompt``, ``ability``,
     ``reward_model`` with the question as ground truth, ``extra_info``.
@@ -46,7 +54,7 @@ def rows(
     make = _MAKERS[row_format]
     for index, (one, question) in enumerate(questions(selected, track)):
         case = next((case for case in one.cases if case.id == question.case), None)
-        prompt = style.render(one.task, case, track)
+        prompt = strategy.opening(one.task, case, track, style, tasks)
         yield make(index, question, [_message(message) for message in prompt.messages])
 
 

@@ -15,14 +15,17 @@ def open_scorer(
 ) -> Scoring:
     """What scores answers here: a server's address in ``judge`` (``http://127.0.0.1:8970``), else this process.
 
-    ``settings`` are those of the configuration by name (docs/configuration.md): ``executor``, ``executor_args``,
-    ``jobs``, ``seed``, ``hidden_seed``, ``compile_timeout_s``, ``run_timeout_s``, ``include_path``, ``parser``… Close
+    ``settings`` are those of the configuration by name (docs/configuration.md): ``strategy``, ``parser``, ``executor``,
+    ``executor_args``, ``jobs``, ``seed``, ``hidden_seed``, ``compile_timeout_s``, ``run_timeout_s``, ``include_path``…
+    A server has all of them already; only ``strategy`` and ``parser`` are passed on to it, where they are given. Close
     it when done. UsageError and ConfigError as from the command line.
     """
     if judge:
         from npukernelbench.rewards.client import RemoteScorer
 
-        return RemoteScorer(judge, policy=policy)
+        return RemoteScorer(
+            judge, policy=policy, strategy=str(settings.get("strategy", "")), parser=str(settings.get("parser", ""))
+        )
     from npukernelbench.config import resolve
     from npukernelbench.rewards.scorer import local_scorer
 

@@ -48,13 +48,18 @@ class SpeedTerm:
 
 @dataclass(frozen=True, slots=True)
 class RewardPolicy:
-    """One policy: a reward per outcome, a term for partly right answers, a term for speed."""
+    """One policy: a reward per outcome, a term for partly right answers, a term for speed.
+
+    ``strategy`` and ``parser`` say how answers are read under it; empty: as the caller or the configuration says.
+    """
 
     name: str
     version: int
     outcomes: Mapping[Outcome, float]
     cases: float = 0.0
     speed: SpeedTerm | None = None
+    strategy: str = ""
+    parser: str = ""
     about: str = field(default="", compare=False)
 
     @property
@@ -121,7 +126,9 @@ def _policy(file: Path, name: str, value: object) -> RewardPolicy:
             remedy="see docs/rewards.md",
         ) from None
     speed = SpeedTerm(**read.speed.model_dump()) if read.speed else None
-    return RewardPolicy(name, read.version, read.outcomes, read.cases, speed, read.about)
+    return RewardPolicy(
+        name, read.version, read.outcomes, read.cases, speed, read.strategy, read.parser, about=read.about
+    )
 
 
 def _named(found: Mapping[str, RewardPolicy], name: str, where: str) -> RewardPolicy:
@@ -160,6 +167,8 @@ class _Policy(BaseModel):
     outcomes: dict[Outcome, float]
     cases: float = Field(default=0.0, ge=0)
     speed: _Speed | None = None
+    strategy: str = ""
+    parser: str = ""
 
     @model_validator(mode="after")
     def _complete(self) -> _Policy:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from npukernelbench.nouns import Outcome, Owner, Stage, Verdict
 from npukernelbench.rewards.policy import RewardPolicy
 
-__all__ = ["METRIC_NAMES", "Reward", "reward_of"]
+__all__ = ["METRIC_NAMES", "Reward", "reward_of", "unjudged"]
 
 #: The metrics of every reward, always all of them.
 METRIC_NAMES = ("format", "compiled", "ran", "correct", "cases", "speed", "speedup", "cheat", "infra")
@@ -54,6 +54,12 @@ def reward_of(verdict: Verdict, policy: RewardPolicy) -> Reward:
         "infra": float(not judged),
     }
     return Reward(value, verdict.stage, verdict.outcome, verdict.owner, policy.label, metrics, _message(verdict))
+
+
+def unjudged(policy: str, message: str) -> Reward:
+    """What is known of an answer that never reached a judge: nothing."""
+    metrics = {name: float(name == "infra") for name in METRIC_NAMES}
+    return Reward(None, Stage.GUARD, Outcome.INFRA_ERROR, Owner.INFRA, policy, metrics, message)
 
 
 def _share_of_cases(verdict: Verdict) -> float:

@@ -1,4 +1,4 @@
-"""Scoring answers in this process: extract, judge, reward."""
+"""Scoring answers in this process: the verdict of :mod:`npukernelbench.judge.answer`, and what it is worth."""
 
 from __future__ import annotations
 
@@ -10,34 +10,23 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.errors import NpukbError
-from npukernelbench.generate.extract import extract
-from npukernelbench.generate.repair import Hints, next_prompt
+from npukernelbench.generate.repair import Hints
+from npukernelbench.judge.answer import NO_PROMPT, AnswerJudge, Judged, Reading
+from npukernelbench.judge.automatic import choose
 from npukernelbench.judge.executor import Executor, make_executor, prepare
-from npukernelbench.judge.once import JudgedOnce
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
-from npukernelbench.nouns import (
-    Candidate,
-    Completion,
-    Diagnostic,
-    Outcome,
-    Prompt,
-    Severity,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns import Completion, Diagnostic, Outcome, Sample, SampleKey, Severity, Stage, Track, Verdict
 from npukernelbench.rewards.policy import DEFAULT_POLICY, RewardPolicy, load_policy
 from npukernelbench.rewards.question import Question, Resolved, resolve_question
 from npukernelbench.rewards.reward import Reward, reward_of
-from npukernelbench.rewards.scoring import Answer, Scored, Turn
+from npukernelbench.rewards.scoring import Answer, Scored, Terms, Turn
+from npukernelbench.run.selective import require_task
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.nouns import Case, Task
     from npukernelbench.plugins import Plugins
-    from npukernelbench.plugins.registry import Registration
 
 __all__ = ["Scorer", "local_scorer"]
 
@@ -52,64 +41,84 @@ class Scorer:
         self,
         judge: Judge,
         tasks: Mapping[str, Task],
-        parser: Registration,
+        plugins: Plugins,
         *,
-        tier: Tier,
+        strategy: str = "direct",
+        parser: str = "auto",
         policy: str | RewardPolicy = DEFAULT_POLICY,
         jobs: int = 1,
         hidden: Callable[[Task], tuple[Case, ...]] | None = None,
         ready: Callable[[Track], None] | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
-        """``ready`` is called before the first answer of each track, ``on_close`` at the end."""
+        """``strategy`` and ``parser`` read answers where neither the policy nor the caller names others; ``ready`` is
+        called before the first answer of each track, ``on_close`` at the end.
+        """
         self.policy = load_policy(policy)
         self.jobs = jobs
-        self._judge, self._tasks, self._parser, self._tier = judge, tasks, parser, tier
+        self._tier, self._tasks, self._plugins = judge.tier, tasks, plugins
+        self._strategy, self._parser = strategy, parser
         self._hidden, self._ready, self._on_close = hidden, ready, on_close
         self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="score")
-        self._known = JudgedOnce(_REMEMBERED)
+        self._answers = AnswerJudge(judge, limit=_REMEMBERED, kept=_without_profiles)
         self._resolved: dict[Question, Resolved] = {}
+        self._readings: dict[tuple[str, str], Reading] = {}
         self._prepared: set[Track] = set()
         self._preparing = Lock()
+        self.reading(Terms())
 
     def score(self, answers: Sequence[Answer]) -> list[Reward]:
         """One reward per answer, in their order; the answers are judged side by side."""
-        return [one.reward for one in self.score_fully(answers)]
+        return [scored.reward for scored in self.score_fully(answers)]
 
     def repair(self, answers: Sequence[Answer], hints: Hints) -> list[Turn]:
         """The same with what the model is told next."""
-        return [Turn(one.reward, one.feedback) for one in self.score_fully(answers, hints=hints)]
+        return [Turn(scored.reward, scored.feedback) for scored in self.score_fully(answers, Terms(hints=hints))]
 
     async def score_async(self, answers: Sequence[Answer]) -> list[Reward]:
         """The same for an event loop."""
-        waiting = [asyncio.wrap_future(one) for one in self.submit(answers)]
+        waiting = [asyncio.wrap_future(future) for future in self.submit(answers)]
         return [scored.reward for scored in await asyncio.gather(*waiting)]
 
-    def score_fully(
-        self, answers: Sequence[Answer], policy: RewardPolicy | None = None, hints: Hints | None = None
-    ) -> list[Scored]:
-        """Rewards with the hash of the code that each belongs to, under another policy if given."""
-        return [one.result() for one in self.submit(answers, policy, hints)]
+    def score_fully(self, answers: Sequence[Answer], terms: Terms | None = None) -> list[Scored]:
+        """Rewards with the verdict and the hash of the code that each belongs to."""
+        return [future.result() for future in self.submit(answers, terms)]
 
-    def submit(
-        self, answers: Sequence[Answer], policy: RewardPolicy | None = None, hints: Hints | None = None
-    ) -> list[Future[Scored]]:
-        """Begin scoring, with feedback if a hint level is given.
+    def submit(self, answers: Sequence[Answer], terms: Terms | None = None) -> list[Future[Scored]]:
+        """Begin scoring, on other terms than the scorer's own if given.
 
-        UsageError, before anything is begun, when a question does not exist.
+        UsageError, before anything is begun, when a question, a policy, a strategy or a parser does not exist, or when
+        the strategy does not take a task.
         """
-        chosen = policy or self.policy
-        asked = [self._resolve(answer.question) for answer in answers]
-        for track in {one.question.track for one in asked}:
+        terms = terms or Terms()
+        policy, reading = self._policy(terms), self.reading(terms)
+        asked = [self.resolve(answer.question) for answer in answers]
+        for question in asked:
+            require_task(reading.strategy, question.task, question.question.track)
+        for track in {question.question.track for question in asked}:
             self._prepare(track)
         return [
-            self._pool.submit(self._score, one, answer, chosen, hints)
-            for one, answer in zip(asked, answers, strict=True)
+            self._pool.submit(self._score, question, answer, policy, reading, terms.hints)
+            for question, answer in zip(asked, answers, strict=True)
         ]
 
     def resolve(self, question: Question) -> Resolved:
         """The task and the cases behind a question."""
-        return self._resolve(question)
+        if question not in self._resolved:
+            more: dict[str, tuple[Case, ...]] = {}
+            if self._hidden is not None and question.task in self._tasks:
+                task = self._tasks[question.task]
+                more[task.name] = self._hidden(task)
+            self._resolved[question] = resolve_question(self._tasks, question, more)
+        return self._resolved[question]
+
+    def reading(self, terms: Terms) -> Reading:
+        """How answers are read on these terms: as the caller says, else as the policy, else as the scorer does."""
+        policy = self._policy(terms)
+        names = terms.strategy or policy.strategy or self._strategy, terms.parser or policy.parser or self._parser
+        if names not in self._readings:
+            self._readings[names] = Reading.of_single(self._plugins, *names)
+        return self._readings[names]
 
     def close(self) -> None:
         """Finish what is under way, then give back the executor."""
@@ -124,14 +133,8 @@ class Scorer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _resolve(self, question: Question) -> Resolved:
-        if question not in self._resolved:
-            more: dict[str, tuple[Case, ...]] = {}
-            if self._hidden is not None and question.task in self._tasks:
-                task = self._tasks[question.task]
-                more[task.name] = self._hidden(task)
-            self._resolved[question] = resolve_question(self._tasks, question, more)
-        return self._resolved[question]
+    def _policy(self, terms: Terms) -> RewardPolicy:
+        return load_policy(terms.policy) if terms.policy else self.policy
 
     def _prepare(self, track: Track) -> None:
         with self._preparing:
@@ -139,33 +142,24 @@ class Scorer:
                 self._ready(track)
             self._prepared.add(track)
 
-    def _score(self, asked: Resolved, answer: Answer, policy: RewardPolicy, hints: Hints | None) -> Scored:
+    def _score(
+        self, asked: Resolved, answer: Answer, policy: RewardPolicy, reading: Reading, hints: Hints | None
+    ) -> Scored:
         """Boundary, in a thread of the pool: a fault of ours is a reward without a value."""
-        question = asked.question
-        completion = Completion(answer.text, answer.finish_reason)
+        track = asked.question.track
+        completion = Completion(answer.text, answer.finish_reason, answer.reasoning)
         try:
-            found = extract(self._parser, completion, asked.task, question.track)
-            if isinstance(found, Outcome):
-                verdict = stopped(question.track, self._tier, Stage.EXTRACT, found)
-                return Scored(reward_of(verdict, policy), "", False, _told(completion, None, verdict, hints))
-            verdict, repeated = self._verdict(asked, found)
+            judged = self._answers.judge(reading, completion, task=asked.task, cases=asked.cases, track=track)
         except NpukbError as error:
             note = Diagnostic(Severity.ERROR, "infra_error", str(error))
-            verdict = stopped(question.track, self._tier, Stage.GUARD, Outcome.INFRA_ERROR, (note,))
-            return Scored(reward_of(verdict, policy), "", False)
-        return Scored(reward_of(verdict, policy), found.hash, repeated, _told(completion, found, verdict, hints))
-
-    def _verdict(self, asked: Resolved, candidate: Candidate) -> tuple[Verdict, bool]:
-        """The verdict, and whether it was there already or another thread was about to have it."""
-        return self._known.verdict(
-            (asked.question, candidate.hash),
-            lambda: self._judge.judge(asked.task, asked.cases, asked.question.track, candidate),
-            kept=_without_profiles,
-        )
+            judged = Judged(None, stopped(track, self._tier, Stage.GUARD, Outcome.INFRA_ERROR, (note,)))
+        told = "" if hints is None else _told(asked, completion, judged, reading, hints)
+        code = judged.candidate.hash if judged.candidate is not None else ""
+        return Scored(reward_of(judged.verdict, policy), code, judged.repeated, told, judged.verdict)
 
 
 def local_scorer(config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, plugins: Plugins | None = None) -> Scorer:
-    """A scorer in this process with the executor, the tasks and the limits of ``config``."""
+    """A scorer in this process with the executor, the tasks, the limits, the strategy and the parser of ``config``."""
     from npukernelbench.plugins import Plugins
     from npukernelbench.tasks import load_registry
     from npukernelbench.tasks.hidden import HiddenCases
@@ -174,14 +168,16 @@ def local_scorer(config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, pl
         plugins = Plugins.load(disabled=config.disabled_plugins)
         plugins.configure(config)
     tasks = load_registry(plugins, config.include_path, cache_dir=config.cache_dir)
-    executor: Executor = make_executor(plugins.executors.find(config.executor), config.executor_args)
+    chosen = choose(plugins.executors, config.executor, config.executor_args)
+    executor: Executor = make_executor(chosen.registration, config.executor_args)
     settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
     secret = config.hidden_seed
     return Scorer(
         Judge.of(executor, plugins, settings),
         tasks,
-        plugins.parsers.find(config.parser),
-        tier=executor.tier,
+        plugins,
+        strategy=config.strategy,
+        parser=config.parser,
         policy=policy,
         jobs=config.jobs,
         hidden=HiddenCases(secret, Track.DYNAMIC) if secret is not None else None,
@@ -190,9 +186,12 @@ def local_scorer(config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, pl
     )
 
 
-def _told(completion: Completion, candidate: Candidate | None, verdict: Verdict, hints: Hints | None) -> str:
-    """What the next turn says; empty when there is none, or nobody asks."""
-    following = None if hints is None else next_prompt(Prompt((), "", ""), completion, candidate, verdict, hints)
+def _told(asked: Resolved, completion: Completion, judged: Judged, reading: Reading, hints: Hints) -> str:
+    """What the strategy says in the next turn; empty when there is none."""
+    question = asked.question
+    key = SampleKey(asked.task.name, question.case, question.track, 0)
+    sample = Sample(key, NO_PROMPT, completion, judged.candidate, judged.verdict)
+    following = reading.strategy.following(sample, 2, hints)
     return following.messages[-1].content if following is not None else ""
 
 

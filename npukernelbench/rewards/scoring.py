@@ -8,28 +8,45 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from npukernelbench.generate import Hints
-from npukernelbench.nouns import FinishReason
+from npukernelbench.nouns import FinishReason, Verdict
 from npukernelbench.rewards.question import Question
 from npukernelbench.rewards.reward import Reward
 
-__all__ = ["Answer", "Scored", "Scoring", "Turn"]
+__all__ = ["Answer", "Scored", "Scoring", "Terms", "Turn"]
 
 
 class Answer(NamedTuple):
-    """A model's answer to a question. ``text`` may hold thinking in tags; it is not searched for code."""
+    """A model's answer to a question. Thinking, in tags in ``text`` or apart in ``reasoning``, is searched for code
+    only by a parser that says so.
+    """
 
     question: Question
     text: str
     finish_reason: FinishReason = FinishReason.STOP
+    reasoning: str = ""
+
+
+class Terms(NamedTuple):
+    """What one request wants otherwise than the scorer does by itself: names of a policy, a strategy and a parser
+    (empty: the scorer's own), and the hint level of the feedback (None: no feedback).
+    """
+
+    policy: str = ""
+    strategy: str = ""
+    parser: str = ""
+    hints: Hints | None = None
 
 
 class Scored(NamedTuple):
-    """A reward with what it was derived from. ``candidate`` is the hash of the code; empty when there is none."""
+    """A reward with the verdict it was derived from. ``candidate`` is the hash of the code; empty when there is none.
+    A repeated verdict has no profiles.
+    """
 
     reward: Reward
     candidate: str
     repeated: bool
-    feedback: str = ""
+    feedback: str
+    verdict: Verdict
 
 
 class Turn(NamedTuple):

@@ -19,10 +19,10 @@ from npukernelbench.errors import NpukbError, UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import FinishReason
 from npukernelbench.nouns.codec import JSON, to_json
-from npukernelbench.rewards.policy import load_policy, policies
+from npukernelbench.rewards.policy import policies
 from npukernelbench.rewards.question import Question
 from npukernelbench.rewards.scorer import Scorer
-from npukernelbench.rewards.scoring import Answer, Scored
+from npukernelbench.rewards.scoring import Answer, Scored, Terms
 
 __all__ = ["JudgeServer", "is_loopback"]
 
@@ -31,12 +31,20 @@ _MOST_BYTES = 256 << 20
 #: How many answers may wait per job before more are turned away.
 _WAITING_PER_JOB = 64
 _RETRY_AFTER_S = 1
+#: What ``npukb ls`` calls the lists of what a request may name.
+_LISTS = {"strategy": "strategies", "parser": "parsers"}
+#: Connections that the system holds until a thread takes them: a batch of a trainer comes all at once. The kernel
+#: lowers it to its own limit (net.core.somaxconn).
+_BACKLOG = 4096
+#: A connection that says nothing for so long is closed, so that trainers that went away hold no thread.
+_IDLE_S = 120.0
 
 
 class JudgeServer(ThreadingHTTPServer):
     """Serves one scorer, by ``serve_forever``. ``server_close`` leaves the scorer open."""
 
     daemon_threads = True
+    request_queue_size = _BACKLOG
 
     def __init__(self, scorer: Scorer, host: str = "127.0.0.1", port: int = 0, *, token: str = "") -> None:
         """UsageError when the address is not this machine's alone and no token guards it."""
@@ -62,14 +70,20 @@ class JudgeServer(ThreadingHTTPServer):
 
     def about(self) -> dict[str, JSON]:
         """What callers may want to write beside their results."""
-        return {"version": __version__, "policy": self.scorer.policy.label, "policies": sorted(policies())}
+        reading = self.scorer.reading(Terms())
+        return {
+            "version": __version__,
+            "policy": self.scorer.policy.label,
+            "policies": sorted(policies()),
+            "reading": reading.name,
+        }
 
     def health(self) -> dict[str, JSON]:
         """How busy it is."""
         with self._lock:
             return {"status": "ok", "jobs": self.scorer.jobs, "pending": self._pending, **self._counts}
 
-    def score(self, answers: Sequence[Answer], policy: str, hints: Hints | None = None) -> list[Scored] | None:
+    def score(self, answers: Sequence[Answer], terms: Terms) -> list[Scored] | None:
         """Rewards, or None when too much is waiting already. A batch is taken whole when nothing else waits."""
         with self._lock:
             if self._pending and self._pending + len(answers) > self._room:
@@ -77,7 +91,7 @@ class JudgeServer(ThreadingHTTPServer):
                 return None
             self._pending += len(answers)
         try:
-            scored = self.scorer.score_fully(answers, load_policy(policy) if policy else None, hints)
+            scored = self.scorer.score_fully(answers, terms)
         finally:
             with self._lock:
                 self._pending -= len(answers)
@@ -101,6 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: JudgeServer
     protocol_version = "HTTP/1.1"
     server_version = f"npukb/{__version__}"
+    timeout = _IDLE_S
+    disable_nagle_algorithm = True  # head and body are two writes: the second would wait for the first to be confirmed
 
     def do_GET(self) -> None:  # http.server calls it so
         if not self._allowed():
@@ -118,11 +134,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._allowed():
             return
         if self.path != "/v1/score":
+            self.close_connection = True  # the body is not read
             self._refuse(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}", "POST /v1/score")
             return
         try:
-            answers, policy, hints = self._read()
-            scored = self.server.score(answers, policy, hints)
+            answers, terms = self._read()
+            scored = self.server.score(answers, terms)
         except UsageError as error:
             self._refuse(HTTPStatus.BAD_REQUEST, error.message, error.remedy or "", error.field or "")
         except NpukbError as error:
@@ -133,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             if scored is None:
                 self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too much is waiting", "ask again later")
             else:
-                self._reply(HTTPStatus.OK, {"rewards": [_plain(one, hints is not None) for one in scored]})
+                self._reply(HTTPStatus.OK, {"rewards": [_plain(one, terms.hints is not None) for one in scored]})
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: requests are counted, not printed."""
@@ -146,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             return False
         return True
 
-    def _read(self) -> tuple[list[Answer], str, Hints | None]:
+    def _read(self) -> tuple[list[Answer], Terms]:
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > _MOST_BYTES:
             self.close_connection = True
@@ -169,8 +186,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         if status is HTTPStatus.SERVICE_UNAVAILABLE:
             self.send_header("Retry-After", str(_RETRY_AFTER_S))
-        self.end_headers()
-        self.wfile.write(data)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        try:
+            self.end_headers()
+            self.wfile.write(data)
+        except ConnectionError:  # whoever asked is gone; the verdict is remembered for the next time
+            self.close_connection = True
 
 
 def _plain(scored: Scored, with_feedback: bool) -> dict[str, JSON]:
@@ -180,19 +202,24 @@ def _plain(scored: Scored, with_feedback: bool) -> dict[str, JSON]:
     return {"candidate": scored.candidate, "repeated": scored.repeated, **told, **reward}
 
 
-def read_request(message: Any) -> tuple[list[Answer], str, Hints | None]:
-    """``{"answers": [{"question", "text", "finish_reason"?}], "policy"?, "hints"?}``. UsageError naming the wrong
-    field."""
+def read_request(message: Any) -> tuple[list[Answer], Terms]:
+    """``{"answers": [{"question", "text", "finish_reason"?, "reasoning"?}], "policy"?, "strategy"?, "parser"?,
+    "hints"?}``. UsageError naming the wrong field.
+    """
     if not isinstance(message, Mapping) or not isinstance(message.get("answers"), list):
         raise UsageError("expected an object with a list", field="answers", remedy='{"answers": [{"question": …}]}')
     policy = message.get("policy", "")
     if not isinstance(policy, str) or "/" in policy or ".y" in policy:
         raise UsageError("expected the name of a policy", field="policy", remedy="GET /v1/about lists them")
+    for name in ("strategy", "parser"):
+        if not isinstance(message.get(name, ""), str):
+            raise UsageError("expected a name", field=name, remedy=f"see npukb ls {_LISTS[name]} where the server runs")
     hints = message.get("hints")
     if hints is not None and hints not in (one.value for one in Hints):
         raise UsageError("unknown hint level", field="hints", remedy=", ".join(one.value for one in Hints))
     answers = [_answer(index, one) for index, one in enumerate(message["answers"])]
-    return answers, policy, None if hints is None else Hints(hints)
+    strategy, parser = str(message.get("strategy", "")), str(message.get("parser", ""))
+    return answers, Terms(policy, strategy, parser, None if hints is None else Hints(hints))
 
 
 def _answer(index: int, value: Any) -> Answer:
@@ -202,6 +229,8 @@ def _answer(index: int, value: Any) -> Answer:
     for name in ("question", "text"):
         if not isinstance(value.get(name), str):
             raise UsageError("expected text", field=f"{place}.{name}", remedy='{"question": "Sqrt/0", "text": "…"}')
+    if not isinstance(value.get("reasoning", ""), str):
+        raise UsageError("expected text", field=f"{place}.reasoning", remedy="leave it out where there is none")
     try:
         reason = FinishReason(value.get("finish_reason", "stop"))
     except ValueError:
@@ -210,4 +239,4 @@ def _answer(index: int, value: Any) -> Answer:
             field=f"{place}.finish_reason",
             remedy=", ".join(one.value for one in FinishReason),
         ) from None
-    return Answer(Question.parse(value["question"]), value["text"], reason)
+    return Answer(Question.parse(value["question"]), value["text"], reason, value.get("reasoning", ""))

@@ -1,17 +1,24 @@
-"""What every adapter needs: the text of a completion in any form that trainers use, and one scorer per process."""
+"""What every adapter needs: the answer in a completion in any form that trainers use, one scorer per process, and
+rewards in which a fault of ours is no exception.
+"""
 
 from __future__ import annotations
 
 import atexit
+import logging
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from npukernelbench.errors import UsageError
+from npukernelbench.errors import NpukbError, UsageError
+from npukernelbench.nouns import Owner
 from npukernelbench.rewards.opening import open_scorer
-from npukernelbench.rewards.scoring import Scoring
+from npukernelbench.rewards.reward import Reward, unjudged
+from npukernelbench.rewards.scoring import Answer, Scoring
 
-__all__ = ["shared_scorer", "text_of"]
+__all__ = ["reasoning_of", "rewards_for", "shared_scorer", "text_of"]
+
+_log = logging.getLogger(__name__)
 
 _OPEN: dict[str, Scoring] = {}
 _LOCK = Lock()
@@ -22,18 +29,28 @@ def text_of(completion: object) -> str:
 
     UsageError for anything else.
     """
+    return completion if isinstance(completion, str) else _content(_last_message(completion).get("content"))
+
+
+def reasoning_of(completion: object) -> str:
+    """What that message holds apart from its content, as servers return it; empty for text."""
     if isinstance(completion, str):
-        return completion
-    if isinstance(completion, Mapping):
-        completion = [completion]
-    if isinstance(completion, Sequence):
-        for message in reversed(completion):
-            if isinstance(message, Mapping) and message.get("role", "assistant") == "assistant":
-                return _content(message.get("content"))
         return ""
-    raise UsageError(
-        f"a completion is {type(completion).__name__}", field="completions", remedy="pass text or lists of messages"
-    )
+    message = _last_message(completion)
+    return _content(message.get("reasoning") or message.get("reasoning_content"))
+
+
+def rewards_for(answers: Sequence[Answer], *, policy: str, judge: str, settings: Mapping[str, Any]) -> list[Reward]:
+    """Boundary: one reward per answer. Where no judge can be had for a reason of ours, all are without a value, and the
+    log says why; what the caller asked for wrongly is raised.
+    """
+    try:
+        return shared_scorer(policy, judge, settings).score(answers)
+    except NpukbError as error:
+        if error.owner is not Owner.INFRA:
+            raise
+        _log.error("%d answers are not judged: %s", len(answers), error)
+        return [unjudged(policy, error.message)] * len(answers)
 
 
 def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scoring:
@@ -45,6 +62,17 @@ def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scori
             atexit.register(scorer.close)
             _OPEN[key] = scorer
         return _OPEN[key]
+
+
+def _last_message(completion: object) -> Mapping[str, Any]:
+    """The last message of the assistant; empty when there is none. UsageError for what is no conversation."""
+    messages = [completion] if isinstance(completion, Mapping) else completion
+    if not isinstance(messages, Sequence):
+        raise UsageError(
+            f"a completion is {type(completion).__name__}", field="completions", remedy="pass text or lists of messages"
+        )
+    said = (message for message in reversed(messages) if isinstance(message, Mapping))
+    return next((message for message in said if message.get("role", "assistant") == "assistant"), {})
 
 
 def _content(content: object) -> str:

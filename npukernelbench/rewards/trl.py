@@ -17,7 +17,7 @@ from npukernelbench.rewards.policy import DEFAULT_POLICY, load_policy
 from npukernelbench.rewards.question import Question
 from npukernelbench.rewards.reward import METRIC_NAMES
 from npukernelbench.rewards.scoring import Answer
-from npukernelbench.rewards.texts import shared_scorer, text_of
+from npukernelbench.rewards.texts import reasoning_of, rewards_for, text_of
 
 __all__ = ["KernelReward", "kernel_reward", "make_reward"]
 
@@ -25,7 +25,8 @@ __all__ = ["KernelReward", "kernel_reward", "make_reward"]
 class KernelReward:
     """A reward function as TRL calls it: by keyword, one list per dataset column, a float or None per completion.
 
-    None marks a fault of ours: TRL leaves the row out. Can be pickled; each process opens its own scorer.
+    None marks a fault of ours, a judge that cannot be reached among them: TRL leaves the row out. Can be pickled; each
+    process opens its own scorer.
     """
 
     def __init__(
@@ -66,10 +67,15 @@ class KernelReward:
             )
         cut = truncated if truncated is not None else [False] * len(completions)
         answers = [
-            Answer(Question.parse(task), text_of(one), FinishReason.LENGTH if short else FinishReason.STOP)
-            for task, one, short in zip(npukb_task, completions, cut, strict=True)
+            Answer(
+                Question.parse(task),
+                text_of(completion),
+                FinishReason.LENGTH if short else FinishReason.STOP,
+                reasoning_of(completion),
+            )
+            for task, completion, short in zip(npukb_task, completions, cut, strict=True)
         ]
-        rewards = shared_scorer(self._policy, self._judge, self._settings).score(answers)
+        rewards = rewards_for(answers, policy=self._policy, judge=self._judge, settings=self._settings)
         if log_metric is not None:
             for name in METRIC_NAMES:
                 log_metric(f"npukb/{name}", fmean(one.metrics[name] for one in rewards) if rewards else 0.0)

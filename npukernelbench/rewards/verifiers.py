@@ -30,19 +30,31 @@ class KernelData(vf.TaskData):
 
 
 class KernelTaskConfig(vf.TaskConfig):
-    """How answers are judged: a policy's name, a server's address (empty: in this process), an executor."""
+    """How answers are judged: a policy's name, a server's address (empty: in this process), an executor; how they are
+    read: a strategy and a parser (empty: as configured).
+    """
 
     policy: str = DEFAULT_POLICY
     judge: str = ""
     executor: str = "twin"
+    strategy: str = ""
+    parser: str = ""
 
 
 class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
-    """One kernel to write. A fault of ours is raised, so that verifiers records an error and no reward."""
+    """One kernel to write.
+
+    A fault of ours is raised: verifiers records the exception as an error of that one sample, whose reward is then
+    None. Its hooks have no other way to say so: they must return a number, and an empty mapping counts as 0.
+    """
 
     async def _judged(self, text: str, cut_off: bool) -> Reward:
         config = self.config
-        scorer = shared_scorer(config.policy, config.judge, {} if config.judge else {"executor": config.executor})
+        named = {"strategy": config.strategy, "parser": config.parser}
+        settings = {name: value for name, value in named.items() if value}
+        if not config.judge:
+            settings["executor"] = config.executor
+        scorer = shared_scorer(config.policy, config.judge, settings)
         reason = FinishReason.LENGTH if cut_off else FinishReason.STOP
         reward = (await scorer.score_async([Answer(Question.parse(self.data.question), text, reason)]))[0]
         if reward.value is None:
@@ -85,6 +97,7 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
     def load(self) -> Iterator[KernelTask]:
         """One task per question."""
         from npukernelbench.config import resolve
+        from npukernelbench.generate.strategy import load_strategy
         from npukernelbench.plugins import Plugins
         from npukernelbench.prompts import load_style
         from npukernelbench.tasks import load_registry
@@ -94,10 +107,11 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
         plugins.configure(settings)
         registry = load_registry(plugins, settings.include_path, cache_dir=settings.cache_dir)
         style = load_style(plugins.prompts.find(self.config.prompt_style), lambda: registry)
+        strategy = load_strategy(plugins.strategies.find(self.config.task.strategy or settings.strategy))
         track = Track(self.config.track)
         for one, question in questions(registry.select([self.config.tasks]), track):
             case = next((case for case in one.cases if case.id == question.case), None)
-            prompt = style.render(one.task, case, track)
+            prompt = strategy.opening(one.task, case, track, style, lambda: registry)
             yield KernelTask(
                 KernelData(
                     name=str(question),

@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
-from npukernelbench.generate.strategy import Answer, load_strategy
+from npukernelbench.judge.answer import AnswerJudge, Reading
 from npukernelbench.judge.executor import Executor
-from npukernelbench.judge.once import JudgedOnce
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
 from npukernelbench.nouns import (
-    Candidate,
     Case,
     Completion,
     Diagnostic,
@@ -35,9 +33,7 @@ from npukernelbench.nouns import (
     Stage,
     Task,
     Track,
-    Verdict,
 )
-from npukernelbench.run.answer import judge_made
 from npukernelbench.run.asking import Asker
 from npukernelbench.run.turns import Position, follow_up, position
 from npukernelbench.seed import derive
@@ -101,11 +97,11 @@ class Schedule:
     ) -> None:
         self._plan, self._plugins, self._observer = plan, plugins, observer
         self._context, self._store, self._executor = context, store, executor
-        self._parser = plugins.parsers.find(plan.parser)
-        self._strategy = load_strategy(plugins.strategies.find(plan.strategy))
+        self._reading = Reading.of(plugins, plan.strategy, plan.parser)
+        self._strategy = self._reading.strategy
         self._most_questions = plan.turns * self._strategy.steps
         settings = JudgeSettings(plan.compile_timeout_s, plan.run_timeout_s, plan.seed)
-        self._judge = Judge.of(executor, plugins, settings)
+        self._answers = AnswerJudge(Judge.of(executor, plugins, settings))
         self._problems = problems
         self._posts: SimpleQueue[partial[None]] = SimpleQueue()
         self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * plan.jobs))
@@ -115,7 +111,6 @@ class Schedule:
         self._awaited = 0
         self._judging = 0
         self._error: BaseException | None = None
-        self._known = JudgedOnce()
 
     def work(self, backend: Backend) -> None:
         """Generate and judge what is missing."""
@@ -214,7 +209,10 @@ class Schedule:
         for key in finished:
             sample = stored[key]
             if sample.candidate is not None and sample.verdict is not None:
-                self._known.remember((sample.candidate.hash, key.task, key.case), sample.verdict)
+                problem = self._problems[replace(key, index=0, turn=0)]
+                self._answers.remember(
+                    self._reading, sample.candidate, sample.verdict, task=problem.task, cases=problem.cases
+                )
 
     def _answered(self, result: GenerationResult) -> None:
         """The model answered, which is stored by now, or could not be asked."""
@@ -281,36 +279,23 @@ class Schedule:
     def _job(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
         """Boundary, in a worker thread: judge one answer and post the sample, or the error."""
         problem = self._problems[key.conversation]
+
+        def on_stage(stage: Stage) -> None:
+            self._posts.put(partial(self._observer.stage, key.conversation, stage))
+
         try:
-            self._posts.put(partial(self._observer.stage, key.conversation, Stage.EXTRACT))
-            made = self._strategy.make(
-                Answer(
-                    problem.task,
-                    problem.cases,
-                    problem.track,
-                    prompt,
-                    completion,
-                    self._parser,
-                    self._plan.compile_timeout_s,
-                )
+            on_stage(Stage.EXTRACT)
+            judged = self._answers.judge(
+                self._reading,
+                completion,
+                task=problem.task,
+                cases=problem.cases,
+                track=problem.track,
+                prompt=prompt,
+                on_stage=on_stage,
             )
-            verdict = judge_made(made, problem.track, self._executor.tier, partial(self._verdict, key, problem))
-            sample = Sample(key, prompt, completion, made.candidate, verdict)
+            sample = Sample(key, prompt, completion, judged.candidate, judged.verdict)
         except BaseException as error:  # noqa: BLE001
             self._posts.put(partial(self._failed, error))
         else:
             self._posts.put(partial(self._judged, sample))
-
-    def _verdict(self, key: SampleKey, problem: Problem, candidate: Candidate) -> Verdict:
-        """The verdict on a candidate. Equal candidates of one problem are judged once; the others wait for that."""
-        verdict, repeated = self._known.verdict(
-            (candidate.hash, key.task, key.case),
-            lambda: self._judge.judge(
-                problem.task,
-                problem.cases,
-                problem.track,
-                candidate,
-                on_stage=lambda stage: self._posts.put(partial(self._observer.stage, key.conversation, stage)),
-            ),
-        )
-        return replace(verdict, timings={}) if repeated else verdict

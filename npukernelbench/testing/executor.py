@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from npukernelbench.errors import ExecutorError
+from npukernelbench.judge.held import Held
 from npukernelbench.nouns import (
     Artifact,
     Candidate,
@@ -62,7 +63,10 @@ class FakeExecutorArgs(BaseModel):
 
 
 class FakeExecutor:
-    """See the module's docstring. ``compute`` replaces the reference as the maker of right answers."""
+    """See the module's docstring. ``compute`` replaces the reference as the maker of right answers.
+
+    ``held`` has the artifacts that were compiled and not released: none when the judge has kept its word.
+    """
 
     Args: type[BaseModel] = FakeExecutorArgs
     name = "fake"
@@ -76,8 +80,8 @@ class FakeExecutor:
         self.tracks = frozenset(self.args.tracks)
         self.calls: list[str] = []
         self.closed = False
+        self.held: Held[str, str] = Held()
         self._compute = compute or _reference
-        self._words: dict[str, str] = {}
         self._flaked: set[str] = set()
         self._lock = Lock()
 
@@ -93,13 +97,13 @@ class FakeExecutor:
         self._note(f"compile {key}")
         if word == Outcome.COMPILE_ERROR.value:
             return CompileResult(Outcome.COMPILE_ERROR, None, (_diagnostic("compile", "expected ';'"),))
-        self._words[key] = word
+        self.held.keep(key, word)
         return CompileResult(Outcome.OK, Artifact(key, Path("fake") / key))
 
     def run(self, request: RunRequest) -> Observation:
         """What the candidate's word asks for."""
         key = request.artifact.key
-        word = self._words[key]
+        word = self.held.get(key)
         self._note(f"run {request.task.name}/{request.case.id} {key}")
         self._fault(key, word)
         if word in {outcome.value for outcome in Outcome} - {"ok"}:
@@ -107,6 +111,10 @@ class FakeExecutor:
         outputs = _spoil(word, self._compute(request), request)
         profile = Profile(self.args.time_us, True, "fake", _BLOCKS, {"aiv_vec_ratio": 0.5})
         return Observation(Outcome.OK, outputs, profile=profile, inputs_intact=word != "mutate")
+
+    def release(self, artifact: Artifact) -> None:
+        """Forget the artifact when nobody holds it any more; running it is a fault from then on."""
+        self.held.release(artifact.key)
 
     def close(self) -> None:
         """Remember that it was called."""

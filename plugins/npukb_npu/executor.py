@@ -34,6 +34,8 @@ from npukb_npu.status import STATUS
 from npukb_npu.timing import Budget
 from npukernelbench.errors import ExecutorError, ToolchainError
 from npukernelbench.judge.executor import Finding
+from npukernelbench.judge.held import Held
+from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import (
     Artifact,
     CompileRequest,
@@ -126,8 +128,8 @@ class NpuExecutor:
         self._builder = Builder(self._site, cache, confined=confined, threads=args.threads or os.cpu_count() or 1)
         self._bench = Bench(self._site, self._leases, confined=confined)
         self._lock = threading.Lock()
-        self._built: dict[Path, _Built] = {}
-        self._work: tempfile.TemporaryDirectory[str] | None = None
+        self._built: Held[Path, _Built] = Held()
+        self._work: Scratch | None = None
 
     def describe(self) -> Mapping[str, str]:
         """Toolkit, driver and chip: what results depend on besides the harness's own version."""
@@ -215,16 +217,12 @@ class NpuExecutor:
         return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), bound))
 
     def _kept(self, key: str, built: _Built) -> CompileResult:
-        with self._lock:
-            self._built[built.folder] = built
+        self._built.keep(built.folder, built)
         return CompileResult(Outcome.OK, Artifact(key=key, path=built.folder))
 
     def run(self, request: RunRequest) -> Observation:
         """Run one case on a leased device; a device that suffers from it is probed and, if need be, taken out."""
-        with self._lock:
-            built = self._built.get(request.artifact.path)
-        if built is None:
-            raise ExecutorError(f"the npu executor has not compiled {request.artifact.path}")
+        built = self._built.get(request.artifact.path)
         sharing = Sharing.SHARED if self._args.profile is Detail.OFF else Sharing.EXCLUSIVE
         with (
             tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name,
@@ -279,12 +277,16 @@ class NpuExecutor:
         direct, operator = (names[self._takes_torch(is_operator=one)] for one in (False, True))
         return direct if direct == operator else f"{operator} for operators, {direct} for direct launch"
 
+    def release(self, artifact: Artifact) -> None:
+        """Forget the artifact; its build stays in the cache."""
+        self._built.release(artifact.path)
+
     def close(self) -> None:
         """Remove temporary files; builds stay in the cache."""
+        self._built.clear()
         with self._lock:
-            self._built.clear()
             if self._work is not None:
-                self._work.cleanup()
+                self._work.close()
                 self._work = None
 
     def diagnose(self) -> Sequence[Finding]:
@@ -300,8 +302,8 @@ class NpuExecutor:
     def _folder(self) -> str:
         with self._lock:
             if self._work is None:
-                self._work = tempfile.TemporaryDirectory(prefix="npukb-npu-")
-            return self._work.name
+                self._work = Scratch("npu")
+            return str(self._work.path)
 
 
 def default_cache_dir() -> Path:

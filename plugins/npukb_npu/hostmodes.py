@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import csv
 import os
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +29,9 @@ from npukb_npu.projects import RunMode
 from npukb_npu.status import STATUS
 from npukernelbench.errors import ExecutorError, ToolchainError
 from npukernelbench.judge.executor import Finding
+from npukernelbench.judge.held import Held
 from npukernelbench.judge.poison import poison
+from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import (
     Artifact,
     CompileRequest,
@@ -91,8 +91,7 @@ class _HostMode:
         self._confined = args.sandbox == "auto"
         threads = args.threads or os.cpu_count() or 1
         self._builder = Builder(self._site, cache, confined=self._confined, threads=threads)
-        self._built: dict[Path, _Built] = {}
-        self._lock = threading.Lock()
+        self._built: Held[Path, _Built] = Held()
 
     def describe(self) -> Mapping[str, str]:
         """Toolkit and mode."""
@@ -137,18 +136,13 @@ class _HostMode:
         if isinstance(built, Failure):
             return CompileResult(built.outcome, None, built.diagnostics)
         folder, key = built
-        with self._lock:
-            self._built[folder] = _Built(folder, next(folder.glob(_PROGRAM)))
+        self._built.keep(folder, _Built(folder, next(folder.glob(_PROGRAM))))
         return CompileResult(Outcome.OK, Artifact(key, folder), seconds=time.monotonic() - started)
 
     def run(self, request: RunRequest) -> Observation:
         """Run the program on files of the case's inputs."""
-        with self._lock:
-            built = self._built.get(request.artifact.path)
-        if built is None:
-            raise ExecutorError(f"{self.name} has not compiled {request.artifact.path}")
-        with tempfile.TemporaryDirectory(prefix="npukb-cann-") as name:
-            work = Path(name)
+        built = self._built.get(request.artifact.path)
+        with Scratch("cann") as work:
             layout = lay_out(request, work)
             arguments = list(_arguments(request, layout, work))
             finished = self._program(
@@ -162,10 +156,13 @@ class _HostMode:
             profile = self._profile(request, work)
         return Observation(Outcome.OK, outputs, profile=profile, inputs_intact=intact, seconds=finished.seconds)
 
+    def release(self, artifact: Artifact) -> None:
+        """Forget the artifact; its build stays in the cache."""
+        self._built.release(artifact.path)
+
     def close(self) -> None:
         """Builds stay in the cache."""
-        with self._lock:
-            self._built.clear()
+        self._built.clear()
 
     def diagnose(self) -> Sequence[Finding]:
         """For ``npukb doctor``."""

@@ -10,7 +10,6 @@ import json
 import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from npukb_tile.child import Request
 from npukb_tile.limits import MOST_CHARACTERS
+from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import Diagnostic, Severity
 
 __all__ = ["PROGRAM", "Lowered", "lower"]
@@ -46,8 +46,7 @@ def lower(request: Request, timeout_s: float) -> Lowered:
     from npukb_twin.launch.process import Limits, run
 
     paths = tuple(path for path in sys.path if path and Path(path).exists())
-    with tempfile.TemporaryDirectory(prefix="npukb-tile-") as name:
-        work = Path(name)
+    with Scratch("tile") as work:
         question = work / "request"
         question.write_bytes(pickle.dumps(request))
         reading, writing = os.pipe()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,9 +24,10 @@ from npukb_twin.launch.sandbox import LAUNCHER, Mode, open_sandbox, probe
 from npukb_twin.operator import dynamic, host_side
 from npukb_twin.timing import machine
 from npukb_twin.timing.model import time_model
-from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.executor import Finding, FindingStatus
+from npukernelbench.judge.held import Held
 from npukernelbench.judge.roofline import Roof
+from npukernelbench.judge.scratch import Scratch, discard
 from npukernelbench.nouns import (
     Artifact,
     CompileRequest,
@@ -87,8 +88,8 @@ class TwinExecutor:
         self._lock = threading.Lock()
         self._runtime: build.Runtime | None = None
         self._host: host_side.HostRuntime | None = None
-        self._work: tempfile.TemporaryDirectory[str] | None = None
-        self._built: dict[Path, dynamic.Built | Images] = {}
+        self._work: Scratch | None = None
+        self._built: Held[Path, dynamic.Built | Images] = Held()
 
     def describe(self) -> Mapping[str, str]:
         """Toolchain and machine: what a verdict depends on besides the harness's own version."""
@@ -136,33 +137,31 @@ class TwinExecutor:
             return CompileResult(Outcome.NO_CODE, None)
         runtime = self._ready()
         key = self._key(request, runtime.key)
-        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
-        compiled = driver.compile_kernel(
-            request.candidate,
-            entry=task.kernel,
-            arguments=task.arguments,
-            toolchain=self._toolchain,
-            runtime=runtime,
-            work=work,
-            timeout_s=request.timeout_s,
-        )
+        with self._fresh() as work:
+            compiled = driver.compile_kernel(
+                request.candidate,
+                entry=task.kernel,
+                arguments=task.arguments,
+                toolchain=self._toolchain,
+                runtime=runtime,
+                work=work,
+                timeout_s=request.timeout_s,
+            )
         if compiled.images is None:
-            shutil.rmtree(work, ignore_errors=True)
+            discard(work)
             return CompileResult(compiled.outcome, None, compiled.diagnostics)
-        with self._lock:
-            self._built[work] = compiled.images
+        self._built.keep(work, compiled.images)
         return CompileResult(compiled.outcome, Artifact(key=key, path=work), compiled.diagnostics)
 
     def _compile_dynamic(self, request: CompileRequest) -> CompileResult:
         tools = self._tools()
-        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
-        built = dynamic.build(request, tools, work)
+        with self._fresh() as work:
+            built = dynamic.build(request, tools, work)
         if isinstance(built, dynamic.Failed):
-            shutil.rmtree(work, ignore_errors=True)
+            discard(work)
             return CompileResult(built.outcome, None, built.diagnostics)
         key = self._key(request, f"{tools.runtime.key} {tools.host.key}")
-        with self._lock:
-            self._built[work] = built
+        self._built.keep(work, built)
         warnings = tuple(one for compiled in built.images.values() for one in compiled.diagnostics)
         return CompileResult(Outcome.OK, Artifact(key=key, path=work), tuple(dict.fromkeys(warnings)))
 
@@ -189,10 +188,7 @@ class TwinExecutor:
             )
 
     def _plan(self, request: RunRequest) -> Plan | dynamic.Failed:
-        with self._lock:
-            built = self._built.get(request.artifact.path)
-        if built is None:
-            raise ExecutorError(f"the twin has not compiled {request.artifact.path}")
+        built = self._built.get(request.artifact.path)
         if isinstance(built, dynamic.Built):
             return dynamic.plan(built, request, self._tools())
         composition = built.composition()
@@ -206,12 +202,17 @@ class TwinExecutor:
             workspace_bytes=request.task.workspace_bytes,
         )
 
+    def release(self, artifact: Artifact) -> None:
+        """Remove a compiled kernel."""
+        if self._built.release(artifact.path) is not None:
+            discard(artifact.path)
+
     def close(self) -> None:
         """Remove every compiled kernel."""
+        self._built.clear()
         with self._lock:
-            self._built.clear()
             if self._work is not None:
-                self._work.cleanup()
+                self._work.close()
                 self._work = None
 
     def diagnose(self) -> Sequence[Finding]:
@@ -274,11 +275,22 @@ class TwinExecutor:
                 self._host = replace(host, sandbox=open_sandbox(self._args.sandbox, host.runner.parent))
             return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
 
+    @contextmanager
+    def _fresh(self) -> Iterator[Path]:
+        """A new folder for one compilation; nothing of it stays when the compilation itself fails."""
+        work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
+        try:
+            yield work
+        except BaseException:
+            discard(work)
+            raise
+
     def _folder(self) -> str:
         with self._lock:
             if self._work is None:
-                self._work = tempfile.TemporaryDirectory(prefix="npukb-twin-", dir=_fast_folder())
-            return self._work.name
+                fast = _fast_folder()
+                self._work = Scratch("twin", Path(fast) if fast else None)
+            return str(self._work.path)
 
     def _key(self, request: CompileRequest, runtime: str) -> str:
         parts = (runtime, request.task.kernel, *request.task.arguments, request.candidate.hash)

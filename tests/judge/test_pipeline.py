@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -503,3 +504,68 @@ def test_limits_are_loose_on_values_of_other_classes_and_strict_where_there_is_d
     found = verdict(executor=Imprecise(), case=case)
     assert found.outcome is outcome, found
     assert ("canary" in rules(found)) is doubt
+
+
+class Failing(FakeExecutor):
+    """Raises what it is told when it runs a kernel; cannot give an artifact back if told so."""
+
+    def __init__(self, error=None, stuck=False):
+        super().__init__()
+        self.error, self.stuck = error, stuck
+
+    def run(self, request):
+        if self.error is not None:
+            raise self.error
+        return super().run(request)
+
+    def release(self, artifact):
+        super().release(artifact)
+        if self.stuck:
+            raise OSError("the folder is busy")
+
+
+def test_an_artifact_is_released_whatever_becomes_of_its_kernel(verdict):
+    """One loop: its rows differ in a word."""
+    words = ("ok", "zeros", "crash", "timeout", "rule_violation", "raise", "bug", "shape", "compile_error")
+    for word in words:
+        executor = FakeExecutor()
+        verdict(f"// fake: {word}", executor=executor)
+        assert len(executor.held) == 0, word
+    refused = FakeExecutor()
+    late = CompileResult(Outcome.INFRA_ERROR, Artifact("k", None))
+    refused.compile = lambda request: late
+    refused.held.keep("k", "ok")
+    assert verdict(executor=refused, settings=JudgeSettings(infra_retries=0)).outcome is Outcome.INFRA_ERROR
+    assert len(refused.held) == 0
+
+
+def test_an_artifact_is_released_when_the_judgement_is_broken_off(verdict):
+    executor = Failing(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        verdict(executor=executor)
+    assert any(call.startswith("compile") for call in executor.calls)
+    assert len(executor.held) == 0
+
+
+def test_an_artifact_that_cannot_be_released_costs_no_verdict(verdict, caplog):
+    assert verdict(executor=Failing(stuck=True)).outcome is Outcome.OK
+    assert "could not be released" in caplog.text
+
+
+def test_equal_candidates_that_are_judged_side_by_side_do_not_take_each_others_artifact(plugins):
+    """Both have compiled before either runs: the first verdict must leave the other its artifact."""
+    meeting = threading.Barrier(2, timeout=60)
+
+    class Meeting(FakeExecutor):
+        def compile(self, request):
+            result = super().compile(request)
+            meeting.wait()
+            return result
+
+    executor = Meeting()
+    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(infra_retries=0))
+    case = tiny_case()
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(judge.judge, tiny_task(), (case,), Track.STATIC, candidate()) for _ in range(2)]
+        assert [future.result().outcome for future in futures] == [Outcome.OK] * 2
+    assert len(executor.held) == 0

@@ -37,7 +37,7 @@ def make_scorer(executor: FakeExecutor) -> Iterator[MakeScorer]:
         )
         cases = (tiny_case("a"), tiny_case("b", shape=(3, 7)))
         tasks = {name: tiny_task(name, cases=cases) for name in ("TinyOne", "TinyTwo")}
-        scorer = Scorer(judge, tasks, plugins.parsers.find("auto"), tier=executor.tier, policy=policy, jobs=jobs)
+        scorer = Scorer(judge, tasks, plugins, policy=policy, jobs=jobs)
         made.append(scorer)
         return scorer
 

@@ -89,7 +89,7 @@ def test_trl_without_its_column_says_so() -> None:
         called(make_reward(), [3])
 
 
-def verl(text: str, **more: Any) -> dict[str, float]:
+def verl(text: str, **more: Any) -> dict[str, float | None]:
     """The whole set of keywords of verl 0.9."""
     keywords: dict[str, Any] = {
         "data_source": "npukernelbench",
@@ -109,12 +109,35 @@ def test_verl_gives_the_same_keys_for_every_sample() -> None:
     assert verl(answer(), extra_info=None)["score"] == 0.7
 
 
-def test_verl_tries_again_then_raises_or_flags() -> None:
+def test_verl_tries_again_then_gives_none_or_what_it_is_told() -> None:
     assert verl(answer("flaky"))["score"] == 0.7
+    unknown = verl(answer("raise"))
+    assert (unknown["score"], unknown["infra"]) == (None, 1.0)
     with pytest.raises(ExecutorError, match="could not be judged"):
-        verl(answer("raise"))
+        verl(answer("raise"), on_fault="raise")
     flagged = verl(answer("raise"), on_fault="flag")
     assert (flagged["score"], flagged["infra"]) == (0.0, 1.0)
+
+
+def test_a_judge_that_is_gone_is_no_exception_but_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(**settings: object) -> None:
+        raise ExecutorError("nobody answers")
+
+    monkeypatch.setattr(texts, "open_scorer", gone)
+    assert called(make_reward(), [answer(), answer()]) == [None, None]
+    assert called(make_reward(component="correct"), [answer()]) == [None]
+    unknown = verl(answer())
+    assert (unknown["score"], unknown["infra"], unknown["correct"]) == (None, 1.0, 0.0)
+
+
+def test_adapters_read_reasoning_that_stands_apart(make_scorer: MakeScorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    scorer = make_scorer()
+    monkeypatch.setattr(scorer, "score", lambda answers: asked.extend(answers) or [])
+    monkeypatch.setattr(texts, "open_scorer", lambda **settings: scorer)
+    message = {"role": "assistant", "content": "none", "reasoning_content": answer()}
+    called(make_reward(), [[message], "text"])
+    assert [(one.text, one.reasoning) for one in asked] == [("none", answer()), ("text", "")]
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,13 @@ def test_every_adapter_holds_on_the_twin(tmp_path: Path) -> None:
 @pytest.mark.parametrize("question", ["Gemm", "Nothing", "dynamic:Sqrt/0"])
 def test_a_question_without_a_golden_is_refused(tmp_path: Path, question: str) -> None:
     assert "remedy" in npukb(tmp_path, "rewards", "check", "--question", question, code=2).stderr
+
+
+def test_rows_ask_what_a_run_with_that_strategy_asks(tmp_path: Path) -> None:
+    done = npukb(
+        tmp_path, "rewards", "dataset", "rows.jsonl", "--tasks", "CraftElu:smoke", "Equal:smoke", "--strategy", "tile"
+    )
+    [row] = read(tmp_path / "rows.jsonl")
+    asked = json.loads(npukb(tmp_path, "prompt", "CraftElu", "--case", "smoke", "--strategy", "tile", "--json").stdout)
+    assert row["prompt"] == asked["messages"]
+    assert "left out, " in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import FinishReason, Outcome, Owner, Stage, Track
 from npukernelbench.rewards import Answer, Question
+from npukernelbench.rewards.scoring import Terms
 from npukernelbench.testing import FakeExecutor
 from tests.rewards.conftest import MakeScorer, answer
 
@@ -101,3 +103,32 @@ def test_rewards_come_in_the_order_of_answers(make_scorer: MakeScorer) -> None:
     expected = [{"ok": 0.7, "zeros": 0.2, "crash": 0.1, "compile_error": 0.05}[word] for word in words]
     assert [one.value for one in scorer.score(answers)] == expected
     assert [one.value for one in asyncio.run(scorer.score_async(answers))] == expected
+
+
+def test_an_answer_that_is_read_otherwise_is_judged_anew(make_scorer: MakeScorer, executor: FakeExecutor) -> None:
+    """The policy's parser goes before the scorer's, the caller's before both; verdicts are remembered by reading."""
+    scorer = make_scorer()
+    asked = [Answer(Question("TinyOne"), f"<think>{answer()}</think>Nothing.")]
+    drafting = replace(scorer.policy, parser="auto-reasoning")
+    assert scorer.score(asked)[0].outcome is Outcome.NO_CODE
+    scorer.policy = drafting
+    assert scorer.score(asked)[0].outcome is Outcome.OK
+    assert scorer.score_fully(asked, Terms(parser="auto"))[0].reward.outcome is Outcome.NO_CODE
+    plain = [Answer(Question("TinyOne"), answer())]
+    assert [one.repeated for one in scorer.score_fully(plain)] == [True]
+    assert [one.repeated for one in scorer.score_fully(plain, Terms(parser="auto"))] == [False]
+    assert "from_reasoning" not in scorer.score_fully(plain)[0].verdict.metrics
+
+
+def test_names_that_do_not_fit_are_refused_before_anything_is_judged(
+    make_scorer: MakeScorer, executor: FakeExecutor
+) -> None:
+    scorer = make_scorer()
+    for terms, told in (
+        (Terms(parser="nosuch"), "nosuch"),
+        (Terms(strategy="nosuch"), "nosuch"),
+        (Terms("nice"), "nice"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            scorer.score_fully([Answer(Question("TinyOne"), answer())], terms)
+    assert not executor.calls

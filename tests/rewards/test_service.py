@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.generate import Hints
-from npukernelbench.rewards import Answer, JudgeServer, Question, RemoteScorer
+from npukernelbench.nouns import Outcome
+from npukernelbench.rewards import Answer, JudgeServer, Question, RemoteScorer, client
 from npukernelbench.rewards.client import TOKEN_VARIABLE
 from tests.rewards.conftest import MakeScorer, answer
 
@@ -96,6 +100,9 @@ def test_repair_says_here_and_there_what_the_next_turn_says(serve: Any) -> None:
         (b'{"answers": [{"question": "Huge", "text": ""}]}', "question"),
         (b'{"answers": [], "policy": "../../etc/passwd"}', "policy"),
         (b'{"answers": [], "policy": "nice"}', "policy"),
+        (b'{"answers": [], "strategy": 3}', "strategy"),
+        (b'{"answers": [], "parser": []}', "parser"),
+        (b'{"answers": [{"question": "TinyOne", "text": "", "reasoning": 1}]}', "answers[0].reasoning"),
     ],
 )
 def test_a_wrong_request_is_told_its_field(serve: Any, body: bytes, field: str) -> None:
@@ -142,7 +149,73 @@ def test_too_much_is_turned_away_and_comes_again(serve: Any, monkeypatch: pytest
     assert get(server, "/health")["turned_away"] > 0
 
 
-def test_a_server_that_is_gone_is_a_fault_of_ours(serve: Any) -> None:
+def test_a_burst_of_callers_is_answered_each_of_them(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 new connections at once, with a client that may not ask twice: nothing is dropped on the way."""
+    monkeypatch.setattr("npukernelbench.rewards.client._CONNECTIONS", 1)
+    server, together = serve(jobs=4), threading.Barrier(64, timeout=60)
+
+    def ask(number: int) -> list[float | None]:
+        remote = RemoteScorer(server.url)
+        answers = [Answer(Question("TinyOne"), f"{answer(word)}// {number}") for word in ("ok", "zeros")]
+        together.wait()
+        twice = [reward.value for _ in range(2) for reward in remote.score(answers)]
+        remote.close()
+        return twice
+
+    with ThreadPoolExecutor(64) as pool:
+        assert list(pool.map(ask, range(64))) == [[0.7, 0.2, 0.7, 0.2]] * 64
+    health = get(server, "/health")
+    assert (health["answers"], health["pending"]) == (256, 0)
+
+
+def test_a_connection_is_kept_and_a_lost_one_is_opened_again(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(client, "HTTPConnection", lambda *a, **k: made.append(HTTPConnection(*a, **k)) or made[-1])
+    server = serve()
+    remote, asked = RemoteScorer(server.url), [Answer(Question("TinyOne"), answer())]
+    assert [remote.score(asked)[0].value for _ in range(3)] == [0.7] * 3
+    assert len(made) == 1
+    made[0].sock.shutdown(socket.SHUT_RDWR)  # as a server does that was started again
+    assert remote.score(asked)[0].value == 0.7
+    assert len(made) == 2
+    remote.close()
+    assert all(connection.sock is None for connection in made)
+
+
+def test_pauses_are_random_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("npukernelbench.rewards.client.time.sleep", pauses.append)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    remotes = [RemoteScorer(f"http://127.0.0.1:{port}") for _ in range(20)]
+    for remote in remotes:
+        with pytest.raises(ExecutorError, match="cannot be asked"):
+            remote.score([Answer(Question("TinyOne"), answer())])
+    each = [pauses[first::7] for first in range(7)]
+    assert all(len(set(row)) == len(remotes) for row in each)
+    assert all(max(row) <= 0.1 * 2 ** (number + 1) for number, row in enumerate(each))
+    assert max(each[6]) > max(each[0])
+
+
+def test_a_request_names_how_answers_are_read(serve: Any) -> None:
+    server = serve()
+    thought = [
+        Answer(Question("TinyOne"), f"<think>{answer()}</think>Nothing."),
+        Answer(Question("TinyOne"), "", reasoning=answer()),
+    ]
+    outcomes = {
+        parser: [reward.outcome for reward in RemoteScorer(server.url, parser=parser).score(thought)]
+        for parser in ("", "auto-reasoning")
+    }
+    assert outcomes == {"": [Outcome.NO_CODE] * 2, "auto-reasoning": [Outcome.OK] * 2}
+    assert get(server, "/v1/about")["reading"] == "direct/auto"
+    for terms, told in (({"parser": "nosuch"}, "nosuch"), ({"strategy": "nosuch"}, "nosuch")):
+        with pytest.raises(UsageError, match=told):
+            RemoteScorer(server.url, **terms).score(thought)
+
+
+def test_a_server_that_is_gone_is_a_fault_of_ours(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("npukernelbench.rewards.client._FIRST_PAUSE_S", 0.0)
     server = serve()
     url = server.url
     server.shutdown()

@@ -244,13 +244,25 @@ def test_failed_compilations_leave_nothing(twin: Twin) -> None:
     assert set(twin_folder(twin)) == before
 
 
-def twin_folder(twin: Twin) -> list[str]:
-    from pathlib import Path
+def test_a_compilation_that_is_broken_off_leaves_nothing(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(twin_folder(twin))
 
+    def broken_off(*_: object, work: Path, **__: object) -> None:
+        (work / "half.o").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("npukb_twin.executor.driver.compile_kernel", broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        twin.compile(kernel("", ARGUMENTS))
+    monkeypatch.undo()
+    assert set(twin_folder(twin)) == before
+
+
+def twin_folder(twin: Twin) -> list[str]:
     twin.run(WRITE_ONE)  # so that there is a folder
     work = twin.executor._work
     assert work is not None
-    return [path.name for path in Path(work.name).iterdir() if not any(path.glob("kernel.so"))]
+    return [path.name for path in work.path.iterdir() if not any(path.glob("kernel.so"))]
 
 
 def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,7 +225,7 @@ def test_runs_leave_no_folder(twin: Twin) -> None:
         twin.run(body, timeout_s=0.5)
     work = twin.executor._work
     assert work is not None
-    assert not list(Path(work.name).glob("run-*"))
+    assert not list(work.path.glob("run-*"))
 
 
 def limits(**changes: float) -> Limits:

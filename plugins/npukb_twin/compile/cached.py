@@ -6,7 +6,6 @@ import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from npukb_twin.compile.toolchain import Toolchain, clean_environment
 from npukb_twin.launch.sandbox import LAUNCHER
 from npukernelbench.errors import ToolchainError
+from npukernelbench.judge.scratch import Scratch
 
 __all__ = ["build_launcher", "call", "call_all", "make", "turn"]
 
@@ -33,14 +33,14 @@ def make(folder: Path, build: Callable[[Path], None]) -> None:
     with turn(folder.with_suffix(".lock")):
         if (folder / "complete").exists():
             return
-        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-            work = Path(name)
+        with Scratch("build", folder.parent) as scratch:
+            work = scratch / folder.name
+            work.mkdir()
             build(work)
             shutil.rmtree(work / "zig-cache", ignore_errors=True)
             (work / "complete").touch()
             shutil.rmtree(folder, ignore_errors=True)
             work.rename(folder)
-            work.mkdir()  # what TemporaryDirectory removes
 
 
 @contextmanager

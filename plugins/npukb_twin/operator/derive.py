@@ -8,7 +8,6 @@ those that the tiling function does not ask for end at once.
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import tempfile
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ from npukb_twin.operator import dynamic, host_side
 from npukb_twin.operator.host_side import TilingStruct
 from npukb_twin.operator.variants import default_structure, prelude, variant_of
 from npukb_twin.timing import machine
+from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import Artifact, Case, Core, RunRequest, Task, TensorCase
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Deriver:
     """Derives kernels for the default machine. Host sides are compiled once per operator; ``close`` removes them."""
 
     _built: dict[str, dynamic.Built | str] = field(default_factory=dict)
-    _work: Path | None = None
+    _work: Scratch | None = None
     _tools: dynamic.Tools | None = None
     _lock: Lock = field(default_factory=Lock)
 
@@ -91,7 +91,7 @@ class Deriver:
         with self._lock:
             self._built.clear()
             if self._work is not None:
-                shutil.rmtree(self._work, ignore_errors=True)
+                self._work.close()
                 self._work = None
 
     def _open(self, task: Task, files: Mapping[str, str]) -> dynamic.Built | str:
@@ -102,8 +102,8 @@ class Deriver:
                 host = host_side.ensure_host(chosen, cache)
                 self._tools = dynamic.Tools(chosen, build.ensure(chosen, cache), host, machine.load("ascend910b2"))
             if self._work is None:
-                self._work = Path(tempfile.mkdtemp(prefix="npukb-derive-"))
-            work = Path(tempfile.mkdtemp(dir=self._work))
+                self._work = Scratch("derive")
+            work = Path(tempfile.mkdtemp(dir=self._work.path))
             opened = dynamic.open_operator(files, task, self._tools, work, _TIMEOUT_S)
             known = (
                 "; ".join(one.message for one in opened.diagnostics) if isinstance(opened, dynamic.Failed) else opened
