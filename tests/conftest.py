@@ -15,7 +15,10 @@ from hypothesis import settings
 
 COSTS = Path(__file__).with_name("costs.yaml")
 
-settings.register_profile("quick", max_examples=10)
+# No deadline: how long an example takes says more about the machine than about the code. What Hypothesis itself sets
+# where continuous integration runs (the same examples each time) stays.
+settings.register_profile("all", settings(), deadline=None)
+settings.register_profile("quick", settings(), max_examples=10, deadline=None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,8 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--quick"):
-        settings.load_profile("quick")
+    settings.load_profile("quick" if config.getoption("--quick") else "all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 
 from npukb_twin.executor import default_cache_dir
-from npukernelbench.nouns import Task
 from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from npukernelbench.tasks import TaskRegistry, load_registry
 
 __all__ = ["suite"]
 
 
 @cache
-def suite() -> Mapping[str, Task]:
+def suite() -> TaskRegistry:
     """The suites of this distribution, without those of installed plugins."""
     return load_registry(Plugins.load(autoload=False), cache_dir=default_cache_dir())
