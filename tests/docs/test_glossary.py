@@ -1,4 +1,4 @@
-"""docs/glossary.md: the terms that a newcomer meets are explained, shortly and with a link to the page that says more."""
+"""docs/glossary.md: the terms that a newcomer meets are explained, briefly and with a link to the right page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TERMS = dict(
 )
 #: Terms that tables, messages and pages use without a further word.
 REQUIRED = """
-suite, task, case, reference, golden, track, backend, strategy, parser, candidate, stage, executor, artifact, observation,
-rules, checker, outcome, owner, verdict, tier, predicted, compile@k, correct@k, pass@k, fast_p, roofline, twin, AIC, AIV,
-GM, UB, L1, L0, pipe, block, repeat, mask, tile, tiling, workspace
+suite, task, case, reference, golden, track, backend, strategy, parser, candidate, stage, executor, artifact,
+observation, rules, checker, outcome, owner, verdict, tier, predicted, compile@k, correct@k, pass@k, fast_p,
+roofline, twin, AIC, AIV, GM, UB, L1, L0, pipe, block, repeat, mask, tile, tiling, workspace
 """.replace("\n", " ")
 
 

@@ -1,4 +1,4 @@
-"""The pages lead somewhere: every relative link names a file that exists and, after ``#``, a heading or anchor of it."""
+"""Links of the pages: every relative one names a file that exists and, after ``#``, a heading or anchor of it."""
 
 from __future__ import annotations
 
