@@ -45,7 +45,7 @@ def command(app: App, /, directory: Path, as_json: bool, **options: Any) -> int:
     earlier = _as_it_was(read_run(directory), directory)
     if earlier.pop("hidden", None) and not options.get("hidden_seed"):
         raise UsageError(
-            "the run judged hidden cases, and the secret they were drawn from is stored nowhere",
+            "the run judged hidden cases, and their secret is not stored",
             field="--hidden_seed",
             remedy="give the same secret again",
         )

@@ -73,7 +73,7 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     plan = make_plan(session)
     announce(app, session)
     if config.limit is not None:
-        app.console.warn("--limit is for trying things out: results of part of the cases are no benchmark results")
+        app.console.warn("--limit is for trials: results on part of the cases are not benchmark results")
     app.resumable = True
     with progress_for(app.console) as progress:
         summary = run(plan, session.plugins, progress)

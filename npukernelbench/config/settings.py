@@ -127,9 +127,7 @@ class Config:
     use_cache: Path | None = field(
         metadata=_about(values.path, None, "File that caches answers, so that none is paid for twice.")
     )
-    prices: Path | None = field(
-        metadata=_about(values.path, None, "File with prices of models, used before ours.")
-    )
+    prices: Path | None = field(metadata=_about(values.path, None, "File with prices of models, used before ours."))
     seed: int = field(metadata=_about(values.whole, 0, "The seed that all others are derived from."))
     hidden_seed: str | None = field(
         repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")

@@ -75,8 +75,8 @@ def canary_failed(reasons: Sequence[str], *, same: bool = False) -> Diagnostic:
     others, so that they do not depend on inputs at all.
     """
     what = "gives the same outputs for other inputs" if same else "is wrong on other inputs of the same case"
-    why = f"; looked at because of {reasons[0]}" if reasons else ""
-    message = f"right on the case's inputs, the kernel {what}{why}"
+    why = f"; tested because of {reasons[0]}" if reasons else ""
+    message = f"the kernel is right on the case's inputs, but {what}{why}"
     return Diagnostic(Severity.ERROR, "canary", message, remedy=_REMEDY)
 
 

@@ -382,7 +382,7 @@ def _allowed_names(allowed: str | None, installed: Sequence[str]) -> set[str] | 
             raise ConfigError(
                 f"no plugin {name!r} is installed",
                 field="environment NPUKB_LOAD_PLUGINS",
-                remedy=did_you_mean(name, installed) or f"install it or take it out; installed: {', '.join(installed)}",
+                remedy=did_you_mean(name, installed) or f"install it or remove it; installed: {', '.join(installed)}",
             )
     return {canonical(name) for name in names}
 

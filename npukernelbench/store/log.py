@@ -94,7 +94,7 @@ class LogReader:
         reference = event.get("prompt")
         identifier = reference.get("id") if isinstance(reference, Mapping) else None
         if not isinstance(identifier, str) or identifier not in self._prompts:
-            raise self._error(place, f"refers to prompt {identifier!r}, which is not there")
+            raise self._error(place, f"refers to prompt {identifier!r}, which does not exist")
         there = self._prompts[identifier]
         return self._decoded(there, lambda: prompt_from_json(self.event(there).get("prompt")))
 
