@@ -1,4 +1,4 @@
-"""``npukb conformance``: kernels of a checkout of NPUKernelBench, compiled and judged as they lie."""
+"""``npukb conformance``: kernels of a checkout of NPUKernelBench, compiled unmodified and judged."""
 
 from __future__ import annotations
 

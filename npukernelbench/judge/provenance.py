@@ -58,7 +58,7 @@ def doubtful(
     task: Task, case: Case, diagnostics: Sequence[Diagnostic], touched: Mapping[str, Touched]
 ) -> tuple[str, ...]:
     """What about a right kernel gives cause to judge it on other inputs, too: what the lint found in its source, and
-    inputs that matter and were read in part only. No reason condemns by itself.
+    inputs that matter and were read in part only. No reason alone rejects a kernel.
     """
     reasons = [f"{one.rule}: {one.message}" for one in diagnostics if one.rule.startswith(_LINT)]
     if least_traffic(task, case).reads:

@@ -1,6 +1,6 @@
 """The second run of a kernel whose outputs were right: under other circumstances it must give the same bytes.
 
-What may differ between two runs says nothing about the inputs: the noise in memory nobody wrote, addresses, the number
+What may differ between two runs says nothing about the inputs: the noise in unwritten memory, addresses, the number
 of host threads, the time. A kernel that depends on any of it was right by luck.
 """
 

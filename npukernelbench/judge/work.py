@@ -3,7 +3,7 @@
 The executor says how much its units can have done at most while they were busy (two counters of the profile), the
 task's definition how much there is to do at least (:mod:`npukernelbench.judge.operations`). A kernel whose units did
 far less has computed elsewhere: with the scalar unit, whose arithmetic the prediction sees in part only, or not at all.
-That condemns nobody; such a kernel is judged on more inputs.
+Such a kernel is not rejected, but judged on more inputs.
 """
 
 from __future__ import annotations

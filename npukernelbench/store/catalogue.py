@@ -99,7 +99,7 @@ def scan(path: Path) -> Catalogue:
     """Read a whole log. A torn last line is left out; anything else that is damaged is a StoreError with file and line.
 
     A line is torn when it is the last and lacks its newline or is not JSON: the process or the machine stopped while it
-    was written, and whoever wrote it was never told that it is safe. FileNotFoundError when there is no log.
+    was written, and its writer was never told that it is safe. FileNotFoundError when there is no log.
     """
     catalogue = Catalogue()
     with path.open("rb") as log:

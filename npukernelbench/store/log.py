@@ -59,7 +59,7 @@ class LogWriter:
             self._catalogue.add(json.loads(line), len(line))
 
     def _trim(self) -> None:
-        """Cut off what an interrupted append left behind; nobody was told that it is safe."""
+        """Cut off the rest of an interrupted append; no caller was told that it is safe."""
         surplus = os.fstat(self._descriptor).st_size - self._catalogue.end
         if surplus:
             _log.warning("%s: cutting off %d bytes of an unfinished last line", self._path, surplus)
