@@ -1,4 +1,4 @@
-"""Samples out of kernels that there are: executed on both tracks, their thinking states what was observed."""
+"""Samples from existing kernels: executed on both tracks, their thinking states what was observed."""
 
 from __future__ import annotations
 
