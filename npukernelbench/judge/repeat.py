@@ -45,7 +45,7 @@ def depends_on_cores(what: str) -> Diagnostic:
     return Diagnostic(
         Severity.WARNING,
         "core_count",
-        f"right on all cores of the chip, the kernel is not right when its tiling function gets fewer: {what}",
+        f"the kernel is right on all cores of the chip, but not when its tiling function gets fewer: {what}",
         remedy="Divide the work by the number of cores that the platform reports.",
     )
 
