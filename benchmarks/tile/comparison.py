@@ -173,20 +173,20 @@ def page(rows: list[Row]) -> str:
 _HEAD = """\
 # Lowered and written by hand
 
-Written by `python -m benchmarks.tile.comparison --write docs/tile_comparison.md`. Every operator here has a golden
-kernel that was written by hand, and a program in the [tile language](tile.md); both answer the dynamic track and are
-right on the cases named: of the public cases that the program is for, the largest that can be afforded. A program may
-be for less than its operator: fewer element types, shorter rows, one value of an attribute, one choice of optional
-inputs. What the language has no words for, attributes that are texts and inputs that may be absent, the comparison adds
-to the operator's definition. Times are predicted by the twin (ascend910b2), in µs, and summed over the cases; none is
-measured. A ratio below 1 says that the lowered kernel is faster. Lines are those that are not empty; golden kernels of
-a category share headers, which count for none of them.
+`python -m benchmarks.tile.comparison --write docs/tile_comparison.md` writes this page. Every operator here has a
+golden kernel written by hand and a program in the [tile language](tile.md). Both answer the dynamic track and are
+right on the cases named: the largest affordable ones of the public cases that the program supports. A program may
+support less than its operator: fewer element types, shorter rows, one value of an attribute, one choice of optional
+inputs. The language cannot express text attributes and optional inputs; the comparison adds them to the operator's
+definition. Times are predicted by the twin (ascend910b2), in µs, and summed over the cases; none is measured. A ratio
+below 1 means that the lowered kernel is faster. Empty lines are not counted, and neither are the headers that golden
+kernels of a category share.
 
 {within} of {all} lowered kernels take at most 1.1 times as long; the geometric mean of the ratios is {mean:.3f}. A line
 of a program is {shorter:.1f} lines of Ascend C.
 
-Not compared are operators on lists of tensors (foreach), which the language has no words for, products of matrices, and
-operators whose golden kernel has no program beside it yet.
+Three groups are not compared: operators on lists of tensors (foreach), which the language cannot express, products of
+matrices, and operators whose golden kernel has no program beside it yet.
 
 | operator | cases | by hand | lowered | ratio | lines of the program | lines lowered | own lines by hand |
 |---|---|---:|---:|---:|---:|---:|---:|

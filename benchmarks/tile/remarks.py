@@ -8,7 +8,7 @@ __all__ = ["REMARKS"]
 
 _TRIANGLES = (
     "one row at a time, because a comparison does not broadcast and row numbers cannot be made a column; "
-    "the golden kernel clears in place what lies beyond the diagonal, and touches nothing else"
+    "the golden kernel only clears, in place, the elements beyond the diagonal"
 )
 REMARKS: Mapping[str, str] = {
     "ApplyAdamWV2": (

@@ -37,20 +37,20 @@ def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing"
 
 
-@click.command("code", short_help="Samples out of kernels that there are.")
+@click.command("code", short_help="Samples from existing kernels.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the samples.")
 @click.option("--goldens", multiple=True, metavar="NAMES", help="Golden kernels of tasks, as --tasks of npukb run.")
 @click.option("--include_path", "include", multiple=True, type=_FOLDER, help="Folder of further tasks.")
-@click.option("--task", "name", default="", metavar="NAME", help="What kernels in PATH compute.")
-@click.option("--operators", multiple=True, metavar="NAMES", help="Of a checkout: these only.")
-@click.option("--licence", default="", help="Licence of the kernels. Needed for all that are not ours.")
-@click.option("--origin", default="", help="Where they come from, for instance repository and commit.")
+@click.option("--task", "name", default="", metavar="NAME", help="Task that kernels in PATH answer.")
+@click.option("--operators", multiple=True, metavar="NAMES", help="Only these operators of a checkout.")
+@click.option("--licence", default="", help="Licence of the kernels; required for all that are not ours.")
+@click.option("--origin", default="", help="Origin, for instance repository and commit.")
 @click.option("--track", type=click.Choice(["static", "dynamic", "both"]), default="both", show_default=True)
 @click.option("--cases", default=4, show_default=True, help="Cases per kernel at most.")
 @click.option("--most-mib", default=64, show_default=True, help="Inputs and outputs of a case at most.")
 @click.option("--prompt-style", "style_name", default="terse", show_default=True)
-@click.option("--jobs", default=2, show_default=True, help="Kernels at a time.")
+@click.option("--jobs", default=2, show_default=True, help="Kernels judged at the same time.")
 @click.pass_obj
 def code(
     console: Console,
@@ -91,17 +91,17 @@ def code(
         with Bench(detail=True) as bench:
             totals = make_code(found, wish, Tools(bench, style, writer), folder, jobs=jobs, tell=tell)
         for lost in finder.without_task:
-            console.warn(f"{lost}: no task is named like it, so nothing can be executed; left out")
+            console.warn(f"{lost}: no task has this name, so it cannot be executed; left out")
     tally(console, totals)
     return 0
 
 
-@click.command("docs", short_help="Samples out of documentation that you have.")
+@click.command("docs", short_help="Samples from documentation that you have.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the samples.")
-@click.option("--licence", default="", help="Licence of the pages. Needed.")
-@click.option("--origin", default="", help="Where they come from, for instance address and version. Needed.")
-@click.option("--subject", default="Ascend C", show_default=True, help="What the pages are about, for the questions.")
+@click.option("--licence", default="", help="Licence of the pages; required.")
+@click.option("--origin", default="", help="Origin, for instance address and version; required.")
+@click.option("--subject", default="Ascend C", show_default=True, help="Subject of the pages, for the questions.")
 @click.option("--task", "named", multiple=True, metavar="ENTRY=NAME", help="The task of an example's kernel.")
 @click.option("--include_path", "include", multiple=True, type=_FOLDER, help="Folder of further tasks.")
 @click.option("--cases", default=4, show_default=True, help="Cases per example at most.")
@@ -156,7 +156,7 @@ def docs(
     return 0
 
 
-@click.command("chat", short_help="Samples out of general chat data.")
+@click.command("chat", short_help="Samples from general chat data.")
 @click.argument("name", metavar="DATASET")
 @click.option("--out", "file", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File of samples.")
 @click.option("--split", default="train", show_default=True)
@@ -165,7 +165,7 @@ def docs(
 @click.option("--licence", default="", help="Licence.  [default: what the data set states]")
 @click.option("--limit", default=10_000, show_default=True, help="Conversations at most; 0: all.")
 @click.option("--longest", default=60_000, show_default=True, help="Characters of a conversation at most.")
-@click.option("--seed", default=0, show_default=True, help="Decides the order, and so which are taken.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the order, which decides the choice.")
 @click.pass_obj
 def chat(console: Console, /, file: Path, **asked: Any) -> int:
     """Take conversations from DATASET, a name on the hub or a folder. Needs the package datasets."""

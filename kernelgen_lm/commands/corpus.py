@@ -30,12 +30,12 @@ def config_options(command: click.Command) -> click.Command:
     return command
 
 
-@click.command("build", short_help="Generate kernels and keep what the judge finds right.")
+@click.command("build", short_help="Generate kernels and keep those that the judge finds right.")
 @click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the corpus.")
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.pass_obj
 def build(console: Console, /, folder: Path, jobs: int, config_path: Path | None, changes: tuple[str, ...]) -> int:
-    """Generate kernels and keep what the judge finds right. The same command goes on with what is missing."""
+    """Generate kernels and keep those that the judge finds right. The same command goes on with what is missing."""
     from kernelgen_lm.config_file import read_config
     from kernelgen_lm.corpus.build import BuildConfig, Shard
     from kernelgen_lm.corpus.build import build as make
@@ -59,7 +59,7 @@ def build(console: Console, /, folder: Path, jobs: int, config_path: Path | None
 @click.option("--count", default=50, show_default=True, help="Operators.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--share", default=0.1, show_default=True, help="The corpus's field held_out.")
-@click.option("--held-out/--trained", default=True, show_default=True, help="Of training or not.")
+@click.option("--held-out/--trained", default=True, show_default=True, help="Operators of training, or held-out ones.")
 @click.option("--of", "samples", type=click.Path(path_type=Path, exists=True), help="The questions of this corpus.")
 @click.pass_obj
 def tasks(
@@ -81,7 +81,7 @@ def tasks(
     return 0
 
 
-@corpus.command("errors", short_help="Break right kernels and keep what the judge says.")
+@corpus.command("errors", short_help="Break right kernels and keep the judge's diagnostics.")
 @click.argument("samples", type=click.Path(path_type=Path, exists=True))
 @click.option("--out", "folder", required=True, type=_FOLDER, help="Folder for repairs and pairs.")
 @click.option("--limit", default=0, help="Samples at most; 0: all.")
@@ -109,10 +109,12 @@ def errors(console: Console, /, samples: Path, folder: Path, limit: int, per_sam
 
 @corpus.command("check", short_help="Contamination, statistics, and kernels executed again.")
 @click.argument("samples", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--out", "file", type=_FILE, help="Write the others here: .jsonl, .jsonl.gz or .parquet.")
-@click.option("--near-duplicates", "threshold", type=float, help="Leave out answers that share so much, 0.6 to 1.")
+@click.option("--out", "file", type=_FILE, help="Write samples without findings here: .jsonl, .jsonl.gz or .parquet.")
+@click.option(
+    "--near-duplicates", "threshold", type=float, help="Leave out answers that share at least this part, 0.6 to 1."
+)
 @click.option("--page", type=_FILE, help="Write the statistics as a page, .md.")
-@click.option("--execute", default=0, show_default=True, help="Execute so many random kernels again.")
+@click.option("--execute", default=0, show_default=True, help="Number of random kernels to execute again.")
 @click.option("--seed", default=0, show_default=True)
 @click.pass_obj
 def check(
@@ -162,7 +164,7 @@ def check(
     return int(bool(failed) or (bool(dirty) and file is None))
 
 
-@click.command("pack", short_help="Put samples together into long sequences.")
+@click.command("pack", short_help="Pack samples into long sequences.")
 @click.argument("samples", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--tokenizer", "name", required=True, help="Folder or name on the hub.")
 @click.option("--out", "file", required=True, type=_FILE, help="File of sequences: .jsonl, .jsonl.gz or .parquet.")

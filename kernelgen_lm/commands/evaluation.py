@@ -19,11 +19,13 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option("--held-out", type=_FOLDER, help="Task files of operators that training did not see.")
 @click.option("--trained", type=_FOLDER, help="Task files of operators that it may have seen.")
 @click.option("--tasks", default="", metavar="NAMES", help="Tasks of the harness: level2, smoke, Sqrt.")
-@click.option("--corpus", type=click.Path(path_type=Path, exists=True), help="Tell its operators and shapes apart.")
+@click.option(
+    "--corpus", type=click.Path(path_type=Path, exists=True), help="Corpus whose operators and shapes become groups."
+)
 @click.option("--out", "folder", required=True, type=click.Path(path_type=Path), help="Folder of the runs.")
 @click.option("--num-samples", default=4, show_default=True, type=click.IntRange(1), help="Answers per task and case.")
 @click.option(
-    "--seed", "seeds", multiple=True, type=int, default=(0,), show_default=True, help="Of sampling; repeat it."
+    "--seed", "seeds", multiple=True, type=int, default=(0,), show_default=True, help="Seed of sampling; repeatable."
 )
 @click.option("--limit", default=0, type=click.IntRange(0), help="First cases of each task; 0: all.")
 @click.option("--temperature", default=0.8, show_default=True, type=click.FloatRange(0))
@@ -64,7 +66,7 @@ def evaluate(
 @click.argument("model", type=_FOLDER)
 @click.option("--run", "runs", multiple=True, type=_FOLDER, help="Training runs in their order.")
 @click.option("--scores", type=click.Path(path_type=Path, exists=True), help="scores.json of an evaluation.")
-@click.option("--data", type=click.Path(path_type=Path, exists=True), help="What corpus check said of the corpus.")
+@click.option("--data", type=click.Path(path_type=Path, exists=True), help="Output of corpus check.")
 @click.pass_obj
 def card(console: Console, /, model: Path, runs: tuple[Path, ...], scores: Path | None, data: Path | None) -> int:
     """Write README.md beside the weights: how the model was trained, what it scores, its limits."""

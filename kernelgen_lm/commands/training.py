@@ -26,12 +26,12 @@ def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tu
     return _finished(console, folder)
 
 
-@click.command("mine", short_help="Take preference pairs out of runs.")
+@click.command("mine", short_help="Take preference pairs from runs.")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--out", "file", required=True, type=click.Path(path_type=Path), help="File of pairs, .jsonl.")
 @click.option("--rejected", default="fails", show_default=True, help="fails, uncompiled, any, or outcomes by name.")
 @click.option("--chosen", type=click.Choice(["fastest", "first"]), default="fastest", show_default=True)
-@click.option("--slower", default=0.0, help="Also pair right kernels that take so many times as long; 0: none.")
+@click.option("--slower", default=0.0, help="Also reject right kernels this many times as slow; 0: none.")
 @click.option(
     "--per-question", default=4, show_default=True, type=click.IntRange(1), help="Pairs per question at most."
 )
@@ -39,7 +39,7 @@ def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tu
     "--known",
     "corpus",
     type=click.Path(path_type=Path, exists=True),
-    help="A corpus that holds the questions: its kernel is chosen where the model's right answers are used up.",
+    help="Corpus with the questions: its kernels stand in once the model's right answers are used up.",
 )
 @click.pass_obj
 def mine(
@@ -62,7 +62,7 @@ def mine(
     known = known_answers(read_table(corpus)) if corpus else {}
     count = write_pairs(file, pairs(runs, how, known))
     if not count:
-        console.warn("no question has both a right and a rejected answer: ask for more, or reject other outcomes")
+        console.warn("no question has both a right and a rejected answer: generate more, or reject other outcomes")
     console.err(f"{count} pairs: {file}")
     return 0
 
@@ -93,10 +93,14 @@ def grpo(console: Console, /, folder: Path, config_path: Path | None, changes: t
 
 @click.command("ablate", short_help="Compare variants of preference training.")
 @_OUT
-@click.option("--held-out", required=True, type=click.Path(path_type=Path, exists=True), help="Task files to ask.")
-@click.option("--variant", "texts", multiple=True, metavar="NAME:FIELD=VALUE,...", help="In place of the usual ones.")
 @click.option(
-    "--seed", "seeds", multiple=True, type=int, default=(0,), show_default=True, help="Of training; repeat it."
+    "--held-out", required=True, type=click.Path(path_type=Path, exists=True), help="Task files of the evaluation."
+)
+@click.option(
+    "--variant", "texts", multiple=True, metavar="NAME:FIELD=VALUE,...", help="Variants in place of the default ones."
+)
+@click.option(
+    "--seed", "seeds", multiple=True, type=int, default=(0,), show_default=True, help="Seed of training; repeatable."
 )
 @click.option("--num-samples", default=4, show_default=True, type=click.IntRange(1), help="Answers per task.")
 @click.option("--temperature", default=0.8, show_default=True, type=click.FloatRange(0))

@@ -47,13 +47,13 @@ class BuildConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     samples: int = Field(20_000, ge=1, description="questions to draw; a few per cent fit no style or are repeated")
-    seed: int = Field(0, description="everything follows from it")
+    seed: int = Field(0, description="seed of the whole corpus")
     shard: int = Field(100, ge=1, description="samples per file")
     families: Mapping[str, int] = Field(
         default_factory=lambda: dict(FAMILIES), description="families with their shares"
     )
     held_out: float = Field(0.1, ge=0, lt=1, description="share of operators that are kept for evaluation")
-    prompt_style: str = Field("terse", description="how questions are put, by the harness's name for it")
+    prompt_style: str = Field("terse", description="prompt style of the questions, by its name in the harness")
     styles: Literal["varied", "uniform"] = Field(
         "varied", description="uniform: every kernel is written in one way, for models of few parameters"
     )

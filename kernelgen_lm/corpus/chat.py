@@ -68,7 +68,9 @@ def open_dataset(wish: ChatWish) -> tuple[Iterable[Mapping[str, Any]], str]:
 def make_chat(rows: Iterable[Mapping[str, Any]], wish: ChatWish, licence: str) -> tuple[list[Sample], Counter[str]]:
     """Samples of the rows that are conversations, each once; counts of what became of rows."""
     if not licence.strip():
-        raise UsageError("the licence has to be known", field="--licence", remedy="write what the data set's card says")
+        raise UsageError(
+            "the licence is unknown", field="--licence", remedy="write the licence from the data set's card"
+        )
     samples: dict[str, Sample] = {}
     counts: Counter[str] = Counter()
     for row in rows:

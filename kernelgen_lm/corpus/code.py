@@ -83,7 +83,7 @@ def _require_words(licence: str, origin: str) -> None:
             raise UsageError(
                 f"these kernels are not ours: their {field} has to be known",
                 field=f"--{field}",
-                remedy="samples carry it; write what the repository says",
+                remedy="samples carry it; write the repository's",
             )
 
 

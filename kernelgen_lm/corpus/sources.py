@@ -94,7 +94,7 @@ class Finder:
             yield self._file(path, name)
             return
         if not path.is_dir():
-            raise UsageError(f"{path} is not there", field="PATH", remedy="name a source file or a folder")
+            raise UsageError(f"{path} does not exist", field="PATH", remedy="name a source file or a folder")
         before = len(self.without_task)
         found = list(self._checkout(path) if _is_checkout(path) else self._operators(path, name))
         yield from found

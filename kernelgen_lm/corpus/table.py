@@ -96,7 +96,7 @@ def _formats(path: Path) -> Callable[[Path, Iterable[str]], None]:
         return write_lines
     if path.name.endswith(".jsonl.gz"):
         return _write_compressed
-    raise UsageError(f"{path} has no ending that is known", field="--out", remedy="name .jsonl, .jsonl.gz or .parquet")
+    raise UsageError(f"{path} has an unknown ending", field="--out", remedy="name .jsonl, .jsonl.gz or .parquet")
 
 
 def _write_compressed(path: Path, lines: Iterable[str]) -> None:

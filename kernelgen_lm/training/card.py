@@ -40,7 +40,7 @@ def card(model: Path, runs: Sequence[Path], scores: Path | None, data: Path | No
     lines += ["## Scores", ""]
     lines += ["Not evaluated."] if scores is None else _scores(scores)
     lines += ["", "## Limits", "", "Verdicts are the CPU twin's; nothing was run on an NPU. One operator per answer,"]
-    lines += ["sizes fixed, vector core only. What lies outside of its corpus it does not know.", ""]
+    lines += ["sizes fixed, vector core only. It knows only what is in its corpus.", ""]
     return "\n".join(lines)
 
 
@@ -55,7 +55,7 @@ def _data(path: Path) -> list[str]:
         )
     again = found.get("executed again")
     lines = [f"- {found['samples']:,} samples, each executed by the judge before it entered"]
-    lines += [f"- {found.get('left out', 0):,} left out for what they had in common with a benchmark"]
+    lines += [f"- {found.get('left out', 0):,} left out because they share text or code with a benchmark"]
     if again:
         lines += [f"- executed again: {again['kernels']:,}, of which {len(again['failed']):,} failed"]
     for name in _SHARES:

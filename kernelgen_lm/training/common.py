@@ -140,7 +140,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
             f"{name}: {first}", field="--tokenizer", remedy="name a folder, or a model of the hub"
         ) from None
     if not tokenizer.chat_template:
-        remedy = "name that of a model that chats"
+        remedy = "name the tokenizer of a chat model"
         raise UsageError(f"{name} has no chat template", field="--tokenizer", remedy=remedy)
     return tokenizer
 

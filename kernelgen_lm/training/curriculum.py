@@ -68,7 +68,9 @@ def read_measured(path: Path) -> list[tuple[str, bool]]:
             task, right = one["task"], one["correct"]
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"{path}:{number}: no line of a measurement", field="measured", remedy="delete the file to measure anew"
+                f"{path}:{number}: is not a line of a measurement",
+                field="measured",
+                remedy="delete the file to measure anew",
             ) from error
         if right is not None:
             found.append((str(task), bool(right)))

@@ -63,12 +63,12 @@ class GRPOSettings(TrainConfig):
     group: int = Field(8, ge=2, description="answers per prompt")
     max_new_tokens: int = Field(1536, ge=16)
     temperature: float = Field(1.0, gt=0)
-    beta: float = Field(0.02, ge=0, description="weight of the divergence from the model it started as")
+    beta: float = Field(0.02, ge=0, description="weight of the divergence from the first model")
     scale: Literal["group", "batch", "none"] = Field(
         "group", description="whose spread rewards are divided by; batch: right answers of unlike speed weigh little"
     )
     vllm: bool = Field(False, description="answers by vLLM in the trainer's process")
-    sampler: Literal["trl", "compact"] = Field("trl", description="compact: answers that have ended cost nothing more")
+    sampler: Literal["trl", "compact"] = Field("trl", description="compact: finished answers cost nothing more")
     measured: tuple[Path, ...] = Field(
         (), description="whose rates choose the tasks: runs of kernelgen-lm eval, rounds of grpo"
     )
@@ -76,9 +76,13 @@ class GRPOSettings(TrainConfig):
     measure_answers: int = Field(4, ge=1, description="answers per task when it is measured")
     rate_above: float = Field(0.0, ge=-1, lt=1, description="tasks that are right more rarely are left out")
     rate_below: float = Field(1.0, gt=0, le=2, description="tasks that are right more often are left out")
-    turns: int = Field(1, ge=1, description="above 1: after a wrong kernel the judge's words, and another answer")
-    hints: Literal["none", "outcome", "diagnostics"] = Field("diagnostics", description="how much those words say")
-    discount: float = Field(0.9, gt=0, le=1, description="what a repaired kernel is worth, per turn")
+    turns: int = Field(
+        1, ge=1, description="above 1: after a wrong kernel the model gets the judge's words and answers again"
+    )
+    hints: Literal["none", "outcome", "diagnostics"] = Field(
+        "diagnostics", description="level of detail of those words"
+    )
+    discount: float = Field(0.9, gt=0, le=1, description="factor of a repaired kernel's reward, per turn")
     learning_rate: float = 1e-5
 
 

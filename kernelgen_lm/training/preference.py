@@ -43,9 +43,11 @@ class DPOSettings(TrainConfig):
     pairs: tuple[Path, ...] = Field(description="files of pairs: kernelgen-lm mine, kernelgen-lm corpus errors")
     beta: float = Field(0.1, gt=0)
     keep: float = Field(
-        0.2, ge=0, description="pull of a chosen answer's own likelihood, in the most that DPO pulls; 0: plain DPO"
+        0.2,
+        ge=0,
+        description="weight of a chosen answer's own likelihood, relative to DPO's strongest pull; 0: plain DPO",
     )
-    rejected: str = Field("any", description="pairs that are taken, by what was rejected: fails, uncompiled, outcomes")
+    rejected: str = Field("any", description="pairs to use, by the rejected answer: fails, uncompiled, outcomes")
     max_length: int = Field(2048, ge=64)
     learning_rate: float = 1e-6
     warmup: float = 0.1

@@ -128,7 +128,7 @@ def _show_unexpected(error: Exception, argv: Sequence[str], app: App) -> int:
     if app.verbose or log is None:
         console.err(text.rstrip())
     if log is not None:
-        console.err(f"  Sorry, this is a fault of the harness and not of yours. The traceback is in {log}")
+        console.err(f"  Sorry, this is a fault of the harness, not yours. The traceback is in {log}")
     return _UNEXPECTED
 
 

@@ -13,7 +13,7 @@ from npukernelbench.cli.options import json_option, verbosity_option
 __all__ = ["command"]
 
 
-@click.command("compare", cls=Command, short_help="Put two profiles or two runs side by side.")
+@click.command("compare", cls=Command, short_help="Compare two profiles or two runs.")
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
 @json_option

@@ -1,4 +1,4 @@
-"""``npukb conformance``: kernels of a checkout of NPUKernelBench, compiled and judged as they lie."""
+"""``npukb conformance``: kernels of a checkout of NPUKernelBench, compiled unmodified and judged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Asked(NamedTuple):
     "--variant", type=click.Choice(["answer", "question"]), default="answer", help="Files.  [default: answer]"
 )
 @click.option("--compile_only", is_flag=True, help="Compile and stop.")
-@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write what was found as a page.")
+@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the results as a page.")
 @click.option("--fail_under", multiple=True, metavar="METRIC=N", help="Exit code 1 below this; repeatable.")
 @setting_options("seed", "jobs", "output_path")
 @executor_options
@@ -70,9 +70,9 @@ def command(
 ) -> int:
     """Judge the kernels of PATH, a checkout of NPUKernelBench, on the public cases of our tasks.
 
-    Every operator is compiled as it lies and judged on the dynamic track. Each case is stored as soon as it is known,
-    and the same command goes on where it stopped. A case that misses is judged again under the conditions that its
-    kernel was verified in, and counted apart. The metrics of --fail_under are compile and pass, which count operators,
+    Every operator is compiled unmodified and judged on the dynamic track. Each case is stored as soon as it is judged,
+    and the same command resumes. A case that misses is judged again under the conditions in which its kernel was
+    verified, and counted separately. The metrics of --fail_under are compile and pass, which count operators,
     and cases; N below 1 is a share.
     """
     from npukernelbench.conformance.checkout import Variant

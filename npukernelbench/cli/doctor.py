@@ -16,13 +16,13 @@ from npukernelbench.errors import ToolchainError
 __all__ = ["command"]
 
 
-@click.command("doctor", cls=Command, short_help="Say what works on this machine, and how to repair the rest.")
+@click.command("doctor", cls=Command, short_help="Show what works on this machine, and how to repair the rest.")
 @setting_options("executor", "executor_args", "output_path")
 @json_option
 @shared_options
 @click.pass_obj
 def command(app: App, /, as_json: bool, **options: Any) -> int:
-    """Say what works on this machine, and how to repair the rest.
+    """Show what works on this machine, and how to repair the rest.
 
     The exit code is 0 when the executor can work, else 4. Nothing is built, downloaded or written.
     """

@@ -29,18 +29,18 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "run": _Lazy("run", "Ask a model for kernels and judge them."),
         "judge": _Lazy("judge", "Judge a kernel's source."),
         "profile": _Lazy("profile", "Show where a kernel's time goes."),
-        "compare": _Lazy("compare", "Put two profiles or two runs side by side."),
+        "compare": _Lazy("compare", "Compare two profiles or two runs."),
         "rejudge": _Lazy("rejudge", "Judge the answers of a run again, without its model."),
         "report": _Lazy("report", "Show the results of a finished run again."),
         "export": _Lazy("export", "Write a run's samples and results for other tools."),
         "rewards": _Lazy("rewards", "Use the judge as a reward: policies, datasets, adapters."),
         "serve-judge": _Lazy("serve_judge", "Serve rewards over HTTP."),
         "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
-        "prompt": _Lazy("prompt", "Print what a model is asked."),
+        "prompt": _Lazy("prompt", "Print the prompt of a task."),
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
         "conformance": _Lazy("conformance", "Judge the kernels of a checkout of NPUKernelBench."),
         "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
-        "doctor": _Lazy("doctor", "Say what works on this machine, and how to repair the rest."),
+        "doctor": _Lazy("doctor", "Show what works on this machine, and how to repair the rest."),
     }
 )
 

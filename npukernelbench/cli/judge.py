@@ -26,13 +26,13 @@ __all__ = ["command"]
     "--parser",
     "parser",
     metavar="NAME",
-    help="FILE is a model's answer: take the kernel out of it with this parser.  [default: FILE is the kernel]",
+    help="FILE is a model's answer: take the kernel from it with this parser.  [default: FILE is the kernel]",
 )
 @click.option(
     "--strategy",
     "strategy",
     metavar="NAME",
-    help="FILE is a model's answer: make the kernel of it as this strategy does.  [default: FILE is the kernel]",
+    help="FILE is a model's answer: make the kernel from it as this strategy does.  [default: FILE is the kernel]",
 )
 @click.option("--truncated", is_flag=True, help="The answer in FILE was cut off at the token limit.")
 @setting_options("track", "seed", "hidden_seed", "fail_under")
@@ -53,8 +53,8 @@ def command(
     """Judge the kernel in FILE (- is standard input) as an answer to TASK.
 
     On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel. With
-    --parser or --strategy FILE is one text, as a model wrote it, and gets the verdict that a run would give it:
-    `npukb ls parsers` and `npukb ls strategies` name what can make a kernel of it.
+    --parser or --strategy, FILE is a model's whole answer and gets the verdict that a run would give it;
+    `npukb ls parsers` and `npukb ls strategies` list what can make a kernel of it.
 
     The exit code is 0 whatever the verdict, unless --fail_under asks for more; 4 when the verdict could not be reached.
     """

@@ -35,11 +35,11 @@ def command(
     as_json: bool,
     **shared: Any,
 ) -> None:
-    """List what can be asked for by name.
+    """List tasks, backends and everything else that has a name.
 
-    KIND is tasks (unless given), groups, suites, levels, categories, tags, backends, executors, prompts, checkers,
-    parsers, strategies or metrics. The names of all that comes before backends can be given to --tasks; the options
-    narrow them.
+    KIND is tasks (the default), groups, suites, levels, categories, tags, backends, executors, prompts, checkers,
+    parsers, strategies or metrics. The kinds before backends hold names for --tasks; the options narrow
+    them.
     """
     session = open_session(shared)
     found = listing(kind, session, TaskFilter(suite, level, category, tag))

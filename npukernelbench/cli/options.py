@@ -84,7 +84,7 @@ def shared_options(function: _F) -> _F:
                 "config_file",
                 metavar="FILE",
                 type=click.Path(path_type=Path),
-                help="Configuration file.  [default: npukb.yaml when it is there]",
+                help="Configuration file.  [default: npukb.yaml if it exists]",
             ),
             setting_option("include_path"),
             click.option("-p", "plugin_switches", metavar="no:NAME", multiple=True, help="Leave a plugin out."),

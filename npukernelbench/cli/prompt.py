@@ -16,9 +16,9 @@ from npukernelbench.prompts import load_style
 __all__ = ["command"]
 
 
-@click.command("prompt", cls=Command, short_help="Print what a model is asked.")
+@click.command("prompt", cls=Command, short_help="Print the prompt of a task.")
 @click.argument("task")
-@click.option("--case", "case_id", metavar="ID", help="Case to ask for.  [default: the smoke case]")
+@click.option("--case", "case_id", metavar="ID", help="Case of the prompt.  [default: the smoke case]")
 @setting_option("track")
 @setting_option("hidden_seed")
 @setting_option("strategy")

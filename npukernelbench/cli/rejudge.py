@@ -38,14 +38,14 @@ def command(app: App, /, directory: Path, as_json: bool, **options: Any) -> int:
     """Judge the answers of the run in FOLDER again: with another strategy, parser, executor, machine or checker, or
     after the tasks or the harness have changed.
 
-    What is not given is as it was. The run in FOLDER is not touched; the new one has a folder of its own.
+    Options that are not given keep the values of that run. Its folder is not changed; the new run has its own.
     """
     from npukernelbench.store import read_run
 
     earlier = _as_it_was(read_run(directory), directory)
     if earlier.pop("hidden", None) and not options.get("hidden_seed"):
         raise UsageError(
-            "the run judged hidden cases, and the secret they were drawn from is stored nowhere",
+            "the run judged hidden cases, and their secret is not stored",
             field="--hidden_seed",
             remedy="give the same secret again",
         )

@@ -21,7 +21,7 @@ __all__ = ["command"]
     type=click.Choice(["table", "markdown", "json"]),
     default="table",
     show_default=True,
-    help="How to present them.",
+    help="Format of the report.",
 )
 @json_option
 @verbosity_option

@@ -41,7 +41,7 @@ _MOST_ROWS = 120
 @setting_options("jobs", "output_path")
 @setting_option("predict_only", flag=True)
 @setting_option("fail_under")
-@click.option("--dry_run", is_flag=True, help="Say how much would be asked and what it may cost, and stop.")
+@click.option("--dry_run", is_flag=True, help="Print the number of requests and their possible cost, and stop.")
 @click.option("--show_config", is_flag=True, help="Print every setting with its origin, and stop.")
 @json_option
 @shared_options
@@ -49,8 +49,8 @@ _MOST_ROWS = 120
 def command(app: App, /, show_config: bool, dry_run: bool, as_json: bool, **options: Any) -> int:
     """Ask a model for kernels and judge them.
 
-    The same command finds its folder again and goes on where it stopped: nothing finished is done twice, and what
-    failed through no fault of the model is tried again.
+    The same command resumes in its folder: finished samples are not repeated, and faults of the infrastructure are
+    tried again.
     """
     session = open_session(options)
     if show_config:
@@ -73,7 +73,7 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     plan = make_plan(session)
     announce(app, session)
     if config.limit is not None:
-        app.console.warn("--limit is for trying things out: results of part of the cases are no benchmark results")
+        app.console.warn("--limit is for trials: results on part of the cases are not benchmark results")
     app.resumable = True
     with progress_for(app.console) as progress:
         summary = run(plan, session.plugins, progress)

@@ -26,7 +26,7 @@ __all__ = ["command"]
 @shared_options
 @click.pass_obj
 def command(app: App, /, host: str, port: int, policy: str, **options: Any) -> int:
-    """Score answers for whoever asks, until interrupted.
+    """Score answers over HTTP until interrupted.
 
     Only this machine can reach it unless --host says otherwise; then NPUKB_JUDGE_TOKEN must hold a secret that callers
     send. Equal code for one question is judged once.

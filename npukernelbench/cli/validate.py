@@ -33,7 +33,7 @@ _PAINT = {"error": Paint.BAD, "warning": Paint.WARN, "note": Paint.DIM}
 @shared_options
 @click.pass_obj
 def command(app: App, /, tasks: tuple[str, ...], schema: bool, as_json: bool, **shared: Any) -> int:
-    """Check TASKS: names, levels, categories, tags, globs; all of them unless given.
+    """Check TASKS: names, levels, categories, tags, globs; all of them by default.
 
     Every prompt is rendered, every reference is run, and wrong answers (mutants) are tried on the task's checker. The
     exit code is 3 when a task is not fit to grade with.

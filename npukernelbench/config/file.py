@@ -69,7 +69,7 @@ class _Reader:
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if node in self._open:
-            raise self._error(node, "an alias refers to what it stands in", "write the value out")
+            raise self._error(node, "an alias refers to a value that contains it", "write the value out")
         self._open.append(node)
         try:
             if isinstance(node, SequenceNode):
@@ -86,7 +86,7 @@ class _Reader:
                 raise self._error(key_node, "a key must be text", "put it in quotes")
             if key in keys:
                 raise self._error(
-                    key_node, f"{key!r} is there twice, first in line {keys[key][1]}", "keep one of the two"
+                    key_node, f"{key!r} appears twice, first in line {keys[key][1]}", "keep one of the two"
                 )
             keys[key] = (value_node, key_node.start_mark.line + 1)
         return keys

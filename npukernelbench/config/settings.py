@@ -95,22 +95,22 @@ _EMPTY: Mapping[str, JSON] = MappingProxyType({})
 class Config:
     """The resolved configuration. Comes out of :func:`resolve`; attributes are typed, :meth:`get` takes a name."""
 
-    model: str | None = field(metadata=_about(values.text, None, "Backend to ask, by name."))
+    model: str | None = field(metadata=_about(values.text, None, "Backend that answers, by name."))
     model_args: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Arguments of the backend."))
     tasks: tuple[str, ...] = field(
         metadata=_about(values.names, (), "Tasks, levels, categories, tags, groups or globs.")
     )
     track: Track = field(metadata=_about(values.choice(Track), Track.STATIC, "What the model must write."))
     executor: str = field(
-        metadata=_about(values.text, "twin", "What compiles and runs kernels, by name; auto: what works here.")
+        metadata=_about(values.text, "twin", "What compiles and runs kernels; auto: the best that works here.")
     )
     executor_args: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Arguments of the executor."))
     strategy: str = field(
-        metadata=_about(values.text, "direct", "What the model writes, and how a kernel comes of it, by name.")
+        metadata=_about(values.text, "direct", "What the model writes, and how it becomes a kernel, by name.")
     )
-    prompt_style: str = field(metadata=_about(values.text, "default", "How tasks are put to the model, by name."))
-    parser: str = field(metadata=_about(values.text, "auto", "How code is taken out of an answer, by name."))
-    num_samples: int = field(metadata=_about(values.positive_whole, 1, "Answers to ask for per task and case."))
+    prompt_style: str = field(metadata=_about(values.text, "default", "Style of the prompts, by name."))
+    parser: str = field(metadata=_about(values.text, "auto", "How code is taken from an answer, by name."))
+    num_samples: int = field(metadata=_about(values.positive_whole, 1, "Samples per task and case."))
     turns: int = field(
         metadata=_about(values.positive_whole, 1, "Answers per sample: after a wrong one the model is asked again.")
     )
@@ -125,11 +125,9 @@ class Config:
     )
     gen_kwargs: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Sampling parameters."))
     use_cache: Path | None = field(
-        metadata=_about(values.path, None, "File that keeps answers, so that none is paid for twice.")
+        metadata=_about(values.path, None, "File that caches answers, so that none is paid for twice.")
     )
-    prices: Path | None = field(
-        metadata=_about(values.path, None, "File with prices of models; they take the place of ours.")
-    )
+    prices: Path | None = field(metadata=_about(values.path, None, "File with prices of models, used before ours."))
     seed: int = field(metadata=_about(values.whole, 0, "The seed that all others are derived from."))
     hidden_seed: str | None = field(
         repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")

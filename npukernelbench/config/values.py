@@ -254,7 +254,7 @@ def _unique(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
     unique: dict[str, JSON] = {}
     for key, value in pairs:
         if key in unique:
-            raise Wrong(f"every key once, but {key!r} is there twice", f"{key}=…")
+            raise Wrong(f"every key once, but {key!r} appears twice", f"{key}=…")
         unique[key] = value
     return unique
 

@@ -75,9 +75,7 @@ def mismatches(results: Iterable[OperatorResult], explanations: Mapping[str, Seq
         needed = {case.case for case in one.cases if case.conceded or not case.passed}
         given = {case for entry in explanations.get(name, ()) for case in entry.cases}
         if not one.compiles and not given:
-            yield f"{name}: it does not compile, and nothing says why"
-        yield from (f"{name}: nothing says why case {case} is not right" for case in sorted(needed - given))
+            yield f"{name}: it does not compile, and no reason is given"
+        yield from (f"{name}: no reason is given why case {case} is not right" for case in sorted(needed - given))
         judged = {case.case for case in one.cases}
-        yield from (
-            f"{name}: case {case} is right, and is explained all the same" for case in sorted(given & judged - needed)
-        )
+        yield from (f"{name}: case {case} is right but has a reason" for case in sorted(given & judged - needed))

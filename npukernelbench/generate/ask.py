@@ -162,7 +162,9 @@ async def _collect(
                 return
             asked = waiting.pop(outcome.request.key, None)
             if asked is None:
-                _log.warning("ignored an answer to %s, which was not asked or already answered", outcome.request.key)
+                _log.warning(
+                    "ignored an answer to %s, which was not requested or already answered", outcome.request.key
+                )
             else:
                 yield GenerationResult(asked, outcome.answer)
     finally:
@@ -178,11 +180,11 @@ async def _next(stream: AsyncIterator[GenerationResult]) -> GenerationResult | s
     except BackendError:
         raise
     except Exception as error:  # noqa: BLE001
-        _log.warning("the backend broke off", exc_info=True)
-        return f"the backend broke off with {type(error).__name__}: {error}"
+        _log.warning("the backend stopped early", exc_info=True)
+        return f"the backend stopped early with {type(error).__name__}: {error}"
     if isinstance(result, GenerationResult) and isinstance(result.answer, Completion | GenerationFault):
         return result
-    return f"the backend yielded {type(result).__name__} where a GenerationResult with a Completion or fault belongs"
+    return f"the backend yielded {type(result).__name__} instead of a GenerationResult with a Completion or fault"
 
 
 def _stream(backend: Backend, requests: tuple[GenerationRequest, ...]) -> AsyncIterator[GenerationResult]:

@@ -142,7 +142,7 @@ class Direct:
 _DRAFT = Diagnostic(
     Severity.WARNING,
     "code_from_reasoning",
-    "the answer holds no kernel; this one was taken out of the model's reasoning",
+    "the answer holds no kernel; this one comes from the model's reasoning",
     remedy="judge with another --parser to count such answers as no_code",
 )
 

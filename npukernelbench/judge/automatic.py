@@ -60,7 +60,7 @@ def choose(executors: Registry, name: str, executor_args: Mapping[str, object]) 
             passed_over.append(f"{registration.name} ({reason})")
         else:
             return Choice(registration, True, tuple(passed_over))
-    reasons = "; ".join(passed_over) or "no executor takes part"
+    reasons = "; ".join(passed_over) or "no executor can be chosen automatically"
     raise UsageError(f"no executor works here: {reasons}", field="--executor", remedy="see npukb doctor")
 
 

@@ -136,7 +136,7 @@ def _describe(
 
 
 def _narrow(output: _Output, said: str) -> Diagnostic:
-    message = f"output {output.name} looks computed in a narrower type than float32: {said}"
+    message = f"output {output.name} looks as if computed in a narrower type than float32: {said}"
     remedy = "Keep float32 from the inputs to the outputs."
     return Diagnostic(Severity.WARNING, "precision_downgrade", message, remedy=remedy, details={"output": output.name})
 

@@ -148,7 +148,7 @@ def make_executor(registration: Registration, executor_args: Mapping[str, object
     executor: object = target(args)
     if not isinstance(executor, Executor):
         raise PluginError(
-            f"executor {registration.name!r} of {registration.origin} does not keep to the protocol "
+            f"executor {registration.name!r} of {registration.origin} does not implement the protocol "
             "npukernelbench.judge.executor.Executor",
             remedy="see docs/plugins.md, or report this to the plugin's author",
         )

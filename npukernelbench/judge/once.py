@@ -1,4 +1,4 @@
-"""Equal candidates of one problem are judged once; whoever comes meanwhile waits for that verdict."""
+"""Equal candidates of one problem are judged once; later requests wait for that verdict."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ _log = logging.getLogger(__name__)
 
 #: Of a case's inputs and outputs together: larger ones are not judged on other inputs without cause.
 _VARIED_BYTES = 4 << 20
-#: A second run has one host thread, and a machine may be busier than before: nobody is condemned for that.
+#: A second run has one host thread, and the machine may be busier than before: such a kernel is not rejected for it.
 _PATIENCE = 8
 
 
@@ -304,9 +304,9 @@ class Judge:
     def _vary(self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation) -> CaseResult | None:
         """Judge a kernel that was right on other inputs; a result if it is wrong there, None otherwise.
 
-        Whoever computes passes; whoever knew the values, or was lucky with them, does not. Variations have values of
-        other classes, for which the limits were not chosen: they are loosened there. Canaries, for kernels that give
-        cause for doubt, are drawn as the case's own values are, and judged as strictly.
+        Kernels that really compute the result pass; kernels that knew the values, or were lucky with them, do not.
+        Variations have values of other classes, for which the limits were not chosen, so their limits are wider.
+        Canaries, for suspicious kernels, are drawn like the case's own values and judged as strictly.
         """
         doubts = doubtful(sitting.task, case, (*sitting.diagnostics, *seen.diagnostics), seen.touched)
         often = self._executor.tier is Tier.TWIN and input_bytes(case) + output_bytes(case) <= _VARIED_BYTES

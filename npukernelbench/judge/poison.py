@@ -3,7 +3,7 @@
 The pattern is one page of 64-bit words, ``splitmix64(start + i)``, repeated. Its start is derived from the run
 request's seed and the output's name. Executors fill outputs with it; the judge knows the seed too.
 
-Some bits of every 16 are fixed, so that no element nobody wrote can pass for right by chance: read as float16,
+Some bits of every 16 are fixed, so that no unwritten element can pass as right by chance: read as float16,
 bfloat16, float32 or float64, every element is finite and huge; no byte is 0 or 1, as a boolean is.
 """
 

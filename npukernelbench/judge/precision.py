@@ -48,7 +48,7 @@ def downgrade(actual: Array, expected: Array, dtype: DType) -> str:
         return ""
     for narrow in _NARROW:
         if _share(got, narrow) >= _NEARLY_ALL and _share(want.astype(np.float32), narrow) < _HALF_OF_THEM:
-            return f"nearly all values are numbers of {narrow.name}, those of the reference are not"
+            return f"nearly all values fit {narrow.name} exactly, those of the reference do not"
     return ""
 
 

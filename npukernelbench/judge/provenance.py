@@ -58,7 +58,7 @@ def doubtful(
     task: Task, case: Case, diagnostics: Sequence[Diagnostic], touched: Mapping[str, Touched]
 ) -> tuple[str, ...]:
     """What about a right kernel gives cause to judge it on other inputs, too: what the lint found in its source, and
-    inputs that matter and were read in part only. No reason condemns by itself.
+    inputs that matter and were read in part only. No reason alone rejects a kernel.
     """
     reasons = [f"{one.rule}: {one.message}" for one in diagnostics if one.rule.startswith(_LINT)]
     if least_traffic(task, case).reads:
@@ -75,8 +75,8 @@ def canary_failed(reasons: Sequence[str], *, same: bool = False) -> Diagnostic:
     others, so that they do not depend on inputs at all.
     """
     what = "gives the same outputs for other inputs" if same else "is wrong on other inputs of the same case"
-    why = f"; looked at because of {reasons[0]}" if reasons else ""
-    message = f"right on the case's inputs, the kernel {what}{why}"
+    why = f"; tested because of {reasons[0]}" if reasons else ""
+    message = f"the kernel is right on the case's inputs, but {what}{why}"
     return Diagnostic(Severity.ERROR, "canary", message, remedy=_REMEDY)
 
 

@@ -1,6 +1,6 @@
 """The second run of a kernel whose outputs were right: under other circumstances it must give the same bytes.
 
-What may differ between two runs says nothing about the inputs: the noise in memory nobody wrote, addresses, the number
+What may differ between two runs says nothing about the inputs: the noise in unwritten memory, addresses, the number
 of host threads, the time. A kernel that depends on any of it was right by luck.
 """
 
@@ -25,7 +25,7 @@ _REMEDY = (
 def compare_runs(first: Observation, second: Observation) -> Diagnostic | None:
     """What differs between two runs on the same inputs, None when nothing does."""
     if second.outcome is not Outcome.OK:
-        message = f"a second run on the same inputs ended otherwise: {second.outcome.value}"
+        message = f"a second run on the same inputs ended differently: {second.outcome.value}"
         if second.diagnostics:
             message += f" ({second.diagnostics[0].message})"
         return _diagnostic(message)
@@ -45,8 +45,8 @@ def depends_on_cores(what: str) -> Diagnostic:
     return Diagnostic(
         Severity.WARNING,
         "core_count",
-        f"right on all cores of the chip, the kernel is not when its tiling function is offered fewer: {what}",
-        remedy="Divide the work by the number of cores that the platform answers, whatever it is.",
+        f"the kernel is right on all cores of the chip, but not when its tiling function gets fewer: {what}",
+        remedy="Divide the work by the number of cores that the platform reports.",
     )
 
 

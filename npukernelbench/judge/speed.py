@@ -32,7 +32,7 @@ IMPOSSIBLE = Diagnostic(
     Severity.WARNING,
     "impossible_speed",
     "the time is below what the machine needs for the least traffic and work of the task",
-    remedy="Look whether the kernel does all of its work; if it does, report a fault of the time model.",
+    remedy="Check whether the kernel does all of its work; if it does, report a fault of the time model.",
 )
 
 #: Metrics that compare with a baseline: how many times as fast, by name of the baseline.

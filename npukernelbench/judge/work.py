@@ -3,7 +3,7 @@
 The executor says how much its units can have done at most while they were busy (two counters of the profile), the
 task's definition how much there is to do at least (:mod:`npukernelbench.judge.operations`). A kernel whose units did
 far less has computed elsewhere: with the scalar unit, whose arithmetic the prediction sees in part only, or not at all.
-That condemns nobody; such a kernel is judged on more inputs.
+Such a kernel is not rejected, but judged on more inputs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def little_work(task: Task, case: Case, profile: Profile | None) -> Diagnostic |
         ("cube units", "products", least.products, products),
     ):
         if wanted > _SMALLEST_BYTES and found < _LEAST_SHARE * wanted:
-            message = f"the {what} can have given {found:.0f} {unit} at most; the task needs {wanted:.0f} or more"
+            message = f"the {what} can have produced at most {found:.0f} {unit}; the task needs at least {wanted:.0f}"
             remedy = "Compute with vector or cube instructions; the predicted time of other arithmetic is too short."
             return Diagnostic(Severity.WARNING, RULE, message, remedy=remedy)
     return None

@@ -76,14 +76,14 @@ class Outcome(str, Enum):
 
 _MEANINGS: dict[Outcome, str] = {
     Outcome.OK: "The kernel compiled, obeyed the hardware's rules and computed the right values.",
-    Outcome.TRUNCATED: "The answer was cut off at the token limit before a whole kernel was there.",
+    Outcome.TRUNCATED: "The answer was cut off at the token limit before the kernel was complete.",
     Outcome.NO_CODE: "The answer holds no kernel source.",
     Outcome.GUARD_REJECTED: "A static guard refused the source before compiling it.",
     Outcome.COMPILE_ERROR: "The source does not compile.",
     Outcome.LAUNCH_ERROR: "The kernel compiled but cannot be launched: wrong entry or bad launch numbers.",
     Outcome.CRASH: "The kernel ended by a signal.",
     Outcome.TIMEOUT: "The kernel or its compilation did not end in time.",
-    Outcome.OUT_OF_MEMORY: "The kernel or its compilation asked for more memory than it may have.",
+    Outcome.OUT_OF_MEMORY: "The kernel or its compilation needed more memory than allowed.",
     Outcome.RULE_VIOLATION: "The kernel broke a hardware rule: on a device it would fault, hang or corrupt data.",
     Outcome.WRONG_SHAPE: "An output has the wrong shape.",
     Outcome.WRONG_DTYPE: "An output has the wrong data type.",

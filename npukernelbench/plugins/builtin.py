@@ -42,7 +42,7 @@ def register_parsers(register: Register) -> None:
     register(
         "auto-reasoning",
         f"{where}:AUTO_REASONING",
-        description="auto, and as a last resort code out of the reasoning, which the verdict then says",
+        description="auto, and as a last resort code from the reasoning; the verdict then says so",
     )
     register(
         "strings",

@@ -382,7 +382,7 @@ def _allowed_names(allowed: str | None, installed: Sequence[str]) -> set[str] | 
             raise ConfigError(
                 f"no plugin {name!r} is installed",
                 field="environment NPUKB_LOAD_PLUGINS",
-                remedy=did_you_mean(name, installed) or f"install it or take it out; installed: {', '.join(installed)}",
+                remedy=did_you_mean(name, installed) or f"install it or remove it; installed: {', '.join(installed)}",
             )
     return {canonical(name) for name in names}
 
@@ -392,7 +392,7 @@ def _message(error: BaseException) -> str:
 
 
 def _trace_before(hook_name: str, implementations: Sequence[pluggy.HookImpl], arguments: Mapping[str, object]) -> None:
-    # Warning is the level that reaches the terminal whatever the verbosity; whoever sets the variable wants to see it.
+    # Warning reaches the terminal at every verbosity, and a user who sets the variable wants to see it.
     plugins = ", ".join(implementation.plugin_name for implementation in reversed(implementations))
     _log.warning("hook %s(%s) of %s", hook_name, ", ".join(arguments), plugins or "no plugin")
 

@@ -41,7 +41,7 @@ def check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
             guess = did_you_mean(hook_name, known) or f"hooks: {', '.join(known)}"
             raise Rejected(f"there is no hook {hook_name!r}; {guess}")
         if options.get("wrapper") or options.get("hookwrapper"):
-            raise Rejected(f"{name} is a hook wrapper, which this interface does not take")
+            raise Rejected(f"{name} is a hook wrapper, which this interface does not accept")
 
 
 def check_api_version(plugin: object) -> None:

@@ -59,7 +59,7 @@ class ConformanceTotals:
         return [
             compiled,
             f"operators that pass all cases sent to their kernel: {self.passing} of {self.dispatched}",
-            f"operators that do so under our own conditions: {self.strict} of {self.dispatched}",
+            f"operators that pass under our own conditions: {self.strict} of {self.dispatched}",
             f"cases that pass: {self.passed} of {self.cases}",
         ]
 

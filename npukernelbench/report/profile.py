@@ -88,7 +88,7 @@ def _analysis(profile: Profile, analysis: Analysis, files: Mapping[str, str], pa
         text = _source(files, line.file, line.line)
         yield f"  {line.busy_us:>10.2f} µs  {line.pipe:<5} ×{line.times:<9} {line.file}:{line.line}  {text}".rstrip()
     if (plain := _plain(analysis)) > 0.1 * sum(core.time_us * core.alike for core in analysis.cores):
-        yield f"  {plain:>10.2f} µs  S     plain C++ between calls of the API, which is not told apart by lines"
+        yield f"  {plain:>10.2f} µs  S     plain C++ between calls of the API, not attributed to lines"
     yield ""
     yield from timeline(analysis.spans, paint)
 

@@ -98,7 +98,7 @@ class RemoteScorer:
         reply = self._ask(json.dumps(body).encode())
         rewards = reply.get("rewards")
         if not isinstance(rewards, list) or len(rewards) != len(answers):
-            raise ExecutorError(f"{self._url} answered something else than {len(answers)} rewards")
+            raise ExecutorError(f"{self._url} did not answer with {len(answers)} rewards")
         return [Turn(_reward(reward), str(reward.get("feedback", ""))) for reward in rewards]
 
     def _ask(self, body: bytes) -> Mapping[str, Any]:
@@ -216,7 +216,7 @@ def _refused(url: str, status: int, error: object) -> UsageError | ExecutorError
     message, remedy = str(told.get("message", "")), str(told.get("remedy", ""))
     if status == 400:
         return UsageError(message, field=str(told.get("field") or "request"), remedy=remedy)
-    return ExecutorError(f"{url} answered {status}: {message}", remedy=remedy or "look at the server")
+    return ExecutorError(f"{url} answered {status}: {message}", remedy=remedy or "check the server")
 
 
 def _reward(value: Any) -> Reward:

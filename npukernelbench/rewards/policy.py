@@ -92,7 +92,7 @@ def policies(file: Path = _OURS) -> Mapping[str, RewardPolicy]:
         changed = file.stat().st_mtime_ns
     except OSError as error:
         raise ConfigError(
-            f"cannot be read: {error.strerror}", location=SourceLocation(file), remedy="name a file that is there"
+            f"cannot be read: {error.strerror}", location=SourceLocation(file), remedy="name a file that exists"
         ) from None
     return _read(file, changed)
 

@@ -84,7 +84,7 @@ class JudgeServer(ThreadingHTTPServer):
             return {"status": "ok", "jobs": self.scorer.jobs, "pending": self._pending, **self._counts}
 
     def score(self, answers: Sequence[Answer], terms: Terms) -> list[Scored] | None:
-        """Rewards, or None when too much is waiting already. A batch is taken whole when nothing else waits."""
+        """Rewards, or None when too many answers wait already. A batch is taken whole when nothing else waits."""
         with self._lock:
             if self._pending and self._pending + len(answers) > self._room:
                 self._counts["turned_away"] += len(answers)
@@ -148,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}", "report this")
         else:
             if scored is None:
-                self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too much is waiting", "ask again later")
+                self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many answers are waiting", "ask again later")
             else:
                 self._reply(HTTPStatus.OK, {"rewards": [_plain(one, terms.hints is not None) for one in scored]})
 

@@ -79,7 +79,7 @@ class Asker:
         if self._thread.ident is not None:
             self._thread.join(_STOP_TIMEOUT_S)
             if self._thread.is_alive():
-                _log.warning("the backend does not stop; it is left alone")
+                _log.warning("the backend does not stop; the run continues without it")
 
     def _main(self) -> None:
         """Boundary: whatever ends the conversation is posted."""

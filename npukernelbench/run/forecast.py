@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Forecast", "forecast"]
 
-#: The longest answer that is reckoned with where neither the user nor the backend states one.
+#: The longest answer that is assumed when neither the user nor the backend states one.
 ASSUMED_MAX_TOKENS = 8192
 #: What a model is told between two turns, in tokens: repair.py's limit.
 _FEEDBACK_TOKENS = 1800
@@ -30,7 +30,7 @@ _FEEDBACK_TOKENS = 1800
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Counts of a run that starts from nothing. Prompt tokens are estimated, answers reckoned at their longest."""
+    """Counts of a run that starts from nothing. Prompt tokens are estimated, answers counted at their longest."""
 
     problems: int
     samples: int

@@ -245,7 +245,7 @@ class Schedule:
         if error is not None:
             self._error = self._error or error
             if isinstance(error, BackendError) and (self._judging or self._backlog):
-                self._observer.message("the model cannot be asked any more; judging the answers that are here")
+                self._observer.message("the model cannot be asked any more; judging the answers so far")
 
     def _submit(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
         self._judging += 1

@@ -69,13 +69,13 @@ class Catalogue:
         elif kind == "completion":
             key = self._key(event)
             if key in self.completions:
-                raise ValueError(f"the completion of {key} is there twice")
+                raise ValueError(f"the completion of {key} appears twice")
             self.completions[key] = place
         elif kind == "sample":
             key = self._key(event)
             before = self.samples.get(key)
             if before is not None and before.is_final:
-                raise ValueError(f"the sample {key} is there twice, first in line {before.place.line}")
+                raise ValueError(f"the sample {key} appears twice, first in line {before.place.line}")
             self.samples[key] = _sample_entry(event, place)
         else:
             raise ValueError(f"unknown event type {kind!r}")
@@ -99,7 +99,7 @@ def scan(path: Path) -> Catalogue:
     """Read a whole log. A torn last line is left out; anything else that is damaged is a StoreError with file and line.
 
     A line is torn when it is the last and lacks its newline or is not JSON: the process or the machine stopped while it
-    was written, and whoever wrote it was never told that it is safe. FileNotFoundError when there is no log.
+    was written, and its writer was never told that it is safe. FileNotFoundError when there is no log.
     """
     catalogue = Catalogue()
     with path.open("rb") as log:
@@ -137,5 +137,5 @@ def damaged(where: SourceLocation, problem: str) -> StoreError:
     return StoreError(
         f"the event log is damaged: {problem}",
         location=where,
-        remedy="restore the file from a copy, or cut it off before this line to have the rest made again",
+        remedy="restore the file from a copy, or cut it off before this line; the run then makes the rest again",
     )

@@ -59,7 +59,7 @@ class LogWriter:
             self._catalogue.add(json.loads(line), len(line))
 
     def _trim(self) -> None:
-        """Cut off what an interrupted append left behind; nobody was told that it is safe."""
+        """Cut off the rest of an interrupted append; no caller was told that it is safe."""
         surplus = os.fstat(self._descriptor).st_size - self._catalogue.end
         if surplus:
             _log.warning("%s: cutting off %d bytes of an unfinished last line", self._path, surplus)
@@ -94,7 +94,7 @@ class LogReader:
         reference = event.get("prompt")
         identifier = reference.get("id") if isinstance(reference, Mapping) else None
         if not isinstance(identifier, str) or identifier not in self._prompts:
-            raise self._error(place, f"refers to prompt {identifier!r}, which is not there")
+            raise self._error(place, f"refers to prompt {identifier!r}, which does not exist")
         there = self._prompts[identifier]
         return self._decoded(there, lambda: prompt_from_json(self.event(there).get("prompt")))
 

@@ -1,4 +1,4 @@
-"""Hidden cases: drawn from a secret, so that nobody can have seen them; the same secret draws the same ones.
+"""Hidden cases: drawn from a secret, so that no model can have seen them; the same secret draws the same ones.
 
 A case takes its shapes from one of the task's hidden forms, or from the default rule of element-wise tasks. The cases
 go through recipes (one element, very long rows, many rows, primes, lengths that are no multiple of 32 bytes, powers of
@@ -210,7 +210,7 @@ class _Drawing:
         return bind(shapes or [()], self._form.axes, recipe, self._rng, budget=budget, count=count)
 
     def _value_plans(self, dtypes: Mapping[str, DType]) -> list[tuple[str, ValueClass] | None]:
-        """Whose values are unusual, and how: nobody's half of the time."""
+        """Which input has unusual values, and which kind: none half of the time."""
         found = [
             (name, item)
             for name, classes in self._form.value_classes.items()

@@ -160,7 +160,7 @@ class _Resolver:
     def _shape(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> tuple[Extent, ...]:
         shape: list[Extent] = one.value  # type: ignore[assignment]
         if shape.count(REST) > 1:
-            raise self._loader.fail(f"{REST} stands once in a shape", *one.keys)
+            raise self._loader.fail(f"{REST} may appear once in a shape", *one.keys)
         for extent in shape:
             self._check_extent(extent, axes, one.keys, least=0)
         return tuple(shape)

@@ -351,7 +351,7 @@ def _cast(values: Array, dtype: DType) -> Array:
         with np.errstate(over="raise"):
             return values.astype(dtype.numpy(), copy=False)
     except FloatingPointError as error:
-        raise ValueError(f"values leave the range of {dtype.value}") from error
+        raise ValueError(f"values exceed the range of {dtype.value}") from error
 
 
 def _exact_list(values: AttributeValue, dtype: DType) -> Array:

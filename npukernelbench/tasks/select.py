@@ -160,5 +160,5 @@ def _unknown_case(tasks: Sequence[Task], token: str, narrow: str) -> UsageError:
     listing = ", ".join(case.id for case in tasks[0].cases) if len(tasks) == 1 else "smoke, cpu, full"
     remedy = f"did you mean {' or '.join(close)}?" if close else f"there are {listing}"
     if fold(narrow).startswith(_HIDDEN) and not any(item.startswith(_HIDDEN) for item in known):
-        remedy = "hidden cases come with --hidden_seed, and only where the task says how its shapes may vary"
+        remedy = "hidden cases need --hidden_seed and a task that says how its shapes may vary"
     return UsageError(f"no case matches {narrow!r} in {token!r}", field="--tasks", remedy=remedy)

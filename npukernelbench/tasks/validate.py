@@ -220,7 +220,7 @@ class _Numerics:
             yield Finding(Severity.ERROR, "hidden", error.message, self._task.name)
             return
         if not cases:
-            message = "there are no hidden cases: nothing says how the shapes may vary"
+            message = "there are no hidden cases: the task does not say how its shapes may vary"
             yield Finding(Severity.NOTE, "no_hidden", message, self._task.name)
         for case in (case for case in cases if _elements(case) <= max_elements):
             self.hidden_cases += 1

@@ -17,7 +17,7 @@ class HFArgs(BaseModel):
 
     model: str = Field(min_length=1, description="a folder with a checkpoint, or its name on the hub")
     revision: str | None = Field(None, description="branch, tag or commit on the hub")
-    device: str = Field("auto", description="cpu, cuda, npu, cuda:1, …; auto takes the first accelerator there is")
+    device: str = Field("auto", description="cpu, cuda, npu, cuda:1, …; auto takes the first accelerator")
     dtype: Literal["auto", "float32", "float16", "bfloat16"] = Field(
         "auto", description="element type of the weights; auto: as stored, float32 on a CPU"
     )

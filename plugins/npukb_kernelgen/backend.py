@@ -34,10 +34,8 @@ class KernelGenArgs(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: str | None = Field(
-        None, min_length=1, description="a folder with a checkpoint, in place of the one that is named"
-    )
-    engine: Literal["auto", "vllm", "hf"] = Field("auto", description="what runs it; auto: vLLM where it is installed")
+    path: str | None = Field(None, min_length=1, description="a folder with a checkpoint, instead of the named one")
+    engine: Literal["auto", "vllm", "hf"] = Field("auto", description="what runs it; auto: vLLM if installed")
     revision: str | None = Field(None, description="branch, tag or commit on the hub")
     engine_args: Mapping[str, object] = Field(
         default_factory=dict, description="further arguments of the backend that runs it (vllm or hf)"

@@ -38,7 +38,7 @@ def register_commands(cli: click.Group) -> None:
     @cli.command("calibrate", short_help="Measure a device and write a machine file for the twin.")
     @click.option("--out", metavar="FILE", required=True, help="Machine file to write.")
     @click.option(
-        "--base", metavar="NAME", default="", help="Machine file to start from; that of the device's chip unless given."
+        "--base", metavar="NAME", default="", help="Machine file to start from; by default that of the device's chip."
     )
     @click.option("--device", type=int, default=0, show_default=True, help="Device to measure.")
     def calibrate(out: str, base: str, device: int) -> None:

@@ -117,7 +117,7 @@ def _adversarial(folder: Path, right: Path, npukb: Npukb, out: Path) -> Step:
     bad = [str(row["candidate"]) for row in rows if not row["as_it_must"]]
     unnoticed = sum(row["seen"] == "ok" and row["expected"] != ["ok"] for row in rows)
     summary = f"{len(rows)} candidates, {unnoticed} broken rules unnoticed by the device" + "".join(
-        f"; not as it must be: {name}" for name in bad
+        f"; wrong: {name}" for name in bad
     )
     return Step(f"adversarial candidates, {folder.name}", bool(rows) and not bad, summary, {"candidates": rows})
 

@@ -67,12 +67,12 @@ CODES: Mapping[int, Code] = {
     100001: Code("ACL_ERROR_UNINITIALIZE", "not initialised", Blame.HARNESS),
     107000: Code("ACL_ERROR_RT_PARAM_INVALID", "an argument was refused", Blame.HARNESS),
     107001: Code("ACL_ERROR_RT_INVALID_DEVICEID", "no such device", Blame.HARNESS),
-    107002: Code("ACL_ERROR_RT_CONTEXT_NULL", "no device was taken", Blame.HARNESS),
+    107002: Code("ACL_ERROR_RT_CONTEXT_NULL", "no device is set", Blame.HARNESS),
     107003: Code("ACL_ERROR_RT_STREAM_CONTEXT", "the stream is not of this device", Blame.HARNESS),
     107019: _hang("ACL_ERROR_RT_WAIT_TIMEOUT", "waiting took too long"),
     107020: _hang("ACL_ERROR_RT_TASK_TIMEOUT", "a task took too long"),
-    200000: Code("ACL_ERROR_BAD_ALLOC", "memory could not be had", Blame.MEMORY),
-    207001: Code("ACL_ERROR_RT_MEMORY_ALLOCATION", "memory could not be had", Blame.MEMORY),
+    200000: Code("ACL_ERROR_BAD_ALLOC", "memory could not be allocated", Blame.MEMORY),
+    207001: Code("ACL_ERROR_RT_MEMORY_ALLOCATION", "memory could not be allocated", Blame.MEMORY),
     207004: _device("ACL_ERROR_RT_NO_DEVICE", "the device cannot be used"),
     207006: Code("ACL_ERROR_RT_NO_PERMISSION", "this user may not use the device", Blame.HARNESS),
     207018: Code("ACL_ERROR_RT_DEVIDE_OOM", "the device's memory is used up", Blame.MEMORY),
@@ -139,7 +139,7 @@ class Judged(NamedTuple):
 def judge(code: int, phase: Phase) -> Judged:
     """What ``code`` in ``phase`` says. Codes that are not documented are never the model's fault."""
     known = CODES.get(code) or ACLNN_CODES.get(code)
-    name, meaning = (known.name, known.meaning) if known else ("undocumented", "a code that no table has")
+    name, meaning = (known.name, known.meaning) if known else ("undocumented", "an unknown code")
     blame = known.blame if known else Blame.HARNESS
     message = f"{meaning} ({name} {code})"
     if phase is Phase.LAUNCH and blame is Blame.KERNEL_FAULT:

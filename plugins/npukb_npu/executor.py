@@ -91,9 +91,9 @@ class NpuArgs(BaseModel):
     warmup_s: float = Field(0.2, ge=0, description="seconds of launches before the first sample")
     lease_timeout_s: float = Field(600.0, gt=0, description="how long to wait for a device")
     sandbox: str = Field("auto", pattern="^(auto|off)$", description="auto or off: how builds and workers are confined")
-    memory: Memory = Field(Memory.AUTO, description="acl, torch_npu, or auto: whose device memory buffers are in")
+    memory: Memory = Field(Memory.AUTO, description="acl, torch_npu, or auto: which device memory holds the buffers")
     threads: int = Field(0, ge=0, description="threads of one build; 0 uses every CPU")
-    cache_dir: Path | None = Field(None, description="where builds are kept")
+    cache_dir: Path | None = Field(None, description="folder of builds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,9 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
     found: dict[str, Measured] = {}
     for name, share, sure in zip(names, shares, determined, strict=True):
         if not sure:
-            unfitted[name] = "the rows do not tell it from others"
+            unfitted[name] = "the rows cannot separate it from other numbers"
         elif share <= 0:
-            unfitted[name] = "what was measured leaves nothing for it"
+            unfitted[name] = "the measured times leave nothing for it"
         else:
             enters = table.enters(name)
             used = ", ".join(one.row for one in usable if name in one.coefficients)

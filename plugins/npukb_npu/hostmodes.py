@@ -67,7 +67,7 @@ class HostModeArgs(BaseModel):
         "auto", pattern="^(auto|off)$", description="auto or off: how builds and programs are confined"
     )
     threads: int = Field(0, ge=0, description="threads of one build; 0 uses every CPU")
-    cache_dir: Path | None = Field(None, description="where builds are kept")
+    cache_dir: Path | None = Field(None, description="folder of builds")
 
 
 @dataclass(frozen=True, slots=True)

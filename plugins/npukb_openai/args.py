@@ -18,22 +18,22 @@ class OpenAIArgs(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: str = Field(min_length=1, description="the model's name as the server knows it")
+    model: str = Field(min_length=1, description="the model's name on the server")
     base_url: str | None = Field(
-        None, description="address up to and with /v1; default: OPENAI_BASE_URL, else OpenAI's"
+        None, description="address up to and including /v1; default: OPENAI_BASE_URL, else OpenAI's"
     )
     api_key_env: str = Field(
         "OPENAI_API_KEY", description="name of the environment variable that holds the key", json_schema_extra=TRANSPORT
     )
     client: Literal["direct", "openai"] = Field(
         "direct",
-        description="who speaks HTTP: direct is aiohttp and fast, openai is the official package",
+        description="HTTP client: direct is aiohttp and fast, openai is the official package",
         json_schema_extra=TRANSPORT,
     )
     concurrency: int = Field(
         16,
         ge=1,
-        description="most requests at a time; fewer while the server says it is too busy",
+        description="most requests at a time; fewer while the server is busy",
         json_schema_extra=TRANSPORT,
     )
     requests_per_minute: float | None = Field(
@@ -58,10 +58,13 @@ class OpenAIArgs(BaseModel):
         json_schema_extra=TRANSPORT,
     )
     max_backoff_s: float = Field(
-        30.0, ge=0, description="longest wait of our own choosing", json_schema_extra=TRANSPORT
+        30.0, ge=0, description="longest wait between repetitions", json_schema_extra=TRANSPORT
     )
     max_retry_after_s: float = Field(
-        120.0, ge=0, description="longest wait a server may ask for before we give up", json_schema_extra=TRANSPORT
+        120.0,
+        ge=0,
+        description="longest wait that a server may request before the sample fails",
+        json_schema_extra=TRANSPORT,
     )
     extra_body: Mapping[str, object] = Field(default_factory=dict, description="further fields of every request body")
     system_role: Literal["system", "developer", "user"] = Field(

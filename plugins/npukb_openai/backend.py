@@ -167,8 +167,8 @@ class OpenAIBackend:
     async def _try(self, request: GenerationRequest) -> Completion | Failure:
         """Ask once, when the limits per minute allow."""
         characters = sum(len(message.content) for message in request.prompt.messages)
-        reckoned = estimated_tokens(characters, request.params.max_tokens)
-        await self._pace.wait(reckoned)
+        estimated = estimated_tokens(characters, request.params.max_tokens)
+        await self._pace.wait(estimated)
         async with self._limiter.slot() as epoch:
             try:
                 completion = await self._send_with_limit(request)
@@ -179,7 +179,7 @@ class OpenAIBackend:
                 return failure
             self._ever_answered = True
             self._limiter.answered()
-            self._pace.used(reckoned, completion.usage.prompt + completion.usage.completion)
+            self._pace.used(estimated, completion.usage.prompt + completion.usage.completion)
             return completion
 
     async def _send_with_limit(self, request: GenerationRequest) -> Completion:

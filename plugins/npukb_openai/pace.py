@@ -41,10 +41,10 @@ class Pace:
         if delay > 0:
             await self._sleep(delay)
 
-    def used(self, reckoned: float, counted: float) -> None:
-        """A request took ``counted`` tokens where ``reckoned`` were set aside; what was not used is free again."""
+    def used(self, estimated: float, counted: float) -> None:
+        """A request took ``counted`` tokens where ``estimated`` were set aside; what was not used is free again."""
         if counted:
-            self._ahead[1] -= self._per_token_s * max(0.0, reckoned - counted)
+            self._ahead[1] -= self._per_token_s * max(0.0, estimated - counted)
 
     def _advance(self, which: int, now: float, cost_s: float) -> float:
         if cost_s <= 0:

@@ -19,5 +19,5 @@ def register_backends(register: Register) -> None:
         "reference",
         "npukb_reference.backend:ReferenceBackend",
         aliases=("golden",),
-        description="the golden kernel of every task, as a perfect model would answer",
+        description="answers with the golden kernel of every task",
     )

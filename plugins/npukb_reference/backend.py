@@ -73,7 +73,7 @@ class ReferenceBackend:
         self._deriver = self._deriver or Deriver()
         source, why = self._deriver.source(task, case, files)
         if why:
-            return GenerationFault(f"no static kernel out of the dynamic golden of {task.name}: {why}", retryable=False)
+            return GenerationFault(f"no static kernel from the dynamic golden of {task.name}: {why}", retryable=False)
         return Completion(wrap(source), model="reference")
 
 

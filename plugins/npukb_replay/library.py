@@ -85,7 +85,7 @@ class Library:
         if key.turn:
             return f"no answer of turn {key.turn} is stored under {self.path}"
         per_case = f"{key.task}/{key.case}/{key.index}.md or " if key.case else ""
-        return f"none under {self.path}; it may stand, for instance, in {per_case}{key.task}/{key.index}.cpp"
+        return f"none under {self.path}; it could be, for instance, in {per_case}{key.task}/{key.index}.cpp"
 
 
 def read_library(path: Path) -> Library:

@@ -87,7 +87,7 @@ def _together(runs: Sequence[Generator[int, None, None]]) -> None:
         if lines and (None in met or len(lines) > 1):
             raise ProgramError(
                 "sync",
-                "not every core comes to this sync_all",
+                "not every core reaches this sync_all",
                 line=max(lines),
                 remedy="conditions and bounds around it must be the same on all cores",
             )
@@ -235,7 +235,7 @@ class _Core:
 
     def _held(self, name: str, line: int) -> Array:
         if name not in self.tiles:
-            raise ProgramError("uninitialised", f"{name} is read before anything is in it", line=line)
+            raise ProgramError("uninitialised", f"{name} is read before it is written", line=line)
         return self.tiles[name]
 
     def _part(self, name: str, shape: tuple[int, int], line: int) -> Array:

@@ -128,7 +128,7 @@ class KernelReader:
             return self._move(node)
         if is_name(node.func, "sync_all"):
             if self._block is not None:
-                raise fault(node, "stage", "cores meet between blocks, not inside one")
+                raise fault(node, "stage", "cores synchronise between blocks, not inside one")
             return Sync(node.lineno)
         if is_name(node.func, "multiply"):
             if self._block is not None:
@@ -225,7 +225,7 @@ class KernelReader:
             raise fault(node, "stage", "buffers and multipliers are declared outside blocks")
         taken = {*self.buffers, *self.multipliers, *self.scalars.kinds, *self.scalars.tensors}
         if name in taken:
-            raise fault(node, "syntax", f"{name} is there already")
+            raise fault(node, "syntax", f"{name} exists already")
 
     def _buffer(self, node: ast.Call, name: str) -> None:
         self._new(node, name)
@@ -268,7 +268,7 @@ class KernelReader:
 
     def _with(self, node: ast.With) -> Statement:
         if self._block is not None:
-            raise fault(node, "stage", "blocks do not lie in blocks")
+            raise fault(node, "stage", "blocks cannot be nested")
         item = node.items[0]
         call = item.context_expr
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ast.unparse(call)
@@ -284,7 +284,7 @@ class KernelReader:
             raise fault(
                 node,
                 "stage",
-                "compute takes how much it works on; the copies say it themselves",
+                "compute takes extents; copies have their own",
                 "with compute(length): or with compute(rows, cols):",
             )
         rows = extents[0] if len(extents) == 2 else None
@@ -318,7 +318,7 @@ class KernelReader:
             raise fault(
                 node,
                 "stage",
-                f"{what} belongs into a {wanted.value} block, this is a {self._where()}",
+                f"{what} belongs in a {wanted.value} block, this is a {self._where()}",
                 f"with {wanted.value}:",
             )
         form = "load(buffer, x[start], cols)" if loads else "store(y[start], buffer, cols)"
@@ -359,7 +359,7 @@ class KernelReader:
         if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)) or isinstance(
             node.slice, ast.Slice
         ):
-            raise fault(node, "syntax", f"{ast.unparse(node)} says not where", f"write {form}")
+            raise fault(node, "syntax", f"{ast.unparse(node)} has no start", f"write {form}")
         tensor = self.scalars.tensors.get(node.value.id)
         if tensor is None:
             raise fault(node, "unknown_name", f"{node.value.id} is no tensor in global memory", form)

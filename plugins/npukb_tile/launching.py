@@ -213,7 +213,7 @@ def plan(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str,
     def run(body: tuple[Statement, ...]) -> None:
         for statement in body:
             if next(steps) > MOST_STEPS:
-                raise ProgramError("limit", "the host function does not come to an end", line=statement.line)
+                raise ProgramError("limit", "the host function does not end", line=statement.line)
             if isinstance(statement, Assign):
                 names[statement.name] = value(statement.value)
             elif isinstance(statement, If):
@@ -221,7 +221,7 @@ def plan(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str,
             elif isinstance(statement, For):
                 for number in run_range(statement, value):
                     if next(steps) > MOST_STEPS:
-                        raise ProgramError("limit", "the host function does not come to an end", line=statement.line)
+                        raise ProgramError("limit", "the host function does not end", line=statement.line)
                     names[statement.name] = number
                     run(statement.body)
 

@@ -41,7 +41,7 @@ class Lowered:
 def lower(request: Request, timeout_s: float) -> Lowered:
     """Make files of a program. Never raises for what the program says; ExecutorError where no process can be had."""
     if len(request.source) > MOST_CHARACTERS:
-        detail = f"the program has {len(request.source)} characters, at most {MOST_CHARACTERS} are read"
+        detail = f"the program has {len(request.source)} characters, the limit is {MOST_CHARACTERS}"
         return Lowered(wrong=_diagnostic("limit", detail, 1, "a program of this language has some dozens of lines"))
     from npukb_twin.launch.process import Limits, run
 
@@ -76,7 +76,7 @@ def lower(request: Request, timeout_s: float) -> Lowered:
 def _ended(timed_out: bool, returncode: int, timeout_s: float, output: str) -> Lowered:
     """The process said nothing: the program took too much, or it never came to read it."""
     if timed_out or returncode < 0:
-        what = f"took longer than {timeout_s:g} s" if timed_out else "took more memory or stack than there is"
+        what = f"took longer than {timeout_s:g} s" if timed_out else "took more memory or stack than available"
         return Lowered(wrong=_diagnostic("limit", f"reading the program {what}", 1, "write a smaller program"))
     last = output.strip().splitlines()[-1:] or [f"exit status {returncode}"]
     return Lowered(

@@ -61,7 +61,7 @@ def read_multiply(reader: KernelReader, node: ast.Call) -> Multiply:
     """``multiply(product, sums[start], a[start], b[start], rows, inner, cols, strides=(of sums, of a, of b))``."""
     words = {word.arg: word.value for word in node.keywords}
     if len(node.args) != 7 or set(words) - {"strides"}:
-        raise fault(node, "syntax", f"write {_FORM}, strides=(of sums, of a, of b)) where rows lie apart")
+        raise fault(node, "syntax", f"write {_FORM}, strides=(of sums, of a, of b)) if rows are not contiguous")
     used = node.args[0].id if isinstance(node.args[0], ast.Name) else ""
     if used not in reader.multipliers:
         raise fault(

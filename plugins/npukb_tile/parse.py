@@ -87,7 +87,7 @@ def _plain_arguments(node: ast.FunctionDef, *, host: bool) -> None:
 def _tree(source: str) -> ast.Module:
     """Python's syntax tree, of a size that the rest can walk."""
     if len(source) > MOST_CHARACTERS:
-        detail = f"the program has {len(source)} characters, at most {MOST_CHARACTERS} are read"
+        detail = f"the program has {len(source)} characters, the limit is {MOST_CHARACTERS}"
         raise ProgramError("limit", detail, line=1, remedy="a program of this language has some dozens of lines")
     try:
         with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from npukernelbench.prompts.style import describe_case
 __all__ = ["Exemplar", "exemplar", "language", "opening", "operator_text", "prompt_of", "refusal"]
 
 #: Raised with every change of wording, so that results name what was asked.
-VERSION = 2
+VERSION = 3
 
 _HERE = Path(__file__).parent
 #: The page of the documentation; an installed package brings its own copy.

@@ -259,7 +259,7 @@ class TileReader:
         if shapes == {_ROW, _COLUMN}:
             raise fault(node, "shape", "a row and a column do not make a tile", "add one of them to a full tile")
         if len(shapes) == 2 and any(member != "float32" for member in self.members(dtype)):
-            raise fault(node, "dtype", "tiles of different shapes meet in float32 only", "cast first: float32(x)")
+            raise fault(node, "dtype", "tiles of different shapes work in float32 only", "cast first: float32(x)")
         return dtype, _FULL if len(shapes) == 2 else shapes.pop()
 
     def _fits(self, node: ast.expr, value: Expr, dtype: str) -> None:

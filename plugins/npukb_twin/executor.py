@@ -53,7 +53,7 @@ class TwinArgs(BaseModel):
     memory_mb: int = Field(8192, ge=64, description="address space a kernel process may use")
     checker: Checker = Field(Checker.FAST, description="off, fast, or full: how much is checked in a run")
     auto_sync: Switch = Field(
-        Switch.ON, description="whether the compiler is taken to insert missing synchronisation inside a core"
+        Switch.ON, description="whether the compiler is assumed to insert missing synchronisation inside a core"
     )
     profile: Detail = Field(Detail.TIME, description="off, time, or full: how much of the predicted time is reported")
     launch: Start = Field(
@@ -62,7 +62,7 @@ class TwinArgs(BaseModel):
     sandbox: Mode = Field(
         Mode.AUTO, description="auto, strict, or off: how compilers and kernels are confined; strict fails without all"
     )
-    cache_dir: Path | None = Field(None, description="where the built runtime is kept")
+    cache_dir: Path | None = Field(None, description="folder of the built runtime")
 
 
 class TwinExecutor:
@@ -248,9 +248,9 @@ class TwinExecutor:
         name, mode = "twin sandbox", self._args.sandbox
         if mode is Mode.OFF:
             remedy = "leave executor_args sandbox at auto unless all kernels are your own"
-            return Finding(name, FindingStatus.WARNING, "off: kernels may do what you may", remedy)
+            return Finding(name, FindingStatus.WARNING, "off: kernels have all your permissions", remedy)
         if runtime is None:
-            return Finding(name, FindingStatus.OK, f"{mode.value}; what it can do is known once the runtime is built")
+            return Finding(name, FindingStatus.OK, f"{mode.value}; its measures are known once the runtime is built")
         measures = probe(runtime.host.parent / LAUNCHER)
         if not measures.missing:
             return Finding(name, FindingStatus.OK, f"{mode.value}: {measures}")

@@ -60,10 +60,8 @@ class VllmArgs(BaseModel):
 class VllmServerArgs(VllmArgs):
     """Arguments of vllm-server."""
 
-    base_url: str | None = Field(None, description="address of a server that runs already, up to and with /v1")
-    host: str = Field(
-        "127.0.0.1", description="address that a server of our own listens on", json_schema_extra=TRANSPORT
-    )
+    base_url: str | None = Field(None, description="address of a running server, up to and including /v1")
+    host: str = Field("127.0.0.1", description="address of a server that the run starts", json_schema_extra=TRANSPORT)
     port: int = Field(0, ge=0, le=65535, description="its port; 0 takes a free one", json_schema_extra=TRANSPORT)
     concurrency: int = Field(64, ge=1, description="most requests at a time", json_schema_extra=TRANSPORT)
     timeout_s: float = Field(

@@ -51,18 +51,18 @@ CHEATS: dict[str, tuple[list[tuple[str, str, str]], Outcome, str, str]] = {
 BOUND_TO_THE_CHIP: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "right on 48 cores only": (
         [(HOST, "tiling.set_total(total)", "tiling.set_total(cores == 48 ? total : total - 1)")],
-        "offered fewer: output z",
+        "gets fewer: output z",
     ),
     "runs on 48 cores only": (
         [
             (KERNEL, ENTRY, f"{ENTRY}    if (sizes.tile == 1) *(volatile uint64_t*)16 = 1;\n"),
             (HOST, "set_tile(TILE)", "set_tile(cores == 48 ? TILE : 1)"),
         ],
-        "offered fewer: crash",
+        "gets fewer: crash",
     ),
     "leaves the tail to a core that is not there": (
         [(HOST, "context->SetBlockDim(used)", "context->SetBlockDim(cores == 48 ? used : used - 1)")],
-        "offered fewer: output z",
+        "gets fewer: output z",
     ),
 }
 

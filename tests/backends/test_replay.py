@@ -114,7 +114,7 @@ def test_the_more_specific_name_wins(tmp_path: Path) -> None:
 def test_what_is_missing_is_a_fault_that_says_what_was_looked_for(tmp_path: Path) -> None:
     write(tmp_path / "Tiny-Sqrt.cpp", "int a;")
     message = fault_of(replay(tmp_path, request(1))[0])
-    assert message == f"none under {tmp_path}; it may stand, for instance, in Tiny-Sqrt/smoke/1.md or Tiny-Sqrt/1.cpp"
+    assert message == f"none under {tmp_path}; it could be, for instance, in Tiny-Sqrt/smoke/1.md or Tiny-Sqrt/1.cpp"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_backend_that_breaks_off_costs_only_what_it_did_not_answer() -> None:
     backend = Scripted(0, RuntimeError("card fell off the bus"))
     found = ask(backend, 0, 1, 2)
     assert found[0] == "answer 0"
-    assert found[1] == found[2] == "the backend broke off with RuntimeError: card fell off the bus"
+    assert found[1] == found[2] == "the backend stopped early with RuntimeError: card fell off the bus"
     assert backend.calls[-1] == "close"
 
 

@@ -53,7 +53,7 @@ def test_a_named_executor_is_never_replaced() -> None:
 
 
 def test_executors_that_take_no_part_are_not_chosen() -> None:
-    with pytest.raises(UsageError, match="no executor takes part") as caught:
+    with pytest.raises(UsageError, match="no executor can be chosen automatically") as caught:
         choose(registry(manual=object), "auto", {})
     assert caught.value.remedy == "see npukb doctor"
 

@@ -467,7 +467,7 @@ class Unsteady(FakeExecutor):
     ("change", "outcome", "says"),
     [
         ("value", Outcome.NONDETERMINISTIC, "1 of"),
-        ("crash", Outcome.NONDETERMINISTIC, "ended otherwise: crash"),
+        ("crash", Outcome.NONDETERMINISTIC, "ended differently: crash"),
         ("infra", Outcome.INFRA_ERROR, "the executor gave no reason"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Samples out of kernels that there are: executed on both tracks, their thinking states what was observed."""
+"""Samples from existing kernels: executed on both tracks, their thinking states what was observed."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_plain_file_is_judged_on_the_cases_of_its_task(
         (["{kernel}", "--task", "Nothing", "--licence", "MIT", "--origin", "x"], "there is no task 'Nothing'"),
         (["{text}", "--task", "Sqrt", "--licence", "MIT", "--origin", "x"], "is no source of a kernel"),
         (["{folder}", "--licence", "MIT", "--origin", "x"], "holds no operator"),
-        (["{folder}/missing", "--licence", "MIT", "--origin", "x"], "is not there"),
+        (["{folder}/missing", "--licence", "MIT", "--origin", "x"], "does not exist"),
         (["--goldens", "Nothing"], "there is no task or group 'Nothing'"),
     ],
 )

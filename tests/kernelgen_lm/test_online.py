@@ -85,7 +85,7 @@ def test_rates_come_from_the_rounds_of_another_training(tmp_path: Path) -> None:
 def test_a_line_that_is_no_measurement_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "measured.jsonl"
     path.write_text('{"task": "A", "correct": 1.0}\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"measured\.jsonl:2: no line of a measurement") as caught:
+    with pytest.raises(UsageError, match=r"measured\.jsonl:2: is not a line of a measurement") as caught:
         read_rates([tmp_path])
     assert caught.value.field == "measured"
 

@@ -124,7 +124,7 @@ def test_without_pyarrow_json_is_left(tmp_path: Path, monkeypatch: pytest.Monkey
     write_samples(tmp_path / "samples.jsonl.gz", [sample(1), sample(2)])
     write_samples(tmp_path / "samples.jsonl", [sample(1), sample(2)])
     assert list(read_table(tmp_path / "samples.jsonl.gz")) == list(read_table(tmp_path / "samples.jsonl"))
-    with pytest.raises(UsageError, match="no ending that is known"):
+    with pytest.raises(UsageError, match="an unknown ending"):
         write_samples(tmp_path / "samples.csv", [])
     words = ["corpus", "check", str(tmp_path / "samples.jsonl"), "--out", str(tmp_path / "samples.csv")]
     assert main(words) == 2  # before anything is compared
@@ -267,7 +267,7 @@ def test_chat_is_taken_once_and_needs_a_licence() -> None:
     assert counts == {"ok": 2, "repeated": 1, "too_long": 1, "no_conversation": 1}
     assert [one.messages[0].content for one in samples] == ["a", "c"]
     assert samples[0].provenance["revision"] == "abc"
-    with pytest.raises(UsageError, match="licence has to be known"):
+    with pytest.raises(UsageError, match="licence is unknown"):
         make_chat(rows, wish, "")
 
 

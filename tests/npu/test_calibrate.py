@@ -178,7 +178,7 @@ def test_what_rows_do_not_tell_apart_is_not_fitted() -> None:
     assert found.numbers["barrier_cycles"].value == pytest.approx(10)
     assert found.numbers.keys() == {"barrier_cycles"}
     assert found.unfitted.keys() == {"flag_cycles", "sync_all_s"}
-    assert set(found.unfitted.values()) == {"the rows do not tell it from others"}
+    assert set(found.unfitted.values()) == {"the rows cannot separate it from other numbers"}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_rows_do_not_tell_apart_is_not_fitted() -> None:
     [
         (0.0, "two: no time was measured"),
         (-1e-9, "two: no time was measured"),
-        (0.5e-8, "what was measured leaves nothing for it"),
+        (0.5e-8, "the measured times leave nothing for it"),
     ],
 )
 def test_a_senseless_number_is_not_written(seconds: float, why: str) -> None:

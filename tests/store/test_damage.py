@@ -186,7 +186,7 @@ def test_a_wrong_field_deep_inside_is_located_on_reading(directory: Path, manife
 def test_a_final_sample_written_twice_is_damage(directory: Path, manifest: Manifest, log: Path) -> None:
     lines = log.read_bytes().split(b"\n")
     log.write_bytes(b"\n".join([*lines[:-1], lines[-2], b""]))
-    with pytest.raises(StoreError, match=rf"events\.jsonl:{len(lines)}: .*gelu/c/static/0 is there twice, first in"):
+    with pytest.raises(StoreError, match=rf"events\.jsonl:{len(lines)}: .*gelu/c/static/0 appears twice, first in"):
         RunStore.open(directory, manifest)
 
 

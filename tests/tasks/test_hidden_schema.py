@@ -96,7 +96,7 @@ def test_the_section_is_part_of_the_content(load: Callable[[str], Task]) -> None
         ("{axes: {n: [1, 9]}, shapes: {x: [n / 2]}}", "hidden.shapes.x", "1 / 2 leaves a remainder"),
         ("{axes: {n: [1, 9]}, shapes: {x: [n - 5]}}", "hidden.shapes.x", "'n - 5' may be -4"),
         ("{axes: {n: [1, 9]}, shapes: {x: ['f(n)']}}", "hidden.shapes.x", "is no extent"),
-        ("shapes: {x: [..., 2, ...]}", "hidden.shapes.x", "stands once"),
+        ("shapes: {x: [..., 2, ...]}", "hidden.shapes.x", "once in a shape"),
         ("shapes: {b: [2]}", "hidden.shapes", "the shape of the input 'x' is missing"),
         ("{shapes: {x: [2]}, dtypes: [{x: int8}]}", "hidden.dtypes.0", "no input 'x' of int8"),
         ("{shapes: {x: [2]}, attributes: {zoom: [1]}}", "hidden.attributes.zoom", "no 'zoom' here"),

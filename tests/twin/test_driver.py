@@ -293,7 +293,7 @@ def test_old_compilers_are_refused(monkeypatch: pytest.MonkeyPatch, version: str
     if usable:
         assert toolchain.find("cc-of-mine").name == "cc-of-mine"
     else:
-        with pytest.raises(UsageError, match="not there or not usable"):
+        with pytest.raises(UsageError, match="missing or not usable"):
             toolchain.find("cc-of-mine")
 
 

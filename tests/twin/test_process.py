@@ -136,7 +136,7 @@ def test_abort(twin: Twin) -> None:
 def test_leaving_early_is_no_success(twin: Twin, call: str) -> None:
     finished = twin.run(f"{call};", before=LIBC)
     assert finished.outcome is Outcome.CRASH
-    assert "before the launch was over" in finished.errors[0].message
+    assert "before the launch ended" in finished.errors[0].message
 
 
 def test_nothing_inside_can_kill_it(twin: Twin) -> None:

@@ -84,7 +84,7 @@ def forgeries(image: Elf, host: Path, files: Mapping[str, str]) -> tuple[Diagnos
     """What no kernel is compiled to: functions with the runtime's names, data among the code, or code elsewhere."""
     own = {name for name in _exported(host) if not name.startswith("_Z")}
     problems = dict(_forged_symbols(image, own)) | dict(_forged_sections(image))
-    remedy = "A kernel computes with the functions of kernel_operator.h; what checks it is not part of it."
+    remedy = "Use only the functions of kernel_operator.h; a kernel must not replace the runtime that checks it."
     return tuple(
         Diagnostic(Severity.ERROR, "forged_image", message, *_place(name, files), remedy=remedy)
         for name, message in problems.items()
@@ -93,7 +93,7 @@ def forgeries(image: Elf, host: Path, files: Mapping[str, str]) -> tuple[Diagnos
 
 def doubts(image: Elf, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Warnings about what honest kernels seldom have: large tables of constants, and code that runs before them."""
-    remedy = "Nothing is wrong with it as such; the judge looks at such a kernel with other inputs, too."
+    remedy = "This alone is no error; the judge also tries such a kernel on other inputs."
     return tuple(
         Diagnostic(Severity.WARNING, rule, message, *_place(name, files), remedy=remedy)
         for rule, name, message in _doubts(image)
@@ -133,7 +133,7 @@ def _forged_sections(image: Elf) -> Iterator[tuple[str, str]]:
     for section in image.sections:
         executable, writable = section.flags & elf.EXECUTABLE, section.flags & elf.WRITABLE
         if executable and (writable or section.name not in _CODE_SECTIONS):
-            yield section.name, f"the section {section.name} holds code, which belongs into .text"
+            yield section.name, f"the section {section.name} holds code, which belongs in .text"
 
 
 def _place(name: str, files: Mapping[str, str]) -> tuple[str, int]:

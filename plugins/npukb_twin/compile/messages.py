@@ -151,7 +151,7 @@ def _forbidden(message: Message, candidate: Candidate) -> str:
     text = lines[message.line - 1] if 0 < message.line <= len(lines) else ""
     found = re.match(r"\w+", text[max(message.column - 1, 0) :])
     name = f"'{found[0]}'" if found else "a name used here"
-    return f"{name} is not for kernels: it leads around what checks them, or exists on no AI core"
+    return f"{name} is not allowed in kernels: it evades their checks, or exists on no AI core"
 
 
 def _reword(message: Message, entry: str) -> tuple[str, str]:

@@ -184,7 +184,7 @@ def find(wanted: str = "auto") -> Toolchain:
     if chosen is None:
         known = ", ".join(t.name for t in candidates()) or "none"
         raise UsageError(
-            f"compiler {wanted!r} is not there or not usable (clang 15 to 18, g++ 11 or newer)",
+            f"compiler {wanted!r} is missing or not usable (clang 15 to 18, g++ 11 or newer)",
             field="toolchain",
             remedy=f"choose one of: auto, {known}",
         )

@@ -120,7 +120,7 @@ def _observe(request: RunRequest, done: Finished, token: str, buffers: Buffers, 
             done, Outcome.TIMEOUT, Diagnostic(Severity.ERROR, "timeout", message, remedy="Check loop bounds and waits.")
         )
     if done.returncode == -signal.SIGKILL:  # nothing inside can send it, and its own limits end it otherwise
-        raise ExecutorError("the kernel's process was killed from outside", remedy="look for a lack of memory")
+        raise ExecutorError("the kernel's process was killed from outside", remedy="check for a lack of memory")
     report = _parse(done)
     if report is None:
         return _bad(done, Outcome.CRASH, Diagnostic(Severity.ERROR, "crash", _silent_end(done)))
@@ -190,7 +190,7 @@ def _parse(done: Finished) -> Mapping[str, Any] | None:
 def _silent_end(done: Finished) -> str:
     if done.returncode < 0:
         return f"the kernel process was ended by {signal.Signals(-done.returncode).name}"
-    return f"the kernel process ended with code {done.returncode} before the launch was over"
+    return f"the kernel process ended with code {done.returncode} before the launch ended"
 
 
 def _signal_diagnostic(report: Mapping[str, Any], table: _Lines) -> Diagnostic:

@@ -152,7 +152,7 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
         return "", "its tiling data is no structure that is known by name"
     entry, span = task.kernel, find_entry(device, task.kernel)
     if span is None:
-        return "", "its entry is not declared plainly"
+        return "", "its entry is not a plain declaration"
     start = re.search(r'(?:extern\s+"C"\s+)?__global__\s*(?:[^;{}]*)\Z', device[: span[0]])
     assert start is not None
     inner = device[: start.start()] + f"__aicore__ inline void {entry}_tiled" + device[span[1] :]

@@ -210,7 +210,7 @@ def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed
         try:
             _template(built, answer.tiling_key)
         except ValueError as error:
-            message = f"tiling key {answer.tiling_key} stands for no template arguments: {error}; {answer.log.strip()}"
+            message = f"tiling key {answer.tiling_key} matches no template arguments: {error}; {answer.log.strip()}"
             remedy = "Set the key with ASCENDC_TPL_SEL_PARAM, to values that ASCENDC_TPL_SEL lists."
             return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
     return Tiled(row, answer)

@@ -218,7 +218,7 @@ def _crash(answer: Mapping[str, Any], image: Path, done: Finished) -> HostFailur
         message += ": its stack is used up"
     elif number in (signal.SIGSEGV, signal.SIGBUS):
         message += f" at address {int(answer['address']):#x}"
-    remedy = "Check pointers for nullptr: what an operator does not have (an absent input, a list's end) is null."
+    remedy = "Check pointers for nullptr: an absent input and a list's end are null."
     diagnostic = Diagnostic(Severity.ERROR, "crash", message, file=place.file, line=place.line, remedy=remedy)
     return HostFailure(Outcome.CRASH, (diagnostic,), done.output)
 

@@ -172,7 +172,7 @@ def _input_problems(description: OperatorDescription, task: Task, files: Mapping
             yield _problem(
                 f"the definition asks for the values of input {argument.name} for tiling; they are in device memory",
                 place_of(rf'\bInput\(\s*"{re.escape(argument.name)}"', files),
-                "Leave ValueDepend out: it is for lists such as axes and extents; what is computed is the kernel's.",
+                "Remove ValueDepend: it is for lists such as axes and extents; the kernel does the computing.",
             )
         if spec.presence.value == "optional" and argument.presence.value == "required":
             yield _problem(

@@ -77,7 +77,7 @@ _CHANGES = {
     "no_conflicts": "move operands to different bank groups: buffers 256 bytes apart, block strides of 1",
     "bypass": "read inputs that are used once past the L2 cache: SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE)",
     "no_barriers": "order the pipes by queues or flags instead of PipeBarrier",
-    "staggered": "let cores begin at different places of what they all read, so that they do not want the same at once",
+    "staggered": "let cores begin at different places of shared inputs, not all with the same data at once",
     "no_scalar_access": "replace GetValue and SetValue by vector instructions or transfers",
 }
 
@@ -197,7 +197,7 @@ def _suggestions(report: Mapping[str, Any], machine: Machine, time_us: float) ->
         if value < worth:
             change = _CHANGES[name].format(merge=report["merge"])
             if name == "double_buffer" and report["fits"] < 2:
-                change += f"; they have to be {report['fits'] / 2:.0%} of their size to fit into UB"
+                change += f"; they must shrink to {report['fits'] / 2:.0%} of their size to fit into UB"
             yield Suggestion(change, float(value))
     ends = [(group["time_us"], group["alike"]) for group in report["groups"]]
     cores = sum(alike for _, alike in ends)
@@ -211,7 +211,7 @@ def _suggestions(report: Mapping[str, Any], machine: Machine, time_us: float) ->
         if spread < worth:
             yield Suggestion(f"spread the work over all {machine.vector_cores} cores", spread)
     elif balanced < worth:
-        yield Suggestion("balance the cores: the slowest has more to do than the others", balanced)
+        yield Suggestion("balance the cores: the slowest has more work than the others", balanced)
 
 
 def _bandwidth_us(report: Mapping[str, Any], machine: Machine) -> float:

@@ -174,7 +174,7 @@ bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const
     const char* beyond = r.write ? "stray_write" : "stray_read";
     core.launch->memory.Reveal(&buffer, static_cast<uint64_t>(end), core.launch->seed);
     core.Warn(beyond, pc, "Cut the last piece at the end of the tensor.",
-              "%s %s bytes %lld to %lld of '%s', which has %llu bytes: another tensor's, or nobody's", r.instruction,
+              "%s %s bytes %lld to %lld of '%s', which has %llu bytes: another tensor's, or unused", r.instruction,
               r.write ? "writes" : "reads", static_cast<long long>(begin), static_cast<long long>(end), buffer.name,
               static_cast<unsigned long long>(buffer.bytes));
     return true;

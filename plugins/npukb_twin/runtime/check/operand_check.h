@@ -4,7 +4,7 @@
 
 namespace twin {
 
-// So many elements or bytes are nowhere. Sizes come from kernels: products that would not fit are too many rather than
+// No tensor is this large. Sizes come from kernels: products that would not fit are too many rather than
 // few.
 inline constexpr int64_t kTooMany = int64_t{1} << 56;
 inline int64_t Area(uint64_t a, uint64_t b) {

@@ -153,7 +153,7 @@ void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t us
     Core& core = ThisCore();
     int64_t blocks = core.launch->cross->all.expected;
     if (used < 0 || used > blocks) {
-        core.Violate("bad_core_index", pc, "Give the number of blocks that meet, or leave it out.",
+        core.Violate("bad_core_index", pc, "Give the number of blocks that synchronise, or leave it out.",
                      "SyncAll: usedCores is %d of %lld blocks", used, static_cast<long long>(blocks));
     }
     const void* workspace = AddressOf(gm);
@@ -162,8 +162,8 @@ void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t us
     CrossCore& cross = *core.launch->cross;
     SoftMeeting* soft = cross.SoftAt(workspace, used == 0 ? blocks : used);
     if (soft == nullptr) {
-        core.Violate("limit_exceeded", pc, "Use one workspace for all meetings.", "SyncAll: more than %d workspaces",
-                     kMeetings);
+        core.Violate("limit_exceeded", pc, "Use one workspace for all calls of SyncAll.",
+                     "SyncAll: more than %d workspaces", kMeetings);
     }
     uint64_t nth = ++core.cross.soft[soft - cross.soft];
     if (nth == 1) CheckZero(core, "SyncAll", SlotOf(workspace, core.index), pc);

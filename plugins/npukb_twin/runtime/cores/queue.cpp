@@ -309,7 +309,7 @@ uint32_t npukb_pool_init(uint32_t parent, int position, int64_t bytes, uint32_t 
     uint32_t index = 1;
     while (index <= static_cast<uint32_t>(kMaxPools) && core.pools[index].live) ++index;
     if (index > static_cast<uint32_t>(kMaxPools)) {
-        core.Violate("limit_exceeded", pc, "Reset pools that are done with.", "InitBufPool: more than %d pools",
+        core.Violate("limit_exceeded", pc, "Reset pools that are no longer used.", "InitBufPool: more than %d pools",
                      kMaxPools);
     }
     uint32_t rounded = Round(bytes);

@@ -193,7 +193,7 @@ void CheckLimits(Core& core, const char* name, const AscendC::MmadParams& p, boo
     }
     if (p.kDirectionAlign && !floats) {
         core.Warn("limit_exceeded", pc, "Leave kDirectionAlign alone for other types than float.",
-                  "%s: kDirectionAlign is for float, and is not looked at here", name);
+                  "%s: kDirectionAlign is for float, and is ignored here", name);
     }
     if (sparse && p.k % 4 != 0) {
         core.Violate("limit_exceeded", pc, "Fill k up to a multiple of 4.", "%s: k is %u, elements are chosen in fours",

@@ -399,7 +399,7 @@ void npukb_cube_copy_out(uint32_t types, uint32_t flags, const void* dst, const 
     s.split = p.channelSplit;
     if (p.clipReluPre != 0 || p.eltWiseOp != 0) {
         core.Warn("other_chip", pc, "Leave clipReluPre and eltWiseOp at 0.",
-                  "DataCopy: clipReluPre and eltWiseOp are documented for other chips, and are not looked at");
+                  "DataCopy: clipReluPre and eltWiseOp are documented for other chips, and are ignored");
     }
     if (s.row_major && core.cube.nz_to_nd != 0) {
         s.matrices = core.cube.nz_to_nd & 0xffff;

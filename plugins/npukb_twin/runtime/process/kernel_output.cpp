@@ -152,8 +152,8 @@ void npukb_dump(npukb::DType dtype, const void* address, int global, uint32_t de
 }
 
 void npukb_assert(const char* condition) {
-    twin::ThisCore().Violate("assertion", NPUKB_PC, "The kernel itself says that this must hold.",
-                             "assertion failed: %s", condition);
+    twin::ThisCore().Violate("assertion", NPUKB_PC, "An assertion of the kernel itself failed.", "assertion failed: %s",
+                             condition);
 }
 
 void npukb_trap(void) {

@@ -322,7 +322,7 @@ void TensorExtreme(Core& core, const Reader<T>& reader) {
         Improve(v.op, best, e);
     }
     if (!best.any) return;
-    // What rounds leave in the scratch buffer is nobody's business: NaN, and indices that lead nowhere.
+    // The contents that rounds leave in the scratch buffer are undefined: NaN, and invalid indices.
     uint64_t scratch = ReduceScratchBytes(v, reader.lanes);
     if (scratch > 0) __builtin_memset(const_cast<void*>(v.src1.address), 0x7f, scratch);
     core.vector.extreme = Raw(best.value);
