@@ -7,3 +7,22 @@ tensors it casts or reshapes. Cases too large for a CPU are scaled along their o
 is one line on disk as soon as it is known (:mod:`.record`), so that an interrupted sitting goes on
 (:mod:`.sitting`). Nothing of the checkout is copied into our own files or results.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from npukernelbench import hookimpl
+
+if TYPE_CHECKING:
+    import click
+
+NPUKB_PLUGIN_API = ">=1,<2"
+
+
+@hookimpl
+def register_commands(cli: click.Group) -> None:
+    """Add ``npukb conformance``."""
+    from npukb_conformance.command import command
+
+    cli.add_command(command)

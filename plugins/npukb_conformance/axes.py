@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from npukernelbench.conformance.scale import Scaled, elements, outer_axis, shorter
-from npukernelbench.conformance.tensors import with_tensors, with_values
+from npukb_conformance.scale import Scaled, elements, outer_axis, shorter
+from npukb_conformance.tensors import with_tensors, with_values
 from npukernelbench.nouns import Case, DType, Extent, HiddenForm, Task, TensorCase, TensorShape, ValueSpec
 from npukernelbench.tasks.extent import evaluate, substitute
 from npukernelbench.tasks.values import parse_values

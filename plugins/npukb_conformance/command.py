@@ -16,9 +16,9 @@ from npukernelbench.cli.options import executor_options, json_option, setting_op
 from npukernelbench.cli.session import Session, open_session
 
 if TYPE_CHECKING:
-    from npukernelbench.conformance.checkout import Variant
-    from npukernelbench.conformance.record import CaseRecord, Records
-    from npukernelbench.conformance.sitting import OperatorResult, Planned
+    from npukb_conformance.checkout import Variant
+    from npukb_conformance.record import CaseRecord, Records
+    from npukb_conformance.sitting import OperatorResult, Planned
     from npukernelbench.judge.executor import Executor
 
 __all__ = ["command"]
@@ -75,9 +75,9 @@ def command(
     kernel was verified in, and counted apart. The metrics of --fail_under are compile and pass, which count operators,
     and cases; N below 1 is a share.
     """
-    from npukernelbench.conformance.checkout import Variant
-    from npukernelbench.conformance.record import Records
-    from npukernelbench.report.conformance import ConformanceTotals, Requirement
+    from npukb_conformance.checkout import Variant
+    from npukb_conformance.record import Records
+    from npukb_conformance.report import ConformanceTotals, Requirement
 
     judged_only = options.pop("compile_only"), options.pop("markdown")
     asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), *judged_only)
@@ -99,10 +99,10 @@ def _judged(
     app: App, session: Session, asked: _Asked, records: Records
 ) -> tuple[list[OperatorResult], Mapping[str, str]]:
     """The results, and what the executor says of itself."""
-    from npukernelbench.conformance.checkout import Checkout, is_damaged
-    from npukernelbench.conformance.dispatch import load_dispatch
-    from npukernelbench.conformance.sitting import plan, sit
-    from npukernelbench.conformance.verified import load_verification
+    from npukb_conformance.checkout import Checkout, is_damaged
+    from npukb_conformance.dispatch import load_dispatch
+    from npukb_conformance.sitting import plan, sit
+    from npukb_conformance.verified import load_verification
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
 
     config, plugins = session.config, session.plugins
@@ -171,14 +171,14 @@ def _counted(app: App, planned: tuple[Planned, ...], results: Iterator[OperatorR
 
 
 def _write_page(path: Path, results: list[OperatorResult], executor: Mapping[str, str]) -> None:
-    from npukernelbench.conformance.misses import load_misses
-    from npukernelbench.report.conformance_page import conformance_page
+    from npukb_conformance.misses import load_misses
+    from npukb_conformance.page import conformance_page
 
     path.write_text(conformance_page(results, load_misses(), executor), encoding="utf-8")
 
 
 def _show(app: App, asked: _Asked, results: list[OperatorResult], records: Records) -> None:
-    from npukernelbench.report.conformance import ConformanceTotals, operator_table, scaled_table
+    from npukb_conformance.report import ConformanceTotals, operator_table, scaled_table
     from npukernelbench.report.table import draw_tables
 
     draw_tables(app.console, [operator_table(results, f"{asked.variant.value} kernels"), *scaled_table(results)])
@@ -188,6 +188,6 @@ def _show(app: App, asked: _Asked, results: list[OperatorResult], records: Recor
 
 
 def _show_json(app: App, asked: _Asked, results: list[OperatorResult]) -> None:
-    from npukernelbench.report.conformance import report_json
+    from npukb_conformance.report import report_json
 
     app.console.json(report_json(results, variant=asked.variant.value, compile_only=asked.compile_only))

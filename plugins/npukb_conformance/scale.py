@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from npukernelbench.conformance.tensors import all_tensors, input_tensors, with_tensors
+from npukb_conformance.tensors import all_tensors, input_tensors, with_tensors
 from npukernelbench.nouns import Case, TensorShape
 
 __all__ = ["MOST_ELEMENTS", "Scaled", "elements", "outer_axis", "scale", "shorter", "whole"]

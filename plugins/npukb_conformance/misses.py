@@ -16,7 +16,7 @@ from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Task
 
 if TYPE_CHECKING:
-    from npukernelbench.conformance.sitting import OperatorResult
+    from npukb_conformance.sitting import OperatorResult
 
 __all__ = ["Explanation", "Fault", "load_misses", "mismatches"]
 

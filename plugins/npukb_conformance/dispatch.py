@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from npukernelbench.conformance.axes import has_form, scale_axis
-from npukernelbench.conformance.scale import MOST_ELEMENTS, Scaled, scale, whole
-from npukernelbench.conformance.tensors import input_tensors, with_tensors
+from npukb_conformance.axes import has_form, scale_axis
+from npukb_conformance.scale import MOST_ELEMENTS, Scaled, scale, whole
+from npukb_conformance.tensors import input_tensors, with_tensors
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ToleranceLimits
 

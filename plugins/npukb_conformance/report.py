@@ -13,8 +13,8 @@ from npukernelbench.nouns.codec import JSON
 from npukernelbench.report.table import Column, Table
 
 if TYPE_CHECKING:
-    from npukernelbench.conformance.record import CaseRecord
-    from npukernelbench.conformance.sitting import OperatorResult
+    from npukb_conformance.record import CaseRecord
+    from npukb_conformance.sitting import OperatorResult
     from npukernelbench.nouns import Diagnostic, Verdict
 
 __all__ = ["ConformanceTotals", "Requirement", "misses", "operator_table", "report_json", "scaled_table"]

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from npukernelbench.conformance.misses import mismatches
+from npukb_conformance.misses import mismatches
+from npukb_conformance.report import ConformanceTotals, misses
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Severity
-from npukernelbench.report.conformance import ConformanceTotals, misses
 
 if TYPE_CHECKING:
     import jinja2
 
-    from npukernelbench.conformance.misses import Explanation
-    from npukernelbench.conformance.sitting import OperatorResult
+    from npukb_conformance.misses import Explanation
+    from npukb_conformance.sitting import OperatorResult
 
 __all__ = ["conformance_page"]
 
@@ -56,7 +56,7 @@ def _template() -> jinja2.Template:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("npukernelbench.report", "templates"),
+        loader=jinja2.PackageLoader("npukb_conformance", "templates"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

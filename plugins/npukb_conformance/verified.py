@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib.resources import files
 
-from npukernelbench.conformance.dispatch import Rule
-from npukernelbench.conformance.tensors import with_values
+from npukb_conformance.dispatch import Rule
+from npukb_conformance.tensors import with_values
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, Outcome, Severity, Task, ValueSpec, Verdict
 from npukernelbench.tasks.values import FRACTIONAL, KINDS, parse_values

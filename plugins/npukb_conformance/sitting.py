@@ -10,11 +10,11 @@ from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from npukernelbench.conformance.checkout import Checkout, Operator, Variant
-from npukernelbench.conformance.dispatch import Dispatch, as_judged, as_launched, with_limits
-from npukernelbench.conformance.record import CaseRecord, CompileRecord, Records
-from npukernelbench.conformance.scale import Scaled
-from npukernelbench.conformance.verified import Condition, Verification
+from npukb_conformance.checkout import Checkout, Operator, Variant
+from npukb_conformance.dispatch import Dispatch, as_judged, as_launched, with_limits
+from npukb_conformance.record import CaseRecord, CompileRecord, Records
+from npukb_conformance.scale import Scaled
+from npukb_conformance.verified import Condition, Verification
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
 from npukernelbench.nouns import (
