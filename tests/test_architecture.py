@@ -6,10 +6,13 @@ Every file is parsed once; every test names all offenders at once.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = sorted((ROOT / "npukernelbench").rglob("*.py"))
@@ -38,6 +41,9 @@ LAYERS = (
     {"prompts", "tasks", "reference"},
     {"nouns"},
 )
+
+#: What a kernel author needs to know of the default SoC.
+MACHINE = ROOT / "npukernelbench" / "nouns" / "machine.py"
 
 MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_LOOSE_MODULES, MOST_SOURCES_OF_A_FOLDER = 600, 80, 8, 40
 
@@ -174,6 +180,23 @@ def test_no_two_modules_need_each_other() -> None:
         for name in ends:
             del needs[name]
     assert not {name: sorted(others & needs.keys()) for name, others in needs.items()}
+
+
+def test_one_place_knows_the_default_machine() -> None:
+    """Its usable bytes of unified buffer and its vector cores; files of machines and of calibration rows are data."""
+    number = str(DEFAULT_MACHINE.vector_cores)
+    templates = sorted(path for path in (ROOT / "npukernelbench").rglob("*.j2"))
+    sources = [path for path in [*CORE, *PLUGINS, *NATIVE, *templates] if path != MACHINE]
+    offenders = [
+        f"{relative(path)}:{line}: {text.strip()}"
+        for path in sources
+        for line, text in enumerate(text_of(path).splitlines(), 1)
+        if str(DEFAULT_MACHINE.ub_usable_bytes) in text
+        or ("core" in text.lower() and re.search(rf"(?<![#\w.]){number}(?![\w.])", text))
+    ]
+    assert not offenders
+    assert text_of(MACHINE).count(str(DEFAULT_MACHINE.ub_usable_bytes)) == 1
+    assert len(re.findall(rf"\b{number}\b", text_of(MACHINE))) == 1
 
 
 def imported(path: Path) -> set[str]:

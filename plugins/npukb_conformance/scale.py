@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
+from math import lcm, prod
 from typing import NamedTuple
 
 from npukb_conformance.tensors import all_tensors, input_tensors, with_tensors
 from npukernelbench.nouns import Case, TensorShape
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["MOST_ELEMENTS", "Scaled", "elements", "outer_axis", "scale", "shorter", "whole"]
 
@@ -21,8 +22,8 @@ MOST_ELEMENTS = 32 << 20
 #: A tensor with fewer elements than this share of the limit is never what makes a case large.
 _SMALL_SHARE = 32
 #: Extents are cut by multiples of these, the first that costs little: what is left over when rows are dealt out to 40
-#: or 48 cores stays the same.
-_CORES = (240, 48, 8)
+#: cores, or to those of the default machine, stays the same.
+_CORES = (lcm(40, DEFAULT_MACHINE.vector_cores), DEFAULT_MACHINE.vector_cores, 8)
 #: How much of the extent that would fit may be lost to that.
 _LOSS = 0.25
 
