@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
@@ -53,9 +54,21 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+class Parsed(NamedTuple):
+    """What the rules ask of a file's syntax tree: its nodes, those for type checkers only, those of the top level."""
+
+    nodes: tuple[ast.AST, ...]
+    typing_only: frozenset[int]
+    top_level: frozenset[int]
+
+
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(text_of(path))
+def parsed(path: Path) -> Parsed:
+    tree = ast.parse(text_of(path))
+    nodes = tuple(ast.walk(tree))
+    typing = (node for node in nodes if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    typing_only = frozenset(id(inner) for node in typing for inner in ast.walk(node))
+    return Parsed(nodes, typing_only, frozenset(map(id, tree.body)))
 
 
 def relative(path: Path) -> str:
@@ -70,15 +83,9 @@ def module_of(path: Path) -> str:
 
 def imports(path: Path, *, top_level: bool = False) -> Iterator[str]:
     """Full names of the modules a file imports, those under ``TYPE_CHECKING`` left out."""
-    tree = tree_of(path)
-    typing_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in tree.body if top_level else ast.walk(tree):
-        if id(node) in typing_only:
+    nodes, typing_only, top = parsed(path)
+    for node in nodes:
+        if id(node) in typing_only or (top_level and id(node) not in top):
             continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -115,7 +122,7 @@ def test_plugins_use_public_names_only() -> None:
     offenders = [
         f"{relative(path)}: {node.module}.{alias.name}"
         for path in PLUGINS
-        for node in ast.walk(tree_of(path))
+        for node in parsed(path).nodes
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("npukernelbench")
         for alias in node.names
         if any(part.startswith("_") for part in (alias.name, *(node.module or "").split(".")))
@@ -140,7 +147,7 @@ def test_no_file_and_no_function_grows_too_long() -> None:
     long_functions = [
         f"{relative(p)}:{node.name}"
         for p in sources
-        for node in ast.walk(tree_of(p))
+        for node in parsed(p).nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno > MOST_LINES_OF_A_FUNCTION
     ]
@@ -161,7 +168,7 @@ def test_one_module_prints() -> None:
         f"{relative(path)}:{node.lineno}"
         for path in [*CORE, *PLUGINS]
         if path.name != "console.py"
-        for node in ast.walk(tree_of(path))
+        for node in parsed(path).nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not offenders
@@ -202,7 +209,7 @@ def test_one_place_knows_the_default_machine() -> None:
 def imported(path: Path) -> set[str]:
     """Every module that a file imports, wherever in it."""
     modules: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in parsed(path).nodes:
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

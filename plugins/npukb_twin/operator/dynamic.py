@@ -368,7 +368,8 @@ def api_structures() -> frozenset[str]:
     """Structures that the kernel headers define themselves, such as those that library functions take as tiling."""
     import re
 
-    text = "\n".join(path.read_text(encoding="utf-8") for path in (source_root() / "include" / "twin").iterdir())
+    headers = (path for path in (source_root() / "include" / "twin").rglob("*") if path.is_file())
+    text = "\n".join(path.read_text(encoding="utf-8") for path in headers)
     return frozenset(re.findall(r"^(?:struct |NPUKB_TILING_BEGIN\()(\w+)", text, re.MULTILINE))
 
 

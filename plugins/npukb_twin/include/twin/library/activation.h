@@ -1,6 +1,6 @@
 // The high-level library: activation functions. Sigmoid, GeGLU and ReGlu have the usual forms (library.def).
 #pragma once
-#include "library_math.h"
+#include "math.h"
 
 namespace AscendC {
 

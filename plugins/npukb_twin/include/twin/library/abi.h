@@ -1,6 +1,6 @@
 // What the wrappers of the high-level library and the runtime say to each other.
 #pragma once
-#include "abi.h"
+#include "../abi.h"
 
 namespace npukb {
 
@@ -8,7 +8,7 @@ enum class LibraryOp : uint8_t {
 #define NPUKB_LIBRARY_UNARY(name, types, passes, sharing) name,
 #define NPUKB_LIBRARY_BINARY(name, types, passes, sharing) name,
 #define NPUKB_LIBRARY_OTHER(name, types, passes, sharing) name,
-#include "library.def"
+#include "../library.def"
 };
 
 template <LibraryOp op, DType type>

@@ -1,6 +1,6 @@
 // Parameter structures of cube instructions.
 #pragma once
-#include "types.h"
+#include "../types.h"
 
 // How Fixpipe changes elements on their way out of L0C. The numbers are those of the instruction.
 enum QuantMode_t {

@@ -1,7 +1,7 @@
 // The high-level library: mathematics. Each function comes with and without scratch, with and without a count.
 #pragma once
-#include "library_abi.h"
-#include "tensor.h"
+#include "abi.h"
+#include "../tensor.h"
 
 namespace AscendC {
 
@@ -70,7 +70,7 @@ namespace AscendC {
                         NPUKB_MATH_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor, \
                                         const LocalTensor<T>& src1Tensor),                                 \
                         &src0Tensor.npukb_view, &src1Tensor.npukb_view, nullptr)
-#include "library.def"
+#include "../library.def"
 
 NPUKB_LIBRARY_FORMS(Power, F16 | F32 | I32,
                     NPUKB_MATH_LIST(const LocalTensor<T>& dstTensor, const LocalTensor<T>& src0Tensor,

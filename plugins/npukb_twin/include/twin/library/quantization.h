@@ -1,8 +1,8 @@
 // Quantisation: AscendQuant (half or float to int8_t), AscendDequant (int32_t to floating point), AscendAntiQuant
 // (int8_t or int4b_t to half or bfloat16_t).
 #pragma once
-#include "tensor.h"
-#include "tiling_structs.h"
+#include "../tensor.h"
+#include "../tiling_structs.h"
 
 #pragma GCC visibility push(default)
 extern "C" {

@@ -1,7 +1,7 @@
 // DropOut: elements chosen by a mask of bytes or bits are divided by the probability of being kept, the others become
 // zero.
 #pragma once
-#include "tensor.h"
+#include "../tensor.h"
 
 namespace AscendC {
 

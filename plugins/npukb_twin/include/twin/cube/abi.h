@@ -1,6 +1,6 @@
 // What headers of the cube unit and the runtime say to each other. See abi.h.
 #pragma once
-#include "abi.h"
+#include "../abi.h"
 
 namespace npukb {
 

@@ -1,7 +1,7 @@
 // The high-level library: reductions of rows and of axes, cumulative sums.
 #pragma once
-#include "library_abi.h"
-#include "tensor.h"
+#include "abi.h"
+#include "../tensor.h"
 
 namespace AscendC {
 

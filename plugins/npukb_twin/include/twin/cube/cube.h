@@ -2,9 +2,9 @@
 #pragma once
 #include <type_traits>
 
-#include "copy.h"
-#include "cube_abi.h"
-#include "cube_params.h"
+#include "../copy.h"
+#include "abi.h"
+#include "params.h"
 
 namespace npukb {
 

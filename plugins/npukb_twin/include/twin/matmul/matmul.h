@@ -1,10 +1,10 @@
 // Objects that multiply matrices: Matmul, and what they are made of. An object only remembers what it was told; every
 // computation is one call of the runtime.
 #pragma once
-#include "entry.h"
-#include "matmul_abi.h"
-#include "pipe.h"
-#include "tensor.h"
+#include "../entry.h"
+#include "abi.h"
+#include "../pipe.h"
+#include "../tensor.h"
 
 namespace AscendC {
 

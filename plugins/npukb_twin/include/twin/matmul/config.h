@@ -1,8 +1,8 @@
 // How an object that multiplies matrices is configured: documented names, in the documented order. What only changes
 // how fast the device is does not change anything here.
 #pragma once
-#include "tiling_structs.h"
-#include "types.h"
+#include "../tiling_structs.h"
+#include "../types.h"
 
 enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, ND_ALIGN, SCALAR, VECTOR };
 enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };

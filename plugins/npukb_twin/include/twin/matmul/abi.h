@@ -1,6 +1,6 @@
 // What an object that multiplies matrices and the runtime say to each other.
 #pragma once
-#include "matmul_config.h"
+#include "config.h"
 
 namespace npukb {
 

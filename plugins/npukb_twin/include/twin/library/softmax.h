@@ -1,7 +1,7 @@
 // The SoftMax family. Sums and maxima are tensors of one 32-byte block per row that holds the same value throughout.
 #pragma once
-#include "tensor.h"
-#include "tiling_structs.h"
+#include "../tensor.h"
+#include "../tiling_structs.h"
 
 namespace npukb {
 

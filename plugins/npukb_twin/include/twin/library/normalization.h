@@ -1,8 +1,8 @@
 // Normalisation: LayerNorm and its gradients, RmsNorm, BatchNorm, DeepNorm, GroupNorm, Normalize, and Welford's running
 // moments.
 #pragma once
-#include "tensor.h"
-#include "tiling_structs.h"
+#include "../tensor.h"
+#include "../tiling_structs.h"
 
 #pragma GCC visibility push(default)
 extern "C" {
