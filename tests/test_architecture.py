@@ -163,6 +163,16 @@ def test_rooms_stay_small() -> None:
     assert not {folder: count for folder, count in counts.items() if count > MOST_SOURCES_OF_A_FOLDER}
 
 
+def test_the_pages_name_every_room() -> None:
+    """docs/architecture.md and the table of README say the layout that there is."""
+    rooms = {path.name for path in (ROOT / "npukernelbench").iterdir() if (path / "__init__.py").is_file()}
+    plugins = {path.name for path in (ROOT / "plugins").iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    twin = {path.name for path in (ROOT / "plugins/npukb_twin/runtime").iterdir() if path.is_dir()}
+    page, readme = text_of(ROOT / "docs" / "architecture.md"), text_of(ROOT / "README.md")
+    assert not {name for name in rooms | twin if f"{name}/" not in page}
+    assert not {name for name in rooms | plugins if f"`{name}`" not in readme}
+
+
 def test_one_module_prints() -> None:
     offenders = [
         f"{relative(path)}:{node.lineno}"
