@@ -1,16 +1,23 @@
 """What the harness itself offers, registered exactly like a plugin so that the plugin interface stays honest.
 
-Names and lazy targets only: importing this module imports none of them.
+Names and lazy targets only: importing this module imports none of them. The hooks that watch a run log what happens,
+which ``-v info`` shows.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from npukernelbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    from npukernelbench.config import Config
+    from npukernelbench.nouns import Sample
     from npukernelbench.plugins.registry import Register
+    from npukernelbench.run.plan import RunContext, RunSummary
+
+_log = logging.getLogger(__name__)
 
 
 @hookimpl
@@ -124,3 +131,30 @@ def register_reporters(register: Register) -> None:
     register("jsonl", f"{where}:JSONL", description="one JSON object per sample: prompt, answer, files, verdict")
     register("parquet", f"{where}:PARQUET", description="the same rows as a Parquet table")
     register("lm-eval", f"{where}:LM_EVAL", description="results and samples as lm-eval names files and fields")
+
+
+@hookimpl
+def npukb_configure(config: Config) -> None:
+    """Log where each setting comes from; values may be secret."""
+    for name in config.as_dict():
+        if config.origin(name) != "default":
+            _log.debug("setting %s is that of %s", name, config.origin(name))
+
+
+@hookimpl
+def on_run_start(context: RunContext) -> None:
+    """Log which run begins, and where it is kept."""
+    _log.info("run %s begins in %s", context.run_id, context.directory)
+
+
+@hookimpl
+def on_sample_end(sample: Sample) -> None:
+    """Log the verdict."""
+    if sample.verdict is not None:
+        _log.info("%s: %s", sample.key, sample.verdict.outcome.value)
+
+
+@hookimpl
+def on_run_end(summary: RunSummary) -> None:
+    """Log how the run ended."""
+    _log.info("%d of %d samples are right", summary.ok, summary.total)

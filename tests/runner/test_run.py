@@ -217,6 +217,17 @@ def test_hooks_are_called_and_cannot_end_the_run(make_plan, plugins, watcher):
     assert seen[-1] == ("end", 4)
 
 
+def test_a_run_is_told_in_the_log(make_plan, plugins, watcher, caplog):
+    """The harness's own use of the hooks that watch a run; ``-v info`` shows it."""
+    caplog.set_level("INFO", logger="npukernelbench")
+    plan = make_plan()
+    summary = run(plan, plugins, watcher)
+    told = [record.getMessage() for record in caplog.records if record.name == "npukernelbench.plugins.builtin"]
+    assert told[0] == f"run {summary.results.run_id} begins in {plan.directory}"
+    assert sorted(told[1:-1]) == sorted(f"{key}: ok" for key in outcomes(plan))
+    assert told[-1] == "4 of 4 samples are right"
+
+
 def test_an_interruption_keeps_what_is_finished_and_the_run_resumes(make_plan, plugins, watcher, fakes):
     finished = watcher.finished
 
