@@ -1,16 +1,24 @@
-"""The house rules that a machine can check: import directions, sizes, who may print."""
+"""The house rules that a machine can check: import directions, circles, sizes, rooms, who may print.
+
+Every file is parsed once; every test names all offenders at once.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-import pytest
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = sorted((ROOT / "npukernelbench").rglob("*.py"))
 PLUGINS = sorted([*(ROOT / "plugins").rglob("*.py"), *(ROOT / "kernelgen_lm").rglob("*.py")])
+NATIVE = sorted(path for path in (ROOT / "plugins").rglob("*") if path.suffix in {".h", ".cpp", ".def"})
 FIRST_PARTY = {path.name for path in (ROOT / "plugins").iterdir() if path.is_dir()} | {"kernelgen_lm"}
 HEAVY = {
     "aiohttp",
@@ -29,25 +37,55 @@ HEAVY = {
 #: Who may import whom inside the core: folders further right know nothing of those further left.
 LAYERS = (
     {"cli"},
-    {"conformance", "run", "report", "rewards"},
+    {"run", "report", "rewards"},
     {"generate", "judge", "store", "stats"},
     {"prompts", "tasks", "reference"},
     {"nouns"},
 )
 
+#: What a kernel author needs to know of the default SoC.
+MACHINE = ROOT / "npukernelbench" / "nouns" / "machine.py"
+
+MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_LOOSE_MODULES, MOST_SOURCES_OF_A_FOLDER = 600, 80, 8, 40
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+class Parsed(NamedTuple):
+    """What the rules ask of a file's syntax tree: its nodes, those for type checkers only, those of the top level."""
+
+    nodes: tuple[ast.AST, ...]
+    typing_only: frozenset[int]
+    top_level: frozenset[int]
+
+
+@cache
+def parsed(path: Path) -> Parsed:
+    tree = ast.parse(text_of(path))
+    nodes = tuple(ast.walk(tree))
+    typing = (node for node in nodes if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    typing_only = frozenset(id(inner) for node in typing for inner in ast.walk(node))
+    return Parsed(nodes, typing_only, frozenset(map(id, tree.body)))
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def module_of(path: Path) -> str:
+    """The name that a file is imported by."""
+    base = ROOT / "plugins" if path.is_relative_to(ROOT / "plugins") else ROOT
+    return ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
+
 
 def imports(path: Path, *, top_level: bool = False) -> Iterator[str]:
     """Full names of the modules a file imports, those under ``TYPE_CHECKING`` left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    nodes = tree.body if top_level else ast.walk(tree)
+    nodes, typing_only, top = parsed(path)
     for node in nodes:
-        if id(node) in typing_only:
+        if id(node) in typing_only or (top_level and id(node) not in top):
             continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -63,85 +101,127 @@ def layer_of(module: str) -> int | None:
     return next((index for index, names in enumerate(LAYERS) if parts[1] in names), None)
 
 
-def relative(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def test_the_core_knows_no_plugin_and_no_sdk() -> None:
+    known = FIRST_PARTY | HEAVY
+    offenders = [f"{relative(path)}: {name}" for path in CORE for name in imports(path) if name.split(".")[0] in known]
+    assert not offenders
 
 
-@pytest.mark.parametrize("path", CORE, ids=relative)
-def test_the_core_knows_no_plugin_and_no_sdk(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imports(path)}
-    assert not roots & (FIRST_PARTY | HEAVY)
+def test_imports_point_one_way() -> None:
+    offenders = [
+        f"{relative(path)}: {name}"
+        for path in CORE
+        if (own := layer_of(module_of(path))) is not None
+        for name in imports(path, top_level=True)
+        if (other := layer_of(name)) is not None and other < own
+    ]
+    assert not offenders
 
 
-@pytest.mark.parametrize("path", CORE, ids=relative)
-def test_imports_point_one_way(path: Path) -> None:
-    own = layer_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    if own is None:
-        pytest.skip("a module that every layer may use")
-    backwards = {
-        name for name in imports(path, top_level=True) if (other := layer_of(name)) is not None and other < own
-    }
-    assert not backwards
-
-
-@pytest.mark.parametrize("path", PLUGINS, ids=relative)
-def test_plugins_use_public_names_only(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    private = [
-        f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
+def test_plugins_use_public_names_only() -> None:
+    offenders = [
+        f"{relative(path)}: {node.module}.{alias.name}"
+        for path in PLUGINS
+        for node in parsed(path).nodes
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("npukernelbench")
         for alias in node.names
-        if alias.name.startswith("_") or any(part.startswith("_") for part in (node.module or "").split("."))
+        if any(part.startswith("_") for part in (alias.name, *(node.module or "").split(".")))
     ]
-    assert not private
+    assert not offenders
 
 
-@pytest.mark.parametrize("path", PLUGINS, ids=relative)
-def test_plugins_import_sdks_when_opened_only(path: Path) -> None:
-    assert not {name.split(".")[0] for name in imports(path, top_level=True)} & HEAVY
+def test_plugins_import_sdks_when_opened_only() -> None:
+    offenders = [
+        f"{relative(path)}: {name}"
+        for path in PLUGINS
+        for name in imports(path, top_level=True)
+        if name.split(".")[0] in HEAVY
+    ]
+    assert not offenders
 
 
 def test_no_file_and_no_function_grows_too_long() -> None:
-    sources = [*CORE, *PLUGINS, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
-    native = [p for p in (ROOT / "plugins").rglob("*") if p.suffix in {".h", ".cpp", ".def"}]
-    long_files = [relative(p) for p in [*sources, *native] if len(p.read_text(encoding="utf-8").splitlines()) > 600]
+    tests = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    sources = [*CORE, *PLUGINS, *tests]
+    long_files = [relative(p) for p in [*sources, *NATIVE] if len(text_of(p).splitlines()) > MOST_LINES]
     long_functions = [
         f"{relative(p)}:{node.name}"
         for p in sources
-        for node in ast.walk(ast.parse(p.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno > 80
+        for node in parsed(p).nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno > MOST_LINES_OF_A_FUNCTION
     ]
     assert not long_files
     assert not long_functions
 
 
+def test_rooms_stay_small() -> None:
+    """A newcomer reads a folder's listing: few loose modules at the top of the core, no folder of many sources."""
+    loose = [path.name for path in CORE if path.parent.name == "npukernelbench" and not path.name.startswith("__")]
+    assert len(loose) <= MOST_LOOSE_MODULES, loose
+    counts = Counter(relative(path.parent) for path in [*CORE, *PLUGINS, *NATIVE])
+    assert not {folder: count for folder, count in counts.items() if count > MOST_SOURCES_OF_A_FOLDER}
+
+
+def test_the_pages_name_every_room() -> None:
+    """docs/architecture.md and the table of README say the layout that there is."""
+    rooms = {path.name for path in (ROOT / "npukernelbench").iterdir() if (path / "__init__.py").is_file()}
+    plugins = {path.name for path in (ROOT / "plugins").iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    twin = {path.name for path in (ROOT / "plugins/npukb_twin/runtime").iterdir() if path.is_dir()}
+    page, readme = text_of(ROOT / "docs" / "architecture.md"), text_of(ROOT / "README.md")
+    assert not {name for name in rooms | twin if f"{name}/" not in page}
+    assert not {name for name in rooms | plugins if f"`{name}`" not in readme}
+
+
 def test_one_module_prints() -> None:
-    printing = [
-        relative(p)
-        for p in [*CORE, *PLUGINS]
-        if p.name != "console.py"
-        for node in ast.walk(ast.parse(p.read_text(encoding="utf-8")))
+    offenders = [
+        f"{relative(path)}:{node.lineno}"
+        for path in [*CORE, *PLUGINS]
+        if path.name != "console.py"
+        for node in parsed(path).nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
-    assert not printing
+    assert not offenders
 
 
 def test_no_two_modules_need_each_other() -> None:
-    """No circle of imports in the core, those for type checkers and those inside functions included."""
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in CORE}
-    needs = {name: _imported(path) & names.keys() for name, path in names.items() if path.name != "__init__.py"}
-    while leaves := [name for name, others in needs.items() if not others & needs.keys()]:
-        for name in leaves:
+    """No circle of imports anywhere, those for type checkers and those inside functions included."""
+    names = {module_of(path): path for path in [*CORE, *PLUGINS]}
+    needs = {name: imported(path) & names.keys() for name, path in names.items() if path.name != "__init__.py"}
+    # What needs nothing that is left, or is needed by nothing that is left, is in no circle.
+    while ends := [
+        name
+        for name, others in needs.items()
+        if not others & needs.keys() or not any(name in theirs for theirs in needs.values())
+    ]:
+        for name in ends:
             del needs[name]
-    assert not needs
+    assert not {name: sorted(others & needs.keys()) for name, others in needs.items()}
 
 
-def _imported(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def test_one_place_knows_the_default_machine() -> None:
+    """Its usable bytes of unified buffer and its vector cores; files of machines and of calibration rows are data."""
+    number = str(DEFAULT_MACHINE.vector_cores)
+    templates = sorted(path for path in (ROOT / "npukernelbench").rglob("*.j2"))
+    sources = [path for path in [*CORE, *PLUGINS, *NATIVE, *templates] if path != MACHINE]
+    offenders = [
+        f"{relative(path)}:{line}: {text.strip()}"
+        for path in sources
+        for line, text in enumerate(text_of(path).splitlines(), 1)
+        if str(DEFAULT_MACHINE.ub_usable_bytes) in text
+        or ("core" in text.lower() and re.search(rf"(?<![#\w.]){number}(?![\w.])", text))
+    ]
+    assert not offenders
+    assert text_of(MACHINE).count(str(DEFAULT_MACHINE.ub_usable_bytes)) == 1
+    assert len(re.findall(rf"\b{number}\b", text_of(MACHINE))) == 1
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports, wherever in it."""
+    modules: set[str] = set()
+    for node in parsed(path).nodes:
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return modules

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.twin.measure import of_children
+from npukb_conformance.checkout import Checkout, Variant
+from npukb_conformance.dispatch import as_launched, load_dispatch
+from npukb_conformance.sitting import plan
 from npukb_twin.executor import TwinArgs, TwinExecutor
-from npukernelbench.conformance.checkout import Checkout, Variant
-from npukernelbench.conformance.dispatch import as_launched, load_dispatch
-from npukernelbench.conformance.sitting import plan
 from npukernelbench.nouns import CompileRequest, Outcome, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry

@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kernelgen_lm.corpus.emit import Constant, GlobalTensor, Parts, Transfer, WorkBuffer, render
 from kernelgen_lm.corpus.lower import Layout, Lowered, lower
+from kernelgen_lm.corpus.measures import CORES, UB_BYTES, Kernel, Numbers, up
 from kernelgen_lm.corpus.movement import Movement
+from kernelgen_lm.corpus.mover import write_mover
 from kernelgen_lm.corpus.operations import REDUCTIONS
 from kernelgen_lm.corpus.program import Kind, Program
 from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.corpus.style import Partition, Structure, Style
 from npukernelbench.nouns import DType
 
-__all__ = ["CORES", "UB_BYTES", "Kernel", "Numbers", "flat_writer", "write_kernel"]
+__all__ = ["flat_writer", "write_kernel"]
 
-CORES = 48
-UB_BYTES = 196352
 _BLOCK = 32
-
-
-class Numbers(NamedTuple):
-    """What the reasoning states: elements or rows per core and tile, and bytes of the unified buffer."""
-
-    unit: str
-    total: int
-    share: int
-    cores: int
-    tile: int
-    tiles: int
-    ub_bytes: int
-    pitch: int = 0
-
-
-class Kernel(NamedTuple):
-    """A kernel's source, its numbers, the instructions of its middle, and the parts that it is made of, if any."""
-
-    source: str
-    numbers: Numbers
-    lowered: Lowered
-    parts: Parts | None = None
 
 
 def write_kernel(spec: Spec, style: Style) -> Kernel | None:
     """A kernel for ``spec`` in ``style``; None where the style does not fit."""
     if isinstance(spec.body, Movement):
-        from kernelgen_lm.corpus.mover import write_mover
-
         return write_mover(spec, style)
     if spec.family == "whole":
         return _Whole(spec, spec.body, style).write()
@@ -56,11 +30,6 @@ def write_kernel(spec: Spec, style: Style) -> Kernel | None:
 def flat_writer(spec: Spec, program: Program, style: Style) -> _Flat:
     """What writes kernels whose cores have nothing to say to each other."""
     return _Rows(spec, program, style) if spec.family == "rows" else _Flat(spec, program, style)
-
-
-def up(value: int, step: int) -> int:
-    """``value`` rounded up to a multiple of ``step``."""
-    return -(-value // step) * step
 
 
 class _Flat:

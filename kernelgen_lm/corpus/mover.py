@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kernelgen_lm.corpus.emit import Constant, block, constant_line, laid_out
-from kernelgen_lm.corpus.kernels import CORES, UB_BYTES, Kernel, Numbers, up
 from kernelgen_lm.corpus.lower import Lowered
+from kernelgen_lm.corpus.measures import CORES, UB_BYTES, Kernel, Numbers, up
 from kernelgen_lm.corpus.movement import Movement, Piece
 from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.corpus.style import Structure, Style

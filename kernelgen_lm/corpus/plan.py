@@ -7,7 +7,7 @@ follows from what stands before it, and the code repeats the decisions.
 
 from __future__ import annotations
 
-from kernelgen_lm.corpus.kernels import CORES, Kernel
+from kernelgen_lm.corpus.measures import CORES, Kernel
 from kernelgen_lm.corpus.spec import Spec
 
 __all__ = ["plan"]

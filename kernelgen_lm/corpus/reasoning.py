@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from kernelgen_lm.corpus.kernels import CORES, UB_BYTES, Kernel
+from kernelgen_lm.corpus.measures import CORES, UB_BYTES, Kernel
 from kernelgen_lm.corpus.movement import Movement
 from kernelgen_lm.corpus.plan import plan
 from kernelgen_lm.corpus.program import Kind

@@ -22,9 +22,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelgen_lm.corpus.sample import files_of
-from npukernelbench.conformance.checkout import Checkout, Variant
-from npukernelbench.conformance.dispatch import load_dispatch
-from npukernelbench.conformance.sitting import plan
+from npukb_conformance.checkout import Checkout, Variant
+from npukb_conformance.dispatch import load_dispatch
+from npukb_conformance.sitting import plan
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import GenerationFault, GenerationRequest, SamplingParams, make_backend
 from npukernelbench.generate.extract import candidate_of

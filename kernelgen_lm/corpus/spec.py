@@ -26,6 +26,7 @@ from npukernelbench.nouns import (
     ToleranceLimits,
     ValueSpec,
 )
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["SUITE", "Family", "Spec"]
 
@@ -136,7 +137,7 @@ class Spec:
             goldens=(),
             path=Path("generated") / self.operator / "task.yaml",
             content_hash="",
-            workspace_bytes=48 * 32 if self.family == "whole" else 0,
+            workspace_bytes=DEFAULT_MACHINE.vector_cores * 32 if self.family == "whole" else 0,
         )
         return replace(task, content_hash=self.hash)
 

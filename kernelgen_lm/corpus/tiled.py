@@ -12,7 +12,8 @@ from random import Random
 from typing import NamedTuple
 
 from kernelgen_lm.corpus.emit import Constant, laid_out, render
-from kernelgen_lm.corpus.kernels import CORES, Kernel, Numbers, flat_writer
+from kernelgen_lm.corpus.kernels import flat_writer
+from kernelgen_lm.corpus.measures import CORES, Kernel, Numbers
 from kernelgen_lm.corpus.movement import Movement
 from kernelgen_lm.corpus.program import Kind, Program
 from kernelgen_lm.corpus.questions import draw_shape

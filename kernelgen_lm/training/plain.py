@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from kernelgen_lm.training.sft import SFTSettings
+    from kernelgen_lm.training.supervised import SFTSettings
 
 __all__ = ["Tokens", "batch_of", "batches", "pack", "rate_at", "train"]
 

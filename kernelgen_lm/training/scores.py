@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from npukernelbench.nouns.codec import to_json
 from npukernelbench.report.estimates import Judged, at_k, both
 from npukernelbench.stats import paired_difference
 
@@ -68,10 +69,10 @@ def _rates(judged: Sequence[Judged], most: int) -> dict[str, object]:
         "tasks": len({one.key.task for one in judged}),
         "answers": len(judged),
         "faults": len(judged) - len(kept["valid"]),
-        "compile@1": both(kept, _HITS["compile"]),
-        "correct@1": both(kept, _HITS["correct"]),
-        "compile@k": at_k(kept, _HITS["compile"], range(1, most + 1)),
-        "pass@k": at_k(kept, _HITS["correct"], range(1, most + 1)),
+        "compile@1": to_json(both(kept, _HITS["compile"])),
+        "correct@1": to_json(both(kept, _HITS["correct"])),
+        "compile@k": to_json(at_k(kept, _HITS["compile"], range(1, most + 1))),
+        "pass@k": to_json(at_k(kept, _HITS["correct"], range(1, most + 1))),
     }
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from kernelgen_lm.corpus.sample import Sample
 from kernelgen_lm.corpus.table import read_table
 from kernelgen_lm.training import plain
 from kernelgen_lm.training.common import (
     Tell,
-    TrainConfig,
     claim,
     common_arguments,
     finish,
@@ -25,6 +22,7 @@ from kernelgen_lm.training.common import (
 )
 from kernelgen_lm.training.devices import one_process
 from kernelgen_lm.training.nano import make_model, train_tokenizer
+from kernelgen_lm.training.supervised import SFTSettings
 from npukernelbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,16 +32,6 @@ __all__ = ["SFTSettings", "tokens_of", "train"]
 
 #: Texts that the tokenizer is trained on.
 _TOKENIZER_TEXTS = 4000
-
-
-class SFTSettings(TrainConfig):
-    """Supervised fine-tuning."""
-
-    corpus: Path = Field(description="a .jsonl or .parquet file, or a folder of .jsonl files")
-    limit: int = Field(0, ge=0, description="samples at most; 0: all")
-    max_length: int = Field(2048, ge=64, description="tokens; longer samples are left out")
-    engine: Literal["trl", "plain"] = Field("trl", description="plain: torch alone, all weights, one device")
-    packing: bool = Field(False, description="several samples per sequence, isolated from each other")
 
 
 def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import verbosity_option
+from npukernelbench.cli.options import shared_options
+from npukernelbench.cli.session import open_session
 
 __all__ = ["command"]
 
@@ -18,10 +20,10 @@ __all__ = ["command"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "parquet", "lm-eval"]),
+    metavar="NAME",
     default="jsonl",
     show_default=True,
-    help="One row per sample, or the files of lm-eval.",
+    help="jsonl or parquet for one row per sample, lm-eval for its files, or any other of npukb ls reporters.",
 )
 @click.option(
     "--output_path",
@@ -31,21 +33,17 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     help="File, or folder for lm-eval.  [default: beside the run's results]",
 )
-@verbosity_option
+@shared_options
 @click.pass_obj
-def command(app: App, directory: Path, form: str, target: Path | None) -> None:
+def command(app: App, /, directory: Path, form: str, target: Path | None, **options: Any) -> None:
     """Write the samples of the run in FOLDER as one JSON object per line, as a Parquet table, or together with the
     results as lm-eval names its files and fields.
     """
-    from npukernelbench.report.export import export_lm_eval, export_rows, export_table
+    from npukernelbench.report.reporter import load_reporter, write
+    from npukernelbench.report.results import summarise
     from npukernelbench.store import read_run
 
+    reporter = load_reporter(open_session(options).plugins.reporters.find(form))
     run = read_run(directory)
-    if form == "lm-eval":
-        written = export_lm_eval(run, target or directory / "lm-eval")
-    elif form == "parquet":
-        written = (export_table(run, target or directory / "samples.parquet"),)
-    else:
-        written = (export_rows(run, target or directory / "samples.jsonl"),)
-    for path in written:
+    for path in write(reporter, form, run, summarise(run.manifest, run.samples.values()), target):
         app.console.out(str(path))

@@ -38,7 +38,6 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
         "prompt": _Lazy("prompt", "Print the prompt of a task."),
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
-        "conformance": _Lazy("conformance", "Judge the kernels of a checkout of NPUKernelBench."),
         "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
         "doctor": _Lazy("doctor", "Show what works on this machine, and how to repair the rest."),
     }

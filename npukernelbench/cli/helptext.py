@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from npukernelbench.cli.boundary import App
-from npukernelbench.cli.group import COMMANDS, build_group
+from npukernelbench.cli.group import build_group
 from npukernelbench.console import Console
 
 __all__ = ["help_texts", "update_document"]
@@ -24,11 +24,11 @@ _BLOCK = re.compile(r"(?P<mark><!-- help: (?P<name>[a-z-]+) -->\n)```text\n.*?``
 
 
 def help_texts() -> dict[str, str]:
-    """Help of the group, under ``npukb``, and of our own commands, as wide as our lines."""
+    """Help of the group, under ``npukb``, and of every command, those of plugins included, as wide as our lines."""
     group = build_group()
     with _context(group, "npukb", None) as parent:
         texts = {"npukb": group.get_help(parent)}
-        for name in COMMANDS:
+        for name in group.list_commands(parent):
             command = group.get_command(parent, name)
             assert command is not None
             with _context(command, name, parent) as context:

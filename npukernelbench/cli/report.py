@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, verbosity_option
+from npukernelbench.cli.options import json_option, shared_options
+from npukernelbench.cli.session import open_session
 
 __all__ = ["command"]
 
@@ -18,33 +20,21 @@ __all__ = ["command"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "markdown", "json"]),
+    metavar="NAME",
     default="table",
     show_default=True,
-    help="Format of the report.",
+    help="How to present them: table, markdown, json, jsonl, or a plugin's; see npukb ls reporters.",
 )
 @json_option
-@verbosity_option
+@shared_options
 @click.pass_obj
-def command(app: App, directory: Path, form: str, as_json: bool) -> None:
+def command(app: App, /, directory: Path, form: str, as_json: bool, **options: Any) -> None:
     """Show the results of the run in FOLDER: problem by problem, then per task, category and level."""
+    from npukernelbench.report.reporter import load_reporter, show
     from npukernelbench.report.results import summarise
-    from npukernelbench.report.run_tables import failures, headline, run_tables, spending
-    from npukernelbench.report.table import as_markdown, draw_tables
     from npukernelbench.store import read_run
 
+    name = "json" if as_json else form
+    reporter = load_reporter(open_session(options).plugins.reporters.find(name))
     run = read_run(directory)
-    results = summarise(run.manifest, run.samples.values())
-    if as_json or form == "json":
-        app.console.json(results)
-        return
-    if form == "markdown":
-        for table in run_tables(results):
-            app.console.out(as_markdown(table))
-    else:
-        draw_tables(app.console, run_tables(results))
-        for line in failures(results):
-            app.console.out(line)
-    app.console.out(headline(results))
-    for line in spending(results):
-        app.console.out(line)
+    show(reporter, name, run, summarise(run.manifest, run.samples.values()), app.console)

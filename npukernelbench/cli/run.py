@@ -24,7 +24,7 @@ from npukernelbench.errors import ExecutorError
 if TYPE_CHECKING:
     from npukernelbench.cli.session import Session
     from npukernelbench.config import Config
-    from npukernelbench.run.plan import RunPlan, RunSummary
+    from npukernelbench.run.plan import RunSummary
 
 __all__ = ["command", "execute"]
 
@@ -67,6 +67,7 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     from npukernelbench.report.progress import progress_for
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.run.runner import run
+    from npukernelbench.store import results_json
 
     config = session.config
     threshold = Threshold.for_run(config.fail_under, config.num_samples)
@@ -80,18 +81,19 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     if progress.tally.earlier == summary.total:
         app.console.err(f"nothing to do, all {summary.total} samples were finished")
     if as_json:
-        app.console.json({"directory": str(summary.directory), **summary.results})
+        content = results_json(summary.results) if summary.results else {}
+        app.console.json({"directory": str(summary.directory), **content})
     else:
-        _show(app, plan, summary)
+        _show(app, summary)
     missing = summary.total - (summary.generated if plan.predict_only else summary.valid)
     if missing:
         what = "answered" if plan.predict_only else "judged"
         app.console.warn(f"{missing} of {summary.total} samples could not be {what}; the same command tries again")
         return ExecutorError.exit_code
-    return threshold.exit_code_of_run(summary.results) if threshold and not plan.predict_only else 0
+    return threshold.exit_code_of_run(summary.results) if threshold and summary.results else 0
 
 
-def _show(app: App, plan: RunPlan, summary: RunSummary) -> None:
+def _show(app: App, summary: RunSummary) -> None:
     from npukernelbench.report.run_tables import (
         failures,
         headline,
@@ -103,20 +105,15 @@ def _show(app: App, plan: RunPlan, summary: RunSummary) -> None:
     )
     from npukernelbench.report.table import draw_tables
 
-    console = app.console
-    if plan.predict_only:
+    console, results = app.console, summary.results
+    if results is None:
         console.out(f"{summary.generated} answers are stored; without --predict_only the same command judges them")
         console.out(f"run: {summary.directory}")
         return
-    problems = problem_table(summary.results)
+    problems = problem_table(results)
     shown = [problems] if len(problems.rows) <= _MOST_ROWS else []
-    draw_tables(
-        console, [*shown, level_table(summary.results), *speed_tables(summary.results), *turn_tables(summary.results)]
-    )
-    for line in failures(summary.results):
-        console.out(line)
-    console.out(headline(summary.results))
-    for line in spending(summary.results):
+    draw_tables(console, [*shown, level_table(results), *speed_tables(results), *turn_tables(results)])
+    for line in (*failures(results), headline(results), *spending(results)):
         console.out(line)
     console.out(f"results: {summary.directory / 'results.json'}")
     console.out(f"more:    npukb report {shlex.quote(str(summary.directory))}")

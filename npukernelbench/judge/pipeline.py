@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from npukernelbench.errors import PluginError, TaskError
 from npukernelbench.judge.boundary import fault_of
@@ -23,13 +23,14 @@ from npukernelbench.judge.compile import compiled
 from npukernelbench.judge.data import CaseData
 from npukernelbench.judge.executor import Confining, Executor
 from npukernelbench.judge.guard import Guard, has_source
-from npukernelbench.judge.profile import TIMES, profile_metrics
+from npukernelbench.judge.metrics import load_metrics, measured
+from npukernelbench.judge.profile import profile_metrics
 from npukernelbench.judge.provenance import canary_failed, coverage, doubtful, unexplained
 from npukernelbench.judge.repeat import compare_runs, depends_on_cores
 from npukernelbench.judge.roofline import Roofed
 from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
-from npukernelbench.judge.speed import IMPOSSIBLE, speed_metrics
+from npukernelbench.judge.speed import IMPOSSIBLE, speed_facts
 from npukernelbench.judge.work import little_work
 from npukernelbench.nouns import (
     Artifact,
@@ -57,10 +58,7 @@ if TYPE_CHECKING:
     from npukernelbench.plugins import Plugins
     from npukernelbench.plugins.registry import Registry
 
-__all__ = ["Judge", "JudgeSettings", "Metric"]
-
-#: A number per sample; None where it has no meaning.
-Metric: TypeAlias = Callable[[Verdict], "float | None"]
+__all__ = ["Judge", "JudgeSettings"]
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +101,7 @@ class Judge:
         self._executor = executor
         self._checkers = checkers
         self._guards = tuple((name, _function(guards, name)) for name in sorted(guards))
-        self._metrics = tuple((name, _function(metrics, name)) for name in sorted(metrics)) if metrics else ()
+        self._metrics = load_metrics(metrics)
         self._settings = settings
         self._data = CaseData(settings.seed)
         self._varied = CaseData(derive(settings.seed, "variations"))
@@ -142,7 +140,7 @@ class Judge:
         sitting = _Sitting(task, track, candidate, checker, on_stage or _ignore)
         verdict = self._guard(sitting) or self._compile(sitting, cases)
         verdict = replace(verdict, sandbox=self._level(verdict))
-        return self._add_metrics(self._add_speed(sitting, cases, verdict))
+        return self._measured(verdict)
 
     def _level(self, verdict: Verdict) -> str:
         """What confined the candidate; nothing where none of it was compiled or the executor does not tell."""
@@ -249,8 +247,21 @@ class Judge:
             return failed
         diagnostics += depends
         sitting.on_stage(Stage.PROFILE)
-        metrics = {**found.metrics, **coverage(seen.touched, case), **profile_metrics(seen.profile)}
+        metrics = {
+            **found.metrics,
+            **coverage(seen.touched, case),
+            **profile_metrics(seen.profile),
+            **self._speed_facts(sitting, case, seen),
+        }
         return CaseResult(case.id, Stage.DONE, Outcome.OK, diagnostics, metrics, seen.profile)
+
+    def _speed_facts(self, sitting: _Sitting, case: Case, seen: Observation) -> Mapping[str, float]:
+        """What the time of a right kernel is compared with: the machine's bound, and the times of other kernels."""
+        if seen.profile is None:
+            return {}
+        roof = self._executor.roof() if isinstance(self._executor, Roofed) else None
+        model = self._executor.describe().get("time_model", "")
+        return speed_facts(sitting.task, case, sitting.track, seen.profile.machine, roof, model=model)
 
     def _repeat(
         self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation, reference: Expected
@@ -352,30 +363,12 @@ class Judge:
         outcome = Outcome.CHEAT if same else found.outcome
         return CaseResult(case.id, Stage.CHECK, outcome, diagnostics, found.metrics, seen.profile)
 
-    def _add_speed(self, sitting: _Sitting, cases: Sequence[Case], verdict: Verdict) -> Verdict:
-        """Compare the time of a right candidate with what the machine allows and with our own kernel."""
-        time_us = next((verdict.metrics[name] for name in TIMES if name in verdict.metrics), None)
-        profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
-        if time_us is None or profile is None:
+    def _measured(self, verdict: Verdict) -> Verdict:
+        """The verdict with every registered metric."""
+        verdict = measured(verdict, self._metrics)
+        if "impossible" not in verdict.metrics:
             return verdict
-        roof = self._executor.roof() if isinstance(self._executor, Roofed) else None
-        model = self._executor.describe().get("time_model", "")
-        values = speed_metrics(sitting.task, cases, sitting.track, time_us, profile.machine, roof, model=model)
-        notes = (IMPOSSIBLE,) if "impossible" in values else ()
-        return replace(verdict, metrics={**verdict.metrics, **values}, diagnostics=(*verdict.diagnostics, *notes))
-
-    def _add_metrics(self, verdict: Verdict) -> Verdict:
-        """Boundary: a metric of a plugin that raises is left out and said."""
-        values: dict[str, float] = {}
-        for name, metric in self._metrics:
-            try:
-                value = cast(Metric, metric)(verdict)
-            except Exception:  # noqa: BLE001
-                _log.exception("the metric '%s' failed and is left out", name)
-                continue
-            if value is not None:
-                values[name] = float(value)
-        return replace(verdict, metrics={**verdict.metrics, **values}) if values else verdict
+        return replace(verdict, diagnostics=(*verdict.diagnostics, IMPOSSIBLE))
 
 
 class _Repeated(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from npukernelbench.nouns import Profile
 
-__all__ = ["PREDICTED_TIME", "TIMES", "profile_metrics"]
+__all__ = ["MEASURED_TIME", "PREDICTED_TIME", "TIMES", "profile_metrics"]
 
 PREDICTED_TIME = "predicted_time_us"
 MEASURED_TIME = "measured_time_us"

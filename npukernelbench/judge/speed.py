@@ -19,12 +19,26 @@ from pathlib import Path
 from npukernelbench.judge.roofline import Roof, bound_us
 from npukernelbench.nouns import Case, Diagnostic, Severity, Task, Track
 
-__all__ = ["EAGER", "GOLDEN", "IMPOSSIBLE", "RENEW", "SPEEDUPS", "anchored", "baseline_us", "speed_metrics"]
+__all__ = [
+    "BOUND_US",
+    "EAGER",
+    "EAGER_US",
+    "GOLDEN",
+    "GOLDEN_US",
+    "IMPOSSIBLE",
+    "RENEW",
+    "SPEEDUPS",
+    "anchored",
+    "baseline_us",
+    "speed_facts",
+]
 
 _log = logging.getLogger(__name__)
 
 #: Baselines out of files.
 GOLDEN, EAGER = "golden", "eager"
+#: Times of a case that its own is compared with, among its metrics.
+BOUND_US, GOLDEN_US, EAGER_US = "bound_us", "golden_us", "eager_us"
 
 RENEW = "python -m benchmarks.golden_times"
 
@@ -39,28 +53,19 @@ IMPOSSIBLE = Diagnostic(
 SPEEDUPS = {"roofline": "roofline", GOLDEN: "speedup_golden", EAGER: "speedup_eager"}
 
 
-def speed_metrics(
-    task: Task, cases: Sequence[Case], track: Track, time_us: float, machine: str, roof: Roof | None, *, model: str = ""
+def speed_facts(
+    task: Task, case: Case, track: Track, machine: str, roof: Roof | None, *, model: str = ""
 ) -> Mapping[str, float]:
-    """``bound_us`` and ``roofline``, ``speedup_golden``, ``hap`` and ``speedup_eager``, as far as there is something to
-    compare with. ``model`` says what predicts the time: see :func:`baseline_us`.
+    """What the time of a case is compared with: ``bound_us``, ``golden_us`` and ``eager_us``, as far as they are known.
 
-    ``impossible`` is 1 for a time below the bound: that is an error of ours or a kernel that did not do the work.
+    ``model`` says what predicts times: see :func:`baseline_us`.
     """
-    metrics: dict[str, float] = {}
-    bound = None if roof is None else sum(bound_us(task, case, roof) for case in cases)
-    golden, eager = (baseline_us(name, task, cases, track, machine, model) for name in (GOLDEN, EAGER))
-    if bound is not None and time_us > 0:
-        metrics |= {"bound_us": bound, "roofline": bound / time_us}
-        if time_us < bound:
-            metrics["impossible"] = 1.0
-    if golden is not None and time_us > 0:
-        metrics["speedup_golden"] = golden / time_us
-        if bound is not None and (score := anchored(time_us, golden, bound)) is not None:
-            metrics["hap"] = score
-    if eager is not None and time_us > 0:
-        metrics["speedup_eager"] = eager / time_us
-    return metrics
+    facts: dict[str, float | None] = {
+        BOUND_US: None if roof is None else bound_us(task, case, roof),
+        GOLDEN_US: baseline_us(GOLDEN, task, (case,), track, machine, model),
+        EAGER_US: baseline_us(EAGER, task, (case,), track, machine, model),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def anchored(time_us: float, baseline_us: float, bound_us: float) -> float | None:

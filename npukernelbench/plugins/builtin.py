@@ -1,16 +1,23 @@
 """What the harness itself offers, registered exactly like a plugin so that the plugin interface stays honest.
 
-Names and lazy targets only: importing this module imports none of them.
+Names and lazy targets only: importing this module imports none of them. The hooks that watch a run log what happens,
+which ``-v info`` shows.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from npukernelbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    from npukernelbench.config import Config
+    from npukernelbench.nouns import Sample
     from npukernelbench.plugins.registry import Register
+    from npukernelbench.run.plan import RunContext, RunSummary
+
+_log = logging.getLogger(__name__)
 
 
 @hookimpl
@@ -88,9 +95,66 @@ def register_guards(register: Register) -> None:
 
 @hookimpl
 def register_metrics(register: Register) -> None:
-    """Per-sample numbers computed from a verdict."""
+    """Per-sample numbers computed from a verdict: the functions of these names."""
+    for name, description in {
+        "compiled": "1 if there is an artifact",
+        "correct": "1 if every case is right",
+        "cases_passed": "cases that are right",
+        "cases_total": "cases that were judged",
+        "pcl_pass": "1 if the policy pcl accepts every case",
+        "cann_pass": "1 if the policy cann accepts every case",
+        "max_abs_error": "largest absolute error",
+        "max_rel_error": "largest relative error",
+        "mean_rel_error": "mean relative error of the worst case",
+        "mismatch_fraction": "share of wrong elements of the worst case",
+        "max_ulp": "largest error in units in the last place",
+        "predicted_time_us": "predicted time, summed over cases",
+        "measured_time_us": "measured time, summed over cases",
+        "bound_us": "least time of the task on this machine",
+        "roofline": "bound_us divided by the time",
+        "impossible": "1 for a time below the bound",
+        "speedup_golden": "time of our golden kernel divided by the time",
+        "speedup_eager": "time of torch_npu's own operators divided by the time",
+        "hap": "hardware-anchored performance",
+    }.items():
+        register(name, f"npukernelbench.judge.metrics:{name}", description=description)
 
 
 @hookimpl
 def register_reporters(register: Register) -> None:
     """Ways of presenting a finished run."""
+    where = "npukernelbench.report.reporters"
+    register("table", f"{where}:TABLE", description="tables for people, problem by problem and aggregated")
+    register("markdown", f"{where}:MARKDOWN", description="the same tables in markdown")
+    register("json", f"{where}:AS_JSON", description="what results.json holds")
+    where = "npukernelbench.report.export"
+    register("jsonl", f"{where}:JSONL", description="one JSON object per sample: prompt, answer, files, verdict")
+    register("parquet", f"{where}:PARQUET", description="the same rows as a Parquet table")
+    register("lm-eval", f"{where}:LM_EVAL", description="results and samples as lm-eval names files and fields")
+
+
+@hookimpl
+def npukb_configure(config: Config) -> None:
+    """Log where each setting comes from; values may be secret."""
+    for name in config.as_dict():
+        if config.origin(name) != "default":
+            _log.debug("setting %s is that of %s", name, config.origin(name))
+
+
+@hookimpl
+def on_run_start(context: RunContext) -> None:
+    """Log which run begins, and where it is kept."""
+    _log.info("run %s begins in %s", context.run_id, context.directory)
+
+
+@hookimpl
+def on_sample_end(sample: Sample) -> None:
+    """Log the verdict."""
+    if sample.verdict is not None:
+        _log.info("%s: %s", sample.key, sample.verdict.outcome.value)
+
+
+@hookimpl
+def on_run_end(summary: RunSummary) -> None:
+    """Log how the run ended."""
+    _log.info("%d of %d samples are right", summary.ok, summary.total)

@@ -144,7 +144,7 @@ class Registry(Mapping[str, Registration]):
         guess = did_you_mean(name, [n for r in self._by_name.values() for n in r.names])
         known = ", ".join(self) or "none is installed"
         repair = "repair or update the quarantined plugin; " if suspects else ""
-        return UsageError(message, remedy=f"{repair}{guess or f'known: {known}'}")
+        return UsageError(message, remedy=f"{repair}{f'{guess} ' if guess else ''}known: {known}")
 
     def holder(self, offer: Registration) -> Registration | None:
         """The registration that already has one of the offer's names and does not give way; only a built-in does."""

@@ -4,13 +4,11 @@ A style is any object with ``render(task, case, track) -> Prompt``, registered b
 ours.
 """
 
-from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature
 from npukernelbench.prompts.specialise import case_prelude, specialise
 from npukernelbench.prompts.style import PromptStyle, TemplateStyle, load_style, tracks_of
 
 __all__ = [
-    "Hardware",
     "PromptStyle",
     "TemplateStyle",
     "case_prelude",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from npukernelbench.errors import PluginError
 from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
+from npukernelbench.nouns.machine import DEFAULT_MACHINE, Machine
 from npukernelbench.prompts.example import category_example
-from npukernelbench.prompts.hardware import Hardware
 from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class TemplateStyle:
     name: str
     version: int
     files: tuple[str, ...]
-    hardware: Hardware = field(default_factory=Hardware)
+    hardware: Machine = DEFAULT_MACHINE
     same_category: bool = False
     tasks: Tasks | None = field(default=None, repr=False, compare=False)
 
@@ -124,7 +124,7 @@ class TemplateStyle:
         return Prompt(messages, template, _hash(template, self.files, messages))
 
 
-def _values(task: Task, case: Case | None, track: Track, hardware: Hardware) -> Mapping[str, object]:
+def _values(task: Task, case: Case | None, track: Track, hardware: Machine) -> Mapping[str, object]:
     """What templates may refer to."""
     return {
         "task": task,

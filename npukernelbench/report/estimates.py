@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from npukernelbench.judge.speed import SPEEDUPS
 from npukernelbench.nouns import Outcome, Owner, SampleKey, Stage, Verdict
+from npukernelbench.nouns.results import Aggregate, Share, Shares
 
-__all__ = ["FAST_PS", "KS", "MAIN_KS", "Judged", "at_k", "both", "estimates", "share"]
+__all__ = ["FAST_PS", "KS", "MAIN_KS", "Judged", "aggregate", "at_k", "both", "share"]
 
 #: The k of pass@k that are reported, as far as every problem has that many samples.
 KS = (1, 2, 4, 5, 8, 10, 16, 32, 50, 64, 100, 128, 256)
@@ -58,24 +59,28 @@ class Judged:
 Hit = Callable[[Judged], bool]
 
 
-def estimates(judged: Sequence[Judged]) -> dict[str, object]:
-    """``compile@1``, ``correct@1``, ``pass@k``, ``compile@k``, ``pass_all@k``, ``fast_p`` and ``fast_p@k``."""
+def aggregate(judged: Sequence[Judged]) -> Aggregate:
+    """Everything that is said about some samples."""
     groups = {"valid": [one for one in judged if one.valid], "all": list(judged)}
     baselines = [name for name, metric in SPEEDUPS.items() if any(metric in one.verdict.metrics for one in judged)]
-    return {
-        "compile@1": both(groups, _compiled),
-        "correct@1": both(groups, _correct),
-        "pass@k": at_k(groups, _correct, KS),
-        "compile@k": at_k(groups, _compiled, MAIN_KS),
-        "pass_all@k": at_k(groups, _correct, MAIN_KS, everyone=True),
-        "fast_p": {name: {str(p): both(groups, _fast(name, p)) for p in FAST_PS} for name in baselines},
-        "fast_p@k": {name: {str(p): at_k(groups, _fast(name, p), MAIN_KS) for p in FAST_PS} for name in baselines},
-    }
+    return Aggregate(
+        samples=len(judged),
+        problems=len({sample.problem for sample in judged}),
+        valid=len(groups["valid"]),
+        infra=sum(sample.verdict.owner is Owner.INFRA for sample in judged),
+        compile_at_1=both(groups, _compiled),
+        correct_at_1=both(groups, _correct),
+        pass_at_k=at_k(groups, _correct, KS),
+        compile_at_k=at_k(groups, _compiled, MAIN_KS),
+        pass_all_at_k=at_k(groups, _correct, MAIN_KS, everyone=True),
+        fast_p={name: {str(p): both(groups, _fast(name, p)) for p in FAST_PS} for name in baselines},
+        fast_p_at_k={name: {str(p): at_k(groups, _fast(name, p), MAIN_KS) for p in FAST_PS} for name in baselines},
+    )
 
 
-def both(groups: dict[str, list[Judged]], hit: Hit) -> dict[str, object]:
+def both(groups: dict[str, list[Judged]], hit: Hit) -> Shares:
     """The share of samples that hit, per group."""
-    return {name: _share_of_samples(group, hit) for name, group in groups.items()}
+    return Shares(_share_of_samples(groups["valid"], hit), _share_of_samples(groups["all"], hit))
 
 
 def _correct(one: Judged) -> bool:
@@ -90,7 +95,7 @@ def _fast(baseline: str, p: float) -> Hit:
     return lambda one: one.fast(baseline, p)
 
 
-def _share_of_samples(judged: Sequence[Judged], hit: Hit) -> dict[str, object] | None:
+def _share_of_samples(judged: Sequence[Judged], hit: Hit) -> Share | None:
     counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for one in judged:
         counts[one.key.task][0] += hit(one)
@@ -98,11 +103,12 @@ def _share_of_samples(judged: Sequence[Judged], hit: Hit) -> dict[str, object] |
     return share(list(counts.values()), len(judged))
 
 
-def at_k(groups: dict[str, list[Judged]], hit: Hit, ks: Sequence[int], *, everyone: bool = False) -> dict[str, object]:
+def at_k(groups: dict[str, list[Judged]], hit: Hit, ks: Sequence[int], *, everyone: bool = False) -> dict[str, Shares]:
     """Per k of ``ks``, as far as every problem has k samples: the mean over problems of the unbiased estimator."""
     counted = {name: _counts(group, hit) for name, group in groups.items()}
     there = [k for k in ks if any(counts and k <= min(n for _, n, _ in counts) for counts in counted.values())]
-    return {str(k): {name: _mean(counts, k, everyone) for name, counts in counted.items()} for k in there}
+    means = {k: {name: _mean(counts, k, everyone) for name, counts in counted.items()} for k in there}
+    return {str(k): Shares(mean["valid"], mean["all"]) for k, mean in means.items()}
 
 
 def _counts(judged: Sequence[Judged], hit: Hit) -> list[tuple[str, int, int]]:
@@ -113,7 +119,7 @@ def _counts(judged: Sequence[Judged], hit: Hit) -> list[tuple[str, int, int]]:
     return [(problem[0], len(found[problem]), sum(found[problem])) for problem in sorted(found)]
 
 
-def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool) -> dict[str, object] | None:
+def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool) -> Share | None:
     if not counts or min(n for _, n, _ in counts) < k:
         return None
     from npukernelbench.stats import pass_all_at_k, pass_at_k
@@ -126,11 +132,11 @@ def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool) -> dic
     return share(list(tasks.values()), len(counts))
 
 
-def share(tasks: Sequence[Sequence[float]], count: int) -> dict[str, object] | None:
-    """``value, low, high, n`` out of a numerator and a denominator per task; None when nothing was counted."""
+def share(tasks: Sequence[Sequence[float]], count: int) -> Share | None:
+    """The share out of a numerator and a denominator per task; None when nothing was counted."""
     if not count:
         return None
     from npukernelbench.stats import Cluster, cluster_ratio
 
     low, high = cluster_ratio([Cluster(part, whole) for part, whole in tasks])
-    return {"value": sum(part for part, _ in tasks) / count, "low": low, "high": high, "n": count}
+    return Share(value=sum(part for part, _ in tasks) / count, low=low, high=high, n=count)

@@ -1,4 +1,4 @@
-"""A run in the formats of other tools: rows of samples, and the files that lm-eval writes.
+"""Reporters for other tools: rows of samples as JSON lines or Parquet, and the files that lm-eval writes.
 
 Our own store stays the truth; what is written here can be made again at any time.
 """
@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,30 +17,31 @@ from typing import TYPE_CHECKING
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import SampleKey, Track
 from npukernelbench.nouns.codec import JSON, dumps, to_json
-from npukernelbench.report.results import sample_row, summarise
+from npukernelbench.nouns.results import Aggregate, Results
+from npukernelbench.report.results import sample_row
 from npukernelbench.run.turns import settled, spoken_for
 
 if TYPE_CHECKING:
     from npukernelbench.store import StoredRun
 
-__all__ = ["export_lm_eval", "export_rows", "export_table", "rows"]
+__all__ = ["JSONL", "LM_EVAL", "PARQUET", "rows"]
 
 #: The filter that lm-eval names behind a metric; ours takes no part in a number.
 _FILTER = "none"
 
 
 def rows(run: StoredRun) -> Iterator[dict[str, JSON]]:
-    """One flat object per judged turn, in the order of keys: what was asked, answered and found."""
+    """One flat object per judged turn, in the order of keys: what was asked, answered and judged."""
     for key in sorted(run.samples):
         sample = run.samples[key]
         if sample.verdict is None:
             continue
-        found = to_json(sample_row(sample))
-        if not isinstance(found, Mapping):
-            raise TypeError("a row is an object")
+        row = to_json(sample_row(sample))
+        assert isinstance(row, dict)
+        del row["turns"]  # a property of the conversation
         completion = sample.completion
         yield {
-            **found,
+            **row,
             "prompt_template": sample.prompt.template,
             "prompt_hash": sample.prompt.hash,
             "messages": [{"role": m.role, "content": m.content} for m in sample.prompt.messages],
@@ -56,62 +57,77 @@ def rows(run: StoredRun) -> Iterator[dict[str, JSON]]:
         }
 
 
-def export_rows(run: StoredRun, path: Path) -> Path:
-    """Write :func:`rows` as JSON lines."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(dumps(row) + "\n" for row in rows(run))
-    return path
+class _Rows:
+    """One JSON object per line."""
+
+    file_name = "samples.jsonl"
+
+    def render(self, run: StoredRun, results: Results) -> Iterator[str]:
+        """Every row on a line of its own."""
+        del results
+        return (dumps(row) for row in rows(run))
 
 
-def export_table(run: StoredRun, path: Path) -> Path:
-    """Write :func:`rows` as a Parquet table; nested values are JSON text. UsageError when pyarrow is missing."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageError(
-            "Parquet needs the package pyarrow", field="--format", remedy="pip install pyarrow, or use --format jsonl"
-        ) from None
-    flat = [{name: _cell(value) for name, value in row.items()} for row in rows(run)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(flat), path)
-    return path
+class _Parquet:
+    """A Parquet table; nested values are JSON text."""
+
+    file_name = "samples.parquet"
+
+    def write(self, run: StoredRun, results: Results, target: Path) -> tuple[Path, ...]:
+        """UsageError when pyarrow is missing."""
+        del results
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            remedy = "pip install pyarrow, or use --format jsonl"
+            raise UsageError("Parquet needs the package pyarrow", field="--format", remedy=remedy) from None
+        flat = [{name: _cell(value) for name, value in row.items()} for row in rows(run)]
+        pq.write_table(pa.Table.from_pylist(flat), target)
+        return (target,)
 
 
-def export_lm_eval(run: StoredRun, folder: Path, *, now: datetime | None = None) -> tuple[Path, ...]:
-    """Write ``<folder>/<model>/results_<time>.json`` and a ``samples_<task>_<time>.jsonl`` per task."""
-    time = (now or datetime.now(timezone.utc)).isoformat().replace(":", "-")
-    identity = run.manifest.identity
-    model = _model_name(identity)
-    target = folder / re.sub(r"[\"<>:/\\|?*\[\]]+", "__", model)
-    target.mkdir(parents=True, exist_ok=True)
-    by_task: defaultdict[str, list[dict[str, JSON]]] = defaultdict(list)
-    speaking = {settled(turns).key for turns in spoken_for(run.samples.values()).values()}
-    for row in rows(run):
-        if SampleKey(str(row["task"]), str(row["case"]), Track(row["track"]), *_numbers(row)) not in speaking:
-            continue  # lm-eval knows one answer per sample: the turn that speaks for it
-        by_task[str(row["task"])].append(row)
-    paths = [target / f"results_{time}.json"]
-    paths[0].write_text(json.dumps(_lm_eval_results(run, model, time), indent=2, sort_keys=True) + "\n", "utf-8")
-    for task in sorted(by_task):
-        path = target / f"samples_{task}_{time}.jsonl"
-        lines = (dumps(_lm_eval_sample(number, row)) + "\n" for number, row in enumerate(by_task[task]))
-        path.write_text("".join(lines), "utf-8")
-        paths.append(path)
-    return tuple(paths)
+class _LmEval:
+    """The files and fields of lm-eval. ``now`` is the time in their names."""
+
+    file_name = "lm-eval"
+
+    def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)) -> None:
+        self._now = now
+
+    def write(self, run: StoredRun, results: Results, target: Path) -> tuple[Path, ...]:
+        """``<target>/<model>/results_<time>.json`` and a ``samples_<task>_<time>.jsonl`` per task."""
+        time = self._now().isoformat().replace(":", "-")
+        model = _model_name(run.manifest.identity)
+        folder = target / _sanitized(model)
+        folder.mkdir(parents=True, exist_ok=True)
+        by_task: defaultdict[str, list[dict[str, JSON]]] = defaultdict(list)
+        speaking = {settled(turns).key for turns in spoken_for(run.samples.values()).values()}
+        for row in rows(run):
+            if SampleKey(str(row["task"]), str(row["case"]), Track(row["track"]), *_numbers(row)) in speaking:
+                # lm-eval knows one answer per sample: the turn that speaks for it
+                by_task[str(row["task"])].append(row)
+        paths = [folder / f"results_{time}.json"]
+        content = json.dumps(to_json(_lm_eval_results(run, results, model, time)), indent=2, sort_keys=True)
+        paths[0].write_text(content + "\n", "utf-8")
+        for task in sorted(by_task):
+            path = folder / f"samples_{task}_{time}.jsonl"
+            lines = (dumps(_lm_eval_sample(number, row)) + "\n" for number, row in enumerate(by_task[task]))
+            path.write_text("".join(lines), "utf-8")
+            paths.append(path)
+        return tuple(paths)
 
 
-def _lm_eval_results(run: StoredRun, model: str, time: str) -> dict[str, object]:
-    summary = summarise(run.manifest, run.samples.values())
-    aggregates = _mapping(summary["aggregates"])
-    tasks, levels = _mapping(aggregates["tasks"]), _mapping(aggregates["levels"])
+JSONL, PARQUET, LM_EVAL = _Rows(), _Parquet(), _LmEval()
+
+
+def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) -> dict[str, object]:
+    tasks, levels = results.aggregates.tasks, results.aggregates.levels
     identity = _mapping(run.manifest.identity)
     facts = _mapping(identity.get("tasks"))
-    groups = {f"level{level}": _metrics(f"level{level}", _mapping(value)) for level, value in levels.items()}
     return {
-        "results": {name: _metrics(name, _mapping(value)) for name, value in tasks.items()},
-        "groups": groups,
+        "results": {name: _metrics(name, aggregate) for name, aggregate in tasks.items()},
+        "groups": {f"level{level}": _metrics(f"level{level}", aggregate) for level, aggregate in levels.items()},
         "group_subtasks": {
             f"level{level}": sorted(name for name in tasks if str(_mapping(facts.get(name)).get("level")) == level)
             for level in levels
@@ -121,8 +137,7 @@ def _lm_eval_results(run: StoredRun, model: str, time: str) -> dict[str, object]
         "n-shot": dict.fromkeys(tasks, 0),
         "higher_is_better": {name: {"compile@1": True, "correct@1": True} for name in tasks},
         "n-samples": {
-            name: {"original": _mapping(value)["problems"], "effective": _mapping(value)["problems"]}
-            for name, value in tasks.items()
+            name: {"original": aggregate.problems, "effective": aggregate.problems} for name, aggregate in tasks.items()
         },
         "config": {
             "model": identity.get("model"),
@@ -135,23 +150,22 @@ def _lm_eval_results(run: StoredRun, model: str, time: str) -> dict[str, object]
         "date": time,
         "model_source": identity.get("model"),
         "model_name": model,
-        "model_name_sanitized": re.sub(r"[\"<>:/\\|?*\[\]]+", "__", model),
+        "model_name_sanitized": _sanitized(model),
         "npukernelbench": {"run_id": run.manifest.run_id, "tier": _mapping(identity.get("executor")).get("tier")},
     }
 
 
-def _metrics(alias: str, aggregate: Mapping[str, object]) -> dict[str, object]:
+def _metrics(alias: str, aggregate: Aggregate) -> dict[str, object]:
     """lm-eval's spelling ``<metric>,<filter>``; all samples in the denominator. Standard errors are of a proportion."""
-    found: dict[str, object] = {"alias": alias, "sample_len": aggregate["problems"]}
-    passes = {f"pass@{k}": _mapping(value) for k, value in _mapping(aggregate["pass@k"]).items()}
-    shares = {name: _mapping(aggregate[name]) for name in ("compile@1", "correct@1")}
-    for name, both in {**shares, **passes}.items():
-        one = _mapping(both.get("all"))
-        value, count = one.get("value"), one.get("n")
-        if isinstance(value, int | float) and isinstance(count, int) and count:
-            found[f"{name},{_FILTER}"] = value
-            found[f"{name}_stderr,{_FILTER}"] = (value * (1 - value) / count) ** 0.5
-    return found
+    named: dict[str, object] = {"alias": alias, "sample_len": aggregate.problems}
+    passes = {f"pass@{k}": shares for k, shares in aggregate.pass_at_k.items()}
+    single = {"compile@1": aggregate.compile_at_1, "correct@1": aggregate.correct_at_1}
+    for name, shares in {**single, **passes}.items():
+        share = shares.all
+        if share is not None:
+            named[f"{name},{_FILTER}"] = share.value
+            named[f"{name}_stderr,{_FILTER}"] = (share.value * (1 - share.value) / share.n) ** 0.5
+    return named
 
 
 def _lm_eval_sample(number: int, row: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -182,6 +196,11 @@ def _numbers(row: Mapping[str, JSON]) -> tuple[int, int]:
 def _model_name(identity: Mapping[str, object]) -> str:
     named = _mapping(identity.get("model_args")).get("model")
     return str(named or identity.get("model") or "unknown")
+
+
+def _sanitized(model: str) -> str:
+    """A model's name as lm-eval writes it into file names."""
+    return re.sub(r"[\"<>:/\\|?*\[\]]+", "__", model)
 
 
 def _mapping(value: object) -> Mapping[str, JSON]:

@@ -192,5 +192,6 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
         "parsers": _registered(lambda plugins: plugins.parsers),
         "strategies": _registered(lambda plugins: plugins.strategies),
         "metrics": _registered(lambda plugins: plugins.metrics),
+        "reporters": _registered(lambda plugins: plugins.reporters),
     }
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from npukernelbench.nouns import Completion
+from npukernelbench.nouns.results import Cost, Spent, Tokens
 
 __all__ = ["cost_of", "spent"]
 
 
-def spent(completions: Iterable[Completion], price: Mapping[str, object]) -> dict[str, object]:
+def spent(completions: Iterable[Completion], price: Mapping[str, object]) -> Spent:
     """Answers, tokens and cost. Answers out of a cache are counted apart and cost nothing.
 
     ``price`` is that of the run's provenance: ``input`` and ``output`` per million tokens, and their ``currency``;
@@ -17,25 +18,25 @@ def spent(completions: Iterable[Completion], price: Mapping[str, object]) -> dic
     counts.
     """
     listed = list(completions)
-    paid = [one for one in listed if not one.cached]
-    tokens = {
-        "prompt": sum(one.usage.prompt for one in paid),
-        "completion": sum(one.usage.completion for one in paid),
-        "reasoning": sum(one.usage.reasoning for one in paid),
-    }
-    return {
-        "answers": len(listed),
-        "cached": len(listed) - len(paid),
-        "uncounted": sum(not (one.usage.prompt or one.usage.completion) for one in paid),
-        "tokens": tokens,
-        "cost": cost_of(tokens["prompt"], tokens["completion"], price),
-    }
+    paid = [completion for completion in listed if not completion.cached]
+    tokens = Tokens(
+        prompt=sum(completion.usage.prompt for completion in paid),
+        completion=sum(completion.usage.completion for completion in paid),
+        reasoning=sum(completion.usage.reasoning for completion in paid),
+    )
+    return Spent(
+        answers=len(listed),
+        cached=len(listed) - len(paid),
+        uncounted=sum(not (completion.usage.prompt or completion.usage.completion) for completion in paid),
+        tokens=tokens,
+        cost=cost_of(tokens.prompt, tokens.completion, price),
+    )
 
 
-def cost_of(prompt_tokens: int, completion_tokens: int, price: Mapping[str, object]) -> dict[str, object] | None:
+def cost_of(prompt_tokens: int, completion_tokens: int, price: Mapping[str, object]) -> Cost | None:
     """An amount and its currency; None when the price is not known. Reasoning is part of the completion tokens."""
     given, taken = price.get("input"), price.get("output")
     if not isinstance(given, int | float) or not isinstance(taken, int | float):
         return None
     amount = (prompt_tokens * given + completion_tokens * taken) / 1e6
-    return {"amount": round(amount, 6), "currency": price.get("currency", "USD")}
+    return Cost(round(amount, 6), str(price.get("currency", "USD")))

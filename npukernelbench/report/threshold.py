@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from npukernelbench.errors import UsageError
 from npukernelbench.report.results import KS
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Verdict
+    from npukernelbench.nouns.results import Results
 
 __all__ = ["Threshold"]
 
@@ -52,13 +52,13 @@ class Threshold:
             )
         return cls(metric, threshold.value)
 
-    def value_in_run(self, results: Mapping[str, Any]) -> float | None:
+    def value_in_run(self, results: Results) -> float | None:
         """What a run reached over valid samples; None when too few of them were valid to say."""
-        row = results["aggregates"]["all"]
+        row = results.aggregates.all
         family, _, k = self.metric.partition("@")
-        share = row["pass@k"].get(k) if family == "pass" else row[self.metric]
-        reached = share and share["valid"]
-        return float(reached["value"]) if reached else None
+        single = {"compile": row.compile_at_1, "correct": row.correct_at_1}
+        shares = row.pass_at_k.get(k) if family == "pass" else single[family]
+        return shares.valid.value if shares and shares.valid else None
 
     def value_in_verdict(self, verdict: Verdict) -> float:
         """What one verdict reached; minus infinity when it ended too early to say. UsageError for unknown metrics."""
@@ -73,7 +73,7 @@ class Threshold:
             remedy=f"metrics: {', '.join(sorted(verdict.metrics))}",
         )
 
-    def exit_code_of_run(self, results: Mapping[str, Any]) -> int:
+    def exit_code_of_run(self, results: Results) -> int:
         """0 when the run is good enough, else 1."""
         return self.exit_code(self.value_in_run(results))
 

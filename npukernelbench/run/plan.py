@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns import Outcome, Sample, SampleKey, Stage, Track
@@ -13,6 +13,7 @@ from npukernelbench.nouns import Outcome, Sample, SampleKey, Stage, Track
 if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.generate.backend import SamplingParams
+    from npukernelbench.nouns.results import Results
     from npukernelbench.tasks.select import Selected
 
 __all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary"]
@@ -82,7 +83,7 @@ class RunSummary:
     """How a run ended. ``total`` counts samples; ``valid`` those that are not the fault of infrastructure, task or
     user.
 
-    ``results`` is what ``results.json`` holds; empty with ``predict_only``, where ``generated`` counts stored
+    ``results`` is what ``results.json`` holds; None with ``predict_only``, where ``generated`` counts stored
     completions.
     """
 
@@ -91,5 +92,5 @@ class RunSummary:
     by_outcome: Mapping[Outcome, int]
     valid: int
     ok: int
-    results: Mapping[str, Any]
+    results: Results | None
     generated: int = 0

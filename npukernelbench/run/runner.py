@@ -128,7 +128,7 @@ def _summarise(plan: RunPlan, store: RunStore, keys: Collection[SampleKey]) -> R
     """What the folder holds now; writes ``results.json`` unless the run only predicts."""
     if plan.predict_only:
         generated = len(set(keys) & store.completions().keys())
-        return RunSummary(plan.directory, len(keys), {}, 0, 0, {}, generated)
+        return RunSummary(plan.directory, len(keys), {}, 0, 0, None, generated)
     from npukernelbench.report.results import summarise
 
     outcomes: Counter[Outcome] = Counter()

@@ -17,16 +17,16 @@ from typing import NamedTuple
 from npukernelbench.errors import SourceLocation, StoreError, UsageError
 from npukernelbench.nouns import Completion, Prompt, Sample, SampleKey
 from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.results import Results
 from npukernelbench.store.catalogue import Catalogue, Place, scan
-from npukernelbench.store.files import SCHEMA, read_json, replace_json, sync_folder, writing
+from npukernelbench.store.files import SCHEMA, sync_folder, writing
 from npukernelbench.store.index import INDEX_NAME, load_index, save_index
 from npukernelbench.store.lock import FolderLock
 from npukernelbench.store.log import LOG_NAME, LogReader, LogWriter, StoredCompletion, StoredView
 from npukernelbench.store.manifest import MANIFEST_NAME, Manifest, check_same_run, read_manifest, write_manifest
+from npukernelbench.store.results import read_results, write_results
 
 __all__ = ["RunStore", "StoredCompletion", "StoredRun", "read_run"]
-
-RESULTS_NAME = "results.json"
 
 
 class RunStore:
@@ -123,9 +123,9 @@ class RunStore:
             }
             self._append(*events, event)
 
-    def write_results(self, results: Mapping[str, object]) -> None:
-        """Replace ``results.json`` in one step, sorted; its schema version is added unless it states one."""
-        replace_json(self.directory / RESULTS_NAME, {"schema": SCHEMA, **results})
+    def write_results(self, results: Results) -> None:
+        """Replace ``results.json`` in one step."""
+        write_results(self.directory, results)
 
     def close(self) -> None:
         """Bring the index up to date and give the folder back. Safe to call twice."""
@@ -192,7 +192,7 @@ class StoredRun:
     """A run folder as it was when it was read. Mappings read the log on access.
 
     ``provenance`` holds the circumstances of the first session and of every later one that differed from the one
-    before. ``results`` is the content of ``results.json``, None before it was written.
+    before.
     """
 
     directory: Path
@@ -200,7 +200,14 @@ class StoredRun:
     samples: Mapping[SampleKey, Sample]
     completions: Mapping[SampleKey, StoredCompletion]
     provenance: tuple[Mapping[str, object], ...]
-    results: Mapping[str, object] | None
+
+    @property
+    def results(self) -> Results | None:
+        """The content of ``results.json``, read on access; None before it was written."""
+        try:
+            return read_results(self.directory)
+        except FileNotFoundError:
+            return None
 
 
 def read_run(directory: Path) -> StoredRun:
@@ -218,17 +225,12 @@ def read_run(directory: Path) -> StoredRun:
         ) from None
     catalogue, _ = _catalogue(directory)
     reader = LogReader(directory / LOG_NAME, catalogue.prompts)
-    try:
-        results: Mapping[str, object] | None = read_json(directory / RESULTS_NAME)
-    except FileNotFoundError:
-        results = None
     return StoredRun(
         directory=directory,
         manifest=manifest,
         samples=StoredView({key: entry.place for key, entry in catalogue.samples.items()}, reader.sample),
         completions=StoredView(catalogue.completions, reader.completion),
         provenance=(manifest.provenance, *(_provenance_at(reader, place) for place in catalogue.openings)),
-        results=results,
     )
 
 

@@ -48,6 +48,7 @@ from npukernelbench.nouns import (
     Tier,
     Track,
 )
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["CannCpuExecutor", "CannSimExecutor", "HostModeArgs", "simulated_us"]
 
@@ -61,7 +62,7 @@ class HostModeArgs(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     soc: str = Field("Ascend910B2", description="chip that the simulator models")
-    vector_cores: int = Field(48, ge=1, description="vector cores of that chip")
+    vector_cores: int = Field(DEFAULT_MACHINE.vector_cores, ge=1, description="vector cores of that chip")
     cube_cores: int = Field(24, ge=1, description="cube cores of that chip")
     sandbox: str = Field(
         "auto", pattern="^(auto|off)$", description="auto or off: how builds and programs are confined"

@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from npukernelbench.nouns import Core
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["Enters", "Row", "Table", "kernel_text", "table"]
 
@@ -108,6 +109,7 @@ class Row(BaseModel):
         """What the kernel's text leaves open; ``body`` in the place of the row's own."""
         sums = "float" if self.kernel == "cube" else self.type
         values = {
+            "UB_BYTES": DEFAULT_MACHINE.ub_usable_bytes,
             "TYPE": self.type, "DST": self.dst or sums, "X": self.x, "Y": self.y, "Z": self.z, "SETUP": self.setup,
             "SIDE": self.side, "DEPTH": self.depth or self.side, "BODY": body or self.body,
         }  # fmt: skip

@@ -34,6 +34,7 @@ from npukb_tile.ir import (
     walk_blocks,
 )
 from npukb_tile.limits import MOST_INTEGER, MOST_STEPS
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = [
     "UB_BYTES",
@@ -49,8 +50,8 @@ __all__ = [
 ]
 
 #: The Ascend 910B: vector cores of the largest part, bytes of each core's unified buffer.
-VECTOR_CORES = 48
-UB_BYTES = 192 * 1024
+VECTOR_CORES = DEFAULT_MACHINE.vector_cores
+UB_BYTES = DEFAULT_MACHINE.ub_bytes
 
 Number = int | float | bool
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from npukb_tile.dtypes import DTYPES
 from npukb_tile.fault import ProgramError
 from npukb_tile.ir import Expr, Multiplier, Multiply, Program, Tensor, TensorRole
 from npukb_tile.launching import Number, evaluate
-from npukb_tile.scalars import fault
-
-if TYPE_CHECKING:
-    from npukb_tile.kernelreader import KernelReader
+from npukb_tile.scalars import ScalarReader, fault
 
 __all__ = [
     "CUT_PRODUCT",
@@ -39,10 +36,25 @@ __all__ = [
 _FORM = "multiply(product, sums[start], a[start], b[start], rows, inner, cols)"
 _FACTORS = ("float16", "bfloat16", "float32", "int8")
 
+
+class Reader(Protocol):
+    """What reading a product asks of the reader of kernels."""
+
+    scalars: ScalarReader
+    types: Mapping[str, tuple[str, ...]]
+    multipliers: dict[str, Multiplier]
+
+    def check_constant(self, node: ast.Call, extents: list[ast.expr]) -> None:
+        """Refuse extents that are known only when the kernel runs."""
+
+    def place(self, node: ast.expr, form: str) -> Tensor:
+        """The tensor of ``x[start]``."""
+
+
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_multiplier(reader: KernelReader, node: ast.Call, name: str) -> Multiplier:
+def read_multiplier(reader: Reader, node: ast.Call, name: str) -> Multiplier:
     """``product = multiplier(rows, inner, cols, float16)``."""
     if len(node.args) != 4 or node.keywords or not isinstance(node.args[3], ast.Name):
         raise fault(
@@ -57,7 +69,7 @@ def read_multiplier(reader: KernelReader, node: ast.Call, name: str) -> Multipli
     return Multiplier(name, rows, inner, cols, dtype, node.lineno)
 
 
-def read_multiply(reader: KernelReader, node: ast.Call) -> Multiply:
+def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
     """``multiply(product, sums[start], a[start], b[start], rows, inner, cols, strides=(of sums, of a, of b))``."""
     words = {word.arg: word.value for word in node.keywords}
     if len(node.args) != 7 or set(words) - {"strides"}:

@@ -27,6 +27,7 @@ from npukb_tile.ir import (
 from npukb_tile.kernelreader import KernelReader
 from npukb_tile.limits import MOST_CHARACTERS, MOST_DEPTH
 from npukb_tile.scalars import ScalarReader, fault, is_name, read_range
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["parse_file", "parse_program"]
 
@@ -266,9 +267,8 @@ class HostReader:
     def _launch(self, node: ast.Call) -> None:
         given = {word.arg: self.scalars.read(word.value) for word in node.keywords if word.arg}
         if node.args or "cores" not in given or len(given) != len(node.keywords):
-            raise fault(
-                node, "launch", "launch takes cores and the kernel's numbers by name", "launch(cores=48, tile=4096)"
-            )
+            remedy = f"launch(cores={DEFAULT_MACHINE.vector_cores}, tile=4096)"
+            raise fault(node, "launch", "launch takes cores and the kernel's numbers by name", remedy)
         cores = given.pop("cores")
         if cores.kind is not Kind.INT:
             raise fault(node, "dtype", "cores must be an integer")

@@ -19,7 +19,7 @@ from npukernelbench.nouns import Case
 __all__ = ["Tried", "tune"]
 
 _LENGTHS = (256, 512, 1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384)
-_CORES = (48, 40, 24, 12, 4, 1)
+_CORES = (VECTOR_CORES, 40, 24, 12, 4, 1)
 #: A literal of a launch number that is at least this long is the length of a tile.
 _LEAST_LENGTH = 64
 

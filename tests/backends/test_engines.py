@@ -27,7 +27,7 @@ pytest.importorskip("transformers")
 from npukb_vllm.args import VllmServerArgs
 from npukb_vllm.server import VllmServerBackend
 from npukernelbench.generate import GenerationRequest, SamplingParams, answers, make_backend
-from npukernelbench.nouns import Completion, SampleKey, Track
+from npukernelbench.nouns import Completion, Outcome, SampleKey, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import load_style
 from npukernelbench.store import StoredRun, read_run
@@ -130,13 +130,14 @@ def marked(mark: str) -> list[int]:
 
 def check(stored: StoredRun, least: int = 100) -> None:
     """The known task is right; the others, ``least`` in all, are judged, whatever they are."""
-    results: Any = stored.results
+    results = stored.results
+    assert results is not None
     asked = stored.completions
     assert len(asked) >= least
-    assert results["totals"]["samples"] == results["totals"]["valid"] == len(asked)
-    outcomes = {row["task"]: row["outcome"] for row in results["samples"]}
+    assert results.totals.samples == results.totals.valid == len(asked)
+    outcomes = {row.task: row.outcome for row in results.samples}
     assert len(outcomes) == len(asked)
-    assert outcomes[KNOWN] == "ok"
+    assert outcomes[KNOWN] is Outcome.OK
     for _, completion in asked.values():
         assert completion.usage.prompt > 100
         assert completion.usage.completion > 0

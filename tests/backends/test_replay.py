@@ -215,8 +215,8 @@ def test_a_run_of_several_turns_is_replayed_turn_by_turn(tmp_path: Path) -> None
     again = make_plan(tmp_path / "again", turns=3, model="replay", model_args=args)
     summary = run(again, plugins, RecordingObserver())
     assert summary.ok == 4
-    assert [row["asked"] for row in summary.results["turns"]] == [4, 4, 4]
+    assert [row.asked for row in summary.results.turns] == [4, 4, 4]
     longer = make_plan(tmp_path / "longer", turns=5, hints=Hints.FULL, model="replay", model_args=args)
     summary = run(longer, plugins, RecordingObserver())
     assert summary.ok == 4
-    assert [row["asked"] for row in summary.results["turns"]] == [4, 4, 4, 0, 0]
+    assert [row.asked for row in summary.results.turns] == [4, 4, 4, 0, 0]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukernelbench.conformance.axes import has_form, scale_axis
-from npukernelbench.conformance.dispatch import Rule, as_judged
-from npukernelbench.conformance.scale import MOST_ELEMENTS, elements
+from npukb_conformance.axes import has_form, scale_axis
+from npukb_conformance.dispatch import Rule, as_judged
+from npukb_conformance.scale import MOST_ELEMENTS, elements
 from npukernelbench.nouns import Case, DType, HiddenAxis, HiddenForm, TensorCase, TensorShape, ValueSpec
 from npukernelbench.testing import tiny_case, tiny_task
 

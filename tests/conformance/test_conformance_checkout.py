@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.conformance.checkout import SHARED_INCLUDES, Checkout, Variant, is_damaged
+from npukb_conformance.checkout import SHARED_INCLUDES, Checkout, Variant, is_damaged
 from npukernelbench.errors import UsageError
 
 

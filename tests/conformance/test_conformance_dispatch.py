@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from npukernelbench.conformance.dispatch import Dispatch, Rule, as_judged, as_launched, load_dispatch, with_limits
-from npukernelbench.conformance.scale import MOST_ELEMENTS, elements
+from npukb_conformance.dispatch import Dispatch, Rule, as_judged, as_launched, load_dispatch, with_limits
+from npukb_conformance.scale import MOST_ELEMENTS, elements
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ValueSpec
 from npukernelbench.tasks import TaskRegistry
 from npukernelbench.testing import tiny_case, tiny_task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from npukernelbench.conformance.misses import load_misses
+from npukb_conformance.misses import load_misses
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 
@@ -18,3 +18,11 @@ def test_our_page_and_our_reasons_are_in_step():
     explained = text.partition("## Operators that miss")[2].partition("## Cases that do not reach")[0]
     rows = {line.split("|")[1].strip() for line in explained.splitlines() if line.startswith("| ")} - {"operator"}
     assert rows == set(load_misses())
+
+
+def test_the_page_names_foreign_code_and_has_no_recipe_for_it():
+    """Repository and commit are named; whoever wants the code decides how to get and build it."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert "at the parent of commit `b20c563`" in text
+    assert "```" not in text
+    assert "git clone" not in text

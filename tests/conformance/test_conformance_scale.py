@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukernelbench.conformance.scale import elements, scale
-from npukernelbench.conformance.tensors import all_tensors
+from npukb_conformance.scale import elements, scale
+from npukb_conformance.tensors import all_tensors
 from npukernelbench.nouns import Case, DType, TensorCase, TensorShape, ValueSpec
 
 Shape = tuple[int, ...]

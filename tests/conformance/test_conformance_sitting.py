@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npukernelbench.conformance.checkout import Checkout, Variant
-from npukernelbench.conformance.dispatch import Dispatch, Rule
-from npukernelbench.conformance.record import Records
-from npukernelbench.conformance.sitting import OperatorResult, Remembering, plan, sit
-from npukernelbench.conformance.verified import Verification
+from npukb_conformance.checkout import Checkout, Variant
+from npukb_conformance.dispatch import Dispatch, Rule
+from npukb_conformance.record import Records
+from npukb_conformance.sitting import OperatorResult, Remembering, plan, sit
+from npukb_conformance.verified import Verification
 from npukernelbench.errors import StoreError
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import (

@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from npukernelbench.conformance.dispatch import Dispatch, Rule, load_dispatch
-from npukernelbench.conformance.formulas import group_norm_swish_grad
-from npukernelbench.conformance.misses import Explanation, load_misses, mismatches, unknown_names
-from npukernelbench.conformance.record import Records
-from npukernelbench.conformance.scale import elements
-from npukernelbench.conformance.sitting import OperatorResult
-from npukernelbench.conformance.verified import Condition, Verification, load_verification
+from npukb_conformance.dispatch import Dispatch, Rule, load_dispatch
+from npukb_conformance.formulas import group_norm_swish_grad
+from npukb_conformance.misses import Explanation, load_misses, mismatches, unknown_names
+from npukb_conformance.page import conformance_page
+from npukb_conformance.record import Records
+from npukb_conformance.report import ConformanceTotals
+from npukb_conformance.scale import elements
+from npukb_conformance.sitting import OperatorResult
+from npukb_conformance.verified import Condition, Verification, load_verification
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.score import score
 from npukernelbench.nouns import (
@@ -33,8 +35,6 @@ from npukernelbench.nouns import (
     Verdict,
 )
 from npukernelbench.reference import norm_grad
-from npukernelbench.report.conformance import ConformanceTotals
-from npukernelbench.report.conformance_page import conformance_page
 from npukernelbench.tasks import TaskRegistry
 from npukernelbench.tasks.inputs import generate_inputs
 from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, tiny_case, tiny_task
@@ -128,7 +128,7 @@ def verdict(outcome: Outcome, *rules: str) -> Verdict:
     ],
 )
 def test_only_conditions_that_may_explain_a_miss_are_tried(outcome, rules, taken, expected):
-    rule = Rule(formula="npukernelbench.conformance.formulas:group_norm_swish_grad", reason="r")
+    rule = Rule(formula="npukb_conformance.formulas:group_norm_swish_grad", reason="r")
     assert UNIT_VALUES.next(verdict(outcome, *rules), TASK.cases[0], rule, TASK, taken) is expected
 
 
@@ -219,6 +219,6 @@ def test_the_formula_without_the_scale_is_the_other_one_where_the_scale_is_one(t
 
 
 def test_a_rule_whose_formula_is_not_there_is_refused():
-    rule = Rule(formula="npukernelbench.conformance.formulas:nothing", reason="r")
+    rule = Rule(formula="npukb_conformance.formulas:nothing", reason="r")
     (problem,) = Dispatch({"Right": rule}).problems({"Right": TASK})
     assert "there is no function" in problem

@@ -12,6 +12,7 @@ from npukernelbench.errors import StoreError
 from npukernelbench.generate import GenerationRequest, SamplingParams
 from npukernelbench.generate.cache import CompletionCache, address, backend_facts
 from npukernelbench.nouns import Completion, FinishReason, Message, TokenUsage
+from npukernelbench.nouns.results import Tokens
 from npukernelbench.run.runner import run
 from npukernelbench.testing import FakeBackend, FakeBackendArgs, FakePlugin, RecordingObserver, fake_plugins, make_plan
 from npukernelbench.testing.tasks import tiny_task
@@ -91,5 +92,5 @@ def test_a_second_run_pays_for_nothing_that_the_first_asked(tmp_path: Path) -> N
     assert [one.opened for one in made] == [True, True, False]
     assert made[1].closed
     assert summary.total == summary.valid == 8
-    assert summary.results["spent"]["cached"] == 8
-    assert summary.results["spent"]["tokens"] == {"prompt": 0, "completion": 0, "reasoning": 0}
+    assert summary.results.spent.cached == 8
+    assert summary.results.spent.tokens == Tokens()

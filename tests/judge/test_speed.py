@@ -16,10 +16,12 @@ from benchmarks.bounds import PAGE, page
 from npukb_npu.eager import entry as entry_of_eager
 from npukb_npu.timing import Timing
 from npukernelbench.judge import operations
+from npukernelbench.judge.metrics import load_metrics, measured
 from npukernelbench.judge.operations import least_operations
 from npukernelbench.judge.roofline import Roof, bound, bound_us, least_traffic
-from npukernelbench.judge.speed import EAGER, GOLDEN, RENEW, anchored, baseline_us, speed_metrics
-from npukernelbench.nouns import Case, Core, Task, Track
+from npukernelbench.judge.score import score
+from npukernelbench.judge.speed import EAGER, GOLDEN, RENEW, anchored, baseline_us, speed_facts
+from npukernelbench.nouns import Case, CaseResult, Core, Outcome, Stage, Task, Tier, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs
 from npukernelbench.tasks import generate_inputs, load_registry
@@ -148,15 +150,24 @@ def test_hardware_anchored_performance(time_us: float, golden: float, bound: flo
     assert slower <= score
 
 
+def speed_metrics(task: Task, case: Case, time_us: float, machine: str, roof: Roof | None, model: str = "") -> dict:
+    """What a right kernel's metrics say of its speed."""
+    facts = speed_facts(task, case, Track.STATIC, machine, roof, model=model)
+    result = CaseResult(case.id, Stage.DONE, Outcome.OK, metrics={"predicted_time_us": time_us, **facts})
+    metrics = measured(score(Track.STATIC, Tier.TWIN, [result], (), {}), load_metrics(None)).metrics
+    alone = {"compiled", "correct", "cases_passed", "cases_total", "predicted_time_us"}
+    return {name: value for name, value in metrics.items() if name not in alone}
+
+
 def test_a_time_below_the_bound_is_flagged(tasks) -> None:  # type: ignore[no-untyped-def]
     task = tasks["AddCustom"]
     case = case_of(task)
     bound = bound_us(task, case, ROOF)
-    fair = speed_metrics(task, [case], Track.STATIC, 2 * bound, "nowhere", ROOF)
+    fair = speed_metrics(task, case, 2 * bound, "nowhere", ROOF)
     assert fair["roofline"] == pytest.approx(0.5)
     assert "impossible" not in fair
-    assert speed_metrics(task, [case], Track.STATIC, 0.9 * bound, "nowhere", ROOF)["impossible"] == 1.0
-    assert speed_metrics(task, [case], Track.STATIC, 1.0, "nowhere", None) == {}
+    assert speed_metrics(task, case, 0.9 * bound, "nowhere", ROOF)["impossible"] == 1.0
+    assert speed_metrics(task, case, 1.0, "nowhere", None) == {}
 
 
 def test_golden_times_belong_to_a_definition_a_machine_and_a_track(tasks, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -171,7 +182,7 @@ def test_golden_times_belong_to_a_definition_a_machine_and_a_track(tasks, tmp_pa
     assert baseline_us(GOLDEN, task, [case], Track.STATIC, "other") is None
     assert baseline_us(GOLDEN, task, list(task.cases), Track.STATIC, "m") is None
     assert baseline_us(GOLDEN, replace(task, content_hash="changed"), [case], Track.STATIC, "m") is None
-    found = speed_metrics(task, [case], Track.STATIC, 20.0, "m", ROOF)
+    found = speed_metrics(task, case, 20.0, "m", ROOF)
     assert found["speedup_golden"] == 2.0
     assert "speedup_eager" not in found
     assert found["hap"] == pytest.approx(anchored(20.0, 40.0, bound_us(task, case, ROOF)))
@@ -179,7 +190,7 @@ def test_golden_times_belong_to_a_definition_a_machine_and_a_track(tasks, tmp_pa
     eager = entry_of_eager(task, {case.id: Timing(10.0, 9.0, 11.0, 0.01, 100)})
     (tmp_path / "baselines" / "d.eager.json").write_text(json.dumps({"tasks": {"AddCustom": eager}}), encoding="utf-8")
     assert baseline_us(EAGER, task, [case], Track.DYNAMIC, "d") == 10.0
-    found = speed_metrics(task, [case], Track.STATIC, 20.0, "d", ROOF)
+    found = speed_metrics(task, case, 20.0, "d", ROOF)
     assert (found["speedup_eager"], found.get("speedup_golden")) == (0.5, None)
 
 
@@ -193,15 +204,15 @@ def test_stale_times_are_refused_with_the_command_that_renews_them(  # type: ign
     entry = {"hash": task.content_hash, "static": {case.id: 40.0}}
     document = {"model": "of then", "tasks": {"AddCustom": entry}}
     (tmp_path / "baselines" / "m.json").write_text(json.dumps(document), encoding="utf-8")
-    fresh = speed_metrics(task, [case], Track.STATIC, 20.0, "m", ROOF, model="of then")
+    fresh = speed_metrics(task, case, 20.0, "m", ROOF, "of then")
     assert fresh["speedup_golden"] == 2.0
     assert not caplog.records
     for _ in range(2):
-        assert "speedup_golden" not in speed_metrics(task, [case], Track.STATIC, 20.0, "m", ROOF, model="of now")
+        assert "speedup_golden" not in speed_metrics(task, case, 20.0, "m", ROOF, "of now")
     assert len(caplog.records) == 1  # said once
     assert "m.json is stale, another model predicted its times" in caplog.text
     assert RENEW in caplog.text
     caplog.clear()
     edited = replace(task, content_hash="edited")
-    assert "hap" not in speed_metrics(edited, [case], Track.STATIC, 20.0, "m", ROOF, model="of then")
+    assert "hap" not in speed_metrics(edited, case, 20.0, "m", ROOF, "of then")
     assert "AddCustom has changed since" in caplog.text

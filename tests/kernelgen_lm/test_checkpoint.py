@@ -10,12 +10,12 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kernelgen_lm.corpus.tasks import write_tasks
 from npukb_kernelgen.backend import default_checkpoint
+from npukernelbench.nouns import Outcome
 from npukernelbench.store import read_run
 
 FILES = {
@@ -76,7 +76,8 @@ def test_the_bare_name_answers_and_some_answers_are_right(tmp_path: Path) -> Non
     ended = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
     (run,) = (tmp_path / "results").iterdir()
-    results: Any = read_run(run).results
-    outcomes = [row["outcome"] for row in results["samples"]]
+    results = read_run(run).results
+    assert results is not None
+    outcomes = [row.outcome for row in results.samples]
     assert len(outcomes) == QUESTIONS
-    assert outcomes.count("ok") >= 2, outcomes
+    assert outcomes.count(Outcome.OK) >= 2, outcomes

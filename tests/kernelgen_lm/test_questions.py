@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelgen_lm.corpus.draw import draw_elementwise, draw_rows, draw_whole
-from kernelgen_lm.corpus.kernels import UB_BYTES, write_kernel
+from kernelgen_lm.corpus.kernels import write_kernel
+from kernelgen_lm.corpus.measures import UB_BYTES
 from kernelgen_lm.corpus.movement import MOVEMENTS, Movement
 from kernelgen_lm.corpus.operations import BIG
 from kernelgen_lm.corpus.program import Kind, Program, Step

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from npukernelbench import hookimpl
+from npukernelbench import hookimpl, hookspecs
 from npukernelbench.config import Config, resolve
 from npukernelbench.errors import ConfigError, PluginError, UsageError
 from npukernelbench.plugins import Plugins
@@ -254,8 +254,9 @@ def test_notify_reaches_every_plugin_past_one_that_raises(caplog: pytest.LogCapt
     plugins.register(Listener(heard), "before")
     plugins.register(SimpleRaising(), "raiser")
     plugins.register(Listener(heard), "after")
-    assert plugins.notify("on_run_start", context="now") == ("raiser",)
-    assert heard == ["now", "now"]
+    now = SimpleNamespace(run_id="r", directory="d")
+    assert plugins.notify("on_run_start", context=now) == ("raiser",)
+    assert heard == [now, now]
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -302,3 +303,12 @@ def test_admitted_api_versions(needed: str) -> None:
 def test_refused_api_versions(needed: object) -> None:
     with pytest.raises(Exception, match=r"needs plugin API|not of the form"):
         check_api_version(SimpleNamespace(NPUKB_PLUGIN_API=needed))
+
+
+def test_every_hook_has_a_user_of_our_own() -> None:
+    """What nothing of ours uses cannot be known to work."""
+    plugins = Plugins.load(environ={})
+    ours = {hook for info in plugins.installed if info.first_party or info.name == "builtin" for hook in info.hooks}
+    specified = {name for name in vars(hookspecs) if name.startswith(("register_", "on_", "npukb_"))}
+    assert ours == specified
+    assert len(specified) >= 15

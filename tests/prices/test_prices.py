@@ -11,6 +11,7 @@ from npukernelbench.config import resolve
 from npukernelbench.errors import ConfigError
 from npukernelbench.generate import SamplingParams
 from npukernelbench.nouns import Completion, TokenUsage
+from npukernelbench.nouns.results import Cost, Spent, Tokens
 from npukernelbench.report.spent import spent
 from npukernelbench.run.forecast import ASSUMED_MAX_TOKENS, forecast
 from npukernelbench.run.prices import OURS, find_price, read_prices
@@ -81,14 +82,8 @@ def test_what_is_spent() -> None:
         Completion("d"),
     ]
     found = spent(answers, {"input": 2.0, "output": 10.0, "currency": "USD"})
-    assert found == {
-        "answers": 4,
-        "cached": 1,
-        "uncounted": 1,
-        "tokens": {"prompt": 300, "completion": 120, "reasoning": 30},
-        "cost": {"amount": 0.0018, "currency": "USD"},
-    }
-    assert spent(answers, {})["cost"] is None
+    assert found == Spent(4, 1, 1, Tokens(prompt=300, completion=120, reasoning=30), Cost(0.0018, "USD"))
+    assert spent(answers, {}).cost is None
 
 
 def test_a_run_keeps_the_price_it_was_made_at(tmp_path: Path) -> None:
@@ -96,9 +91,9 @@ def test_a_run_keeps_the_price_it_was_made_at(tmp_path: Path) -> None:
     path.write_text(TABLE)
     config = resolve(environ={}, options={"prices": str(path)})
     summary = run(make_plan(tmp_path / "run", config=config), fake_plugins(), RecordingObserver())
-    assert summary.results["provenance"]["price"]["source"] == "a letter"
-    assert summary.results["spent"]["cost"] == {"amount": 0.0, "currency": "EUR"}
-    assert summary.results["spent"]["uncounted"] == 4
+    assert summary.results.provenance["price"]["source"] == "a letter"
+    assert summary.results.spent.cost == Cost(0.0, "EUR")
+    assert summary.results.spent.uncounted == 4
 
 
 def test_a_forecast_asks_nothing_and_bounds_the_cost(tmp_path: Path) -> None:

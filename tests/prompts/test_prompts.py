@@ -25,8 +25,9 @@ from npukernelbench.nouns import (
     Track,
     ValueSpec,
 )
+from npukernelbench.nouns.machine import Machine
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import Hardware, PromptStyle, TemplateStyle, interface_skeleton, signature
+from npukernelbench.prompts import PromptStyle, TemplateStyle, interface_skeleton, signature
 from npukernelbench.prompts.interface import tensor_text
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT, TERSE
 from npukernelbench.tasks import generate_inputs
@@ -97,7 +98,7 @@ def test_equal_requests_give_equal_prompts_and_hashes(registry: TaskRegistry) ->
         DEFAULT.render(task, None, Track.DYNAMIC).hash,
         TERSE.render(task, case, Track.STATIC).hash,
         replace(DEFAULT, version=9).render(task, case, Track.STATIC).hash,
-        replace(DEFAULT, hardware=Hardware(vector_cores=40)).render(task, case, Track.STATIC).hash,
+        replace(DEFAULT, hardware=Machine(vector_cores=40)).render(task, case, Track.STATIC).hash,
     }
     assert len(hashes) == 6
 
@@ -112,7 +113,7 @@ def test_the_hash_covers_template_files_that_leave_no_trace(registry: TaskRegist
 
 def test_the_machine_of_the_prompt_is_an_argument(registry: TaskRegistry) -> None:
     task = registry["Sqrt"]
-    style = replace(DEFAULT, hardware=Hardware(soc="ascend910b4", vector_cores=40, ub_usable_bytes=12345))
+    style = replace(DEFAULT, hardware=Machine(soc="ascend910b4", vector_cores=40, ub_usable_bytes=12345))
     text = user(style, task, task.case("0"), Track.STATIC)
     assert "ascend910b4" in text
     assert "launches the entry on 40 vector cores" in text

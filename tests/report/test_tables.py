@@ -3,53 +3,57 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from npukernelbench.console import Console
+from npukernelbench.nouns import Outcome, Owner, Stage, Tier, Track
+from npukernelbench.nouns.results import Aggregate, Aggregates, Results, SampleRow, Share, Shares, Timing, Totals
 from npukernelbench.report.run_tables import failures, headline, problem_table, run_tables, speed_tables
 from npukernelbench.report.table import Column, Table, as_columns, as_markdown, as_rich
 
-SHARE = {"value": 0.5, "low": 0.1, "high": 0.9, "n": 2}
-ROW = {
-    "samples": 2,
-    "problems": 2,
-    "valid": 2,
-    "infra": 0,
-    "compile@1": {"valid": SHARE, "all": SHARE},
-    "correct@1": {"valid": None, "all": SHARE},
-    "pass@k": {"1": {"valid": SHARE, "all": SHARE}},
-}
+SHARE = Share(value=0.5, low=0.1, high=0.9, n=2)
+BOTH, ONLY_ALL = Shares(SHARE, SHARE), Shares(None, SHARE)
+ROW = Aggregate(2, 2, 2, 0, compile_at_1=BOTH, correct_at_1=ONLY_ALL, pass_at_k={"1": BOTH})
 
 
-def sample(task: str, correct: bool = True, time: float | None = 3.14159, index: int = 0, tier: str = "twin") -> dict:
-    """One row of ``results["samples"]``."""
-    return {
-        "task": task,
-        "case": "0",
-        "index": index,
-        "tier": tier,
-        "compiled": True,
-        "correct": correct,
-        "outcome": "ok" if correct else "crash",
-        "message": "" if correct else "signal 11",
-        "predicted_time_us": time if tier == "twin" else None,
-        "measured_time_us": time if tier == "npu" else None,
-    }
+def sample(
+    task: str, correct: bool = True, time: float | None = 3.14159, index: int = 0, tier: str = "twin", **metrics: float
+) -> SampleRow:
+    """One row of the results."""
+    outcome = Outcome.OK if correct else Outcome.CRASH
+    return SampleRow(
+        task=task,
+        case="0",
+        track=Track.STATIC,
+        index=index,
+        turn=0,
+        tier=Tier(tier),
+        stage=Stage.DONE if correct else Stage.RUN,
+        outcome=outcome,
+        owner=outcome.owner,
+        compiled=True,
+        correct=correct,
+        message="" if correct else "signal 11",
+        predicted_time_us=time if tier == "twin" else None,
+        measured_time_us=time if tier == "npu" else None,
+        metrics=metrics,
+    )
 
 
-def results(*samples: dict) -> dict:
-    """What ``summarise`` returns, as far as tables read it."""
-    correct = sum(one["correct"] for one in samples)
-    return {
-        "samples": list(samples),
-        "totals": {
-            "samples": len(samples) + 1,
-            "valid": len(samples),
-            "correct": correct,
-            "compiled": len(samples),
-            "owners": {"infra": 1, "none": correct, "model": len(samples) - correct},
-        },
-        "aggregates": {"all": ROW, "levels": {"1": ROW}, "categories": {"Math": ROW}, "tasks": {"Sqrt": ROW}},
-    }
+def results(*samples: SampleRow, everything: Aggregate = ROW, **identity: object) -> Results:
+    """A run of these samples and one that fell to the infrastructure."""
+    right, count = sum(row.correct for row in samples), len(samples)
+    owners = {Owner.INFRA: 1, Owner.NONE: right, Owner.MODEL: count - right}
+    return Results(
+        schema=1,
+        run_id="r",
+        identity=identity,
+        provenance={},
+        totals=Totals(count + 1, count, count, count, right, {}, owners),
+        aggregates=Aggregates(everything, {"1": ROW}, {"Math": ROW}, {"Sqrt": ROW}),
+        samples=samples,
+        timing=Timing({}),
+    )
 
 
 def test_columns_are_aligned():
@@ -117,27 +121,32 @@ def test_the_headline_counts_what_is_not_the_models_fault():
 
 
 def test_speed_stands_beside_times_and_over_all_samples():
-    quick, slow = ({**sample("Sqrt", index=i), "metrics": {"speedup_golden": s}} for i, s in enumerate((1.25, 0.5)))
-    wrong = {**sample("Abs", correct=False), "metrics": {"speedup_golden": 9.0}}
-    found = results(quick, slow, wrong)
-    table = problem_table(found)
+    quick, slow = (sample("Sqrt", index=i, speedup_golden=s) for i, s in enumerate((1.25, 0.5)))
+    wrong = sample("Abs", correct=False, speedup_golden=9.0)
+    table = problem_table(results(quick, slow, wrong))
     names = [column.name for column in table.columns]
     assert [dict(zip(names, row, strict=True))["best × golden"] for row in table.rows] == ["–", "1.25"]
-    assert speed_tables(found) == ()
-    shares = {"golden": {"2.0": {"valid": None, "all": SHARE}, "0.5": {"valid": SHARE, "all": SHARE}}}
-    found["aggregates"]["all"] = {**ROW, "fast_p": shares}
-    [speed] = speed_tables(found)
+    assert speed_tables(results(quick, slow, wrong)) == ()
+    fast = replace(ROW, fast_p={"golden": {"2.0": ONLY_ALL, "0.5": BOTH}})
+    [speed] = speed_tables(results(quick, slow, wrong, everything=fast))
     assert speed.rows == (
         ("golden", "0.5", "0.500 [0.10, 0.90]", "0.500 [0.10, 0.90]"),
         ("golden", "2.0", "–", "0.500 [0.10, 0.90]"),
     )
-    assert speed in run_tables(found)
+    assert speed in run_tables(results(quick, slow, wrong, everything=fast))
+
+
+def test_a_metric_of_a_plugin_has_a_column_of_its_own():
+    """Over several samples it is their mean, wrong ones included; the harness's own metrics have none by this rule."""
+    two = sample("Abs", warnings=1.0, max_ulp=3.0), sample("Abs", correct=False, index=1, warnings=4.0)
+    table = problem_table(results(*two, sample("Sqrt", max_ulp=2.0)))
+    assert [column.name for column in table.columns][4:] == ["best predicted µs (twin)", "mean warnings", "outcome"]
+    assert [row[5] for row in table.rows] == ["2.5", "–"]
 
 
 def test_the_headline_says_what_an_executor_says_of_itself():
     """An executor that no hardware has run yet says so in every report of its runs."""
     described = {"name": "npu", "description": {"status": "not yet run on hardware"}}
-    line = headline({**results(sample("Sqrt")), "identity": {"executor": described}})
+    line = headline(results(sample("Sqrt"), executor=described))
     assert line.endswith("say nothing about the model (infra 1); executor npu: not yet run on hardware")
-    line = headline({**results(sample("Sqrt")), "identity": {"executor": {"name": "twin", "description": {}}}})
-    assert "executor" not in line
+    assert "executor" not in headline(results(sample("Sqrt"), executor={"name": "twin", "description": {}}))

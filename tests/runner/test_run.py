@@ -43,7 +43,7 @@ def test_a_run_ends_with_every_sample_judged_and_on_disk(make_plan, plugins, wat
     assert watcher.totals == [(12, 0)]
     assert len(watcher.samples) == 12
     assert results(plan)["totals"]["correct"] == 12
-    assert summary.results["run_id"] == results(plan)["run_id"]
+    assert summary.results.run_id == results(plan)["run_id"]
     assert set(outcomes(plan)) == {
         f"{t}/{c}/static/{i}" for t in ("TinyOne", "TinyTwo") for c in "ab" for i in range(3)
     }
@@ -176,7 +176,7 @@ def test_a_backend_that_goes_away_leaves_what_was_finished(make_plan, plugins, w
 def test_predict_only_stores_answers_which_a_later_run_judges(make_plan, plugins, watcher, fakes):
     plan = make_plan(kernel("nan"), predict_only=True)
     summary = run(plan, plugins, watcher)
-    assert (summary.total, summary.generated, summary.by_outcome, summary.results) == (4, 4, {}, {})
+    assert (summary.total, summary.generated, summary.by_outcome, summary.results) == (4, 4, {}, None)
     assert [s.verdict for s in watcher.samples] == [None] * 4
     assert not (plan.directory / "results.json").exists()
     assert run(plan, plugins, watcher).generated == 4
@@ -212,9 +212,20 @@ def test_hooks_are_called_and_cannot_end_the_run(make_plan, plugins, watcher):
     plan = make_plan()
     summary = run(plan, plugins, watcher)
     assert summary.ok == 4
-    assert seen[0] == ("start", summary.results["run_id"], plan.directory)
+    assert seen[0] == ("start", summary.results.run_id, plan.directory)
     assert sorted(seen[1:-1]) == sorted(("sample", key) for key in outcomes(plan))
     assert seen[-1] == ("end", 4)
+
+
+def test_a_run_is_told_in_the_log(make_plan, plugins, watcher, caplog):
+    """The harness's own use of the hooks that watch a run; ``-v info`` shows it."""
+    caplog.set_level("INFO", logger="npukernelbench")
+    plan = make_plan()
+    summary = run(plan, plugins, watcher)
+    told = [record.getMessage() for record in caplog.records if record.name == "npukernelbench.plugins.builtin"]
+    assert told[0] == f"run {summary.results.run_id} begins in {plan.directory}"
+    assert sorted(told[1:-1]) == sorted(f"{key}: ok" for key in outcomes(plan))
+    assert told[-1] == "4 of 4 samples are right"
 
 
 def test_an_interruption_keeps_what_is_finished_and_the_run_resumes(make_plan, plugins, watcher, fakes):

@@ -61,23 +61,23 @@ def test_results_say_what_was_reached_by_which_turn(make_plan, plugins, watcher,
     words = {"a": ("compile_error", "ok"), "b": ("double", "double", "double")}
     backend(fakes, lambda request: by_turn(*words[request.key.case])(request))
     summary = run(make_plan(turns=3), plugins, watcher)
-    rows = summary.results["turns"]
-    assert [row["turn"] for row in rows] == [1, 2, 3]
-    assert [row["asked"] for row in rows] == [4, 4, 2]
-    assert [row["correct"]["all"]["value"] for row in rows] == [0.0, 0.5, 0.5]
-    assert [row["compile"]["all"]["value"] for row in rows] == [0.5, 1.0, 1.0]
-    assert summary.results["totals"]["samples"] == 4
-    samples = {(row["task"], row["case"]): row for row in summary.results["samples"]}
-    assert (samples["TinyOne", "a"]["turn"], samples["TinyOne", "a"]["turns"]) == (1, 2)
-    assert (samples["TinyOne", "b"]["turn"], samples["TinyOne", "b"]["turns"]) == (2, 3)
+    rows = summary.results.turns
+    assert [row.turn for row in rows] == [1, 2, 3]
+    assert [row.asked for row in rows] == [4, 4, 2]
+    assert [row.correct.all.value for row in rows] == [0.0, 0.5, 0.5]
+    assert [row.compile.all.value for row in rows] == [0.5, 1.0, 1.0]
+    assert summary.results.totals.samples == 4
+    samples = {row.problem: row for row in summary.results.samples}
+    assert (samples["TinyOne", "a"].turn, samples["TinyOne", "a"].turns) == (1, 2)
+    assert (samples["TinyOne", "b"].turn, samples["TinyOne", "b"].turns) == (2, 3)
 
 
 def test_with_full_hints_the_fastest_right_kernel_counts(make_plan, plugins, watcher, fakes):
     backend(fakes, by_turn("ok", "double", "ok"))
     summary = run(make_plan(turns=3, hints=Hints.FULL), plugins, watcher)
     assert summary.ok == 4
-    assert {row["turns"] for row in summary.results["samples"]} == {3}
-    assert {row["turn"] for row in summary.results["samples"]} == {0}
+    assert {row.turns for row in summary.results.samples} == {3}
+    assert {row.turn for row in summary.results.samples} == {0}
 
 
 @pytest.mark.parametrize("stop_after", [1, 2, 3])
@@ -128,7 +128,7 @@ def test_a_conversation_that_cannot_go_on_ends_with_what_it_has(make_plan, plugi
     plan = make_plan(kernel("double"), turns=3)
     summary = run(plan, plugins, watcher)
     assert summary.by_outcome == {Outcome.WRONG_VALUE: 4}
-    assert [row["asked"] for row in summary.results["turns"]] == [4, 0, 0]
+    assert [row.asked for row in summary.results.turns] == [4, 0, 0]
     assert sorted(set(outcomes(plan).values())) == ["skipped", "wrong_value"]
     run(plan, plugins, watcher)
     assert watcher.totals[-1] == (4, 4)

@@ -52,7 +52,7 @@ def test_every_aggregate_is_the_mean_over_all_subsets(
     problems: dict[tuple[str, str], list[Outcome]], seed: int
 ) -> None:
     listed = samples(problems, Random(seed))
-    row = summarise(MANIFEST, listed)["aggregates"]["all"]  # type: ignore[index]
+    row = summarise(MANIFEST, listed).aggregates.all
     by_problem = {p: [s.verdict for s in listed if (s.key.task, s.key.case) == p] for p in problems}
     n = len(next(iter(problems.values())))
 
@@ -65,15 +65,15 @@ def test_every_aggregate_is_the_mean_over_all_subsets(
         return verdict.outcome is Outcome.OK
 
     for k in (k for k in (1, 2, 5) if k <= n):
-        assert row["pass@k"][str(k)]["valid"]["value"] == pytest.approx(enumerated(k, right, any))
+        assert row.pass_at_k[str(k)].valid.value == pytest.approx(enumerated(k, right, any))
         if k == 2:
             continue
-        assert row["pass_all@k"][str(k)]["all"]["value"] == pytest.approx(enumerated(k, right, all))
+        assert row.pass_all_at_k[str(k)].all.value == pytest.approx(enumerated(k, right, all))
         compiled = enumerated(k, lambda v: v.stage is not Stage.COMPILE, any)
-        assert row["compile@k"][str(k)]["valid"]["value"] == pytest.approx(compiled)
+        assert row.compile_at_k[str(k)].valid.value == pytest.approx(compiled)
         if any(right(s.verdict) for s in listed if s.verdict):
             fast = enumerated(k, lambda v: right(v) and v.metrics["roofline"] >= 0.5, any)
-            assert row["fast_p@k"]["roofline"]["0.5"][str(k)]["all"]["value"] == pytest.approx(fast)
+            assert row.fast_p_at_k["roofline"]["0.5"][str(k)].all.value == pytest.approx(fast)
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from npukernelbench.errors import StoreError, UsageError
 from npukernelbench.nouns import Completion, Message, Outcome, Prompt, Sample, SampleKey, Track
+from npukernelbench.nouns.results import Aggregate, Aggregates, Results, Shares, Timing, Totals
 from npukernelbench.store import Manifest, RunStore, read_run
 
 MakeSample = Callable[..., Sample]
@@ -261,13 +263,36 @@ def test_an_interrupted_append_is_cut_off_by_the_next(
 
 def test_results_are_replaced_in_one_step_and_sorted(directory: Path, manifest: Manifest) -> None:
     with RunStore.open(directory, manifest) as store:
-        store.write_results({"z": 1, "a": {"y": float("inf"), "b": (1, 2)}})
-        store.write_results({"z": 2, "a": {"y": float("inf"), "b": (1, 2)}})
-    assert (directory / "results.json").read_text() == (
-        '{\n  "a": {\n    "b": [\n      1,\n      2\n    ],\n    "y": "inf"\n  },\n  "schema": 1,\n  "z": 2\n}\n'
-    )
-    assert read_run(directory).results == {"a": {"b": [1, 2], "y": "inf"}, "schema": 1, "z": 2}
+        store.write_results(results(identity={"z": 1, "a": (1, 2)}))
+        store.write_results(results(identity={"z": 2, "a": (1, 2)}))
+    text = (directory / "results.json").read_text()
+    assert '  "identity": {\n    "a": [\n      1,\n      2\n    ],\n    "z": 2\n  },\n  "provenance": {},\n' in text
+    assert list(json.loads(text)) == sorted(json.loads(text))
+    assert read_run(directory).results == results(identity={"z": 2, "a": [1, 2]})
     assert not list(directory.glob("*.new"))
+
+
+def test_damaged_results_name_file_and_field(directory: Path, manifest: Manifest) -> None:
+    with RunStore.open(directory, manifest) as store:
+        store.write_results(results())
+    path = directory / "results.json"
+    content = json.loads(path.read_text())
+    for spoiled, field in (
+        ({**content, "colour": "red"}, "colour"),
+        ({**content, "totals": {**content["totals"], "valid": "some"}}, "totals.valid"),
+        ({name: value for name, value in content.items() if name != "samples"}, "samples"),
+    ):
+        path.write_text(json.dumps(spoiled))
+        run = read_run(directory)
+        with pytest.raises(StoreError, match=rf"results\.json: {field}: .*(?s:.*)made of the event log"):
+            _ = run.results
+
+
+def results(**changes: Any) -> Results:
+    """Results of no sample."""
+    nothing = Aggregate(0, 0, 0, 0, Shares(None, None), Shares(None, None))
+    values = {"identity": {}, "provenance": {}, "samples": (), "timing": Timing({})} | changes
+    return Results(1, "r", totals=Totals(0, 0, 0, 0, 0, {}, {}), aggregates=Aggregates(nothing, {}, {}, {}), **values)
 
 
 def test_a_folder_without_a_run(tmp_path: Path) -> None:

@@ -19,22 +19,66 @@ from npukernelbench.store import read_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
-BROKEN_PYPROJECT = """
+PYPROJECT = """
 [build-system]
 requires = ["hatchling"]
 build-backend = "hatchling.build"
 
 [project]
-name = "npukb-broken"
+name = "npukb-{name}"
 version = "3.1"
 
 [project.entry-points.npukernelbench]
-broken = "npukb_broken"
+{name} = "npukb_{name}"
 
 [tool.hatch.build.targets.wheel]
-only-include = ["npukb_broken.py"]
+only-include = ["npukb_{name}.py"]
 """
 BROKEN_MODULE = "import a_package_that_nobody_has\n"
+#: An executor that needs no compiler, a metric, a reporter that is text, and one that writes a folder.
+STRANGER_MODULE = """
+from npukernelbench import hookimpl
+
+
+class Csv:
+    file_name = "samples.csv"
+
+    def render(self, run, results):
+        yield "task,case,outcome"
+        for row in results.samples:
+            yield f"{row.task},{row.case},{row.outcome.value}"
+
+
+class Folder:
+    file_name = "pages"
+
+    def write(self, run, results, target):
+        target.mkdir()
+        page = target / "index.html"
+        page.write_text(f"<h1>{results.totals.correct} of {len(run.samples)}</h1>")
+        return (page,)
+
+
+@hookimpl
+def register_executors(register):
+    register("pretend", "npukernelbench.testing:FakeExecutor")
+
+
+@hookimpl
+def register_metrics(register):
+    register("cases", lambda verdict: 2 * verdict.metrics["cases_total"])
+
+
+@hookimpl
+def register_reporters(register):
+    register("csv", Csv(), aliases=("comma-separated",))
+    register("pages", Folder())
+"""
+
+
+def package(name: str, module: str) -> dict[str, str]:
+    """The files of a plugin that is one module."""
+    return {"pyproject.toml": PYPROJECT.format(name=name), f"npukb_{name}.py": module}
 
 
 class Environment(NamedTuple):
@@ -81,14 +125,17 @@ def build_wheel(folder: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """The harness of this environment, the tutorial's package, and a broken one."""
+    """The harness of this environment, the tutorial's package, a stranger's, and a broken one."""
     root = tmp_path_factory.mktemp("environment")
     venv.create(root / "venv", with_pip=False, symlinks=True)
     (site_packages,) = (root / "venv" / "lib").glob("python*/site-packages")
     paths = [path for path in sys.path if path and Path(path).is_dir()]
     (site_packages / "harness.pth").write_text("\n".join(paths) + "\n")
-    broken = {"pyproject.toml": BROKEN_PYPROJECT, "npukb_broken.py": BROKEN_MODULE}
-    for name, files in (("markov", tutorial_files()), ("broken", broken)):
+    packages = {"markov": tutorial_files()}
+    packages |= {
+        name: package(name, text) for name, text in {"broken": BROKEN_MODULE, "stranger": STRANGER_MODULE}.items()
+    }
+    for name, files in packages.items():
         with ZipFile(build_wheel(root / name, files)) as wheel:
             wheel.extractall(site_packages)
     (root / "work").mkdir()
@@ -161,3 +208,53 @@ def test_switches(
     found = environment.json("plugins", *arguments, **environ)
     assert found["quarantined"] == []
     assert {plugin["name"] for plugin in found["installed"]} & {"markov", "broken"} == names
+
+
+@pytest.fixture(scope="module")
+def judged(environment: Environment) -> Path:
+    """The folder of a run with the stranger's executor."""
+    output = environment.folder / "judged"
+    words = ("run", "--model", "reference", "--executor", "pretend", "--tasks", "Sqrt:smoke", "-o", str(output))
+    result = environment.npukb(*words)
+    assert result.returncode == 0, result.stderr
+    assert "cases" in result.stdout.partition("outcome")[0], "a stranger's metric has a column"
+    (folder,) = output.iterdir()
+    return folder
+
+
+def test_a_strangers_metric_is_in_results_and_tables(environment: Environment, judged: Path) -> None:
+    (row,) = json.loads((judged / "results.json").read_text())["samples"]
+    assert row["metrics"]["cases"] == 2 * row["metrics"]["cases_total"] == 2.0
+    shown = environment.npukb("report", str(judged), "--format", "markdown").stdout
+    assert re.search(r"\| cases \| outcome \|\n.*\n\| Sqrt \|.*\| 2 \| ok \|", shown), shown
+    without = environment.npukb("report", str(judged), "--format", "markdown", "-p", "no:stranger").stdout
+    assert without == shown, "results outlive the plugin"
+
+
+def test_a_strangers_format_works_wherever_one_can_be_named(environment: Environment, judged: Path) -> None:
+    expected = re.compile(r"task,case,outcome\nSqrt,\w+,ok\n")
+    for name in ("csv", "CSV", "comma_separated"):
+        assert expected.fullmatch(environment.npukb("report", str(judged), "--format", name).stdout)
+    exported = environment.npukb("export", str(judged), "--format", "csv")
+    assert exported.stdout == f"{judged / 'samples.csv'}\n", exported.stderr
+    assert expected.fullmatch((judged / "samples.csv").read_text())
+    assert (
+        environment.npukb("export", str(judged), "--format", "pages").stdout == f"{judged / 'pages' / 'index.html'}\n"
+    )
+    assert (judged / "pages" / "index.html").read_text() == "<h1>1 of 1</h1>"
+    listed = {one["name"]: one["plugin"] for one in environment.json("ls", "reporters")}
+    assert listed["csv"] == "stranger"
+    assert {name for name, plugin in listed.items() if plugin == "builtin"} == {
+        "table", "markdown", "json", "jsonl", "parquet", "lm-eval"
+    }  # fmt: skip
+    refused = environment.npukb("report", str(judged), "--format", "pages")
+    assert refused.returncode == 2
+    assert f"npukb export {judged} --format pages" in refused.stderr
+
+
+def test_an_unknown_format_says_what_is_meant_and_what_there_is(environment: Environment, judged: Path) -> None:
+    for command in ("report", "export"):
+        result = environment.npukb(command, str(judged), "--format", "cvs", "-p", "no:broken")
+        assert result.returncode == 2
+        assert "there is no reporter 'cvs'" in result.stderr
+        assert "did you mean 'csv'? known: csv, json, jsonl, lm-eval, markdown, pages, parquet, table" in result.stderr

@@ -69,10 +69,14 @@ def test_the_example_command_is_added() -> None:
     assert list(group.commands) == ["hello"]
 
 
-def test_the_example_prompt_parser_guard_and_metric_work() -> None:
+def test_the_example_prompt_parser_guard_metric_and_reporter_work() -> None:
     from npukernelbench.generate import candidate_of
     from npukernelbench.judge.score import stopped
-    from npukernelbench.nouns import Diagnostic, Outcome, Severity, Stage, Tier, Track
+    from npukernelbench.nouns import Diagnostic, Outcome, Prompt, Sample, SampleKey, Severity, Stage, Tier, Track
+    from npukernelbench.plugins import Registration
+    from npukernelbench.report.reporter import load_reporter
+    from npukernelbench.report.results import summarise
+    from npukernelbench.store import Manifest
 
     def example(hook: str) -> ModuleType:
         (block,) = python_blocks(sections()[f"{hook}(register)"])
@@ -91,6 +95,11 @@ def test_the_example_prompt_parser_guard_and_metric_work() -> None:
     notes = (Diagnostic(Severity.ERROR, "r", "m", count=3),)
     verdict = stopped(Track.STATIC, Tier.TWIN, Stage.GUARD, Outcome.GUARD_REJECTED, notes)
     assert example("register_metrics").warnings(verdict) == 3.0
+    csv = load_reporter(Registration("csv", example("register_reporters").Csv(), "docs", "", ""))
+    manifest = Manifest({"tasks": {}})
+    sample = Sample(SampleKey("Tiny", "0", Track.STATIC, 0), Prompt((), "", ""), None, None, verdict)
+    lines = list(csv.render(None, summarise(manifest, [sample])))
+    assert lines == ["task,case,index,outcome", "Tiny,0,0,guard_rejected"]
 
 
 def test_every_python_block_compiles() -> None:

@@ -81,12 +81,12 @@ def asked(tmp_path: Path, plugins, fakes, tasks, answers, **changes):
 def test_a_right_program_is_lowered_and_judged(tmp_path, plugins, fakes, tasks, program, track) -> None:
     answer = f"<think>load?</think>Here it is.\n{wrap(program, 'python')}"
     summary, stored, requests = asked(tmp_path, plugins, fakes, tasks, [answer], track=track)
-    assert (summary.total, summary.ok) == (1, 1), summary.results["samples"]
+    assert (summary.total, summary.ok) == (1, 1), summary.results.samples
     [sample] = stored.samples.values()
     assert sample.candidate.files[PROGRAM] == program
     assert "Lowered from a tile program" in "".join(sample.candidate.files.values())
     assert stored.manifest.identity["strategy"] == "tile"
-    assert summary.results["identity"]["strategy"] == "tile"
+    assert summary.results.identity["strategy"] == "tile"
     text = requests[0].prompt.messages[-1].content
     assert "## Buffers and blocks" in text
     assert "def craft_gelu(" in text
@@ -134,7 +134,7 @@ def test_wrong_values_are_the_judges_to_find(tmp_path, plugins, fakes, tasks, pr
     assert broken != program
     summary, _, _ = asked(tmp_path, plugins, fakes, tasks, [wrap(broken, "python")])
     assert summary.by_outcome == {Outcome.WRONG_VALUE: 1}
-    assert summary.results["totals"]["compiled"] == 1
+    assert summary.results.totals.compiled == 1
 
 
 def test_tasks_without_words_in_the_language_are_left_out(tmp_path, plugins, fakes, tasks, program) -> None:
@@ -174,7 +174,7 @@ def test_the_model_lowers_in_four_passes(tmp_path, plugins, fakes, tasks, progra
     assert outcomes[:2] == [Outcome.COMPILE_ERROR, Outcome.NO_CODE]
     assert outcomes[3] is Outcome.COMPILE_ERROR
     assert outcomes[5] is Outcome.OK
-    assert [row["asked"] for row in summary.results["turns"]] == [1] * 6
+    assert [row.asked for row in summary.results.turns] == [1] * 6
     third = requests[5].prompt.messages[-1].content
     assert third.count("# Pass") == 1
     assert "# Pass 3 of 4: computation" in third

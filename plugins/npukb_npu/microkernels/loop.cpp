@@ -15,7 +15,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR data, GM_ADDR parameters, GM
     const int32_t count = ((__gm__ int32_t*)parameters)[1];
     TPipe pipe;
     TBuf<TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 196352);
+    pipe.InitBuffer(buffer, UB_BYTES);
     GlobalTensor<TYPE> from, to;
     from.SetGlobalBuffer((__gm__ TYPE*)(data + GetBlockIdx() * SHARE));
     to.SetGlobalBuffer((__gm__ TYPE*)(out + GetBlockIdx() * SHARE));

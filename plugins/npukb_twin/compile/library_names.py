@@ -15,8 +15,8 @@ from npukb_twin.compile.build import source_root
 
 __all__ = ["library_names", "own_types"]
 
-_HEADERS = ("dropout", "library_activation", "library_math", "library_reduce", "normalization", "quantization")
-_HEADERS_TOO = ("shape", "softmax", "sort")
+#: Headers of the library beside those of the folder ``library``.
+_HEADERS = ("shape.h", "sort.h")
 _FUNCTION = re.compile(r"\bNPUKB_API \w+ ([A-Z]\w+)\(")
 _ROW = re.compile(r"^NPUKB_LIBRARY_\w+\((\w+)", re.MULTILINE)
 _TYPE = re.compile(r"\b(?:class|struct|enum|union)\s+(?:\w+\s+)??([A-Z]\w*)\s*(?:final\s*)?[:{]")
@@ -26,7 +26,8 @@ _TYPE = re.compile(r"\b(?:class|struct|enum|union)\s+(?:\w+\s+)??([A-Z]\w*)\s*(?
 def library_names() -> frozenset[str]:
     """Every function of the library that the twin's headers declare."""
     folder = source_root() / "include" / "twin"
-    texts = [(folder / f"{name}.h").read_text(encoding="utf-8") for name in (*_HEADERS, *_HEADERS_TOO)]
+    headers = [*sorted((folder / "library").iterdir()), *(folder / name for name in _HEADERS)]
+    texts = [path.read_text(encoding="utf-8") for path in headers]
     table = (folder / "library.def").read_text(encoding="utf-8")
     return frozenset({name for text in texts for name in _FUNCTION.findall(text)} | set(_ROW.findall(table)))
 

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
+from npukb_twin.compile.build import source_root
 from npukb_twin.compile.dialect import find_entry
 from npukb_twin.compile.refused_names import is_forbidden_name
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
@@ -206,9 +207,9 @@ def foreign_names() -> frozenset[str]:
 def supported_names() -> frozenset[str]:
     """Functions, types and constants that the headers offer to kernels."""
     names: set[str] = set()
-    for path in (files("npukb_twin") / "include" / "twin").iterdir():
-        if path.name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h"):
-            continue
+    folder = source_root() / "include" / "twin"
+    internal = {folder / name for name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h")}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path not in internal):
         text = path.read_text(encoding="utf-8")
         if path.name == "instructions.def":
             names.update(re.findall(r"^NPUKB_[A-Z]+\((\w+),", text, re.MULTILINE))

@@ -38,6 +38,7 @@ from npukernelbench.nouns import (
     Severity,
     Task,
 )
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["Built", "Failed", "Tiled", "Tools", "build", "open_operator", "plan", "tile_case"]
 
@@ -45,7 +46,7 @@ HOST, DEVICE = "op_host/", "op_kernel/"
 #: The part of a workspace that belongs to the system: the documented reserve of this chip.
 SYSTEM_WORKSPACE_BYTES = 16 << 20
 #: What the platform query leaves out of UB and L1, as it answers on a device.
-_RESERVED_BYTES = 256
+_RESERVED_BYTES = DEFAULT_MACHINE.ub_reserved_bytes
 _MOST_BLOCKS = 65535
 _TILING_S = 10.0  # what takes milliseconds
 _GE = {dtype.ge: dtype for dtype in DType}
@@ -367,7 +368,8 @@ def api_structures() -> frozenset[str]:
     """Structures that the kernel headers define themselves, such as those that library functions take as tiling."""
     import re
 
-    text = "\n".join(path.read_text(encoding="utf-8") for path in (source_root() / "include" / "twin").iterdir())
+    headers = (path for path in (source_root() / "include" / "twin").rglob("*") if path.is_file())
+    text = "\n".join(path.read_text(encoding="utf-8") for path in headers)
     return frozenset(re.findall(r"^(?:struct |NPUKB_TILING_BEGIN\()(\w+)", text, re.MULTILINE))
 
 

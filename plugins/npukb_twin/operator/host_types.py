@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from npukb_twin.launch.sandbox import Sandbox
 from npukernelbench.nouns import Diagnostic, Outcome
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = [
     "AttributeValue",
@@ -166,9 +167,9 @@ class SocNumbers:
     rates in bytes per cycle: global memory to L1, L1 to L0A, L1 to L0B.
     """
 
-    vector_cores: int = 48
-    cube_cores: int = 24
-    ub_bytes: int = 196352
+    vector_cores: int = DEFAULT_MACHINE.vector_cores
+    cube_cores: int = DEFAULT_MACHINE.cube_cores
+    ub_bytes: int = DEFAULT_MACHINE.ub_usable_bytes
     l1_bytes: int = 524032
     l0a_bytes: int = 65536
     l0b_bytes: int = 65536
@@ -177,7 +178,7 @@ class SocNumbers:
     load_rate: int = 81
     feed_a_rate: int = 256
     feed_b_rate: int = 128
-    l2_bytes: int = 201326592
+    l2_bytes: int = DEFAULT_MACHINE.l2_bytes
     hbm_bytes: int = 68719476736
     soc: str = "Ascend910B"
     workspace_reserve_bytes: int = 16777216

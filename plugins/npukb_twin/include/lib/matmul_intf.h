@@ -3,4 +3,4 @@
 // Branches of these headers count like the kernel's own, other than those of kernel_operator.h: the attribute that
 // leaves them out is one of the names that are poisoned by now.
 #include "kernel_operator.h"
-#include "twin/matmul.h"
+#include "twin/matmul/matmul.h"

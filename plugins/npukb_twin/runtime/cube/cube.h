@@ -1,6 +1,6 @@
 // What instructions of the cube unit share.
 #pragma once
-#include "../../include/twin/cube_abi.h"
+#include "../../include/twin/cube/abi.h"
 #include "check/operand_check.h"
 
 namespace twin {

@@ -1,7 +1,7 @@
 // LoadData of images: a part of the matrix that im2col makes of a feature map in L1, as fractals of L0A or L0B.
 #include <string.h>
 
-#include "../../include/twin/cube_params.h"
+#include "../../include/twin/cube/params.h"
 #include "cube/cube.h"
 #include "check/tracker.h"
 

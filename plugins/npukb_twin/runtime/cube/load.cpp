@@ -1,7 +1,7 @@
 // LoadData: fractals on their way into L0A and L0B.
 #include <string.h>
 
-#include "../../include/twin/cube_params.h"
+#include "../../include/twin/cube/params.h"
 #include "semantics/copy.h"
 #include "cube/cube.h"
 #include "check/tracker.h"

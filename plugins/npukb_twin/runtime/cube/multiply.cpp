@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../include/twin/cube_params.h"
+#include "../../include/twin/cube/params.h"
 #include "cube/cube.h"
 #include "cube/product.h"
 #include "time/cube_pace.h"

@@ -1,7 +1,7 @@
 // The way out of L0C: Fixpipe and DataCopy quantise, clip and rearrange the fractals of a result.
 #include <string.h>
 
-#include "../../include/twin/cube_params.h"
+#include "../../include/twin/cube/params.h"
 #include "semantics/atomic.h"
 #include "semantics/copy.h"
 #include "cube/cube.h"

@@ -1,5 +1,5 @@
 // DropOut. Bits are taken from the lowest upwards, as by Select, which the function is documented to use.
-#include "../../include/twin/dropout.h"
+#include "../../include/twin/library/dropout.h"
 #include "library/rows.h"
 
 namespace twin {

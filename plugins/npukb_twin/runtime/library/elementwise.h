@@ -1,7 +1,7 @@
 // Element-wise library functions over many numbers: half, bfloat16 and float become double, piece by piece, are
 // computed as doubles (semantics/real.h) and are rounded once.
 #pragma once
-#include "../../include/twin/library_abi.h"
+#include "../../include/twin/library/abi.h"
 #include "library/call.h"
 #include "semantics/real.h"
 

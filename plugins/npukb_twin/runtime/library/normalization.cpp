@@ -1,6 +1,6 @@
 // Normalisation, in float whatever the element type, row by row. Shapes come from the tiling or the parameters of the
 // call; columns between the original length and the padded one are computed but do not count.
-#include "../../include/twin/normalization.h"
+#include "../../include/twin/library/normalization.h"
 #include "library/rows.h"
 
 namespace twin {

@@ -1,6 +1,6 @@
 // Quantisation, with the roundings the documentation shows: half arithmetic towards int8_t, float arithmetic from
 // int32_t.
-#include "../../include/twin/quantization.h"
+#include "../../include/twin/library/quantization.h"
 #include "library/rows.h"
 
 namespace twin {

@@ -1,5 +1,5 @@
 // Reductions of the high-level library: rows and axes of matrices, cumulative sums, and selection by bytes.
-#include "../../include/twin/library_abi.h"
+#include "../../include/twin/library/abi.h"
 #include "library/call.h"
 #include "semantics/numeric.h"
 

@@ -1,6 +1,6 @@
 // The SoftMax family, row by row in float. Padding columns take part in what is done per element, not in sums and
 // maxima.
-#include "../../include/twin/softmax.h"
+#include "../../include/twin/library/softmax.h"
 #include "library/rows.h"
 #include "semantics/real.h"
 

@@ -1,7 +1,7 @@
 // Multiplication of matrices by objects: operands of any place and layout as panels of floats, sums of a block, results
 // on their way out.
 #pragma once
-#include "../../include/twin/matmul_abi.h"
+#include "../../include/twin/matmul/abi.h"
 #include "cores/core.h"
 
 namespace twin {

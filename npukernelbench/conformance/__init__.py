@@ -1,9 +1,0 @@
-"""Conformance: kernels that others wrote and proved on silicon, compiled unmodified from their repository and judged.
-
-A checkout of NPUKernelBench is read where it is (:mod:`.checkout`): one folder per operator with ``op_host`` and
-``op_kernel``. Our task of the same name supplies cases and reference. What the repository's own interface does between
-the caller and the kernel is data with a reason per entry (:mod:`.dispatch`): which cases it sends elsewhere, which
-tensors it casts or reshapes. Cases too large for a CPU are scaled along their outer axis (:mod:`.scale`). Every verdict
-is one line on disk as soon as it is known (:mod:`.record`), so that an interrupted session
-resumes (:mod:`.sitting`). Nothing of the checkout is copied into our own files or results.
-"""

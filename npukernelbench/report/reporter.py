@@ -1,0 +1,102 @@
+"""Reporters: ways of presenting a finished run, registered by name through ``register_reporters``.
+
+A :class:`Reporter` renders text, piece by piece; a :class:`FileReporter` writes what is not one text. Both are handed
+the run as it is stored, with every prompt, answer and verdict, and its results. ``npukb report`` prints the former,
+``npukb export`` writes either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from npukernelbench.console import Console
+from npukernelbench.errors import PluginError, UsageError
+from npukernelbench.report.table import Table, draw_tables
+from npukernelbench.store.files import writing
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.results import Results
+    from npukernelbench.plugins import Registration
+    from npukernelbench.store import StoredRun
+
+__all__ = ["FileReporter", "Piece", "Reporter", "load_reporter", "show", "write"]
+
+#: One or several lines of text without the last line break, or a table, which terminals show in colours.
+Piece: TypeAlias = "str | Table"
+
+#: Files of a run folder that no reporter may write to.
+_RUN_FILES = frozenset({"manifest.json", "events.jsonl", "index.sqlite", "results.json", "config.json", ".lock"})
+_NO_FILES = _RUN_FILES | {"", ".", ".."}
+
+
+@runtime_checkable
+class Reporter(Protocol):
+    """Renders a run as text. ``file_name`` is what ``npukb export`` calls the file beside the run's results."""
+
+    file_name: str
+
+    def render(self, run: StoredRun, results: Results) -> Iterable[Piece]:
+        """The text, in pieces, so that a long one need not be in memory as a whole."""
+        ...
+
+
+@runtime_checkable
+class FileReporter(Protocol):
+    """Writes a run as something other than one text. ``file_name`` is the file or folder beside the run's results."""
+
+    file_name: str
+
+    def write(self, run: StoredRun, results: Results, target: Path) -> Sequence[Path]:
+        """Write to ``target``, whose parent exists, and return the files that were written."""
+        ...
+
+
+def load_reporter(registration: Registration) -> Reporter | FileReporter:
+    """The reporter behind a name. PluginError when it is none, or would write over a file of the run."""
+    target = registration.load()
+    if not isinstance(target, Reporter | FileReporter):
+        raise PluginError(
+            f"the reporter {registration.name!r} of {registration.origin} lacks file_name, or render and write",
+            remedy="give it file_name and render(run, results) -> text; see docs/plugins.md",
+        )
+    if target.file_name in _NO_FILES or Path(target.file_name).name != target.file_name:
+        raise PluginError(
+            f"the reporter {registration.name!r} of {registration.origin} cannot write to {target.file_name!r}",
+            remedy="choose a plain file name that is none of the run's own files",
+        )
+    return target
+
+
+def show(reporter: Reporter | FileReporter, name: str, run: StoredRun, results: Results, console: Console) -> None:
+    """Print what the reporter renders. UsageError for one that writes files only."""
+    if not isinstance(reporter, Reporter):
+        raise UsageError(
+            f"{name} is written to files and cannot be shown",
+            field="--format",
+            remedy=f"npukb export {run.directory} --format {name}",
+        )
+    for piece in reporter.render(run, results):
+        if isinstance(piece, Table):
+            draw_tables(console, [piece])
+        else:
+            console.out(piece)
+
+
+def write(
+    reporter: Reporter | FileReporter, name: str, run: StoredRun, results: Results, target: Path | None = None
+) -> Sequence[Path]:
+    """Write what the reporter makes to ``target``, or beside the run's results; return the files."""
+    path = target or run.directory / reporter.file_name
+    if path.resolve().parent == run.directory.resolve() and path.name in _RUN_FILES:
+        raise UsageError(f"{path} is a file of the run itself", field="--output_path", remedy="choose another name")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(reporter, FileReporter):
+            return reporter.write(run, results, path)
+        with path.open("w", encoding="utf-8") as file:
+            plain = Console(stdout=file, stderr=StringIO(), environ={})
+            show(reporter, name, run, results, plain)
+    return (path,)

@@ -1,0 +1,128 @@
+"""Cases cut down along a named axis: the axes that the task's hidden forms give names to.
+
+A form says which extents belong together: the rows of one matrix and the columns of another, the groups of a matrix and
+the list of where they end. A case that was cut without knowing that may be no case of the operator any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from npukb_conformance.scale import Scaled, elements, outer_axis, shorter
+from npukb_conformance.tensors import with_tensors, with_values
+from npukernelbench.nouns import Case, DType, Extent, HiddenForm, Task, TensorCase, TensorShape, ValueSpec
+from npukernelbench.tasks.extent import evaluate, substitute
+from npukernelbench.tasks.values import parse_values
+
+__all__ = ["has_form", "scale_axis"]
+
+
+class _Fit(NamedTuple):
+    """A form, the extents of its axes in a case, and the shape of every tensor in terms of them."""
+
+    form: HiddenForm
+    axes: Mapping[str, int]
+    shapes: Mapping[str, tuple[Extent, ...]]
+
+    def at(self, case: Case, axes: Mapping[str, int]) -> Case:
+        """The case with other extents for the axes. ValueError where arithmetic leaves a remainder."""
+
+        def change(name: str, one: TensorShape) -> TensorShape:
+            return replace(one, shape=tuple(evaluate(extent, axes) for extent in self.shapes[name]))
+
+        def drawn(name: str, _: DType, values: ValueSpec) -> ValueSpec:
+            return self.generator(name, axes) or values if values == self.generator(name, self.axes) else values
+
+        return with_values(with_tensors(case, change), drawn)
+
+    def generator(self, name: str, axes: Mapping[str, int]) -> ValueSpec | None:
+        """The generator of an input; None when the form does not say."""
+        return parse_values(substitute(self.form.values[name], axes)) if name in self.form.values else None
+
+
+def has_form(task: Task, case: Case) -> bool:
+    """Whether shapes and generators of a case, which has no lists of tensors, agree with a hidden form of its task."""
+    return next(_fits(task, case), None) is not None
+
+
+def scale_axis(task: Task, case: Case, limit: int) -> Scaled | None:
+    """The case with at most ``limit`` input elements: the outer axis of its largest input is cut wherever it appears.
+
+    None when no hidden form fits the case, or none that does has a name for that axis.
+    """
+    for fit in _fits(task, case):
+        sizes = {name: shape.size for name, shape in _tensors(case).items() if name in case.inputs}
+        largest = max(sizes, key=lambda name: sizes[name])
+        before = _tensors(case)[largest].shape
+        axis = fit.shapes[largest][outer_axis(before)]
+        if isinstance(axis, str) and axis in fit.axes:
+            found = _cut(fit, case, axis, limit)
+            if found is not None:
+                return Scaled(found, before, _tensors(found)[largest].shape)
+    return None
+
+
+def _cut(fit: _Fit, case: Case, axis: str, limit: int) -> Case | None:
+    """The case with the largest good extent of ``axis`` that keeps to the limit; None when there is none."""
+    unit = fit.form.axes[axis].multiple_of if axis in fit.form.axes else 1
+
+    def at(count: int) -> Case:
+        return fit.at(case, {**fit.axes, axis: count * unit})
+
+    low, high = 0, fit.axes[axis] // unit
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if elements(at(middle)) <= limit else (low, middle)
+    return at(shorter(fit.axes[axis] // unit, low)) if low else None
+
+
+def _fits(task: Task, case: Case) -> Iterator[_Fit]:
+    """The hidden forms that a case agrees with."""
+    tensors = _tensors(case)
+    if tensors.keys() != {*case.inputs, *case.outputs}:
+        return
+    for form in task.hidden:
+        shapes = {**form.shapes, **form.outputs}
+        shapes |= {one.name: shapes[one.shape_like] for one in task.outputs if one.shape_like in shapes}
+        axes = _axes(shapes, tensors) if tensors.keys() <= shapes.keys() else None
+        if axes is not None:
+            fit = _Fit(form, axes, shapes)
+            if all(_same_kind(one, fit.generator(name, axes)) for name, one in case.inputs.items()):
+                yield fit
+
+
+def _tensors(case: Case) -> dict[str, TensorShape]:
+    """The tensors of a case by name, without those in lists."""
+    found = {name: one.tensor for name, one in case.inputs.items() if isinstance(one, TensorCase)}
+    return found | {name: one for name, one in case.outputs.items() if isinstance(one, TensorShape)}
+
+
+def _axes(shapes: Mapping[str, tuple[Extent, ...]], tensors: Mapping[str, TensorShape]) -> dict[str, int] | None:
+    """The extents of the axes that make ``shapes`` those of the tensors; None when nothing does."""
+    axes: dict[str, int] = {}
+    for name, one in tensors.items():
+        if len(shapes[name]) != len(one.shape):
+            return None
+        axes.update(
+            (extent, number)
+            for extent, number in zip(shapes[name], one.shape, strict=True)
+            if isinstance(extent, str) and extent.isidentifier() and extent not in axes
+        )
+    try:
+        agree = all(
+            evaluate(extent, axes) == number
+            for name, one in tensors.items()
+            for extent, number in zip(shapes[name], one.shape, strict=True)
+        )
+    except ValueError:
+        return None
+    return axes if agree else None
+
+
+def _same_kind(given: object, expected: ValueSpec | None) -> bool:
+    """Whether an input is drawn as a form says, where both use the same generator."""
+    if expected is None or not isinstance(given, TensorCase) or given.values.kind != expected.kind:
+        return True
+    return given.values == expected

@@ -1,0 +1,213 @@
+"""The conformance report: a table of operators, totals in the form conformance is stated, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Outcome, Severity
+from npukernelbench.nouns.codec import JSON
+from npukernelbench.report.table import Column, Table
+
+if TYPE_CHECKING:
+    from npukb_conformance.record import CaseRecord
+    from npukb_conformance.sitting import OperatorResult
+    from npukernelbench.nouns import Diagnostic, Verdict
+
+__all__ = ["ConformanceTotals", "Requirement", "misses", "operator_table", "report_json", "scaled_table"]
+
+_NOT_TRIED = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceTotals:
+    """Sums over operators. ``tried`` are those that have the variant and that the executor takes; ``strict`` pass every
+    case under our own conditions."""
+
+    operators: int
+    tried: int
+    compile: int
+    dispatched: int
+    passing: int
+    strict: int
+    cases: int
+    passed: int
+
+    @classmethod
+    def of(cls, results: Sequence[OperatorResult]) -> ConformanceTotals:
+        """Count."""
+        tried = [one for one in results if one.compiled is not None]
+        return cls(
+            operators=len(results),
+            tried=len(tried),
+            compile=sum(one.compiles for one in tried),
+            dispatched=sum(bool(one.planned.cases) for one in tried),
+            passing=sum(one.passes for one in tried),
+            strict=sum(one.passes and not one.conceded for one in tried),
+            cases=sum(len(one.planned.cases) for one in tried),
+            passed=sum(one.passed for one in tried),
+        )
+
+    def lines(self, *, compile_only: bool) -> list[str]:
+        """The sums as text."""
+        compiled = f"operators that compile: {self.compile} of {self.tried}"
+        if compile_only:
+            return [compiled]
+        return [
+            compiled,
+            f"operators that pass all cases sent to their kernel: {self.passing} of {self.dispatched}",
+            f"operators that pass under our own conditions: {self.strict} of {self.dispatched}",
+            f"cases that pass: {self.passed} of {self.cases}",
+        ]
+
+    def as_json(self) -> Mapping[str, int]:
+        """The sums by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """``--fail_under``: the least number, or share where below 1, of operators that compile or pass, or of cases."""
+
+    metric: str
+    value: float
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        """``compile=134``, ``pass=0.95`` or ``cases=1400``; a bare number means ``pass``."""
+        metric, equals, value = text.rpartition("=")
+        try:
+            found = cls(metric.strip() if equals else "pass", float(value))
+        except ValueError:
+            found = cls("", 0.0)
+        if found.metric not in ("compile", "pass", "cases"):
+            remedy = "write for instance --fail_under compile=134 --fail_under pass=0.95"
+            raise UsageError(f"{text!r} is no requirement", field="--fail_under", remedy=remedy)
+        return found
+
+    def met(self, totals: ConformanceTotals) -> bool:
+        """Whether the totals reach it."""
+        reached, of = {
+            "compile": (totals.compile, totals.tried),
+            "pass": (totals.passing, totals.dispatched),
+            "cases": (totals.passed, totals.cases),
+        }[self.metric]
+        return reached >= (self.value * of if self.value < 1 else self.value)
+
+
+def operator_table(results: Sequence[OperatorResult], title: str) -> Table:
+    """One row per operator."""
+    columns = (
+        Column("operator"),
+        Column("compile"),
+        Column("cases", numeric=True),
+        Column("pass", numeric=True),
+        Column("ours", numeric=True),
+        Column("warnings", numeric=True),
+        Column("compile s", numeric=True),
+        Column("cases s", numeric=True),
+        Column("first miss"),
+    )
+    return Table(title, columns, tuple(_row(one) for one in results))
+
+
+def misses(result: OperatorResult) -> list[str]:
+    """A line for what keeps an operator from passing, and one for each case that does."""
+    if result.compiled is not None and not result.compiles:
+        return [f"compile: {_summary(result.compiled.verdict)}"]
+    return [f"case {case.case}: {_summary(case.verdict)}" for case in result.cases if not case.passed]
+
+
+def scaled_table(results: Sequence[OperatorResult]) -> list[Table]:
+    """The scaled cases with the largest shape before and after; no table when there are none."""
+    cut = [
+        (one.planned.task.name, scaled.case.id, _shape(scaled.before), _shape(scaled.after))
+        for one in results
+        for scaled in one.planned.cases
+        if scaled.is_smaller
+    ]
+    columns = (Column("operator"), Column("case"), Column("largest tensor"), Column("judged as"))
+    return [Table("scaled cases", columns, tuple(cut))] if cut else []
+
+
+def report_json(results: Sequence[OperatorResult], *, variant: str, compile_only: bool) -> Mapping[str, JSON]:
+    """Everything but the diagnostics' full text, which is in the file of records."""
+    return {
+        "variant": variant,
+        "compile_only": compile_only,
+        "totals": dict(ConformanceTotals.of(results).as_json()),
+        "operators": [_operator_json(one) for one in results],
+    }
+
+
+def _row(one: OperatorResult) -> tuple[str, ...]:
+    name = one.planned.task.name
+    if one.compiled is None:
+        why = one.planned.refused or next(iter(one.planned.kept_back.values()), "not in the checkout")
+        return (name, _NOT_TRIED, "0", "", "", "", "", "", why)
+    seconds = one.compiled.verdict.timings.get("compile", 0.0)
+    found = misses(one)
+    reason = found[0] if found else ("" if one.planned.cases else next(iter(one.planned.kept_back.values()), ""))
+    return (
+        name,
+        "✓" if one.compiles else "✗",
+        str(len(one.planned.cases)),
+        str(one.passed) if one.cases else "",
+        str(one.passed - len(one.conceded)) if one.cases else "",
+        str(sum(case.warnings for case in one.cases)) if one.cases else "",
+        f"{seconds:.1f}",
+        f"{sum(case.seconds for case in one.cases):.1f}" if one.cases else "",
+        reason,
+    )
+
+
+def _summary(verdict: Verdict) -> str:
+    """The outcome and the first line of what was said about it."""
+    said = _said(verdict)
+    if said is None:
+        return verdict.outcome.value
+    place = f" {said.file}:{said.line}" if said.file and said.line else ""
+    return f"{verdict.outcome.value} [{said.rule}]{place} {said.message.splitlines()[0]}".rstrip()
+
+
+def _said(verdict: Verdict) -> Diagnostic | None:
+    every = (*(one for case in verdict.cases for one in case.diagnostics), *verdict.diagnostics)
+    return next((one for one in every if one.severity is Severity.ERROR), None)
+
+
+def _operator_json(one: OperatorResult) -> Mapping[str, JSON]:
+    planned, compiled = one.planned, one.compiled
+    return {
+        "operator": planned.task.name,
+        "level": planned.operator.level,
+        "category": planned.operator.category,
+        "tried": compiled is not None,
+        "refused": planned.refused,
+        "kept_back": dict(planned.kept_back),
+        "compile": None if compiled is None else compiled.verdict.outcome.value,
+        "compile_s": None if compiled is None else compiled.verdict.timings.get("compile", 0.0),
+        "cases": [_case_json(case) for case in one.cases],
+        "passes": one.passes,
+        "misses": list(misses(one)),
+    }
+
+
+def _case_json(case: CaseRecord) -> Mapping[str, JSON]:
+    rules = Counter(one.rule for one in case.diagnostics if one.severity is Severity.WARNING)
+    return {
+        "case": case.case,
+        "scaled": case.scaled,
+        "outcome": case.verdict.outcome.value,
+        "match": case.verdict.outcome is Outcome.OK,
+        "conceded": case.conceded,
+        "strict": case.strict,
+        "warnings": dict(rules),
+        "seconds": case.seconds,
+    }
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(str(extent) for extent in shape)
