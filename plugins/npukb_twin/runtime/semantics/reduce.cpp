@@ -178,9 +178,6 @@ Extreme<T> ExtremeOfLanes(const Reader<T>& reader, uint32_t repeat, uint32_t fir
 }
 
 bool Largest(Op op) { return op == Op::BlockReduceMax || op == Op::WholeReduceMax || op == Op::ReduceMax; }
-bool Extremes(Op op) {
-    return Largest(op) || op == Op::BlockReduceMin || op == Op::WholeReduceMin || op == Op::ReduceMin;
-}
 
 template <typename T>
 Extreme<T> ExtremeOf(const Reader<T>& reader, uint32_t repeat, uint32_t first, uint32_t n) {
@@ -215,7 +212,7 @@ void Blocks(const Reader<T>& reader) {
             T values[kPerBlock];
             written[b] = reader.Load(r, b * kPerBlock, kPerBlock, values) > 0;
             if (!written[b]) continue;  // a fully masked block leaves its result as it was
-            if (!Extremes(v.op))
+            if (v.op == Op::BlockReduceSum)
                 results[b] = Tree(values, kPerBlock, reader.saturate);
             else
                 results[b] = ExtremeOf(reader, r, b * kPerBlock, kPerBlock).value;
