@@ -34,8 +34,8 @@ def documented() -> dict[str, object]:
 
 def functions() -> list[str]:
     """Every documented name of the device's side: the rows of the tables, their other names, and what no table has."""
-    tables = [*instructions(), *library_models.functions()]
-    return sorted({row.name for row in tables} | {*entries("aliases"), *entries("functions")})
+    tables = {row.name for row in instructions()} | {row.name for row in library_models.functions()}
+    return sorted({*tables, *entries("aliases"), *entries("functions")})
 
 
 def generated_forms(row: Row) -> Iterator[str]:
