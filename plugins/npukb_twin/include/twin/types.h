@@ -165,10 +165,9 @@ NPUKB_API constexpr Pairs operator|(Pairs a, const Pairs& b) {
     return a;
 }
 
-inline constexpr Pairs Casts = Pairs {}
-#define NPUKB_CAST(dst, src, modes) | Into(dst, src)
-#include "casts.def"
-;
+// The pairs of casts.def. Most kernels ask for one of them: comparing is cheaper to compile than a table of sets.
+struct CastPairs {};
+inline constexpr CastPairs Casts{};
 }  // namespace types
 
 template <typename T>
@@ -185,6 +184,15 @@ NPUKB_API constexpr bool Takes(uint32_t set) {
 template <typename T, typename U>
 NPUKB_API constexpr bool Takes(const types::Pairs& pairs) {
     return (pairs.sources[static_cast<uint32_t>(DTypeOf<T>::value)] & kSetOf<U>) != 0;
+}
+
+template <typename T, typename U>
+NPUKB_API constexpr bool Takes(const types::CastPairs&) {
+    constexpr DType to = DTypeOf<T>::value, from = DTypeOf<U>::value;
+    return false
+#define NPUKB_CAST(dst, src, modes) || (to == DType::dst && from == DType::src)
+#include "casts.def"
+        ;
 }
 
 template <typename T>

@@ -114,19 +114,28 @@ void DefineSingly(const Tracked& t, const Grid& grid) {
     }
 }
 
+// Lanes that follow each other; byte by byte where bytes have nothing to do with each other.
+void DefineTogether(const Tracked& t, Run run, uint32_t lanes) {
+    if (Row(t.v.op).Has(bits::Bitwise)) {
+        lanes *= run.bytes;
+        run.bytes = 1;
+        for (uint32_t& bytes : run.src_bytes) bytes = 1;
+    }
+    DefineRun(t.shadow, run, t.flow, lanes);
+}
+
 void DefineLanes(const Tracked& t) {
     Grid grid = GridOf(t.v, t.lanes);
     uint32_t together = LanesTogether(t.v);
     if (together == 0 || !t.ChoicesClean()) return DefineSingly(t, grid);
-    if (t.lanes.contiguous && Row(t.v.op).span == Span::Lanes)
-        return DefineRun(t.shadow, t.RunAt(0, 0), t.flow, grid.lanes);
+    if (t.lanes.contiguous && Row(t.v.op).span == Span::Lanes) return DefineTogether(t, t.RunAt(0, 0), grid.lanes);
     for (uint32_t r = 0; r < grid.repeats; ++r) {
         for (uint32_t lane = 0; lane < grid.lanes;) {
             uint32_t stop = lane + 1;
             bool on = !grid.masked || t.lanes.On(r, lane);
             if (on) {
                 while (stop < grid.lanes && stop % together != 0 && (!grid.masked || t.lanes.On(r, stop))) ++stop;
-                DefineRun(t.shadow, t.RunAt(r, lane), t.flow, stop - lane);
+                DefineTogether(t, t.RunAt(r, lane), stop - lane);
             }
             lane = stop;
         }
