@@ -16,6 +16,8 @@ from typing import NamedTuple
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 ROOT = Path(__file__).resolve().parent.parent
+#: A comment of at least a short sentence, before anything else.
+_OPENING = re.compile(r"// \S.{20,}")
 CORE = sorted((ROOT / "npukernelbench").rglob("*.py"))
 PLUGINS = sorted([*(ROOT / "plugins").rglob("*.py"), *(ROOT / "kernelgen_lm").rglob("*.py")])
 NATIVE = sorted(path for path in (ROOT / "plugins").rglob("*") if path.suffix in {".h", ".cpp", ".def"})
@@ -171,6 +173,27 @@ def test_the_pages_name_every_room() -> None:
     page, readme = text_of(ROOT / "docs" / "architecture.md"), text_of(ROOT / "README.md")
     assert not {name for name in rooms | twin if f"{name}/" not in page}
     assert not {name for name in rooms | plugins if f"`{name}`" not in readme}
+
+
+def test_native_sources_open_with_what_they_are_about() -> None:
+    """A sentence or two with the mental model comes first, and no line is too long to be read beside another."""
+    twin = ROOT / "plugins" / "npukb_twin"
+    rooms = [twin / "runtime", twin / "host", twin / "launcher", twin / "include" / "twin"]
+    sources = [path for room in rooms for path in room.rglob("*") if path.suffix in {".h", ".cpp", ".def"}]
+    texts = {relative(path): path.read_text(encoding="utf-8") for path in sources}
+    assert texts
+    silent = [name for name, text in texts.items() if not _OPENING.match(text)]
+    native = [path for path in (ROOT / "plugins").rglob("*") if path.suffix in {".h", ".cpp", ".def"}]
+    wide = [relative(p) for p in native if max(map(len, p.read_text(encoding="utf-8").splitlines()), default=0) > 120]
+    assert not silent
+    assert not wide
+
+
+def test_every_room_of_the_runtime_is_described() -> None:
+    page = (ROOT / "docs" / "twin.md").read_text(encoding="utf-8")
+    rooms = {path.name for path in (ROOT / "plugins" / "npukb_twin" / "runtime").iterdir() if path.is_dir()}
+    assert rooms
+    assert {room for room in rooms if f"| `{room}/` |" not in page} == set()
 
 
 def test_one_module_prints() -> None:

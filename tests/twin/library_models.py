@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from npukernelbench.nouns import DType
-from tests.twin.models import TYPES
+from tests.twin.rows import TYPES
 
 FOLDER = Path(__file__).resolve().parents[2] / "plugins/npukb_twin/include/twin"
 

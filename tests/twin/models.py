@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npukernelbench.nouns import DType
-
-TABLE = Path(__file__).resolve().parents[2] / "plugins/npukb_twin/include/twin/instructions.def"
-
-TYPES: Mapping[str, DType] = {
-    "F16": DType.FLOAT16,
-    "BF16": DType.BFLOAT16,
-    "F32": DType.FLOAT32,
-    "I16": DType.INT16,
-    "U16": DType.UINT16,
-    "I32": DType.INT32,
-    "U32": DType.UINT32,
-}
-
-
-class Instruction(NamedTuple):
-    """A row of the instruction table."""
-
-    kind: str
-    name: str
-    dtypes: tuple[DType, ...]
-
-
-def instructions() -> list[Instruction]:
-    """The instruction table as the headers and the runtime read it."""
-    rows = re.findall(r"^NPUKB_(\w+)\((\w+), ([\w| ]+), \d+, \d+\)$", TABLE.read_text(encoding="utf-8"), re.M)
-    return [
-        Instruction(kind, name, () if types == "ANY" else tuple(TYPES[t.strip()] for t in types.split("|")))
-        for kind, name, types in rows
-    ]
-
 
 Array = NDArray[Any]
 

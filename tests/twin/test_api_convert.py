@@ -8,28 +8,29 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from npukb_twin.compile.instructions import casts
 from npukernelbench.nouns import DType
 from tests.twin import models
+from tests.twin.rows import TYPES
 from tests.twin.running import Twin
 
 N = 256
 MODES = ("NONE", "RINT", "FLOOR", "CEIL", "ROUND", "TRUNC", "ODD")
-FIVE = ("RINT", "FLOOR", "CEIL", "ROUND", "TRUNC")
+#: Modes as casts.def names them.
+NAMES = {"Exact": ("NONE",), "Five": ("RINT", "FLOOR", "CEIL", "ROUND", "TRUNC"), "Odd": ("ODD",)}
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 I8, U8, I16, I32, I64 = DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64
 
-#: Destination, source, the modes that the documentation lists for the pair.
+#: Destination, source, the modes that the documentation lists for the pair. int4b_t and DEQSCALE have their own tests.
 PAIRS = [
-    (F16, I8, ("NONE",)), (F16, U8, ("NONE",)),
-    (I8, F16, ("NONE", *FIVE)), (U8, F16, ("NONE", *FIVE)),
-    (F16, I16, ("NONE", *FIVE)), (F32, I16, ("NONE",)),
-    (I16, F16, FIVE), (I32, F16, FIVE), (F32, F16, ("NONE",)),
-    (I32, BF16, FIVE), (F32, BF16, ("NONE",)),
-    (I16, I32, ("NONE",)), (F32, I32, ("NONE", *FIVE)), (I64, I32, ("NONE",)),
-    (F16, F32, ("NONE", *FIVE, "ODD")), (BF16, F32, FIVE), (I16, F32, FIVE), (I32, F32, FIVE), (I64, F32, FIVE),
-    (F32, F32, FIVE),
-    (I32, I64, ("NONE",)), (F32, I64, FIVE),
-]  # fmt: skip
+    (
+        TYPES[row.dst],
+        TYPES[row.src],
+        tuple(mode for name, modes in NAMES.items() if name in row.modes for mode in modes),
+    )
+    for row in casts()
+    if "I4" not in (row.dst, row.src) and (row.dst, row.src) != ("F16", "I32")
+]
 
 
 def load(t: str, name: str = "a", n: int = N) -> str:

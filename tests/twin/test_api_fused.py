@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from npukb_twin.compile.instructions import instructions
 from npukernelbench.nouns import DType
 from tests.twin import models
+from tests.twin.rows import TYPES
 from tests.twin.running import Twin
 from tests.twin.test_api_convert import load, store
 
@@ -63,10 +65,11 @@ def expected(name: str, dst: DType, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 FUSED = [
-    ("AddReluCast", F16, F32), ("AddReluCast", I8, F16), ("AddReluCast", I8, I16),
-    ("SubReluCast", F16, F32), ("SubReluCast", I8, F16), ("SubReluCast", I8, I16),
-    ("MulCast", I8, F16), ("MulCast", U8, F16),
-]  # fmt: skip
+    (row.name, TYPES[dst], TYPES[src])
+    for row in instructions()
+    if row.unit == "Fused" and row.call == "MIXED_UNSIGNED"
+    for dst, src in row.pairs
+]
 
 
 @pytest.mark.parametrize(("name", "dst", "src"), FUSED, ids=lambda p: p.value if isinstance(p, DType) else p)

@@ -164,6 +164,16 @@ HARMLESS = {
         PipeBarrier<PIPE_ALL>();
         DataCopy(to, b[64], 64);
     """,
+    "bits of a few lanes go through a logical instruction": """
+        Duplicate(b, 5.0f, 7);
+        LocalTensor<uint8_t> mask = b[256].ReinterpretCast<uint8_t>();
+        LocalTensor<uint16_t> words = mask.ReinterpretCast<uint16_t>();
+        Compares(mask, b, 0.0f, CMPMODE::GE, 64);
+        And(words, words, words, 1);
+        Select(b[64], mask, b, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 7);
+        PipeBarrier<PIPE_ALL>();
+        DataCopyPad(to, b[64], {1, 28, 0, 0, 0});
+    """,
     "what is stored too much is overwritten": """
         Duplicate(b, 5.0f, 5);
         PipeBarrier<PIPE_ALL>();

@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from npukb_twin.compile.driver import _optional_headers
+from npukb_twin.compile.instructions import Row, instructions
 from npukb_twin.compile.messages import foreign_names, gap_names
 from npukb_twin.operator.host_messages import known_gaps
 from npukernelbench.nouns import Outcome
+from tests.twin import library_models, rows
 from tests.twin.hosting import Hosting
 from tests.twin.running import HEAD, Twin
 
@@ -30,9 +32,27 @@ def documented() -> dict[str, object]:
     return table
 
 
+def functions() -> list[str]:
+    """Every documented name of the device's side: the rows of the tables, their other names, and what no table has."""
+    tables = {row.name for row in instructions()} | {row.name for row in library_models.functions()}
+    return sorted({*tables, *entries("aliases"), *entries("functions")})
+
+
+def generated_forms(row: Row) -> Iterator[str]:
+    """Calls of a row by count, lane bits and lane count, on tensors of its own."""
+    for dst, src in row.pairs:
+        tensors = rows.Tensors(*(f"LocalTensor<{rows.ctype(kind)}>()" for kind in (dst, src, src, "U8", src)))
+        count = rows.lanes_of((dst, src), row)
+        yield rows.by_count(row, (dst, src), count, tensors)
+        if row in rows.MASKED:
+            yield from (rows.by_lanes(row, (dst, src), mask, tensors) for mask in ("bits", count))
+
+
 def entries(key: str) -> Iterator[str]:
     """All names under ``key``, whatever their chapter."""
     value = documented()[key]
+    if key == "aliases":
+        value = list(value) if isinstance(value, dict) else []
     for names in value.values() if isinstance(value, dict) else [value]:
         yield from names
 
@@ -61,13 +81,13 @@ def known_gap(name: str) -> bool:
 
 
 def test_every_documented_name_is_declared_or_named_as_a_gap(twin: Twin) -> None:
-    lines = {name: f"using AscendC::{name};" for name in entries("functions") if not known_gap(name)}
+    lines = {name: f"using AscendC::{name};" for name in functions() if not known_gap(name)}
     lines |= {f"Std::{name}": f"using AscendC::Std::{name};" for name in entries("std")}
     assert missing(twin, lines) == []
 
 
 def test_no_gap_is_declared_after_all(twin: Twin) -> None:
-    gaps = {name: f"using AscendC::{name};" for name in entries("functions") if known_gap(name)}
+    gaps = {name: f"using AscendC::{name};" for name in functions() if known_gap(name)}
     assert sorted(missing(twin, gaps)) == sorted(gaps)
 
 
@@ -93,7 +113,8 @@ def test_members(twin: Twin) -> None:
 
 @pytest.mark.parametrize("at", range(2))
 def test_every_form_compiles(twin: Twin, at: int) -> None:
-    forms = list(entries("forms"))[at::2]
+    generated = [form for row in instructions() for form in generated_forms(row)]
+    forms = [*entries("forms"), *generated][at::2]
     body = "\n".join(f"    {{ {line.removesuffix(';')}; }}" for line in forms)
     tensors = "\n".join(f"    LocalTensor<{kind}> {name};" for name, kind in LOCALS.items())
     head = (

@@ -54,6 +54,23 @@ def test_error_inside_a_template_of_the_api_is_at_the_line_that_uses_it(twin: Tw
     check_line(twin, "LocalTensor<int32_t> t;\nSqrt(t, t, 8);  // here", text)
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "types"),
+    [
+        ("AddReluCast(i, f, f, 8)", "AddReluCast is not available", "it takes F16 from F32, I8 from F16 or I16"),
+        ("Compare(f, f, f, CMPMODE::EQ, 64)", "Compare is not available", "it takes U8 or I8 from F16 or F32 or I32"),
+        ("Brcb(l, l, 1, BrcbRepeatParams())", "Brcb is not available", "it takes F16 | BF16 | I16"),
+        ("vexp((__ubuf__ int32_t*)0, (__ubuf__ int32_t*)0, 1, 1, 1, 8, 8)", "Exp is not available", "F16 | F32"),
+    ],
+    ids=lambda value: value.partition("(")[0],
+)
+def test_types_that_a_row_does_not_have_are_told_once(twin: Twin, call: str, name: str, types: str) -> None:
+    body = f"LocalTensor<int32_t> i;\nLocalTensor<float> f;\nLocalTensor<int64_t> l;\n{call};  // here"
+    first = check_line(twin, body, f"{name} for this element type; it takes")
+    assert types in first.message
+    assert len(twin.run(body).errors) == 1
+
+
 def test_error_in_the_candidates_own_template(twin: Twin) -> None:
     before = "template <typename T>\nvoid Twice(T& t) {\n    Sqrt(t, t, 8);  // here\n}"
     check_line(twin, "LocalTensor<int32_t> t;\nTwice(t);", "Sqrt is not available", before=before)

@@ -16,6 +16,7 @@ from importlib.resources import files
 
 from npukb_twin.compile.build import source_root
 from npukb_twin.compile.dialect import find_entry
+from npukb_twin.compile.instructions import instructions
 from npukb_twin.compile.refused_names import is_forbidden_name
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
 
@@ -37,6 +38,7 @@ _MISSING = re.compile(
 _NAME = re.compile(r"['‘](?:\w+::)*~?(\w+)(?:<.*>)?['’]")
 #: What names of the API look like.
 _OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
+_INTO = re.compile(r"Into\(([^,()]+), ([^()]+)\)")
 _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*?')?: ")
 
 
@@ -166,7 +168,13 @@ def _reword(message: Message, entry: str) -> tuple[str, str]:
     if name:
         near = get_close_matches(name, sorted(supported_names()), n=3, cutoff=0.7)
         return text, f"Nearest names that exist: {', '.join(near)}." if near else ""
-    return _STATIC_ASSERT.sub("", text).strip('"'), ""
+    return _types_in_words(_STATIC_ASSERT.sub("", text).strip('"')), ""
+
+
+def _types_in_words(text: str) -> str:
+    """The types column of an instruction's row in words: ``Into(I8, F16 | I16)`` is "I8 from F16 or I16"."""
+    text = re.sub(r"\) \| Into\(", "), Into(", text)
+    return _INTO.sub(lambda match: f"{match[1]} from {match[2]}".replace(" | ", " or "), text)
 
 
 def _entry_place(candidate: Candidate, entry: str) -> tuple[str, int, int]:
@@ -206,14 +214,12 @@ def foreign_names() -> frozenset[str]:
 @cache
 def supported_names() -> frozenset[str]:
     """Functions, types and constants that the headers offer to kernels."""
-    names: set[str] = set()
+    names = {row.name for row in instructions()}
     folder = source_root() / "include" / "twin"
-    internal = {folder / name for name in ("abi.h", "move_abi.h", "launch.h", "half_fallback.h")}
+    unread = ("abi.h", "move_abi.h", "launch.h", "half_fallback.h", "instructions.def", "casts.def")
+    internal = {folder / name for name in unread}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path not in internal):
         text = path.read_text(encoding="utf-8")
-        if path.name == "instructions.def":
-            names.update(re.findall(r"^NPUKB_[A-Z]+\((\w+),", text, re.MULTILINE))
-            continue
         text = re.sub(r"namespace (npukb|detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
         names.update(re.findall(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))

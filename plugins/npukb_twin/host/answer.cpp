@@ -1,3 +1,4 @@
+// An answer is put together as text and written in one piece, as JSON.
 #include "answer.h"
 
 #include <unistd.h>

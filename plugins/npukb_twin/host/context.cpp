@@ -1,3 +1,5 @@
+// The contexts that tiling and inference functions see: views of one call, which owns every tensor, attribute and
+// buffer that they lead to.
 #include "call.h"
 
 namespace npukb_host {

@@ -1,3 +1,5 @@
+// From an operator's definition to what one chip takes: the chip's own configuration replaces the common one, then the
+// lists of types and formats are lined up, one entry per combination.
 #include "define.h"
 
 namespace npukb_host {

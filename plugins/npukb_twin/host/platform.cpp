@@ -1,3 +1,4 @@
+// What host code learns of the chip: its cores, memories and their speed, as the call says, never as this machine is.
 #include "call.h"
 
 namespace npukb_host {

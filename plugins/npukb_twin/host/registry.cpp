@@ -1,3 +1,4 @@
+// What static objects of host code register while the library is loaded: definitions, tiling and inference functions.
 #include "call.h"
 
 namespace npukb_host {

@@ -1,3 +1,5 @@
+// Tiling data as host code builds it: fields at the places that the structure on the device has, and the size queries
+// of the library.
 #include "call.h"
 
 namespace optiling {

@@ -1,3 +1,4 @@
+// Element types, formats and shapes: their sizes and names, out of dtypes.def and formats.def.
 #include "call.h"
 
 namespace ge {

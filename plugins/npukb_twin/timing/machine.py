@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -13,6 +12,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from npukb_twin.compile.instructions import instructions
 from npukb_twin.compile.kinds import Composition
 from npukernelbench.errors import ConfigError, UsageError
 from npukernelbench.judge.roofline import Roof
@@ -120,11 +120,12 @@ def available() -> tuple[str, ...]:
 
 def documented_rates() -> dict[str, float]:
     """Elements per cycle of every vector instruction, ``Add.b16`` and ``Add.b32``, as its instruction table says."""
-    text = (files("npukb_twin") / "include" / "twin" / "instructions.def").read_text(encoding="utf-8")
-    found: dict[str, float] = {}
-    for name, narrow, wide in re.findall(r"^NPUKB_[A-Z]+\((\w+), [^,]+, (\d+), (\d+)\)", text, re.MULTILINE):
-        found |= {f"{name}.b{bits}": float(rate) for bits, rate in ((16, narrow), (32, wide)) if int(rate)}
-    return found
+    return {
+        f"{row.name}.b{bits}": float(rate)
+        for row in instructions()
+        for bits, rate in ((16, row.rate16), (32, row.rate32))
+        if rate
+    }
 
 
 def load(soc: str) -> Machine:

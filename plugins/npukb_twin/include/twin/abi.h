@@ -14,12 +14,7 @@ enum class DType : uint8_t { F16, BF16, F32, I8, U8, I16, U16, I32, U32, I64, U6
 inline constexpr uint32_t kDTypeBytes[256] = {2, 2, 4, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 
 enum class Op : uint8_t {
-#define NPUKB_UNARY(name, types, c16, c32) name,
-#define NPUKB_BINARY(name, types, c16, c32) name,
-#define NPUKB_SCALAR(name, types, c16, c32) name,
-#define NPUKB_ACCUMULATE(name, types, c16, c32) name,
-#define NPUKB_SHIFT(name, types, c16, c32) name,
-#define NPUKB_SPECIAL(name, types, c16, c32) name,
+#define NPUKB_INSTRUCTION(name, ...) name,
 #include "instructions.def"
 };
 
@@ -37,12 +32,22 @@ struct Operand {
     DType dtype;
 };
 
+// What single calls ask for, one bit each; instructions.def says which instruction takes which.
+enum Ask : uint32_t {
+    Round = 1u << 0,           // ShiftRight adds the last bit shifted out
+    VectorScales = 1u << 1,    // CastDequant: sixteen scales in UB instead of one in DEQSCALE
+    UpperHalf = 1u << 2,       // CastDequant: bytes fill the upper half of each block
+    ToRegister = 1u << 3,      // Compare: results go to the CmpMask register, dst is none
+    ToAccumulator = 1u << 4,   // a sum over all repeats goes to the accumulator, dst is not written
+    RegisterScalar = 1u << 5,  // Select: the scalar is what SetCmpMask has left
+};
+
 struct VectorInstruction {
     Op op;
     Form form;
     uint8_t mode;          // CMPMODE, RoundMode, SELMODE or ReduceOrder
     uint8_t use_register;  // mask form: lanes come from the mask register instead of `mask`
-    uint8_t flags;  // of single instructions: rounding of ShiftRight, half blocks of CastDequant, results of Compare
+    uint8_t flags;         // of Ask
     uint32_t repeat;
     int64_t count;
     uint64_t mask[2];
@@ -85,8 +90,10 @@ inline constexpr uint32_t kShape =
     static_cast<uint32_t>(lanes) << 16 | static_cast<uint32_t>(strides) << 18 | flags << 24;
 constexpr uint32_t kFlagShift = 24;
 
-// Parts of reductions that travel in the mode byte of a code: ReduceOrder or calIndex, and where lanes come from.
+// Parts of reductions that travel in the mode byte of a code: ReduceOrder or calIndex, where lanes come from, and
+// whether the sum goes to the accumulator.
 constexpr uint32_t kReduceLanesShift = kModeShift + 4;
+constexpr uint32_t kReduceSumShift = kModeShift + 6;
 
 // Says that a tensor is about to be filled in.
 struct Unfilled {};

@@ -4,45 +4,21 @@
 
 namespace AscendC {
 
+// casts.def has the pairs.
 template <typename T, typename U>
 NPUKB_API constexpr bool CastSupported() {
-    using npukb::DType;
-    constexpr DType d = npukb::DTypeOf<T>::value, s = npukb::DTypeOf<U>::value;
-    switch (s) {
-        case DType::I4:
-        case DType::I8:
-        case DType::U8: return d == DType::F16;
-        case DType::F16:
-            return d == DType::F32 || d == DType::I4 || d == DType::I8 || d == DType::U8 || d == DType::I16 ||
-                   d == DType::I32;
-        case DType::I16: return d == DType::F16 || d == DType::F32;
-        case DType::BF16: return d == DType::I32 || d == DType::F32;
-        case DType::I32: return d == DType::I16 || d == DType::F16 || d == DType::F32 || d == DType::I64;
-        case DType::F32:
-            return d == DType::F16 || d == DType::BF16 || d == DType::I16 || d == DType::I32 || d == DType::I64 ||
-                   d == DType::F32;
-        case DType::I64: return d == DType::I32 || d == DType::F32;
-        default: return false;
-    }
+    return npukb::Takes<T, U>(npukb::types::Casts);
 }
 
-template <typename T, typename U, bool = CastSupported<T, U>()>
-struct CastTypes {
-    using ok = void;
-};
-template <typename T, typename U>
-struct CastTypes<T, U, false> {
-    using no = void;
-};
 #define NPUKB_CAST_CHECK \
     static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
 #define NPUKB_CAST_CODE (npukb::kCodeFor<npukb::Op::Cast, T, U> | static_cast<uint32_t>(roundMode) << npukb::kModeShift)
 
-template <typename T, typename U, typename = typename CastTypes<T, U>::ok>
+template <typename T, typename U, typename = typename npukb::takes::Cast<T, U>::ok>
 NPUKB_ONCE void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
                      const uint32_t count) NPUKB_BODY(
     { npukb_vector_count(NPUKB_CAST_CODE, static_cast<int32_t>(count), &dst.npukb_view, &src.npukb_view, nullptr, 0); })
-template <typename T, typename U, typename = typename CastTypes<T, U>::no, int = 0>
+template <typename T, typename U, typename = typename npukb::takes::Cast<T, U>::no, int = 0>
 NPUKB_API void Cast(const LocalTensor<T>&, const LocalTensor<U>&, const RoundMode&, const uint32_t) {
     NPUKB_CAST_CHECK;
 }

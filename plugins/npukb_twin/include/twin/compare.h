@@ -4,13 +4,6 @@
 
 namespace AscendC {
 
-template <typename T, typename U>
-NPUKB_API constexpr void CheckCompare() {
-    using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (F16 | F32 | I32)) != 0, "Compare takes half, float or int32_t sources");
-    static_assert((npukb::kSetOf<U> & (U8 | I8)) != 0, "Compare writes bits into a uint8_t or int8_t tensor");
-}
-
 #define NPUKB_COMPARE_CODE(op) \
     (npukb::kCodeFor<npukb::Op::op, uint8_t, T> | static_cast<uint32_t>(cmpMode) << npukb::kModeShift)
 
@@ -18,14 +11,14 @@ NPUKB_API constexpr void CheckCompare() {
 template <typename T, typename U>
 NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                        CMPMODE cmpMode, uint32_t count) {
-    CheckCompare<T, U>();
+    static_assert(npukb::takes::Compare<U, T>::Check());
     npukb_vector_count(NPUKB_COMPARE_CODE(Compare), static_cast<int32_t>(count), NPUKB_TWO_VIEWS, 0);
 }
 #define NPUKB_COMPARE(lanes_type, source, lanes)                                                                      \
     template <typename T, typename U, bool isSetMask = true>                                                          \
     NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,         \
                            CMPMODE cmpMode, lanes_type, uint8_t repeatTime, const BinaryRepeatParams& repeatParams) { \
-        CheckCompare<T, U>();                                                                                         \
+        static_assert(npukb::takes::Compare<U, T>::Check());                                                          \
         npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS,           \
                           &repeatParams, 0);                                                                          \
     }                                                                                                                 \
@@ -34,7 +27,7 @@ NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, co
     NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,       \
                            const BinaryRepeatParams& repeatParams) {                                                  \
         NPUKB_SUPPORTS(Compare, F16 | F32);                                                                           \
-        constexpr uint32_t flag = 1u << npukb::kFlagShift;                                                            \
+        constexpr uint32_t flag = npukb::ToRegister << npukb::kFlagShift;                                             \
         npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                                \
                           npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,        \
                           npukb::Strides::Binary > | flag | 1, lanes, nullptr, &src0.npukb_view, &src1.npukb_view,    \
@@ -48,21 +41,21 @@ NPUKB_COMPARE(const uint64_t mask, Count, mask)
     template <typename T, typename U>                                                                               \
     NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
                         uint32_t count) {                                                                           \
-        CheckCompare<T, U>();                                                                                       \
+        static_assert(npukb::takes::Compares<U, T>::Check());                                                       \
         npukb_vector_count(NPUKB_COMPARE_CODE(Compares), static_cast<int32_t>(count), &dst.npukb_view,              \
                            &src0.npukb_view, nullptr, npukb::RawBits(src1Scalar));                                  \
     }                                                                                                               \
     template <typename T, typename U, bool isSetMask = true>                                                        \
     NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
                         const uint64_t mask[], uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {         \
-        CheckCompare<T, U>();                                                                                       \
+        static_assert(npukb::takes::Compares<U, T>::Check());                                                       \
         npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Bits, Unary), reinterpret_cast<uint64_t>(mask), \
                           &dst.npukb_view, &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));   \
     }                                                                                                               \
     template <typename T, typename U, bool isSetMask = true>                                                        \
     NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
                         const uint64_t mask, uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {           \
-        CheckCompare<T, U>();                                                                                       \
+        static_assert(npukb::takes::Compares<U, T>::Check());                                                       \
         npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Count, Unary), mask, &dst.npukb_view,           \
                           &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));                    \
     }
@@ -84,7 +77,7 @@ NPUKB_API void SetCmpMask(const LocalTensor<T>& src) {
 template <typename T, typename U>
 NPUKB_API constexpr void CheckSelect() {
     using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "Select takes half or float");
+    static_assert(npukb::takes::Select<T>::Check());
     static_assert((npukb::kSetOf<U> & (I8 | U8 | U16 | U32 | U64)) != 0,
                   "Select takes its bits from an unsigned integer tensor");
 }
@@ -147,7 +140,8 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
                       uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
     CheckSelect<T, U>();
     constexpr uint32_t mode = static_cast<uint32_t>(SELMODE::VSEL_TENSOR_SCALAR_MODE) << npukb::kModeShift;
-    constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary, 1>;
+    constexpr uint32_t shape =
+        npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary, npukb::RegisterScalar>;
     npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | mode, shape | repeatTime, 0, &dst.npukb_view,
                  &selMask.npukb_view, &src0.npukb_view, nullptr, &repeatParams, 0);
 }

@@ -4,47 +4,36 @@
 
 namespace npukb {
 
-// Whether T and U are the element types of dst and of the sources, in this order.
-template <typename T, typename U, typename D, typename S>
-inline constexpr bool kTypes = kSame<T, D> && kSame<U, S>;
-template <typename T, typename U>
-inline constexpr bool kReluCast =
-    kTypes<T, U, half, float> || kTypes<T, U, int8_t, half> || kTypes<T, U, int8_t, int16_t>;
-template <typename T, typename U>
-inline constexpr bool kMulCast = kTypes<T, U, int8_t, half> || kTypes<T, U, uint8_t, half>;
-template <typename T, typename U>
-inline constexpr bool kWidens = kTypes<T, U, half, half> || kTypes<T, U, float, float> || kTypes<T, U, float, half>;
-template <typename T, typename U>
-inline constexpr bool kDequant =
-    kTypes<T, U, int8_t, int16_t> || kTypes<T, U, uint8_t, int16_t> || kTypes<T, U, half, int32_t>;
+template <bool vector_scales, bool upper_half>
+inline constexpr uint32_t kDequantFlags = (vector_scales ? VectorScales : 0u) | (upper_half ? UpperHalf : 0u);
 
 }  // namespace npukb
 
 namespace AscendC {
 
-#define NPUKB_TYPES(name, condition, words) static_assert(condition, #name " takes these types: " words)
 #define NPUKB_MIXED_TWO NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1)
-#define NPUKB_MIXED(name, condition, words, count_type)                                                         \
-    NPUKB_COUNT_FORM(name, name, NPUKB_TYPES(name, condition, words), T, U, NPUKB_LIST(typename T, typename U), \
-                     NPUKB_MIXED_TWO, count_type, NPUKB_TWO_VIEWS, 0)                                           \
-    NPUKB_MASK_FORMS(name, name, NPUKB_TYPES(name, condition, words), T, U, NPUKB_LIST(typename T, typename U), \
+#define NPUKB_MIXED_FORMS(name, set, count_type)                                                            \
+    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS_MIXED(name, set), T, U, NPUKB_LIST(typename T, typename U), \
+                     NPUKB_MIXED_TWO, count_type, NPUKB_TWO_VIEWS, 0)                                       \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS_MIXED(name, set), T, U, NPUKB_LIST(typename T, typename U), \
                      NPUKB_MIXED_TWO, Binary, NPUKB_TWO_VIEWS, 0)
+#define NPUKB_MIXED(name, set) NPUKB_MIXED_FORMS(name, NPUKB_LIST(set), const int32_t&)
+#define NPUKB_MIXED_UNSIGNED(name, set) NPUKB_MIXED_FORMS(name, NPUKB_LIST(set), const uint32_t)
 
-NPUKB_MIXED(AddReluCast, (npukb::kReluCast<T, U>), "half from float, int8_t from half, int8_t from int16_t",
-            const uint32_t)
-NPUKB_MIXED(SubReluCast, (npukb::kReluCast<T, U>), "half from float, int8_t from half, int8_t from int16_t",
-            const uint32_t)
-NPUKB_MIXED(MulCast, (npukb::kMulCast<T, U>), "int8_t or uint8_t from half", uint32_t)
-NPUKB_MIXED(MulAddDst, (npukb::kWidens<T, U>), "half from half, float from float, float from half", const int32_t&)
-NPUKB_MIXED(AddDeqRelu, (npukb::kTypes<T, U, half, int32_t>), "half from int32_t", const int32_t&)
+#define NPUKB_SAME(name, set)                                                                            \
+    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, const int32_t&, \
+                     NPUKB_TWO_VIEWS, 0)                                                                 \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, Binary, NPUKB_TWO_VIEWS, 0)
 
-#define NPUKB_SAME(name)                                                                                       \
-    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS(name, F16 | F32), T, T, typename T, NPUKB_TWO, const int32_t&, \
-                     NPUKB_TWO_VIEWS, 0)                                                                       \
-    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, F16 | F32), T, T, typename T, NPUKB_TWO, Binary,         \
-                     NPUKB_TWO_VIEWS, 0)
-NPUKB_SAME(FusedMulAdd)
-NPUKB_SAME(MulAddRelu)
+#define NPUKB_MIXED_ONE NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarValue)
+#define NPUKB_MIXED_SCALAR(name, set)                                                                       \
+    NPUKB_COUNT_FORM(name, name, NPUKB_SUPPORTS_MIXED(name, set), T, U, NPUKB_LIST(typename T, typename U), \
+                     NPUKB_MIXED_ONE, const int32_t&, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))         \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS_MIXED(name, set), T, U, NPUKB_LIST(typename T, typename U), \
+                     NPUKB_MIXED_ONE, Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
+#include "instructions.def"
+#undef NPUKB_MIXED_FORMS
+#undef NPUKB_MIXED_ONE
 
 // The older name of MulAddRelu.
 #define NPUKB_FUSED_RELU(lanes_type, argument)                                         \
@@ -61,48 +50,35 @@ NPUKB_API void FusedMulAddRelu(NPUKB_TWO, const int32_t& count) {
 }
 #undef NPUKB_FUSED_RELU
 
-#define NPUKB_MIXED_SCALAR NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarValue)
-NPUKB_COUNT_FORM(Axpy, Axpy,
-                 NPUKB_TYPES(Axpy, (npukb::kWidens<T, U>), "half from half, float from float, float from half"), T, U,
-                 NPUKB_LIST(typename T, typename U), NPUKB_MIXED_SCALAR, const int32_t&, NPUKB_ONE_VIEWS,
-                 npukb::RawBits(scalarValue))
-NPUKB_MASK_FORMS(Axpy, Axpy,
-                 NPUKB_TYPES(Axpy, (npukb::kWidens<T, U>), "half from half, float from float, float from half"), T, U,
-                 NPUKB_LIST(typename T, typename U), NPUKB_MIXED_SCALAR, Unary, NPUKB_ONE_VIEWS,
-                 npukb::RawBits(scalarValue))
-
 // CastDequant and its older name. halfBlock: 8-bit results fill the upper half of each block, otherwise the lower.
 #define NPUKB_DEQUANT(name)                                                                                           \
     template <typename T, typename U, bool isVecDeq = true, bool halfBlock = true>                                    \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count) {                 \
-        NPUKB_TYPES(name, (npukb::kDequant<T, U>), "int8_t or uint8_t from int16_t, half from int32_t");              \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::CastDequant, T, U> | (isVecDeq + 2 * halfBlock)          \
-                                                                                      << npukb::kModeShift;           \
+        static_assert(npukb::takes::CastDequant<T, U>::Check());                                                      \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::CastDequant, T, U> |                                     \
+                                  npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kModeShift;                     \
         npukb_vector_count(code, static_cast<int32_t>(count), NPUKB_ONE_VIEWS, 0);                                    \
     }                                                                                                                 \
     template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>             \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],                  \
                         uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {                                  \
-        NPUKB_TYPES(name, (npukb::kDequant<T, U>), "int8_t or uint8_t from int16_t, half from int32_t");              \
-        constexpr uint32_t flags = (isVecDeq + 2u * halfBlock) << npukb::kFlagShift;                                  \
+        static_assert(npukb::takes::CastDequant<T, U>::Check());                                                      \
+        constexpr uint32_t flags = npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kFlagShift;                    \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::CastDequant, T, U>, NPUKB_LANES(Bits, Unary) | flags,            \
                           reinterpret_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, 0);                       \
     }                                                                                                                 \
     template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>             \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask, uint8_t repeatTime, \
                         const UnaryRepeatParams& repeatParams) {                                                      \
-        NPUKB_TYPES(name, (npukb::kDequant<T, U>), "int8_t or uint8_t from int16_t, half from int32_t");              \
-        constexpr uint32_t flags = (isVecDeq + 2u * halfBlock) << npukb::kFlagShift;                                  \
+        static_assert(npukb::takes::CastDequant<T, U>::Check());                                                      \
+        constexpr uint32_t flags = npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kFlagShift;                    \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::CastDequant, T, U>, NPUKB_LANES(Count, Unary) | flags,           \
                           static_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, 0);                            \
     }
 NPUKB_DEQUANT(CastDequant)
 NPUKB_DEQUANT(CastDeq)
 #undef NPUKB_DEQUANT
-#undef NPUKB_MIXED
 #undef NPUKB_MIXED_TWO
-#undef NPUKB_MIXED_SCALAR
-#undef NPUKB_SAME
 
 // BilinearInterpolation gathers blocks of src0, weighs them with src1 and adds up those of one horizontal row.
 #define NPUKB_BILINEAR(lanes_type, source, lanes)                                                        \
@@ -121,6 +97,5 @@ NPUKB_DEQUANT(CastDeq)
 NPUKB_BILINEAR(uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_BILINEAR(uint64_t mask, Count, mask)
 #undef NPUKB_BILINEAR
-#undef NPUKB_TYPES
 
 }  // namespace AscendC

@@ -44,61 +44,61 @@ inline constexpr uint32_t kRegisterShape = kShape<LaneSource::Register, strides,
 #define NPUKB_STRIDES_ONE_PASSED \
     const AscendC::UnaryRepeatParams params(dstBlockStride, srcBlockStride, dstRepeatStride, srcRepeatStride)
 
-#define NPUKB_RAW_TWO(name, op, set)                                                                          \
+#define NPUKB_RAW_TWO(name, op)                                                                               \
     template <typename T>                                                                                     \
     NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1,  \
                         NPUKB_STRIDES_TWO) {                                                                  \
-        NPUKB_SUPPORTS(name, set);                                                                            \
+        static_assert(npukb::takes::op<T>::Check());                                                          \
         NPUKB_STRIDES_TWO_PASSED;                                                                             \
         const npukb::Raw d(dst), a(src0), b(src1);                                                            \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>,                                               \
                           npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0); \
     }
-NPUKB_RAW_TWO(vadd, Add, I16 | F16 | I32 | F32)
-NPUKB_RAW_TWO(vsub, Sub, I16 | F16 | I32 | F32)
-NPUKB_RAW_TWO(vmul, Mul, I16 | F16 | I32 | F32)
-NPUKB_RAW_TWO(vdiv, Div, F16 | F32)
-NPUKB_RAW_TWO(vmax, Max, I16 | F16 | I32 | F32)
-NPUKB_RAW_TWO(vmin, Min, I16 | F16 | I32 | F32)
-NPUKB_RAW_TWO(vand, And, I16 | U16)
-NPUKB_RAW_TWO(vor, Or, I16 | U16)
+NPUKB_RAW_TWO(vadd, Add)
+NPUKB_RAW_TWO(vsub, Sub)
+NPUKB_RAW_TWO(vmul, Mul)
+NPUKB_RAW_TWO(vdiv, Div)
+NPUKB_RAW_TWO(vmax, Max)
+NPUKB_RAW_TWO(vmin, Min)
+NPUKB_RAW_TWO(vand, And)
+NPUKB_RAW_TWO(vor, Or)
 #undef NPUKB_RAW_TWO
 
-#define NPUKB_RAW_ONE(name, op, set)                                                                                   \
+#define NPUKB_RAW_ONE(name, op)                                                                                        \
     template <typename T>                                                                                              \
     NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, NPUKB_STRIDES_ONE) {                         \
-        NPUKB_SUPPORTS(name, set);                                                                                     \
+        static_assert(npukb::takes::op<T>::Check());                                                                   \
         NPUKB_STRIDES_ONE_PASSED;                                                                                      \
         const npukb::Raw d(dst), a(src);                                                                               \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, \
                           0, &d, &a, nullptr, &params, 0);                                                             \
     }
-NPUKB_RAW_ONE(vabs, Abs, F16 | F32)
-NPUKB_RAW_ONE(vexp, Exp, F16 | F32)
-NPUKB_RAW_ONE(vln, Ln, F16 | F32)
-NPUKB_RAW_ONE(vnot, Not, I16 | U16)
-NPUKB_RAW_ONE(vrec, Reciprocal, F16 | F32)
-NPUKB_RAW_ONE(vrelu, Relu, F16 | F32 | I32)
-NPUKB_RAW_ONE(vrsqrt, Rsqrt, F16 | F32)
-NPUKB_RAW_ONE(vsqrt, Sqrt, F16 | F32)
+NPUKB_RAW_ONE(vabs, Abs)
+NPUKB_RAW_ONE(vexp, Exp)
+NPUKB_RAW_ONE(vln, Ln)
+NPUKB_RAW_ONE(vnot, Not)
+NPUKB_RAW_ONE(vrec, Reciprocal)
+NPUKB_RAW_ONE(vrelu, Relu)
+NPUKB_RAW_ONE(vrsqrt, Rsqrt)
+NPUKB_RAW_ONE(vsqrt, Sqrt)
 #undef NPUKB_RAW_ONE
 
-#define NPUKB_RAW_SCALAR(name, op, set)                                                                                \
+#define NPUKB_RAW_SCALAR(name, op)                                                                                     \
     template <typename T>                                                                                              \
     NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::PlainOf<T> scalar,                    \
                         NPUKB_STRIDES_ONE) {                                                                           \
-        NPUKB_SUPPORTS(name, set);                                                                                     \
+        static_assert(npukb::takes::op<T>::Check());                                                                   \
         NPUKB_STRIDES_ONE_PASSED;                                                                                      \
         const npukb::Raw d(dst), a(src);                                                                               \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, \
                           0, &d, &a, nullptr, &params, npukb::RawBits(scalar));                                        \
     }
-NPUKB_RAW_SCALAR(vadds, Adds, I16 | F16 | I32 | F32)
-NPUKB_RAW_SCALAR(vmuls, Muls, I16 | F16 | I32 | F32)
-NPUKB_RAW_SCALAR(vmaxs, Maxs, I16 | F16 | I32 | F32)
-NPUKB_RAW_SCALAR(vmins, Mins, I16 | F16 | I32 | F32)
-NPUKB_RAW_SCALAR(vlrelu, LeakyRelu, F16 | F32)
-NPUKB_RAW_SCALAR(vaxpy, Axpy, F16 | F32)
+NPUKB_RAW_SCALAR(vadds, Adds)
+NPUKB_RAW_SCALAR(vmuls, Muls)
+NPUKB_RAW_SCALAR(vmaxs, Maxs)
+NPUKB_RAW_SCALAR(vmins, Mins)
+NPUKB_RAW_SCALAR(vlrelu, LeakyRelu)
+NPUKB_RAW_SCALAR(vaxpy, Axpy)
 #undef NPUKB_RAW_SCALAR
 
 // Conversions carry their types and rounding in their names: r to even, f down, c up, a away from zero, z to zero, o to
@@ -154,7 +154,7 @@ NPUKB_RAW_CASTS(s642f32, float, int64_t)
     template <typename T>                                                                                           \
     NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride, \
                         uint16_t srcBlockStride, uint16_t srcRepeatStride) {                                        \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                            \
+        static_assert(npukb::takes::op<T>::Check());                                                                \
         const npukb::Raw d(dst), a(src);                                                                            \
         npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(), 0, repeat, &d, &a,         \
                      dstRepeatStride, srcBlockStride, srcRepeatStride);                                             \
@@ -170,18 +170,18 @@ NPUKB_RAW_REDUCE(vcpadd, PairReduceSum)
 template <typename T>
 NPUKB_API void vcadd(__ubuf__ npukb::PlainOf<T>* dst, __ubuf__ T* src, uint8_t repeat, uint16_t dstRepeatStride,
                      uint16_t srcBlockStride, uint16_t srcRepeatStride, bool accumulate = false) {
-    NPUKB_SUPPORTS(vcadd, F16 | F32);
+    static_assert(npukb::takes::WholeReduceSum<T>::Check());
     const npukb::Raw d(dst), a(src);
     constexpr uint32_t code = npukb::ReduceCode<npukb::Op::WholeReduceSum, T, npukb::LaneSource::Register>();
-    npukb_reduce(code | static_cast<uint32_t>(accumulate) << (npukb::kModeShift + 6), 0, repeat, &d, &a,
-                 dstRepeatStride, srcBlockStride, srcRepeatStride);
+    npukb_reduce(code | static_cast<uint32_t>(accumulate) << npukb::kReduceSumShift, 0, repeat, &d, &a, dstRepeatStride,
+                 srcBlockStride, srcRepeatStride);
 }
 
 #define NPUKB_RAW_EXTREME(name, op)                                                                                 \
     template <typename T>                                                                                           \
     NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride, \
                         uint16_t srcBlockStride, uint16_t srcRepeatStride, Order_t order = VALUE_INDEX) {           \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                            \
+        static_assert(npukb::takes::op<T>::Check());                                                                \
         const npukb::Raw d(dst), a(src);                                                                            \
         npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(order), 0, repeat, &d, &a,    \
                      dstRepeatStride, srcBlockStride, srcRepeatStride);                                             \
@@ -191,37 +191,37 @@ NPUKB_RAW_EXTREME(vcmin, WholeReduceMin)
 #undef NPUKB_RAW_EXTREME
 
 // Comparisons: vcmp_… into the CmpMask register, vcmpv_… and vcmpvs_… into bits in UB.
-#define NPUKB_RAW_COMPARE(relation, mode)                                                                           \
-    template <typename T>                                                                                           \
-    NPUKB_API void vcmp_##relation(__ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO) {         \
-        NPUKB_SUPPORTS(vcmp_##relation, F16 | F32);                                                                 \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                   \
-        const npukb::Raw a(src0), b(src1);                                                                          \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                 \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;               \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary, 1> | repeat, 0, nullptr, &a, &b,      \
-                          &params, 0);                                                                              \
-    }                                                                                                               \
-    template <typename T>                                                                                           \
-    NPUKB_API void vcmpv_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1,      \
-                                    NPUKB_STRIDES_TWO) {                                                            \
-        NPUKB_SUPPORTS(vcmpv_##relation, F16 | F32 | I32);                                                          \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                   \
-        const npukb::Raw d(dst), a(src0), b(src1);                                                                  \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                 \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;               \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0); \
-    }                                                                                                               \
-    template <typename T>                                                                                           \
-    NPUKB_API void vcmpvs_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src, npukb::PlainOf<T> scalar,              \
-                                     NPUKB_STRIDES_ONE) {                                                           \
-        NPUKB_SUPPORTS(vcmpvs_##relation, F16 | F32 | I32);                                                         \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                   \
-        const npukb::Raw d(dst), a(src);                                                                            \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compares, uint8_t, T> |                                \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;               \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params, \
-                          npukb::RawBits(scalar));                                                                  \
+#define NPUKB_RAW_COMPARE(relation, mode)                                                                              \
+    template <typename T>                                                                                              \
+    NPUKB_API void vcmp_##relation(__ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO) {            \
+        NPUKB_SUPPORTS(vcmp_##relation, F16 | F32);                                                                    \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                      \
+        const npukb::Raw a(src0), b(src1);                                                                             \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                    \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                  \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary, npukb::ToRegister> | repeat, 0, nullptr, \
+                          &a, &b, &params, 0);                                                                         \
+    }                                                                                                                  \
+    template <typename T>                                                                                              \
+    NPUKB_API void vcmpv_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1,         \
+                                    NPUKB_STRIDES_TWO) {                                                               \
+        static_assert(npukb::takes::Compare<uint8_t, T>::Check());                                                     \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                      \
+        const npukb::Raw d(dst), a(src0), b(src1);                                                                     \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                    \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                  \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0);    \
+    }                                                                                                                  \
+    template <typename T>                                                                                              \
+    NPUKB_API void vcmpvs_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src, npukb::PlainOf<T> scalar,                 \
+                                     NPUKB_STRIDES_ONE) {                                                              \
+        static_assert(npukb::takes::Compares<uint8_t, T>::Check());                                                    \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
+        const npukb::Raw d(dst), a(src);                                                                               \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compares, uint8_t, T> |                                   \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                  \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params,    \
+                          npukb::RawBits(scalar));                                                                     \
     }
 NPUKB_RAW_COMPARE(lt, LT)
 NPUKB_RAW_COMPARE(gt, GT)

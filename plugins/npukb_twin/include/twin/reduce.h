@@ -21,40 +21,36 @@ enum class ReduceType : uint8_t { SUM, MAX, MIN };
 
 // One result per 32-byte block (Block…) or pair (Pair…): the destination's repeat stride counts the results of a
 // repeat.
-#define NPUKB_REPEAT_FIRST(name, lanes_type, source, lanes)                                                     \
+#define NPUKB_REPEAT_FIRST(name, set, lanes_type, source, lanes)                                                \
     template <typename T, bool isSetMask = true>                                                                \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, lanes_type, \
                         NPUKB_REDUCE_STRIDES) {                                                                 \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                        \
+        NPUKB_SUPPORTS(name, set);                                                                              \
         npukb_reduce(npukb::ReduceCode<npukb::Op::name, T, NPUKB_REDUCE_SOURCE(source)>(), lanes, repeat,       \
                      &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);               \
     }
-#define NPUKB_REPEAT_FIRST_FORMS(name)                                                      \
-    NPUKB_REPEAT_FIRST(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask)) \
-    NPUKB_REPEAT_FIRST(name, const int32_t mask, Count, static_cast<uint64_t>(mask))
-NPUKB_REPEAT_FIRST_FORMS(BlockReduceSum)
-NPUKB_REPEAT_FIRST_FORMS(BlockReduceMax)
-NPUKB_REPEAT_FIRST_FORMS(BlockReduceMin)
-NPUKB_REPEAT_FIRST_FORMS(PairReduceSum)
-#undef NPUKB_REPEAT_FIRST_FORMS
+#define NPUKB_REPEATS_FIRST(name, set)                                                           \
+    NPUKB_REPEAT_FIRST(name, set, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask)) \
+    NPUKB_REPEAT_FIRST(name, set, const int32_t mask, Count, static_cast<uint64_t>(mask))
+#include "instructions.def"
 #undef NPUKB_REPEAT_FIRST
 
 // One result per repeat. The index of an extreme is bit-cast into the element type.
-#define NPUKB_WHOLE(name, lanes_type, source, lanes, more, order)                                                      \
+#define NPUKB_WHOLE(name, set, lanes_type, source, lanes, more, order)                                                 \
     template <typename T, bool isSetMask = true>                                                                       \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, lanes_type, const int32_t repeatTime,    \
                         NPUKB_REDUCE_STRIDES more) {                                                                   \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                               \
+        NPUKB_SUPPORTS(name, set);                                                                                     \
         npukb_reduce(npukb::ReduceCode<npukb::Op::name, T, NPUKB_REDUCE_SOURCE(source)>(static_cast<uint32_t>(order)), \
                      lanes, repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride, srcBlkStride, srcRepStride);   \
     }
-#define NPUKB_WHOLE_FORMS(name, more, order)                                                                  \
-    NPUKB_WHOLE(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask), NPUKB_LIST(more), order) \
-    NPUKB_WHOLE(name, const int32_t mask, Count, static_cast<uint64_t>(mask), NPUKB_LIST(more), order)
+#define NPUKB_WHOLE_FORMS(name, set, more, order)                                                                  \
+    NPUKB_WHOLE(name, set, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask), NPUKB_LIST(more), order) \
+    NPUKB_WHOLE(name, set, const int32_t mask, Count, static_cast<uint64_t>(mask), NPUKB_LIST(more), order)
 #define NPUKB_ORDER , ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX
-NPUKB_WHOLE_FORMS(WholeReduceSum, , 0)
-NPUKB_WHOLE_FORMS(WholeReduceMax, NPUKB_ORDER, order)
-NPUKB_WHOLE_FORMS(WholeReduceMin, NPUKB_ORDER, order)
+#define NPUKB_REPEATS(name, set) NPUKB_WHOLE_FORMS(name, set, , 0)
+#define NPUKB_REPEATS_ORDER(name, set) NPUKB_WHOLE_FORMS(name, set, NPUKB_ORDER, order)
+#include "instructions.def"
 #undef NPUKB_ORDER
 #undef NPUKB_WHOLE_FORMS
 #undef NPUKB_WHOLE
@@ -65,7 +61,7 @@ template <typename T, bool isSetMask = true>
 NPUKB_API void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTime,
                                const int32_t elemsInOneRepeat, const int32_t /*dstBlkStride*/,
                                const int32_t srcBlkStride, const int32_t dstRepStride, const int32_t srcRepStride) {
-    NPUKB_SUPPORTS(RepeatReduceSum, F16 | F32);
+    static_assert(npukb::takes::WholeReduceSum<T>::Check());
     npukb_reduce(npukb::ReduceCode<npukb::Op::WholeReduceSum, T, NPUKB_REDUCE_SOURCE(Count)>(),
                  static_cast<uint64_t>(elemsInOneRepeat), repeatTime, &dst.npukb_view, &src.npukb_view, dstRepStride,
                  srcBlkStride, srcRepStride);
@@ -76,7 +72,7 @@ NPUKB_API void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& 
     template <ReduceType reduceType, typename T, typename U, bool isSetMask = true>                                 \
     NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, lanes_type, const int32_t repeatTime, \
                         NPUKB_REDUCE_STRIDES more) {                                                                \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                            \
+        static_assert(npukb::takes::sum<T>::Check());                                                               \
         static_assert(npukb::kSame<T, U>, #name " takes one element type for dst and src");                         \
         constexpr npukb::Op op = reduceType == ReduceType::SUM   ? npukb::Op::sum                                   \
                                  : reduceType == ReduceType::MAX ? npukb::Op::max                                   \
@@ -104,7 +100,7 @@ NPUKB_REDUCE_NEW_FORMS(ReducePairElem, PairReduceSum, PairReduceSum, PairReduceS
 
 template <typename T, bool isSetMask = true>
 NPUKB_API void ReduceSum(NPUKB_TENSOR_OPERANDS, const int32_t count) {
-    NPUKB_SUPPORTS(ReduceSum, F16 | F32);
+    static_assert(npukb::takes::ReduceSum<T>::Check());
     if constexpr (isSetMask) {
         npukb_vector_count(npukb::kCodeFor<npukb::Op::ReduceSum, T, T>, count, NPUKB_TENSOR_VIEWS, 0);
     } else {
@@ -116,7 +112,7 @@ NPUKB_API void ReduceSum(NPUKB_TENSOR_OPERANDS, const int32_t count) {
     template <typename T>                                                                                   \
     NPUKB_API void ReduceSum(NPUKB_TENSOR_OPERANDS, lanes_type, const int32_t repeatTime,                   \
                              const int32_t srcRepStride) {                                                  \
-        NPUKB_SUPPORTS(ReduceSum, F16 | F32);                                                               \
+        static_assert(npukb::takes::ReduceSum<T>::Check());                                                 \
         npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::ReduceSum, T, npukb::LaneSource::source>(), lanes, \
                             repeatTime, NPUKB_TENSOR_VIEWS, srcRepStride);                                  \
     }
@@ -124,27 +120,25 @@ NPUKB_TENSOR_SUM(const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_TENSOR_SUM(const int32_t mask, Count, static_cast<uint64_t>(mask))
 #undef NPUKB_TENSOR_SUM
 
-#define NPUKB_TENSOR_EXTREME(name, lanes_type, source, lanes)                                                    \
+#define NPUKB_TENSOR_EXTREME_FORM(name, set, lanes_type, source, lanes)                                          \
     template <typename T>                                                                                        \
     NPUKB_API void name(NPUKB_TENSOR_OPERANDS, lanes_type, const int32_t repeatTime, const int32_t srcRepStride, \
                         bool calIndex = false) {                                                                 \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                         \
+        NPUKB_SUPPORTS(name, set);                                                                               \
         npukb_reduce_tensor(npukb::ReduceCode<npukb::Op::name, T, npukb::LaneSource::source>(calIndex), lanes,   \
                             repeatTime, NPUKB_TENSOR_VIEWS, srcRepStride);                                       \
     }
-#define NPUKB_TENSOR_EXTREMES(name)                                                                                    \
+#define NPUKB_TENSOR_EXTREME(name, set)                                                                                \
     template <typename T>                                                                                              \
     NPUKB_API void name(NPUKB_TENSOR_OPERANDS, const int32_t count, bool calIndex = false) {                           \
-        NPUKB_SUPPORTS(name, F16 | F32);                                                                               \
+        NPUKB_SUPPORTS(name, set);                                                                                     \
         constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                              \
         npukb_vector_count(code | static_cast<uint32_t>(calIndex) << npukb::kModeShift, count, NPUKB_TENSOR_VIEWS, 0); \
     }                                                                                                                  \
-    NPUKB_TENSOR_EXTREME(name, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))                          \
-    NPUKB_TENSOR_EXTREME(name, const int32_t mask, Count, static_cast<uint64_t>(mask))
-NPUKB_TENSOR_EXTREMES(ReduceMax)
-NPUKB_TENSOR_EXTREMES(ReduceMin)
-#undef NPUKB_TENSOR_EXTREMES
-#undef NPUKB_TENSOR_EXTREME
+    NPUKB_TENSOR_EXTREME_FORM(name, set, const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))                \
+    NPUKB_TENSOR_EXTREME_FORM(name, set, const int32_t mask, Count, static_cast<uint64_t>(mask))
+#include "instructions.def"
+#undef NPUKB_TENSOR_EXTREME_FORM
 #undef NPUKB_TENSOR_VIEWS
 #undef NPUKB_TENSOR_OPERANDS
 #undef NPUKB_REDUCE_STRIDES

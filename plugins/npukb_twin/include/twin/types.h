@@ -149,14 +149,51 @@ NPUKB_DTYPE(AscendC::int4b_t, I4);
 // Sets of element types, as written in instructions.def.
 namespace types {
 inline constexpr uint32_t F16 = 1u << 0, BF16 = 1u << 1, F32 = 1u << 2, I8 = 1u << 3, U8 = 1u << 4, I16 = 1u << 5,
-                          U16 = 1u << 6, I32 = 1u << 7, U32 = 1u << 8, I64 = 1u << 9, U64 = 1u << 10, ANY = 0x7ff;
+                          U16 = 1u << 6, I32 = 1u << 7, U32 = 1u << 8, I64 = 1u << 9, U64 = 1u << 10, I4 = 1u << 11;
+
+// For each type of dst the set of types that its sources may have.
+struct Pairs {
+    uint32_t sources[12];
+};
+NPUKB_API constexpr Pairs Into(uint32_t dst, uint32_t src) {
+    Pairs pairs{};
+    for (uint32_t type = 0; type < 12; ++type) pairs.sources[type] = (dst >> type & 1) != 0 ? src : 0;
+    return pairs;
 }
+NPUKB_API constexpr Pairs operator|(Pairs a, const Pairs& b) {
+    for (uint32_t type = 0; type < 12; ++type) a.sources[type] |= b.sources[type];
+    return a;
+}
+
+// The pairs of casts.def. Most kernels ask for one of them: comparing is cheaper to compile than a table of sets.
+struct CastPairs {};
+inline constexpr CastPairs Casts{};
+}  // namespace types
 
 template <typename T>
 inline constexpr uint32_t kSetOf = 1u << static_cast<uint32_t>(DTypeOf<T>::value);
 
 template <>
 inline constexpr uint32_t kSetOf<double> = 0;  // stored and moved, like complex numbers
+
+// Whether the types column of a row has T for dst and U for the sources.
+template <typename T, typename U>
+NPUKB_API constexpr bool Takes(uint32_t set) {
+    return kSame<T, U> && (kSetOf<T> & set) != 0;
+}
+template <typename T, typename U>
+NPUKB_API constexpr bool Takes(const types::Pairs& pairs) {
+    return (pairs.sources[static_cast<uint32_t>(DTypeOf<T>::value)] & kSetOf<U>) != 0;
+}
+
+template <typename T, typename U>
+NPUKB_API constexpr bool Takes(const types::CastPairs&) {
+    constexpr DType to = DTypeOf<T>::value, from = DTypeOf<U>::value;
+    return false
+#define NPUKB_CAST(dst, src, modes) || (to == DType::dst && from == DType::src)
+#include "casts.def"
+        ;
+}
 
 template <typename T>
 NPUKB_API uint64_t RawBits(const T& value) {

@@ -105,26 +105,27 @@ inline constexpr uint32_t kCodeFor = kCode<op, DTypeOf<D>::value, DTypeOf<S>::va
 
 inline constexpr AscendC::UnaryRepeatParams kContiguous{};
 
-// What an instruction takes, one structure per row of the table.
+// Whether an instruction takes the element types T of dst and U of its sources: one structure per row of the table.
 namespace takes {
 using namespace types;
-#define NPUKB_TAKES(name, set)                                                                                        \
-    template <typename T, bool = (kSetOf<T> & (set)) != 0>                                                            \
-    struct name {                                                                                                     \
-        using ok = void;                                                                                              \
-    };                                                                                                                \
-    template <typename T>                                                                                             \
-    struct name<T, false> {                                                                                           \
-        using no = void;                                                                                              \
-        static void Refuse(...) {                                                                                     \
-            static_assert((kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set); \
-        }                                                                                                             \
+#define NPUKB_INSTRUCTION(name, call, unit, operands, set, ...)                                               \
+    template <typename T, typename U = T, bool = Takes<T, U>(set)>                                            \
+    struct name {                                                                                             \
+        using ok = void;                                                                                      \
+        static constexpr bool value = true;                                                                   \
+        static constexpr bool Check() { return true; }                                                        \
+    };                                                                                                        \
+    template <typename T, typename U>                                                                         \
+    struct name<T, U, false> {                                                                                \
+        using no = void;                                                                                      \
+        static constexpr bool value = false;                                                                  \
+        static constexpr bool Check() {                                                                       \
+            static_assert(Takes<T, U>(set), #name " is not available for this element type; it takes " #set); \
+            return true;                                                                                      \
+        }                                                                                                     \
+        static void Refuse(...) { Check(); }                                                                  \
     };
-#define NPUKB_UNARY(name, set, c16, c32) NPUKB_TAKES(name, set)
-#define NPUKB_BINARY(name, set, c16, c32) NPUKB_TAKES(name, set)
-#define NPUKB_SCALAR(name, set, c16, c32) NPUKB_TAKES(name, set)
 #include "instructions.def"
-NPUKB_TAKES(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32)
 }  // namespace takes
 
 }  // namespace npukb
@@ -134,31 +135,32 @@ namespace AscendC {
 #define NPUKB_SUPPORTS(name, set) \
     using namespace npukb::types; \
     static_assert((npukb::kSetOf<T> & (set)) != 0, #name " is not available for this element type; it takes " #set)
+// The same for element types T of dst and U of the sources.
+#define NPUKB_SUPPORTS_MIXED(name, set) \
+    using namespace npukb::types;       \
+    static_assert(npukb::Takes<T, U>(set), #name " is not available for this element type; it takes " #set)
 
 #define NPUKB_ONE NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src)
 #define NPUKB_ONE_VIEWS NPUKB_LIST(&dst.npukb_view, &src.npukb_view, nullptr)
 #define NPUKB_TWO NPUKB_LIST(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1)
 #define NPUKB_TWO_VIEWS NPUKB_LIST(&dst.npukb_view, &src0.npukb_view, &src1.npukb_view)
 
-#define NPUKB_UNARY(name, set, c16, c32)                              \
+#define NPUKB_UNARY(name, set)                                        \
     NPUKB_COUNT_ONCE(name, typename T, NPUKB_ONE, NPUKB_ONE_VIEWS, 0) \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_ONE, Unary, NPUKB_ONE_VIEWS, 0)
 
-#define NPUKB_BINARY(name, set, c16, c32)                             \
+#define NPUKB_BINARY(name, set)                                       \
     NPUKB_COUNT_ONCE(name, typename T, NPUKB_TWO, NPUKB_TWO_VIEWS, 0) \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T, NPUKB_TWO, Binary, NPUKB_TWO_VIEWS, 0)
 
-// Axpy and MulAddDst also take half sources for a float destination: fused.h has them.
-#define NPUKB_ACCUMULATE(name, set, c16, c32)
-
-#define NPUKB_SCALAR(name, set, c16, c32)                                                                              \
+#define NPUKB_SCALAR(name, set)                                                                                        \
     NPUKB_COUNT_ONCE(name, NPUKB_LIST(typename T, bool isSetMask = true), NPUKB_LIST(NPUKB_ONE, const T& scalarValue), \
                      NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))                                                     \
     NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                          \
                      NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 
 // Shifts. By count, and with isSetMask = false, the mask register says which elements.
-#define NPUKB_SHIFT(name, set, c16, c32)                                                                              \
+#define NPUKB_SHIFT(name, set)                                                                                        \
     template <typename T, bool isSetMask = true>                                                                      \
     NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                      \
         NPUKB_SUPPORTS(name, set);                                                                                    \
@@ -175,10 +177,11 @@ namespace AscendC {
 #include "instructions.def"
 
 // ShiftRight that adds the last bit shifted out, of signed elements.
+static_assert(npukb::Round == 1, "roundEn is shifted to where flags lie");
 template <typename T, bool isSetMask = true>
 NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[], const uint8_t repeatTime,
                           const UnaryRepeatParams& repeatParams, bool roundEn) {
-    NPUKB_SUPPORTS(ShiftRight, I16 | U16 | I32 | U32);
+    static_assert(npukb::takes::ShiftRight<T>::Check());
     npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
                       NPUKB_LANES(Bits, Unary) | roundEn << npukb::kFlagShift, reinterpret_cast<uint64_t>(mask),
                       NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
@@ -186,7 +189,7 @@ NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[]
 template <typename T, bool isSetMask = true>
 NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask, const uint8_t repeatTime,
                           const UnaryRepeatParams& repeatParams, bool roundEn) {
-    NPUKB_SUPPORTS(ShiftRight, I16 | U16 | I32 | U32);
+    static_assert(npukb::takes::ShiftRight<T>::Check());
     npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
                       NPUKB_LANES(Count, Unary) | roundEn << npukb::kFlagShift, mask, NPUKB_ONE_VIEWS, &repeatParams,
                       npukb::RawBits(scalarValue));
@@ -206,7 +209,7 @@ NPUKB_API void Duplicate(const LocalTensor<T>&, const T&, const int32_t&) {
 template <typename T, bool isSetMask = true>
 NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask[], const uint8_t repeatTime,
                          const uint16_t dstBlockStride, const uint8_t dstRepeatStride) {
-    NPUKB_SUPPORTS(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
+    static_assert(npukb::takes::Duplicate<T>::Check());
     npukb::VectorInstruction v = npukb::Masked(npukb::Op::Duplicate, mask, repeatTime, isSetMask);
     v.scalar = npukb::RawBits(scalarValue);
     npukb::Issue(v, npukb::Strided(dst, dstBlockStride, dstRepeatStride), npukb::Operand{});
@@ -214,7 +217,7 @@ NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64
 template <typename T, bool isSetMask = true>
 NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask, const uint8_t repeatTime,
                          const uint16_t dstBlockStride, const uint8_t dstRepeatStride) {
-    NPUKB_SUPPORTS(Duplicate, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
+    static_assert(npukb::takes::Duplicate<T>::Check());
     npukb::VectorInstruction v = npukb::MaskedCount<T>(npukb::Op::Duplicate, mask, repeatTime, isSetMask);
     v.scalar = npukb::RawBits(scalarValue);
     npukb::Issue(v, npukb::Strided(dst, dstBlockStride, dstRepeatStride), npukb::Operand{});
@@ -223,7 +226,7 @@ NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64
 // CreateVecIndex: first, first + 1, first + 2, …
 template <typename T>
 NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, uint32_t count) {
-    NPUKB_SUPPORTS(CreateVecIndex, I16 | F16 | I32 | F32);
+    static_assert(npukb::takes::CreateVecIndex<T>::Check());
     npukb_vector_count(npukb::kCodeOf<npukb::Op::CreateVecIndex, npukb::DTypeOf<T>::value>, static_cast<int32_t>(count),
                        &dst.npukb_view, nullptr, nullptr, npukb::RawBits(firstValue));
 }
@@ -232,7 +235,7 @@ NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, ui
 template <typename T>
 NPUKB_API void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t repeatTime,
                     const BrcbRepeatParams& p) {
-    NPUKB_SUPPORTS(Brcb, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
+    static_assert(npukb::takes::Brcb<T>::Check());
     npukb::VectorInstruction v = npukb::Counted(npukb::Op::Brcb, 0);
     v.repeat = repeatTime;
     npukb::Issue(v, npukb::Strided(dst, p.dstBlkStride, p.dstRepStride), npukb::Whole(src0));
@@ -242,7 +245,7 @@ NPUKB_API void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const
 template <typename T, bool isSetMask = true>
 NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask, const uint8_t repeatTime,
                     const CopyRepeatParams& p) {
-    NPUKB_SUPPORTS(Copy, F16 | BF16 | I16 | U16 | F32 | I32 | U32);
+    static_assert(npukb::takes::Copy<T>::Check());
     npukb::VectorInstruction v = npukb::MaskedCount<T>(npukb::Op::Copy, mask, repeatTime, isSetMask);
     npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize),
                  npukb::Strided(src, p.srcStride, p.srcRepeatSize));

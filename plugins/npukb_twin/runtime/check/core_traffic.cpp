@@ -1,3 +1,5 @@
+// Transfers of all cores are sorted by address and compared where they overlap: a pair is in order when the later core
+// knew that the earlier one's transfer was complete.
 #include "check/core_traffic.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// A bit per granule of global memory for reads and one for writes.
 #include "check/coverage.h"
 
 #include <stdlib.h>

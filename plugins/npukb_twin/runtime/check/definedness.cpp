@@ -1,83 +1,14 @@
-// Which bytes an instruction leaves defined.
+// Which bytes of UB hold a value of the program after an instruction. What a vector instruction makes of undefined
+// sources is the flow column of its row in instructions.def, where its lanes lie the span column.
 #include <string.h>
 
-#include "semantics/lanes.h"
 #include "check/tracker.h"
+#include "semantics/span.h"
 
 namespace twin {
 namespace {
 
 using npukb::CopyInstruction;
-using npukb::DType;
-using npukb::Op;
-
-// How definedness goes through an instruction.
-enum class Flow : uint8_t {
-    Lanes,   // a lane of dst comes from the same lanes of the sources
-    Either,  // the same, but one defined source is enough: a choice, or a mask
-    Fill,    // from no tensor
-    Gather,  // one value from many lanes: undefined ones decide the result
-    Other,   // everything that is written counts as defined
-};
-
-Flow FlowOf(Op op) {
-    switch (op) {
-        case Op::And:
-        case Op::Or:
-        case Op::Select: return Flow::Either;
-        case Op::Duplicate:
-        case Op::CreateVecIndex: return Flow::Fill;
-        case Op::BlockReduceSum:
-        case Op::BlockReduceMax:
-        case Op::BlockReduceMin:
-        case Op::PairReduceSum:
-        case Op::WholeReduceSum:
-        case Op::WholeReduceMax:
-        case Op::WholeReduceMin:
-        case Op::ReduceSum:
-        case Op::ReduceMax:
-        case Op::ReduceMin: return Flow::Gather;
-        case Op::Cast:
-        case Op::Copy:
-#define NPUKB_UNARY(name, t, c16, c32) case Op::name:
-#include "../../include/twin/instructions.def"
-        case Op::Axpy:
-        case Op::Add:
-        case Op::Sub:
-        case Op::Mul:
-        case Op::Div:
-        case Op::Max:
-        case Op::Min:
-        case Op::AddRelu:
-        case Op::SubRelu:
-        case Op::Adds:
-        case Op::Muls:
-        case Op::Maxs:
-        case Op::Mins:
-        case Op::LeakyRelu:
-        case Op::ShiftLeft:
-        case Op::ShiftRight:
-        case Op::MulAddDst:
-        case Op::FusedMulAdd:
-        case Op::MulAddRelu: return Flow::Lanes;
-        default: return Flow::Other;
-    }
-}
-
-bool ReadsDst(Op op) { return op == Op::Axpy || op == Op::MulAddDst || op == Op::FusedMulAdd || op == Op::MulAddRelu; }
-
-const char* NameOf(Op op) {
-    static const char* const names[] = {
-#define NPUKB_UNARY(name, t, c16, c32) #name,
-#define NPUKB_BINARY(name, t, c16, c32) #name,
-#define NPUKB_SCALAR(name, t, c16, c32) #name,
-#define NPUKB_ACCUMULATE(name, t, c16, c32) #name,
-#define NPUKB_SHIFT(name, t, c16, c32) #name,
-#define NPUKB_SPECIAL(name, t, c16, c32) #name,
-#include "../../include/twin/instructions.def"
-    };
-    return names[static_cast<int>(op)];
-}
 
 // Lanes of one instruction that lie one after the other in every operand.
 struct Run {
@@ -95,7 +26,15 @@ bool LaneDefined(Shadow& shadow, const Run& run, Flow flow, uint32_t lane) {
         all = all && defined;
         any = any || defined;
     }
-    return flow == Flow::Either ? any : all;
+    return flow == Flow::Any ? any : all;
+}
+
+void Mark(Shadow& shadow, uint32_t offset, uint64_t bytes, bool defined) {
+    if (defined) {
+        shadow.Define(offset, bytes);
+    } else {
+        shadow.Undefine(offset, bytes);
+    }
 }
 
 // Lanes are looked at in groups, one by one only where a source has undefined bytes.
@@ -110,78 +49,115 @@ void DefineRun(Shadow& shadow, const Run& run, Flow flow, uint32_t lanes) {
             shadow.Define(run.dst + lane * run.bytes, n * run.bytes);
             continue;
         }
-        for (uint32_t i = lane; i < lane + n; ++i) {
-            if (LaneDefined(shadow, run, flow, i)) {
-                shadow.Define(run.dst + i * run.bytes, run.bytes);
-            } else {
-                shadow.Undefine(run.dst + i * run.bytes, run.bytes);
-            }
+        for (uint32_t i = lane; i < lane + n; ++i)
+            Mark(shadow, run.dst + i * run.bytes, run.bytes, LaneDefined(shadow, run, flow, i));
+    }
+}
+
+// A vector instruction whose results are about to be marked.
+struct Tracked {
+    Core& core;
+    Shadow& shadow;
+    const VectorInstruction& v;
+    const Lanes& lanes;
+    Flow flow;
+    const Operand* sources[3];
+    int count;
+
+    uint32_t At(const Operand& o, const Place& place) const {
+        return core.UbOffset(o.address) + static_cast<uint32_t>(place.offset);
+    }
+    Run RunAt(uint32_t repeat, uint32_t lane) const {
+        Place to = PlaceOf(v, lanes, v.dst, repeat, lane);
+        Run run{At(v.dst, to), {}, to.bytes, {}, count};
+        for (int s = 0; s < count; ++s) {
+            Place from = PlaceOf(v, lanes, *sources[s], repeat, lane);
+            run.src[s] = At(*sources[s], from);
+            run.src_bytes[s] = from.bytes;
+        }
+        return run;
+    }
+    // Bits of Select that lie in UB decide, too.
+    bool Chosen(uint32_t repeat, uint32_t lane) const {
+        if (!Row(v.op).Reads(bits::Choices) || v.mask[0] == 0) return true;
+        uint64_t bit = v.mode == 0 ? lane % lanes.per_repeat : static_cast<uint64_t>(repeat) * lanes.per_repeat + lane;
+        auto* choices = reinterpret_cast<const uint8_t*>(v.mask[0]);
+        return shadow.Defined(core.UbOffset(choices) + static_cast<uint32_t>(bit / 8), 1);
+    }
+    bool Clean() const {
+        bool clean = shadow.Clean(core.UbOffset(v.dst.address), SpanOf(v, lanes, v.dst));
+        for (int s = 0; s < count; ++s)
+            clean = clean && shadow.Clean(core.UbOffset(sources[s]->address), SpanOf(v, lanes, *sources[s]));
+        return clean && ChoicesClean();
+    }
+    bool ChoicesClean() const {
+        if (!Row(v.op).Reads(bits::Choices) || v.mask[0] == 0) return true;
+        return shadow.Clean(core.UbOffset(reinterpret_cast<const void*>(v.mask[0])), ChoiceBytes(v, lanes));
+    }
+};
+
+// Lane by lane. One that shares its byte of dst with the lane before it adds to what that one said: the byte holds a
+// value as soon as a lane does.
+void DefineSingly(const Tracked& t, const Grid& grid) {
+    for (uint32_t r = 0; r < grid.repeats; ++r) {
+        bool before = false;
+        uint32_t last = ~0u;
+        for (uint32_t lane = 0; lane < grid.lanes; ++lane) {
+            if (grid.masked && !t.lanes.On(r, lane)) continue;
+            Run run = t.RunAt(r, lane);
+            bool defined = LaneDefined(t.shadow, run, t.flow, 0) && t.Chosen(r, lane);
+            defined = defined || (run.dst == last && before);
+            Mark(t.shadow, run.dst, run.bytes, defined);
+            before = defined;
+            last = run.dst;
         }
     }
 }
 
-uint64_t SpanBytes(const Operand& o, const Lanes& lanes) {
-    uint32_t bytes = Bytes(o.dtype);
-    if (lanes.contiguous) return static_cast<uint64_t>(lanes.total) * bytes;
-    uint32_t top = lanes.Top();
-    return lanes.repeats == 0 || top == 0 ? 0 : ElementOffset(o, lanes.repeats - 1, top - 1, bytes) + bytes;
+// Lanes that follow each other; byte by byte where bytes have nothing to do with each other.
+void DefineTogether(const Tracked& t, Run run, uint32_t lanes) {
+    if (Row(t.v.op).Has(bits::Bitwise)) {
+        lanes *= run.bytes;
+        run.bytes = 1;
+        for (uint32_t& bytes : run.src_bytes) bytes = 1;
+    }
+    DefineRun(t.shadow, run, t.flow, lanes);
 }
 
-Run RunOf(const Core& core, const VectorInstruction& v, const Operand* const* sources, int count, uint32_t repeat,
-          uint32_t lane, bool contiguous) {
-    Run run{};
-    run.bytes = Bytes(v.dst.dtype);
-    run.dst = core.UbOffset(v.dst.address);
-    if (!contiguous) run.dst += static_cast<uint32_t>(ElementOffset(v.dst, repeat, lane, run.bytes));
-    run.sources = count;
-    for (int s = 0; s < count; ++s) {
-        run.src_bytes[s] = Bytes(sources[s]->dtype);
-        run.src[s] = core.UbOffset(sources[s]->address);
-        if (!contiguous)
-            run.src[s] += static_cast<uint32_t>(ElementOffset(*sources[s], repeat, lane, run.src_bytes[s]));
-    }
-    return run;
-}
-
-void DefineLanes(Core& core, const VectorInstruction& v, const Lanes& lanes, Flow flow) {
-    const Operand* sources[3];
-    int count = 0;
-    if (flow != Flow::Fill) {
-        if (v.src0.address != nullptr) sources[count++] = &v.src0;
-        if (v.src1.address != nullptr) sources[count++] = &v.src1;
-        if (ReadsDst(v.op)) sources[count++] = &v.dst;
-        if (v.op == Op::Select && count == 1) flow = Flow::Fill, count = 0;  // the other choice is a scalar
-    }
-    Shadow& shadow = core.tracker->Results();
-    bool clean = shadow.Clean(core.UbOffset(v.dst.address), SpanBytes(v.dst, lanes));
-    for (int s = 0; s < count; ++s)
-        clean = clean && shadow.Clean(core.UbOffset(sources[s]->address), SpanBytes(*sources[s], lanes));
-    if (clean) return;
-    if (lanes.contiguous) {
-        DefineRun(shadow, RunOf(core, v, sources, count, 0, 0, true), flow, static_cast<uint32_t>(lanes.total));
-        return;
-    }
-    // Lanes that share a block in the widest operand follow each other in all of them.
-    uint32_t widest = Bytes(v.dst.dtype);
-    for (int s = 0; s < count; ++s) widest = Bytes(sources[s]->dtype) > widest ? Bytes(sources[s]->dtype) : widest;
-    uint32_t block = 32 / widest;
-    for (uint32_t r = 0; r < lanes.repeats; ++r) {
-        for (uint32_t lane = 0; lane < lanes.per_repeat;) {
+void DefineLanes(const Tracked& t) {
+    Grid grid = GridOf(t.v, t.lanes);
+    uint32_t together = LanesTogether(t.v);
+    if (together == 0 || !t.ChoicesClean()) return DefineSingly(t, grid);
+    if (t.lanes.contiguous && Row(t.v.op).span == Span::Lanes) return DefineTogether(t, t.RunAt(0, 0), grid.lanes);
+    for (uint32_t r = 0; r < grid.repeats; ++r) {
+        for (uint32_t lane = 0; lane < grid.lanes;) {
             uint32_t stop = lane + 1;
-            if (lanes.On(r, lane)) {
-                while (stop < lanes.per_repeat && stop % block != 0 && lanes.On(r, stop)) ++stop;
-                DefineRun(shadow, RunOf(core, v, sources, count, r, lane, false), flow, stop - lane);
+            bool on = !grid.masked || t.lanes.On(r, lane);
+            if (on) {
+                while (stop < grid.lanes && stop % together != 0 && (!grid.masked || t.lanes.On(r, stop))) ++stop;
+                DefineTogether(t, t.RunAt(r, lane), stop - lane);
             }
             lane = stop;
         }
     }
 }
 
+void DefineResults(Core& core, const VectorInstruction& v, const Lanes& lanes) {
+    const Instruction& row = Row(v.op);
+    Tracked t{core, core.tracker->Results(), v, lanes, row.flow, {}, 0};
+    if (row.Reads(bits::Src0)) t.sources[t.count++] = &v.src0;
+    if (row.Reads(bits::Src1) && v.src1.address != nullptr) t.sources[t.count++] = &v.src1;
+    if (row.Reads(bits::Dst)) t.sources[t.count++] = &v.dst;
+    // The other choice is a scalar, which always holds a value.
+    if (row.Reads(bits::Scalar) && v.src1.address == nullptr) t.count = 0;
+    if (!t.Clean()) DefineLanes(t);
+}
+
 // An undefined lane decides what a reduction yields.
 void CheckReduced(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
     Shadow& shadow = core.tracker->shadow();
     uint32_t base = core.UbOffset(v.src0.address), bytes = Bytes(v.src0.dtype);
-    if (v.src0.address == nullptr || shadow.Clean(base, SpanBytes(v.src0, lanes))) return;
+    if (v.src0.address == nullptr || shadow.Clean(base, SpanOf(v, lanes, v.src0))) return;
     int64_t n = lanes.contiguous ? lanes.total : static_cast<int64_t>(lanes.repeats) * lanes.per_repeat;
     for (int64_t i = 0; i < n; ++i) {
         auto repeat = static_cast<uint32_t>(i / lanes.per_repeat), lane = static_cast<uint32_t>(i % lanes.per_repeat);
@@ -189,7 +165,7 @@ void CheckReduced(Core& core, const VectorInstruction& v, const Lanes& lanes, co
         uint64_t at = lanes.contiguous ? static_cast<uint64_t>(i) * bytes : ElementOffset(v.src0, repeat, lane, bytes);
         if (shadow.Defined(base + static_cast<uint32_t>(at), bytes)) continue;
         core.Warn("uninitialized_read", pc, "Give the lanes that hold no data the neutral element, or leave them out.",
-                  "%s: element %lld of src was never given a value and takes part in the result", NameOf(v.op),
+                  "%s: element %lld of src was never given a value and takes part in the result", Row(v.op).name,
                   static_cast<long long>(i));
         return;
     }
@@ -207,14 +183,11 @@ void TrackVector(Core& core, const VectorInstruction& v, const Lanes& lanes, con
             core.tracker->Refine(o->address, o == &v.dst, row, o->repeat_stride * 32ull, lanes.repeats);
         }
     }
-    Flow flow = FlowOf(v.op);
-    bool half_bytes = v.dst.dtype == DType::I4 || v.src0.dtype == DType::I4;
-    if (flow == Flow::Other || half_bytes) return;
-    if (flow == Flow::Gather) {
+    if (Row(v.op).flow == Flow::Decides) {
         CheckReduced(core, v, lanes, pc);
-        return;
+    } else if (v.dst.address != nullptr) {
+        DefineResults(core, v, lanes);
     }
-    DefineLanes(core, v, lanes, flow);
 }
 
 namespace {
@@ -268,7 +241,7 @@ void DefineMoved(Shadow& shadow, uint32_t to, uint32_t from, uint64_t bytes) {
     run.dst = to;
     run.src[0] = from;
     run.sources = 1;
-    DefineRun(shadow, run, Flow::Lanes, static_cast<uint32_t>(bytes));
+    DefineRun(shadow, run, Flow::All, static_cast<uint32_t>(bytes));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// A small table without allocation: what is said again at the same place is counted, not added.
 #include "check/diagnostics.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// From what ends a block (another memory, the end of UB, a wrong alignment) to what is only told (a neighbour's buffer,
+// the end of the tensor).
 #include "check/operand_check.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// Every block of 32 bytes knows when each pipe last read and wrote it; what a pipe knows of the others says whether
+// that is over.
 #include "check/pipe_order.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// The compiler's callbacks for loads and stores of a kernel's own code, from the common case (its stack) to the rarest.
 #include "check/raw_access.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// A state per block of 32 bytes, and one per byte only where a block is mixed.
 #include "check/shadow.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// Operands wait here until their instruction has its time; then definedness, the order of pipes and traffic between
+// cores learn of them.
 #include "check/tracker.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Stacks and memories are mapped once per thread and go from block to block; guard pages lie around the stacks.
 #include "cores/block_memory.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// A core's life: started with a launch, reset for every block, ended with its diagnostics and its tape.
 #include "cores/core.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Clocks of cores are vectors of counters: joining two takes the larger of each.
 #include "cores/core_clock.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// The scheduler: every host thread runs the cores of the blocks that it took, and goes on to another one where a core
+// waits or ends.
 #include "cores/fiber.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// A launch has few buffers: they are looked through one by one. How far each reaches is computed once, when it is made.
 #include "cores/global_memory.h"
 
 #include <pthread.h>

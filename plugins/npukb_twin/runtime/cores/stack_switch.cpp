@@ -1,3 +1,4 @@
+// The switch itself, in assembly: callee-saved registers and the stack pointer, nothing else.
 #include "cores/stack_switch.h"
 
 #if defined(__x86_64__)

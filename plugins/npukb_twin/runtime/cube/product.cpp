@@ -1,3 +1,5 @@
+// Tiles of the result are kept in vector registers while k runs; every element is summed in the order of k, whatever
+// the host's registers hold.
 #include "cube/product.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// What every function of the library checks the same way: operands, sharing, scratch as scratch.def sizes it, and the
+// time it takes.
 #include "library/call.h"
 
 namespace twin {

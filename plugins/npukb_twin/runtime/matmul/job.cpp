@@ -1,3 +1,5 @@
+// A call of an object step by step: its state is checked, its block of the result is divided, operands are loaded,
+// products are added up, results are stored and tracked.
 #include "matmul/job.h"
 
 #include <stdlib.h>

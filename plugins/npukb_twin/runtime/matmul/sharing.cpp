@@ -1,3 +1,4 @@
+// Objects' work is billed here, to the core that does it on the device, which is not the one that calls.
 #include "matmul/sharing.h"
 
 #include <stdlib.h>

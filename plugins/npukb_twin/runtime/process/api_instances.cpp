@@ -57,17 +57,17 @@ void Instructions() {
     using Two = void (*)(Local<T>, Local<T>, Local<T>, const int32_t&);
     using Scalar = void (*)(Local<T>, Local<T>, const T&, const int32_t&);
     using Single = void (*)(Local<T>, const T&, const int32_t&);
-#define NPUKB_UNARY(name, set, c16, c32) \
+#define NPUKB_UNARY(name, set) \
     if constexpr ((npukb::kSetOf<T> & (set)) != 0) Emit(static_cast<One>(&AscendC::name<T>));
-#define NPUKB_BINARY(name, set, c16, c32) \
+#define NPUKB_BINARY(name, set) \
     if constexpr ((npukb::kSetOf<T> & (set)) != 0) Emit(static_cast<Two>(&AscendC::name<T>));
-#define NPUKB_SCALAR(name, set, c16, c32)                    \
+#define NPUKB_SCALAR(name, set)                              \
     if constexpr ((npukb::kSetOf<T> & (set)) != 0) {         \
         Emit(static_cast<Scalar>(&AscendC::name<T, true>));  \
         Emit(static_cast<Scalar>(&AscendC::name<T, false>)); \
     }
 #include "../../include/twin/instructions.def"
-    if constexpr ((npukb::kSetOf<T> & (F16 | BF16 | I16 | U16 | F32 | I32 | U32)) != 0) {
+    if constexpr (npukb::takes::Duplicate<T>::value) {
         Emit(static_cast<Single>(&Duplicate<T, true>));
         Emit(static_cast<Single>(&Duplicate<T, false>));
     }

@@ -1,3 +1,4 @@
+// Where functions begin is read out of the image's table of symbols once, and searched at every call.
 #include "process/computed_calls.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// JSON is put into memory that exists before the kernel runs, because a signal handler may have to write it.
 #include "process/report.h"
 
 #include "time/replay.h"

@@ -1,3 +1,4 @@
+// Landlock for files and the network, seccomp for system calls: each as far as the operating system has it.
 #include "process/sandbox.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// A reader of ELF tables that trusts nothing: offsets are checked against the file's size.
 #include "process/symbols.h"
 
 #include <elf.h>

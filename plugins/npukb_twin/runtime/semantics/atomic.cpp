@@ -1,3 +1,5 @@
+// Reading, combining and writing back, in the type that the kernel has set. Blocks take turns, so that sums of floats
+// do not depend on the host's threads.
 #include "semantics/atomic.h"
 
 #include <string.h>

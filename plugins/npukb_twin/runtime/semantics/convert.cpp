@@ -149,21 +149,25 @@ void FromWord(const Core& core, const VectorInstruction& v, const Lanes& lanes, 
     }
 }
 
-// Whether the documentation lists this mode for this pair of types. Exact widenings take CAST_NONE only.
+constexpr uint32_t ModeBit(Rounding mode) { return 1u << static_cast<int>(mode); }
+
+struct Pair {
+    DType dst, src;
+    uint32_t modes;
+};
+constexpr uint32_t Exact = ModeBit(Rounding::None), Odd = ModeBit(Rounding::Odd),
+                   Five = (ModeBit(Rounding::Odd) - 1) & ~ModeBit(Rounding::None);
+constexpr Pair kPairs[] = {
+#define NPUKB_CAST(dst, src, modes) {DType::dst, DType::src, modes},
+#include "../../include/twin/casts.def"
+};
+
+// Whether the documentation lists this mode for this pair of types.
 bool Documented(DType dst, DType src, Rounding mode) {
-    bool odd = mode == Rounding::Odd;
-    bool none = mode == Rounding::None;
-    switch (src) {
-        case DType::F32: return dst == DType::F16 || (!odd && !none);
-        case DType::F16:
-            if (dst == DType::F32) return none;
-            return !odd && (!none || dst == DType::I8 || dst == DType::U8 || dst == DType::I4);
-        case DType::I16: return dst == DType::F16 ? !odd : none;
-        case DType::BF16: return dst == DType::F32 ? none : !odd && !none;
-        case DType::I32: return dst == DType::F16 || (dst == DType::F32 ? !odd : none);
-        case DType::I64: return dst == DType::F32 ? !odd && !none : none;
-        default: return none;
+    for (const Pair& pair : kPairs) {
+        if (pair.dst == dst && pair.src == src) return mode <= Rounding::Odd && (pair.modes & ModeBit(mode)) != 0;
     }
+    return false;
 }
 
 }  // namespace

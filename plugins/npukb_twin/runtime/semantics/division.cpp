@@ -1,3 +1,4 @@
+// Decodes the division that the processor refused, writes what ARM would have, and steps over it.
 #include "semantics/division.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
 // Element-wise arithmetic, and the instructions that fill or move elements. One functor per instruction.
 #include "semantics/half_table.h"
+#include "semantics/instruction.h"
 #include "semantics/lanes.h"
 #include "semantics/numeric.h"
 
@@ -195,7 +196,7 @@ void Shift(const VectorInstruction& v, const Lanes& lanes) {
     };
     if (v.op == Op::ShiftLeft)
         return each([](int64_t a, int n) { return static_cast<T>(static_cast<uint64_t>(a) << n); });
-    if (kSigned && v.flags != 0 && by > 0) {
+    if (kSigned && (v.flags & npukb::Round) && by > 0) {
         return each([](int64_t a, int n) { return static_cast<T>((a >> n) + ((a >> (n - 1)) & 1)); });
     }
     each([](int64_t a, int n) { return static_cast<T>(a >> n); });
@@ -230,28 +231,18 @@ bool Saturating(const VectorInstruction& v, const Lanes& lanes) {
 
 template <typename T>
 void Family(const VectorInstruction& v, const Lanes& lanes) {
-    switch (v.op) {
-#define NPUKB_UNARY(name, t, c16, c32) case Op::name:
-#include "../../include/twin/instructions.def"
-        return Unary<T>(v, lanes);
-#define NPUKB_BINARY(name, t, c16, c32) case Op::name:
-#include "../../include/twin/instructions.def"
-        return Binary<T>(v, lanes);
-#define NPUKB_ACCUMULATE(name, t, c16, c32) case Op::name:
-#include "../../include/twin/instructions.def"
-        if constexpr (kReal<T>) {
-            if (v.src0.dtype == v.dst.dtype) return Accumulate<T, T>(v, lanes);
-            if constexpr (npukb::kSame<T, float>) Accumulate<float, half>(v, lanes);
-        }
-        return;
-#define NPUKB_SHIFT(name, t, c16, c32) case Op::name:
-#include "../../include/twin/instructions.def"
-        if constexpr (!kReal<T>) Shift<T>(v, lanes);
-        return;
-#define NPUKB_SCALAR(name, t, c16, c32) case Op::name:
-#include "../../include/twin/instructions.def"
-        return WithScalar<T>(v, lanes);
-        default: return;
+    switch (Row(v.op).call) {
+        case Call::UNARY: return Unary<T>(v, lanes);
+        case Call::BINARY: return Binary<T>(v, lanes);
+        case Call::SCALAR: return WithScalar<T>(v, lanes);
+        case Call::SHIFT:
+            if constexpr (!kReal<T>) Shift<T>(v, lanes);
+            return;
+        default:
+            if constexpr (kReal<T>) {
+                if (v.src0.dtype == v.dst.dtype) return Accumulate<T, T>(v, lanes);
+                if constexpr (npukb::kSame<T, float>) Accumulate<float, half>(v, lanes);
+            }
     }
 }
 

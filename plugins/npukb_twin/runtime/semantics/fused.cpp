@@ -75,8 +75,8 @@ struct Quantiser {
 
 // Sixteen results fill one half of the block of the destination that belongs to their block of the source.
 void Quantise(const Core& core, const VectorInstruction& v, const Lanes& lanes) {
-    bool vector_scales = v.flags & 1;
-    uint32_t shift = v.flags & 2 ? 16 : 0;
+    bool vector_scales = v.flags & npukb::VectorScales;
+    uint32_t shift = v.flags & npukb::UpperHalf ? 16 : 0;
     uint64_t words[16];
     for (auto& word : words) word = core.vector.deq_scale;
     if (vector_scales) __builtin_memcpy(words, core.ub + (core.vector.deq_scale & 0x3fff) * 32, sizeof words);

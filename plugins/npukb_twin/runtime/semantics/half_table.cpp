@@ -1,3 +1,5 @@
+// Whoever comes first past the threshold computes the table; of two that race one throws its own away, which is the
+// same.
 #include "semantics/half_table.h"
 
 #include <stdlib.h>

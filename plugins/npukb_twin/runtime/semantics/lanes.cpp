@@ -1,3 +1,5 @@
+// Cuts instructions into spans: consecutive repeats become one where operands have no gaps, and a copy of the sources
+// is made only where a write could reach them.
 #include "semantics/lanes.h"
 
 #include <string.h>

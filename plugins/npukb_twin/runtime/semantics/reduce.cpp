@@ -2,6 +2,7 @@
 // the sums of its repeats one after the other; in mask form it adds them as a tree, too.
 #include "semantics/reduce.h"
 
+#include "semantics/instruction.h"
 #include "semantics/numeric.h"
 
 namespace twin {
@@ -241,7 +242,7 @@ template <typename T>
 void Wholes(Core& core, const Reader<T>& reader) {
     const VectorInstruction& v = reader.v;
     auto* d = static_cast<T*>(const_cast<void*>(v.dst.address));
-    if (v.op == Op::WholeReduceSum) {
+    if (Row(v.op).span == Span::PerRepeat) {
         return reader.Sums([&](uint32_t r, T sum) { d[static_cast<uint64_t>(r) * v.dst.repeat_stride] = sum; });
     }
     Extreme<T> best{T(0), 0, 0, false};
@@ -280,7 +281,7 @@ void Accumulated(Core& core, const Reader<T>& reader) {
         if (reader.saturate) sum = Limited(sum);
     });
     core.vector.sum = Raw(sum);
-    if (reader.v.op == Op::ReduceSum) *static_cast<T*>(const_cast<void*>(reader.v.dst.address)) = sum;
+    if (Row(reader.v.op).span == Span::PerTensor) *static_cast<T*>(const_cast<void*>(reader.v.dst.address)) = sum;
 }
 
 // The sums of the repeats go to the scratch buffer, their sums to its start, until one is left.
@@ -334,71 +335,50 @@ void TensorExtreme(Core& core, const Reader<T>& reader) {
 template <typename T>
 void Typed(Core& core, const VectorInstruction& v, const Lanes& lanes) {
     Reader<T> reader{v, lanes, core.vector.saturate && sizeof(T) == 2};
-    switch (v.op) {
-        case Op::BlockReduceSum:
-        case Op::BlockReduceMax:
-        case Op::BlockReduceMin: return Blocks(reader);
-        case Op::PairReduceSum: return Pairs(reader);
-        case Op::WholeReduceSum:
-            if (v.flags != 0) return Accumulated(core, reader);
-            return Wholes(core, reader);
-        case Op::WholeReduceMax:
-        case Op::WholeReduceMin: return Wholes(core, reader);
-        case Op::ReduceSum: return lanes.contiguous || lanes.counted ? Accumulated(core, reader) : Levels(reader);
+    switch (Row(v.op).span) {
+        case Span::PerBlock: return Blocks(reader);
+        case Span::PerPair: return Pairs(reader);
+        case Span::PerRepeat: return v.flags & npukb::ToAccumulator ? Accumulated(core, reader) : Wholes(core, reader);
+        case Span::RepeatExtreme: return Wholes(core, reader);
+        case Span::PerTensor: return lanes.contiguous || lanes.counted ? Accumulated(core, reader) : Levels(reader);
         default: return TensorExtreme(core, reader);
     }
 }
 
 }  // namespace
 
-bool IsReduce(Op op) {
-    switch (op) {
-        case Op::BlockReduceSum:
-        case Op::BlockReduceMax:
-        case Op::BlockReduceMin:
-        case Op::PairReduceSum:
-        case Op::WholeReduceSum:
-        case Op::WholeReduceMax:
-        case Op::WholeReduceMin: return true;
-        default: return ReducesTensor(op);
-    }
+// What an extreme is stored as: value and index in either order, or one of them alone.
+static uint32_t ExtremeBytes(const VectorInstruction& v, uint32_t bytes) {
+    auto order = static_cast<Order>(v.mode & 3);
+    if (order == Order::ValueIndex || order == Order::IndexValue) return 2 * bytes;
+    return order == Order::OnlyIndex ? 4 : bytes;
 }
-
-bool ReducesTensor(Op op) { return op == Op::ReduceSum || op == Op::ReduceMax || op == Op::ReduceMin; }
 
 uint64_t ReducedBytes(const VectorInstruction& v, const Lanes& lanes) {
     uint32_t bytes = Bytes(v.dst.dtype);
     uint64_t last = lanes.repeats > 0 ? (lanes.repeats - 1) * static_cast<uint64_t>(v.dst.repeat_stride) : 0;
     if (lanes.repeats == 0 || (!lanes.contiguous && lanes.Top() == 0) || (lanes.contiguous && lanes.total == 0))
         return 0;
-    switch (v.op) {
-        case Op::BlockReduceSum:
-        case Op::BlockReduceMax:
-        case Op::BlockReduceMin: {
+    switch (Row(v.op).span) {
+        case Span::PerBlock: {
             uint32_t blocks = (lanes.Top() + 32 / bytes - 1) / (32 / bytes);
             return (last * 8 + blocks) * bytes;
         }
-        case Op::PairReduceSum: return last * 128 + (lanes.Top() + 1) / 2 * bytes;
-        case Op::WholeReduceSum: return v.flags != 0 ? 0 : (last + 1) * bytes;
-        case Op::WholeReduceMax:
-        case Op::WholeReduceMin:
-            if ((v.mode & 3) < 2) return (last + 1) * 2 * bytes;
-            return (last + 1) * ((v.mode & 3) == 3 ? 4 : bytes);
-        default: return (v.op != Op::ReduceSum && (v.mode & 1) ? 2 : 1) * bytes;
+        case Span::PerPair: return last * 128 + (lanes.Top() + 1) / 2 * bytes;
+        case Span::PerRepeat: return v.flags & npukb::ToAccumulator ? 0 : (last + 1) * bytes;
+        case Span::RepeatExtreme: return (last + 1) * ExtremeBytes(v, bytes);
+        case Span::TensorExtreme: return (v.mode & 1 ? 2 : 1) * bytes;
+        default: return bytes;
     }
 }
 
 uint32_t ReducedAlignment(const VectorInstruction& v) {
     uint32_t bytes = Bytes(v.dst.dtype);
-    switch (v.op) {
-        case Op::BlockReduceSum:
-        case Op::BlockReduceMax:
-        case Op::BlockReduceMin: return 8 * bytes;
-        case Op::PairReduceSum: return 32;
-        case Op::WholeReduceMax:
-        case Op::WholeReduceMin: return (v.mode & 3) < 2 ? 2 * bytes : ((v.mode & 3) == 3 ? 4 : bytes);
-        case Op::ReduceMax:
-        case Op::ReduceMin: return v.mode & 1 ? 2 * bytes : bytes;
+    switch (Row(v.op).span) {
+        case Span::PerBlock: return 8 * bytes;
+        case Span::PerPair: return 32;
+        case Span::RepeatExtreme: return ExtremeBytes(v, bytes);
+        case Span::TensorExtreme: return v.mode & 1 ? 2 * bytes : bytes;
         default: return bytes;
     }
 }
@@ -408,7 +388,7 @@ uint64_t ReduceScratchBytes(const VectorInstruction& v, const Lanes& lanes) {
     uint64_t per_repeat = 256 / bytes;
     uint64_t n = lanes.contiguous ? (static_cast<uint64_t>(lanes.total) + per_repeat - 1) / per_repeat : lanes.repeats;
     if (n <= 1) return 0;
-    if (v.op == Op::ReduceSum) return lanes.contiguous ? 0 : (n * bytes + 31) / 32 * 32;
+    if (Row(v.op).span == Span::PerTensor) return lanes.contiguous ? 0 : (n * bytes + 31) / 32 * 32;
     uint64_t total = 0;
     for (uint64_t pairs = n; pairs > 1 || total == 0;) {
         total += (2 * pairs * bytes + 31) / 32 * 32;

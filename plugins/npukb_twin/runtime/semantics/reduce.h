@@ -4,9 +4,6 @@
 
 namespace twin {
 
-bool IsReduce(npukb::Op op);
-// ReduceSum, ReduceMax, ReduceMin: sequences of instructions, whose repeat count is not the hardware's.
-bool ReducesTensor(npukb::Op op);
 uint64_t ReducedBytes(const VectorInstruction& v, const Lanes& lanes);
 uint32_t ReducedAlignment(const VectorInstruction& v);
 uint64_t ReduceScratchBytes(const VectorInstruction& v, const Lanes& lanes);

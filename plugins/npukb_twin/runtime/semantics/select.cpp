@@ -70,7 +70,7 @@ void CompareTyped(Core& core, const VectorInstruction& v, const Lanes& lanes) {
             const T* b = LanesOf<T>(v.src1, lanes, r, copies[1]);
             for (uint32_t i = 0; i < kLanes; ++i) right[i] = static_cast<Computed>(b[i]);
         }
-        if (v.flags == 0) {
+        if (!(v.flags & npukb::ToRegister)) {
             CompareWith(relation, left, right, bits + static_cast<uint64_t>(r) * kLanes / 8, kLanes);
             continue;
         }

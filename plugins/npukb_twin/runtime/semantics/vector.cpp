@@ -3,8 +3,10 @@
 
 #include "../../include/twin/types.h"
 #include "time/banks.h"
+#include "semantics/instruction.h"
 #include "semantics/lanes.h"
 #include "semantics/reduce.h"
+#include "semantics/span.h"
 #include "check/operand_check.h"
 #include "check/tracker.h"
 
@@ -15,97 +17,16 @@ using npukb::DType;
 using npukb::Form;
 using npukb::Op;
 
-struct Facts {
-    const char* name;
-    uint8_t family;   // 'e' element-wise, 's' special
-    uint8_t sources;  // tensors that are read; of special instructions see SourcesOf
-    uint16_t per_cycle16;
-    uint16_t per_cycle32;
-};
-
-// One entry for every number that an Op can be.
-const Facts kFacts[256] = {
-#define NPUKB_UNARY(name, t, c16, c32) {#name, 'e', 1, c16, c32},
-#define NPUKB_BINARY(name, t, c16, c32) {#name, 'e', 2, c16, c32},
-#define NPUKB_SCALAR(name, t, c16, c32) {#name, 'e', 1, c16, c32},
-#define NPUKB_ACCUMULATE(name, t, c16, c32) {#name, 'e', 2, c16, c32},
-#define NPUKB_SHIFT(name, t, c16, c32) {#name, 'e', 1, c16, c32},
-#define NPUKB_SPECIAL(name, t, c16, c32) {#name, 's', 1, c16, c32},
-#include "../../include/twin/instructions.def"
-};
-
-const Facts& FactsOf(Op op) { return kFacts[static_cast<int>(op)]; }
-
 // Lanes of a repeat are counted by the widest operand. int4b_t counts as half, its partner in Cast.
 uint32_t Widest(const VectorInstruction& v) {
     uint32_t widest = v.src0.address != nullptr ? Bytes(v.src0.dtype) : Bytes(v.dst.dtype);
-    bool converts = v.dst.dtype != v.src0.dtype && v.op != Op::Compare && v.op != Op::Compares;
+    bool converts = v.dst.dtype != v.src0.dtype && Row(v.op).unit != Unit::Compare;
     return converts && v.dst.address != nullptr && Bytes(v.dst.dtype) > widest ? Bytes(v.dst.dtype) : widest;
-}
-
-bool IsFused(Op op) {
-    return op == Op::AddReluCast || op == Op::SubReluCast || op == Op::MulCast || op == Op::AddDeqRelu ||
-           op == Op::CastDequant;
-}
-
-bool IsComparison(Op op) { return op == Op::Compare || op == Op::Compares; }
-
-// Tensors an instruction reads, Select's mask apart. One that has no address was never given a buffer.
-int SourcesOf(const VectorInstruction& v) {
-    switch (v.op) {
-        case Op::Duplicate:
-        case Op::CreateVecIndex: return 0;
-        case Op::Axpy: return 1;
-        case Op::Compare:
-        case Op::AddDeqRelu:
-        case Op::AddReluCast:
-        case Op::SubReluCast:
-        case Op::MulCast: return 2;
-        case Op::ReduceMax:
-        case Op::ReduceMin: return 2;
-        default: return FactsOf(v.op).sources;
-    }
-}
-
-// Bytes an operand spans, from its first to one past its last touched byte.
-uint64_t Span(const VectorInstruction& v, const Lanes& lanes, const Operand& o, bool is_dst) {
-    uint32_t bytes = Bytes(o.dtype);
-    if (is_dst && IsReduce(v.op)) return ReducedBytes(v, lanes);
-    if (IsComparison(v.op)) {
-        uint64_t repeats = lanes.contiguous ? static_cast<uint64_t>(lanes.total / lanes.per_repeat) : v.repeat;
-        if (is_dst) return v.flags != 0 ? 0 : repeats * lanes.per_repeat / 8;
-        if (!lanes.contiguous)
-            return repeats == 0 ? 0 : ((repeats - 1) * o.repeat_stride + 7u * o.block_stride + 1) * 32;
-    }
-    if (v.op == Op::CastDequant && is_dst && bytes == 1) {
-        uint64_t half_block = v.flags & 2 ? 16 : 0;
-        uint32_t top = lanes.contiguous ? static_cast<uint32_t>(lanes.total) : lanes.Top();
-        uint64_t last =
-            lanes.contiguous || lanes.repeats == 0 ? 0 : (lanes.repeats - 1) * static_cast<uint64_t>(o.repeat_stride);
-        if (top == 0 || (!lanes.contiguous && lanes.repeats == 0)) return 0;
-        return (last + (top - 1) / 16 * o.block_stride) * 32 + half_block + (top - 1) % 16 + 1;
-    }
-    if (o.dtype == DType::I4) {
-        if (lanes.contiguous) return static_cast<uint64_t>(lanes.total + 1) / 2;
-        uint32_t top = lanes.Top();
-        if (lanes.repeats == 0 || top == 0) return 0;
-        return ((lanes.repeats - 1) * static_cast<uint64_t>(o.repeat_stride) + (top - 1) / 64 * o.block_stride) * 32 +
-               (top - 1) % 64 / 2 + 1;
-    }
-    if (v.op == Op::Brcb) {
-        if (!is_dst) return static_cast<uint64_t>(v.repeat) * 8 * bytes;
-        return v.repeat == 0 ? 0
-                             : (static_cast<uint64_t>(v.repeat - 1) * o.repeat_stride + 7u * o.block_stride + 1) * 32;
-    }
-    if (lanes.contiguous) return static_cast<uint64_t>(lanes.total) * bytes;
-    uint32_t top = lanes.Top();
-    if (lanes.repeats == 0 || top == 0) return 0;
-    return ElementOffset(o, lanes.repeats - 1, top - 1, bytes) + bytes;
 }
 
 void CheckOperand(Core& core, const VectorInstruction& v, const Operand& o, uint64_t span, uint32_t alignment,
                   const char* role, bool write, const void* pc) {
-    CheckLocal(core, {FactsOf(v.op).name, role, o.address, span, o.tensor_bytes, alignment, write}, pc);
+    CheckLocal(core, {Row(v.op).name, role, o.address, span, o.tensor_bytes, alignment, write}, pc);
 }
 
 // Operands must be identical or apart: what a partly overlapping instruction computes is undefined.
@@ -116,56 +37,52 @@ void CheckOverlap(Core& core, const VectorInstruction& v, const Operand& src, ui
     if (d == s || dst_span == 0 || src_span == 0 || d + dst_span <= s || s + src_span <= d) return;
     core.Warn("overlap", pc, "Use the same start for both, or keep them apart.",
               "%s: dst and %s overlap partly (UB offsets %u and %u); the result is undefined on the device",
-              FactsOf(v.op).name, role, core.UbOffset(v.dst.address), core.UbOffset(src.address));
+              Row(v.op).name, role, core.UbOffset(v.dst.address), core.UbOffset(src.address));
 }
 
 void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
-    uint64_t dst_span = Span(v, lanes, v.dst, true);
-    CheckOperand(core, v, v.dst, dst_span, IsReduce(v.op) ? ReducedAlignment(v) : 32, "dst", true, pc);
-    bool scratch = ReducesTensor(v.op);
-    int sources = SourcesOf(v);
-    if ((sources > 0 && v.src0.address == nullptr) || (sources > 1 && v.src1.address == nullptr)) {
+    const Instruction& row = Row(v.op);
+    bool reduces = row.unit == Unit::Reduce, scratch = row.Reads(bits::Scratch);
+    uint64_t dst_span = SpanOf(v, lanes, v.dst);
+    CheckOperand(core, v, v.dst, dst_span, reduces ? ReducedAlignment(v) : 32, "dst", true, pc);
+    bool needs_src1 = row.Reads(bits::Src1) && !row.Reads(bits::Scalar);
+    if ((row.Reads(bits::Src0) && v.src0.address == nullptr) || (needs_src1 && v.src1.address == nullptr)) {
         core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
-                     "%s: a source is a tensor without a buffer", FactsOf(v.op).name);
+                     "%s: a source is a tensor without a buffer", Row(v.op).name);
     }
     if (v.src0.address != nullptr) {
-        uint64_t span = Span(v, lanes, v.src0, false);
+        uint64_t span = SpanOf(v, lanes, v.src0);
         CheckOperand(core, v, v.src0, span, 32, v.src1.address != nullptr && !scratch ? "src0" : "src", false, pc);
         bool widens = Bytes(v.dst.dtype) > Bytes(v.src0.dtype) && v.dst.address == v.src0.address;
-        bool converts = v.op == Op::Cast || IsFused(v.op);
-        if (converts && widens && dst_span > 0 && span > 0) {
+        if (row.Converts() && widens && dst_span > 0 && span > 0) {
             core.Warn("overlap", pc, "Give the wider result a buffer of its own.",
                       "%s: dst is wider than src and starts where it does; the device overwrites elements before it "
                       "reads them",
-                      FactsOf(v.op).name);
+                      Row(v.op).name);
         }
-        if (v.form == Form::Count && !IsReduce(v.op) && !converts) {
+        if (v.form == Form::Count && !reduces && !row.Converts()) {
             CheckOverlap(core, v, v.src0, dst_span, span, "src0", pc);
         }
     }
     if (v.src1.address != nullptr) {
-        uint64_t span = scratch ? ReduceScratchBytes(v, lanes) : Span(v, lanes, v.src1, false);
+        uint64_t span = scratch ? ReduceScratchBytes(v, lanes) : SpanOf(v, lanes, v.src1);
         CheckOperand(core, v, v.src1, span, 32, scratch ? "sharedTmpBuffer" : "src1", scratch, pc);
         if (v.form == Form::Count && !scratch) CheckOverlap(core, v, v.src1, dst_span, span, "src1", pc);
     }
-    if (v.op == Op::Select && v.mask[0] != 0 && dst_span > 0) {
-        uint64_t all = lanes.contiguous ? static_cast<uint64_t>(lanes.total)
-                                        : static_cast<uint64_t>(lanes.repeats) * lanes.per_repeat;
-        uint64_t bits = v.mode == 0 && all > lanes.per_repeat ? lanes.per_repeat : all;
-        Operand mask{reinterpret_cast<const void*>(v.mask[0]), static_cast<uint32_t>(v.mask[1]), 1, 8,
-                     npukb::DType::U8};
-        CheckOperand(core, v, mask, (bits + 7) / 8, 32, "selMask", false, pc);
+    if (row.Reads(bits::Choices) && v.mask[0] != 0 && dst_span > 0) {
+        Operand mask{reinterpret_cast<const void*>(v.mask[0]), static_cast<uint32_t>(v.mask[1]), 1, 8, DType::U8};
+        CheckOperand(core, v, mask, ChoiceBytes(v, lanes), 32, "selMask", false, pc);
     }
 }
 
 // Elements the API will not touch although the caller counts on them.
 int64_t EffectiveCount(Core& core, const VectorInstruction& v, uint32_t widest, const void* pc) {
-    const char* name = FactsOf(v.op).name;
+    const char* name = Row(v.op).name;
     if (v.count < 0) {
         core.Violate("bad_count", pc, "Compute the count so that it cannot be negative.", "%s: count is %lld", name,
                      static_cast<long long>(v.count));
     }
-    if (!IsComparison(v.op)) return v.count;
+    if (Row(v.op).unit != Unit::Compare) return v.count;
     int64_t lanes = 256 / widest;
     if (v.count % lanes != 0) {
         core.Warn("compare_tail", pc, "Round the count up to a multiple of 256 bytes and give the tensors room for it.",
@@ -189,13 +106,12 @@ struct Pace {
 
 // Elements per cycle, as the machine file or else the instruction table says.
 double ElementsPerCycle(const Machine& m, Op op, uint32_t widest) {
-    const Facts& facts = FactsOf(op);
+    const Instruction& row = Row(op);
     if (widest <= 4) {
         double measured = m.rates[static_cast<int>(op)][widest == 4];
         if (measured > 0) return measured;
     }
-    if (op == Op::Cast && widest <= 2) return 128;
-    uint32_t per_cycle = widest <= 2 ? facts.per_cycle16 : (widest == 4 ? facts.per_cycle32 : 32);
+    uint32_t per_cycle = widest <= 2 ? row.per_cycle16 : (widest == 4 ? row.per_cycle32 : 32);
     return per_cycle != 0 ? per_cycle : 64;
 }
 
@@ -203,17 +119,16 @@ Pace PaceOf(const Core& core, const VectorInstruction& v, const Lanes& lanes, ui
     double free = static_cast<double>(lanes.per_repeat) / ElementsPerCycle(core.launch->machine, v.op, widest);
     BankUse reads[3];
     int count = 0;
-    bool scratch = ReducesTensor(v.op);
-    if (v.op == Op::Brcb || repeats == 0) return {free, free};
+    const Instruction& row = Row(v.op);
+    if (row.cost == Cost::Blocks || repeats == 0) return {free, free};
     if (v.src0.address != nullptr) reads[count++] = UseOf(core, v.src0, lanes);
-    if (v.src1.address != nullptr && v.src1.address != v.src0.address && !scratch)
+    if (v.src1.address != nullptr && v.src1.address != v.src0.address && !row.Reads(bits::Scratch))
         reads[count++] = UseOf(core, v.src1, lanes);
-    bool accumulates = v.op == Op::FusedMulAdd || v.op == Op::MulAddRelu;
-    if (accumulates && v.dst.address != v.src0.address && v.dst.address != v.src1.address)
+    if (row.cost == Cost::Dst && v.dst.address != v.src0.address && v.dst.address != v.src1.address)
         reads[count++] = UseOf(core, v.dst, lanes);
     BankUse write = UseOf(core, v.dst, lanes);
     double read_write = core.launch->machine.bank_read_write_cycles;
-    if (IsReduce(v.op) || IsComparison(v.op)) write = {0, 1, 8}, read_write = 0;  // a few elements
+    if (row.cost == Cost::Results || row.cost == Cost::Sequence) write = {0, 1, 8}, read_write = 0;  // a few elements
     double banks =
         BankCycles(reads, count, write, lanes.contiguous ? static_cast<uint32_t>(repeats) : lanes.repeats, read_write);
     return {free, banks > free ? banks : free};
@@ -231,10 +146,10 @@ void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t
     const Machine& m = core.launch->machine;
     double repeats =
         lanes.contiguous ? static_cast<double>((lanes.total + lanes.per_repeat - 1) / lanes.per_repeat) : lanes.repeats;
-    if (v.op == Op::Brcb) repeats = v.repeat;
+    if (Row(v.op).cost == Cost::Blocks) repeats = v.repeat;
     Pace pace = PaceOf(core, v, lanes, widest, repeats);
     double cycles = repeats * pace.free;
-    if (ReducesTensor(v.op)) {
+    if (Row(v.op).cost == Cost::Sequence) {
         // A software sequence: repeats into scratch, then the scratch again until one value is left.
         for (double left = repeats; left > 1; left = left / lanes.per_repeat) {
             cycles += m.barrier_cycles + m.vector_head_cycles + pace.free * (left / lanes.per_repeat);
@@ -246,10 +161,10 @@ void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t
 
 // What the form of an instruction that sets the mask leaves behind: by count, everything on; by lanes, those lanes.
 void LeaveMask(Core& core, const VectorInstruction& v) {
-    bool keeps =
-        v.use_register || IsComparison(v.op) || v.op == Op::CreateVecIndex || v.op == Op::Brcb || v.op == Op::Select;
-    if (keeps && !(v.op == Op::Select && v.form == Form::Count)) return;
-    if (v.form == Form::Count || ReducesTensor(v.op)) {
+    const Instruction& row = Row(v.op);
+    if (v.use_register || row.Has(bits::KeepsMask)) return;
+    if (v.form == Form::Mask && row.Has(bits::LanesKeepMask)) return;
+    if (v.form == Form::Count || row.OverTensor()) {
         core.counter_mode = false;
         core.mask[0] = core.mask[1] = ~0ull;
     } else {
@@ -303,49 +218,40 @@ Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest
     return lanes;
 }
 
-}  // namespace twin
-
-namespace twin {
 namespace {
 
 void Execute(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
-    bool saturate = core.vector.saturate && (FactsOf(v.op).family == 'e' || v.op == Op::Cast || IsFused(v.op));
-    switch (v.op) {
-        case Op::Cast: ExecuteCast(core, v, lanes, pc); break;
-        case Op::Compare:
-        case Op::Compares: ExecuteCompare(core, v, lanes); break;
-        case Op::Select: ExecuteSelect(core, v, lanes); break;
-        case Op::Duplicate:
-        case Op::Copy:
-        case Op::Brcb:
-        case Op::CreateVecIndex: ExecuteFill(v, lanes); break;
-        default:
-            if (IsReduce(v.op))
-                ExecuteReduce(core, v, lanes);
-            else if (IsFused(v.op))
-                ExecuteFused(core, v, lanes);
-            else
-                ExecuteElementwise(core, v, lanes);
+    const Instruction& row = Row(v.op);
+    switch (row.unit) {
+        case Unit::Elementwise: ExecuteElementwise(core, v, lanes); break;
+        case Unit::Cast: ExecuteCast(core, v, lanes, pc); break;
+        case Unit::Fused: ExecuteFused(core, v, lanes); break;
+        case Unit::Compare: ExecuteCompare(core, v, lanes); break;
+        case Unit::Select: ExecuteSelect(core, v, lanes); break;
+        case Unit::Fill: ExecuteFill(v, lanes); break;
+        case Unit::Reduce: ExecuteReduce(core, v, lanes); break;
     }
-    if (saturate) SaturateResults(v, lanes);
+    if (core.vector.saturate && row.Saturates()) SaturateResults(v, lanes);
 }
 
 // Headers ask for instructions that exist; whoever calls the runtime past them may ask for anything.
 void CheckKnown(Core& core, const VectorInstruction& v, const void* pc) {
     bool typed = Bytes(v.dst.dtype) != 0 && Bytes(v.src0.dtype) != 0 && Bytes(v.src1.dtype) != 0;
-    if (FactsOf(v.op).name != nullptr && typed) return;
+    const Instruction& row = Row(v.op);
+    if (row.name != nullptr && typed && (v.flags & ~row.bits) == 0) return;
     core.Violate("limit_exceeded", pc, "Call the functions of kernel_operator.h.",
-                 "there is no vector instruction %d on types %d, %d and %d", static_cast<int>(v.op),
-                 static_cast<int>(v.dst.dtype), static_cast<int>(v.src0.dtype), static_cast<int>(v.src1.dtype));
+                 "there is no vector instruction %d on types %d, %d and %d that takes %d", static_cast<int>(v.op),
+                 static_cast<int>(v.dst.dtype), static_cast<int>(v.src0.dtype), static_cast<int>(v.src1.dtype),
+                 static_cast<int>(v.flags));
 }
 
 void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
-    const char* name = FactsOf(v.op).name;
-    if (v.form == Form::Mask && v.repeat > 255 && !ReducesTensor(v.op)) {
+    const char* name = Row(v.op).name;
+    if (v.form == Form::Mask && v.repeat > 255 && !Row(v.op).OverTensor()) {
         core.Violate("limit_exceeded", pc, "Split the instruction.", "%s: repeat is %u, the limit is 255", name,
                      v.repeat);
     }
-    bool shifts = v.op == Op::ShiftLeft || v.op == Op::ShiftRight;
+    bool shifts = Row(v.op).call == Call::SHIFT;
     uint64_t width = 8 * Bytes(v.dst.dtype);
     if (shifts && v.scalar > width) {
         core.Warn("limit_exceeded", pc, "Shift by at most the width of the element.",
@@ -353,7 +259,8 @@ void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
                   static_cast<long long>(static_cast<int64_t>(v.scalar << (64 - width)) >> (64 - width)),
                   static_cast<unsigned long long>(width));
     }
-    if (IsComparison(v.op) && v.src0.dtype == DType::I32 && v.mode != static_cast<uint8_t>(AscendC::CMPMODE::EQ)) {
+    if (Row(v.op).unit == Unit::Compare && v.src0.dtype == DType::I32 &&
+        v.mode != static_cast<uint8_t>(AscendC::CMPMODE::EQ)) {
         core.Warn("compare_mode", pc, "Compare int32_t for equality only, or cast to float.",
                   "%s of int32_t is documented for CMPMODE::EQ only", name);
     }
@@ -365,9 +272,9 @@ void Advance(Operand& o, uint32_t blocks) {
     o.tensor_bytes = o.tensor_bytes > bytes ? o.tensor_bytes - bytes : 0;
 }
 
-// Copy in counter mode: unlike in other instructions repeatTime counts, and the mask is the number of elements of each
-// repeat. Blocks of a repeat follow each other by the block stride however many there are, repeats by the repeat
-// stride.
+// CountsRepeats in counter mode: unlike in other instructions repeatTime counts, and the mask is the number of elements
+// of each repeat. Blocks of a repeat follow each other by the block stride however many there are, repeats by the
+// repeat stride.
 void RunCountedCopies(Core& core, VectorInstruction& v, uint32_t widest, const void* pc) {
     const uint32_t to = v.dst.repeat_stride, from = v.src0.repeat_stride;
     auto within = [](const Operand& o) {
@@ -395,7 +302,8 @@ void Run(VectorInstruction& v, const void* pc) {
     uint32_t widest = Widest(v);
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
     CheckShape(core, v, pc);
-    if (v.op == Op::Copy && v.form == Form::Mask && core.counter_mode) return RunCountedCopies(core, v, widest, pc);
+    if (Row(v.op).Has(bits::CountsRepeats) && v.form == Form::Mask && core.counter_mode)
+        return RunCountedCopies(core, v, widest, pc);
     Lanes lanes = ResolveLanes(core, v, widest);
     CheckOperands(core, v, lanes, pc);
     Execute(core, v, lanes, pc);
@@ -482,7 +390,8 @@ void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* d
     v.form = npukb::Form::Count;
     v.count = count;
     v.scalar = scalar;
-    v.flags = static_cast<uint8_t>(v.op == npukb::Op::CastDequant ? v.mode : 0);
+    // Fused instructions have no mode: what calls by count ask for travels in its place.
+    v.flags = static_cast<uint8_t>(twin::Row(v.op).unit == twin::Unit::Fused ? v.mode : 0);
     twin::Run(v, NPUKB_PC);
 }
 
@@ -532,14 +441,14 @@ void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::Bu
     using namespace twin;
     VectorInstruction v = Unpacked(code);
     auto source = static_cast<npukb::LaneSource>(v.mode >> 4 & 3);
-    v.flags = v.mode >> 6 & 1;
+    v.flags = code >> npukb::kReduceSumShift & 1 ? npukb::ToAccumulator : 0;
     v.mode &= 3;
     TakeOperands(v, code, dst, src, nullptr);
     const int32_t wanted[] = {dst_stride, block_stride, repeat_stride};
     for (int32_t stride : wanted) {
         if (stride >= 0 && stride <= 65535) continue;
         ThisCore().Violate("limit_exceeded", NPUKB_PC, "Keep strides between 0 and 65535.",
-                           "%s: a stride is %d, the documented range ends at 65535", FactsOf(v.op).name, stride);
+                           "%s: a stride is %d, the documented range ends at 65535", Row(v.op).name, stride);
     }
     v.dst.repeat_stride = static_cast<uint16_t>(dst_stride);
     v.src0.block_stride = static_cast<uint16_t>(block_stride);
@@ -559,7 +468,7 @@ void npukb_reduce_tensor(uint32_t code, uint64_t lanes, int32_t repeat, const np
     v.src0.repeat_stride = static_cast<uint16_t>(repeat_stride);
     if (repeat < 0 || repeat_stride < 0 || repeat_stride > 65535) {
         ThisCore().Violate("limit_exceeded", NPUKB_PC, "Keep strides between 0 and 65535 and repeats positive.",
-                           "%s: repeat is %d and srcRepStride %d", FactsOf(v.op).name, repeat, repeat_stride);
+                           "%s: repeat is %d and srcRepStride %d", Row(v.op).name, repeat, repeat_stride);
     }
     v.repeat = static_cast<uint32_t>(repeat);
     TakeLanes(v, source, lanes);

@@ -1,3 +1,4 @@
+// Conflicts are counted over the blocks of a few repeats, after which the pattern repeats itself.
 #include "time/banks.h"
 
 namespace twin {

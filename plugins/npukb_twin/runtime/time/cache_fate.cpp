@@ -1,3 +1,5 @@
+// The cache is a ring of granules, the oldest of which gives way; it is walked once for every group of cores that do
+// the same.
 #include "time/cache_fate.h"
 
 #include <stdlib.h>

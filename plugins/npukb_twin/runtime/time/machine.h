@@ -8,12 +8,7 @@
 namespace twin {
 
 inline const char* const kVectorInstructions[] = {
-#define NPUKB_UNARY(name, types, c16, c32) #name,
-#define NPUKB_BINARY(name, types, c16, c32) #name,
-#define NPUKB_SCALAR(name, types, c16, c32) #name,
-#define NPUKB_ACCUMULATE(name, types, c16, c32) #name,
-#define NPUKB_SHIFT(name, types, c16, c32) #name,
-#define NPUKB_SPECIAL(name, types, c16, c32) #name,
+#define NPUKB_INSTRUCTION(name, ...) #name,
 #include "../../include/twin/instructions.def"
 };
 inline constexpr int kVectorInstructionCount = sizeof kVectorInstructions / sizeof *kVectorInstructions;

@@ -1,3 +1,4 @@
+// A table of opcodes: prefixes, the opcode, what its operands look like, and what it counts as.
 #include "time/machine_code.h"
 
 #include <string.h>

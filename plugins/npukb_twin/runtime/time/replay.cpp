@@ -1,3 +1,5 @@
+// The event loop: the pipe that can go on first does, until all tapes are at their end. Cores that did the same are
+// played once.
 #include "time/replay.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// The heap of events behind shared resources, an array of a size known beforehand.
 #include "time/share.h"
 
 #include <stdlib.h>

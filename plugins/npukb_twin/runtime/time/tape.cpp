@@ -1,3 +1,4 @@
+// Repetitions are found through hashes of the latest events: what equals the events before it is counted, not kept.
 #include "time/tape.h"
 
 #include <stdlib.h>

@@ -1,0 +1,101 @@
+"""The tables of the twin's headers as Python reads them: one row per vector instruction, one per pair that Cast takes.
+
+``include/twin/instructions.def`` says what the columns mean. Machine files take the documented rates from here,
+messages the names that exist; tests are generated from the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from npukb_twin.compile.build import source_root
+
+__all__ = ["CastRow", "Row", "casts", "instructions"]
+
+_ROW = re.compile(r"^NPUKB_INSTRUCTION\((.*?)\)$", re.MULTILINE | re.DOTALL)
+_CAST = re.compile(r"^NPUKB_CAST\((\w+), (\w+), ([\w| ]+)\)$", re.MULTILINE)
+_PAIRS = re.compile(r"Into\(([\w| ]+), ([\w| ]+)\)")
+
+
+class Row(NamedTuple):
+    """One instruction. Sets of bits are sets of their names; ``pairs`` are types of dst and of the sources."""
+
+    name: str
+    call: str
+    unit: str
+    operands: frozenset[str]
+    pairs: tuple[tuple[str, str], ...]
+    span: str
+    flow: str
+    bits: frozenset[str]
+    cost: str
+    rate16: int
+    rate32: int
+    chapter: str
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Types that dst and sources can have alike."""
+        return tuple(dst for dst, src in self.pairs if dst == src)
+
+
+class CastRow(NamedTuple):
+    """A pair of types that Cast converts between, and the rounding modes that are documented for it."""
+
+    dst: str
+    src: str
+    modes: frozenset[str]
+
+
+def _text(name: str) -> str:
+    return (source_root() / "include" / "twin" / name).read_text(encoding="utf-8")
+
+
+def _set(column: str) -> frozenset[str]:
+    return frozenset(word.strip() for word in column.split("|")) - {"None"}
+
+
+def _words(column: str) -> list[str]:
+    return [word.strip() for word in column.split("|")]
+
+
+def _pairs(column: str) -> tuple[tuple[str, str], ...]:
+    if column == "Casts":
+        return tuple((row.dst, row.src) for row in casts())
+    if "Into(" not in column:
+        return tuple((name, name) for name in _words(column))
+    return tuple((dst, src) for into, of in _PAIRS.findall(column) for dst in _words(into) for src in _words(of))
+
+
+@cache
+def instructions() -> tuple[Row, ...]:
+    """Every row of the instruction table, in its order."""
+    rows = []
+    for text in _ROW.findall(_text("instructions.def")):
+        columns = [column.strip() for column in re.split(r",(?![^(]*\))", text)]
+        name, call, unit, operands, types, span, flow, bits, cost, rate16, rate32, chapter = columns
+        rows.append(
+            Row(
+                name,
+                call,
+                unit,
+                _set(operands),
+                _pairs(types),
+                span,
+                flow,
+                _set(bits),
+                cost,
+                int(rate16),
+                int(rate32),
+                chapter,
+            )
+        )
+    return tuple(rows)
+
+
+@cache
+def casts() -> tuple[CastRow, ...]:
+    """Every pair of types that Cast takes."""
+    return tuple(CastRow(dst, src, _set(modes)) for dst, src, modes in _CAST.findall(_text("casts.def")))
