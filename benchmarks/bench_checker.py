@@ -12,7 +12,7 @@ from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.executor import Executor, make_executor
 from npukernelbench.nouns import Candidate, Case, CompileRequest, Outcome, RunRequest, Task, TensorShape, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks import generate_inputs, load_registry
 
 KERNELS = ("SwiGlu", "Swish", "Gelu", "MseLoss", "AddCustom", "Muls", "Sqrt", "AbsMath", "Equal", "Fill", "RmsNorm")
@@ -57,9 +57,7 @@ def output_bytes(case: Case) -> int:
 
 def cost(executor: Executor, task: Task, case: Case) -> float:
     """Processor seconds of one run of the golden kernel, the best of several."""
-    golden = next(one for one in task.goldens if one.track is Track.STATIC)
-    source = specialise(task, case, golden.path.read_text(encoding="utf-8"))
-    return cost_of(executor, task, case, candidate_of({"kernel.cpp": source}))
+    return cost_of(executor, task, case, candidate_of(golden_kernel(task, case, Track.STATIC)))
 
 
 def cost_of(executor: Executor, task: Task, case: Case, candidate: Candidate) -> float:

@@ -15,17 +15,17 @@ from pathlib import Path
 from timing import median_of_call, report
 
 from npukb_twin.compile import build, driver, toolchain
-from npukb_twin.executor import default_cache_dir
+from npukernelbench.config import default_cache_dir
 from npukernelbench.nouns import Case, Task, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks import load_registry
 
 
 def golden(task: Task, case: Case) -> str:
     """The task's golden kernel, specialised for ``case``."""
-    path = next(g.path for g in task.goldens if g.track is Track.STATIC)
-    return specialise(task, case, path.read_text(encoding="utf-8"))
+    [source] = golden_kernel(task, case, Track.STATIC).values()
+    return source
 
 
 def compile_seconds(command: Sequence[str], kernel: str = "", unit: driver.Unit | None = None) -> float:

@@ -17,7 +17,7 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Outcome, Track, Verdict
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks import generate_inputs, load_registry
 
 
@@ -27,8 +27,7 @@ def main() -> None:
     plugins = Plugins.load()
     task = load_registry(plugins)["Sqrt"]
     case = task.case("0")
-    path = next(g.path for g in task.goldens if g.track is Track.STATIC)
-    source = specialise(task, case, path.read_text(encoding="utf-8"))
+    [source] = golden_kernel(task, case, Track.STATIC).values()
     executor = make_executor(plugins.executors.find("twin"), {})
     judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
     verdicts: list[Verdict] = []

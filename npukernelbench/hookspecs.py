@@ -54,6 +54,11 @@ def register_strategies(register: Register) -> None:
 
 
 @hookspec
+def register_goldens(register: Register) -> None:
+    """Offer ways of making golden kernels that task files may name: ``register("my-dsl", "my_package:MyMaker")``."""
+
+
+@hookspec
 def register_checkers(register: Register) -> None:
     """Offer numeric policies: ``register("my-policy", "my_package:check")``."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from npukb_twin.executor import default_cache_dir
+from npukernelbench.config import default_cache_dir
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import TaskRegistry, load_registry
 

@@ -17,9 +17,8 @@ from kernelgen_lm.corpus.tiled import tiled_task
 from kernelgen_lm.judging import Bench
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome, Task, Track
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks.cache import task_from_json
-from npukernelbench.tasks.goldens import read_golden
 from npukernelbench.tasks.select import fold
 
 __all__ = [
@@ -199,11 +198,8 @@ def _described(sample: Sample) -> Mapping[str, str]:
 def _golden_sources(task: Task) -> Iterator[str]:
     """Golden kernels of both tracks; that of the static one as a candidate for its first case."""
     for golden in task.goldens:
-        files = read_golden(golden)
-        if golden.track is Track.STATIC:
-            yield from (specialise(task, task.cases[0], text) for text in files.values())
-        else:
-            yield from files.values()
+        case = task.cases[0] if golden.track is Track.STATIC else None
+        yield from golden_kernel(task, case, golden.track).values()
 
 
 def words_of(text: str) -> list[str]:

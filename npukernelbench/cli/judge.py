@@ -59,7 +59,7 @@ def command(
     The exit code is 0 whatever the verdict, unless --fail_under asks for more; 4 when the verdict could not be reached.
     """
     from npukernelbench.generate.extract import candidate_of
-    from npukernelbench.generate.sources import read_answer, read_sources
+    from npukernelbench.generate.sources import read_answer, read_sources, require_complete
     from npukernelbench.nouns import Completion, FinishReason, Owner
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
@@ -75,6 +75,7 @@ def command(
         if truncated:
             raise UsageError("FILE is no answer", field="--truncated", remedy="say how it is read: --parser auto")
         read = read_sources(sources, session.config.track)
+        require_complete(read.files, found, case, session.config.track)
         subject = Subject(*at, candidate_of(read.files), read.paths)
         verdict = judge_once(app, session, cases, subject)
     else:

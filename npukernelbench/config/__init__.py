@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npukernelbench.config.settings import FILE_NAME, Config, Setting, resolve, settings
+from npukernelbench.config.settings import FILE_NAME, Config, Setting, default_cache_dir, resolve, settings
 from npukernelbench.config.values import redact
 
-__all__ = ["FILE_NAME", "Config", "Setting", "redact", "resolve", "settings"]
+__all__ = ["FILE_NAME", "Config", "Setting", "default_cache_dir", "redact", "resolve", "settings"]

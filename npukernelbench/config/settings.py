@@ -26,7 +26,7 @@ from npukernelbench.plugins.registry import did_you_mean
 if TYPE_CHECKING:
     from npukernelbench.config.file import Entry
 
-__all__ = ["FILE_NAME", "Config", "Setting", "redact", "resolve", "settings"]
+__all__ = ["FILE_NAME", "Config", "Setting", "default_cache_dir", "redact", "resolve", "settings"]
 
 #: The configuration file that is read when none is named.
 FILE_NAME = "npukb.yaml"
@@ -81,6 +81,12 @@ def _cpu_count(environ: Mapping[str, str]) -> int:
     del environ
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def default_cache_dir() -> Path:
+    """Where what can be rebuilt is kept, unless an option or a file says otherwise."""
+    own = os.environ.get("NPUKB_CACHE_DIR")
+    return Path(own) if own else _cache_dir(os.environ)
 
 
 def _cache_dir(environ: Mapping[str, str]) -> Path:

@@ -1,19 +1,28 @@
-"""Reading a candidate from files: one source on the static track, a folder or several files on the dynamic one."""
+"""A candidate in files: one source on the static track, a folder or several files on the dynamic one. Reading and
+writing them, and telling apart what is no candidate yet.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from npukernelbench.errors import UsageError
 from npukernelbench.generate.arrange import DEVICE_FOLDER, HOST_FOLDER, arranged, place_of_file
+from npukernelbench.generate.fences import wrap
 from npukernelbench.generate.parsers import DEVICE_SOURCE
-from npukernelbench.nouns import Track
+from npukernelbench.nouns import Case, Task, Track
 from npukernelbench.tasks.goldens import source_files
 
-__all__ = ["Sources", "read_answer", "read_sources"]
+__all__ = ["Sources", "as_answer", "read_answer", "read_sources", "require_complete", "write_sources"]
+
+#: The constants of a case, and where they are defined: what ``specialise`` puts in front of a golden kernel.
+_CONSTANTS, _PRELUDE = re.compile(r"\btask_case\s*::"), re.compile(r"\bnamespace\s+task_case\b")
+_TILED, _TILES = re.compile(r"\bGET_TILING_DATA\s*\("), re.compile(r"#[ \t]*define[ \t]+GET_TILING_DATA\b")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 #: More than this is not read: every guard refuses far smaller sources.
 _MOST_BYTES = 64 << 20
@@ -41,6 +50,46 @@ def read_sources(sources: Sequence[str], track: Track) -> Sources:
     texts = {path: _read(path) for path in paths}
     files = arranged(texts)
     return Sources(files, {place_of_file(path, text): path for path, text in texts.items()})
+
+
+def require_complete(files: Mapping[str, str], task: Task, case: Case | None, track: Track) -> None:
+    """UsageError for what lies beside tasks and is no kernel of the static track yet: a golden text without the
+    constants of a case, the device half of a dynamic operator. Every newcomer tries to judge those.
+    """
+    if track is not Track.STATIC or case is None:
+        return
+    text = _COMMENT.sub(" ", "\n".join(files.values()))
+    remedy = f"npukb golden {task.name} --case {case.id} --out FILE writes a complete one"
+    if _CONSTANTS.search(text) and not _PRELUDE.search(text):
+        what = "this is a golden kernel's text without the constants of a case (namespace task_case)"
+        raise UsageError(what, field="FILE", remedy=remedy)
+    if _TILED.search(text) and not _TILES.search(text):
+        what = "this is the device code of an operator of the dynamic track: it asks its host code for tiling data"
+        remedy = f"judge the folder with op_host and op_kernel with --track dynamic; {remedy}"
+        raise UsageError(what, field="FILE", remedy=remedy)
+
+
+def as_answer(files: Mapping[str, str]) -> str:
+    """One text of a candidate: a single source as it is, several in fenced blocks with their names."""
+    if len(files) == 1:
+        return next(iter(files.values()))
+    return "\n".join(wrap(text, name=name) for name, text in files.items())
+
+
+def write_sources(files: Mapping[str, str], out: Path, track: Track) -> Iterator[Path]:
+    """Write a candidate where nothing is yet, and say what was written. UsageError where something is."""
+    if out.exists() and not (track is Track.DYNAMIC and out.is_dir() and not any(out.iterdir())):
+        raise UsageError(f"{out} is there already", field="--out", remedy="name another path, or remove it")
+    for name, text in files.items():
+        path = out if track is Track.STATIC else out / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {path}: {error.strerror}", field="--out", remedy="name another path"
+            ) from error
+        yield path
 
 
 def read_answer(sources: Sequence[str]) -> str:

@@ -176,11 +176,16 @@ class Golden:
     """A reference kernel of ours. ``path`` is the source file, which is specialised per case, on the static track; on
     the dynamic track it is a folder with ``op_host`` and ``op_kernel``. What several of these have in common lies in
     the folders ``shared``, which look alike.
+
+    With a ``maker`` the kernel is what a plugin makes of the file ``path``; ``sha256`` is the digest that the result
+    must have, where the task file says it. A derived one is made of the task's dynamic golden kernel, for each case.
     """
 
     track: Track
     path: Path
     shared: tuple[Path, ...] = ()
+    maker: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

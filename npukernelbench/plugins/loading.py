@@ -54,6 +54,7 @@ _REGISTRATION_HOOKS: Mapping[str, str] = MappingProxyType(
         "prompt style": "register_prompts",
         "parser": "register_parsers",
         "strategy": "register_strategies",
+        "golden maker": "register_goldens",
         "checker": "register_checkers",
         "guard": "register_guards",
         "metric": "register_metrics",
@@ -165,6 +166,11 @@ class Plugins:
     def strategies(self) -> Registry:
         """Ways from a model's answers to a kernel."""
         return self._registries["strategy"]
+
+    @property
+    def goldens(self) -> Registry:
+        """Ways of making golden kernels."""
+        return self._registries["golden maker"]
 
     @property
     def checkers(self) -> Registry:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from npukernelbench.nouns import Case, Golden, Task, Track
-from npukernelbench.prompts.specialise import specialise
-from npukernelbench.tasks.goldens import read_golden
+from npukernelbench.nouns import Case, Task, Track
+from npukernelbench.prompts.golden import golden_kernel
+from npukernelbench.tasks.goldens import golden_of
 
 __all__ = ["Example", "category_example", "is_same_operator", "nearest"]
 
@@ -26,16 +26,12 @@ def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Exa
     The same operator under another name is left out: its kernel would be the answer. Close is a task of the same
     suite, then one that shares more tags, then one of the same level; the name decides the rest.
     """
-    other = nearest(task, (other for other in tasks.values() if _golden(other, track)))
+    # The golden kernel of the track itself, so that the answer looks like what is asked for.
+    other = nearest(task, (other for other in tasks.values() if golden_of(other, track)))
     if other is None:
         return None
-    golden = _golden(other, track)
-    assert golden is not None
-    files = read_golden(golden)
-    if golden.track is Track.DYNAMIC:
-        return Example(other, None, files)
-    case = other.usual_case
-    return Example(other, case, {name: specialise(other, case, text) for name, text in files.items()})
+    case = other.usual_case if track is Track.STATIC else None
+    return Example(other, case, golden_kernel(other, case, track))
 
 
 def nearest(task: Task, others: Iterable[Task]) -> Task | None:
@@ -48,11 +44,6 @@ def nearest(task: Task, others: Iterable[Task]) -> Task | None:
 
 def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
     return (other.suite != task.suite, -len(task.tags & other.tags), other.level != task.level, other.name)
-
-
-def _golden(task: Task, track: Track) -> Golden | None:
-    """The golden kernel to show: that of the track, so that the answer looks like what is asked for."""
-    return next((golden for golden in task.goldens if golden.track is track), None)
 
 
 def is_same_operator(task: Task, other: Task) -> bool:

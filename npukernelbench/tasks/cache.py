@@ -125,7 +125,8 @@ def _loader_state() -> list[_State]:
     """The state of the code that turns files into tasks."""
     folder = Path(__file__).parent
     modules = [
-        folder / f"{name}.py" for name in ("cache", "extent", "hidden_schema", "load", "schema", "values", "yaml")
+        folder / f"{name}.py"
+        for name in ("cache", "extent", "goldens", "hidden_schema", "load", "making", "schema", "values", "yaml")
     ]
     nouns = [folder.parent / "nouns" / f"{name}.py" for name in ("dtypes", "hidden", "task")]
     return [_state(path) for path in (*modules, *nouns)]
@@ -174,7 +175,7 @@ def task_to_json(task: Task) -> _Json:
         "policy": task.tolerance.policy,
         "limits": {dtype.value: [item.atol, item.rtol] for dtype, item in task.tolerance.limits.items()},
         "tags": sorted(task.tags),
-        "goldens": {g.track.value: [str(path) for path in (g.path, *g.shared)] for g in task.goldens},
+        "goldens": {g.track.value: [g.maker, g.sha256, str(g.path), *map(str, g.shared)] for g in task.goldens},
         "path": str(task.path),
         "content_hash": task.content_hash,
         "workspace_bytes": task.workspace_bytes,
@@ -215,8 +216,8 @@ def task_from_json(data: _Json) -> Task:
         ),
         tags=frozenset(data["tags"]),
         goldens=tuple(
-            Golden(Track(track), Path(path), tuple(map(Path, shared)))
-            for track, (path, *shared) in data["goldens"].items()
+            Golden(Track(track), Path(path), tuple(map(Path, shared)), maker, sha256)
+            for track, (maker, sha256, path, *shared) in data["goldens"].items()
         ),
         path=Path(data["path"]),
         content_hash=data["content_hash"],

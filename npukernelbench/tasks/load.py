@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from npukernelbench.nouns import (
     ValueSpec,
 )
 from npukernelbench.tasks.cache import task_to_json
-from npukernelbench.tasks.goldens import OPERATOR_FOLDERS, golden_paths, read_golden
+from npukernelbench.tasks.goldens import DERIVED, OPERATOR_FOLDERS, golden_digest, golden_paths
 from npukernelbench.tasks.hidden_schema import hidden_forms
 from npukernelbench.tasks.schema import CaseModel, OutputModel, TaskModel, TensorModel, parse_model
 from npukernelbench.tasks.values import FRACTIONAL, parse_values
@@ -204,9 +205,36 @@ class _Loader:
             found = tuple(golden for golden in usual if golden.path.exists())
             return found, tuple(path for golden in usual for path in golden_paths(golden))
         goldens = tuple(
-            self._golden(track, [names] if isinstance(names, str) else names) for track, names in named.items()
+            self._made(track, names)
+            if isinstance(names, dict)
+            else self._golden(track, [names] if isinstance(names, str) else names)
+            for track, names in named.items()
         )
         return goldens, tuple(path for golden in goldens for path in golden_paths(golden))
+
+    def _made(self, track: Track, given: Mapping[str, str]) -> Golden:
+        """The golden kernel that ``given``, ``{MAKER: FILE, sha256: DIGEST}``, says how to make."""
+        keys, folder = ("goldens", track.value), self._document.path.parent
+        makers = [name for name in given if name != "sha256"]
+        if len(makers) != 1:
+            raise self.fail("name one maker, and what it makes the kernel of", *keys)
+        [maker], digest = makers, given.get("sha256", "")
+        if digest and not re.fullmatch(r"[0-9a-f]{64}", digest):
+            raise self.fail("a sha256 has 64 hexadecimal digits", *keys, "sha256")
+        if maker == DERIVED:
+            if track is not Track.STATIC or given[maker] != Track.DYNAMIC.value:
+                raise self.fail("only the static kernel is derived, and from the dynamic one", *keys, maker)
+            if Track.DYNAMIC not in (self._model.goldens or {}):
+                raise self.fail("there is no dynamic golden kernel to derive from", *keys, maker)
+            return Golden(track, self._document.path, maker=maker)
+        if track is Track.STATIC:
+            raise self.fail("a static kernel is a file, or derived", *keys, maker)
+        if Path(given[maker]).is_absolute():
+            raise self.fail("name the file relative to the task's folder", *keys, maker)
+        path = folder / given[maker]
+        if not os.path.isfile(path):  # noqa: PTH113 - takes any name
+            raise self.fail(f"there is no file {given[maker]}", *keys, maker)
+        return Golden(track, path, maker=maker, sha256=digest)
 
     def _golden(self, track: Track, names: list[str]) -> Golden:
         """The golden kernel in the first of ``names``; the others are folders that it shares with other tasks."""
@@ -353,16 +381,9 @@ def _content_hash(task: Task) -> str:
     definition = task_to_json(task)
     for place in ("path", "content_hash"):
         del definition[place]
-    definition["goldens"] = {golden.track.value: _golden_hash(golden) for golden in task.goldens}
+    definition["goldens"] = {golden.track.value: golden_digest(golden) for golden in task.goldens}
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _golden_hash(golden: Golden) -> str:
-    files = read_golden(golden)
-    if not golden.path.is_dir():
-        return hashlib.sha256("".join(files.values()).encode()).hexdigest()
-    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
 
 def _join(names: object) -> str:

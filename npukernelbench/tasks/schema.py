@@ -31,6 +31,8 @@ def _check_values(raw: dict[str, object]) -> dict[str, object]:
 _Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+-]+$")]
 _Text = Annotated[str, Field(min_length=1)]
+#: A file or folder, several folders, or what makes the kernel of what.
+_Golden = _Text | Annotated[list[_Text], Field(min_length=1)] | Annotated[dict[_Text, _Text], Field(min_length=1)]
 _DType = Annotated[DType, Field(strict=False)]
 _Extent = Annotated[int, Field(ge=0)]
 _Values = Annotated[
@@ -160,9 +162,7 @@ class TaskModel(_Model):
     reference: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?$")]
     tolerance: ToleranceModel = ToleranceModel()
     workspace_bytes: Annotated[int, Field(ge=0)] = 0
-    goldens: dict[Annotated[Track, Field(strict=False)], _Text | Annotated[list[_Text], Field(min_length=1)]] | None = (
-        None
-    )
+    goldens: dict[Annotated[Track, Field(strict=False)], _Golden] | None = None
     cases: Annotated[list[CaseModel], Field(min_length=1)]
     hidden: HiddenModel | None = None
     waivers: dict[str, _Text] = {}

@@ -1,9 +1,9 @@
 """Is a task fit to grade with? Checks what a schema cannot: that right answers exist and wrong ones are refused.
 
-Per task: a smoke case, a golden kernel, a known numeric policy with limits, a prompt for every case. Per case: the
-reference runs and its outputs are finite and vary, every input and attribute matters, and wrong answers are refused
-(see :mod:`npukernelbench.tasks.mutants`). Hidden cases can be drawn and have a right answer. A finding that is right
-for an operator is waived in the task file, with the reason.
+Per task: a smoke case, a golden kernel that can be made, a known numeric policy with limits, a prompt for every case.
+Per case: the reference runs and its outputs are finite and vary, every input and attribute matters, and wrong answers
+are refused (see :mod:`npukernelbench.tasks.mutants`). Hidden cases can be drawn and have a right answer. A finding that
+is right for an operator is waived in the task file, with the reason.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from npukernelbench.errors import NpukbError, TaskError
 from npukernelbench.nouns import AttributeValue, Case, DType, Severity, Task, TensorCase, TensorShape, Track
 from npukernelbench.prompts import tracks_of
 from npukernelbench.reference import expected_outputs, resolve
+from npukernelbench.tasks.goldens import DERIVED, read_golden
 from npukernelbench.tasks.hidden import hidden_cases
 from npukernelbench.tasks.inputs import generate_inputs
 from npukernelbench.tasks.mutants import as_output, flat_outputs, mutants, survives
@@ -129,6 +130,8 @@ def _interface(task: Task, checkers: Registry) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, "smoke", f"{smoke} cases have the profile smoke; have exactly one", task.name)
     if not task.goldens:
         yield Finding(Severity.NOTE, "no_golden", "there is no golden kernel", task.name)
+    for problem in _golden_problems(task):
+        yield Finding(Severity.ERROR, "golden", problem, task.name)
     for name in _problems(lambda: checkers.find(task.tolerance.policy)):
         yield Finding(Severity.ERROR, "policy", name, task.name)
     for name in _problems(lambda: resolve(task.reference)):
@@ -138,6 +141,17 @@ def _interface(task: Task, checkers: Registry) -> Iterator[Finding]:
         if not dtype.is_exact and dtype not in task.tolerance.limits:
             message = f"the tolerance has no limits for the output type {dtype.value}"
             yield Finding(Severity.ERROR, "limits", message, task.name)
+
+
+def _golden_problems(task: Task) -> Iterator[str]:
+    """What is wrong with golden kernels that are made; others were read when the task was loaded."""
+    for golden in task.goldens:
+        if golden.maker in ("", DERIVED):
+            continue
+        try:
+            read_golden(golden)
+        except TaskError as error:
+            yield f"{error.location}: {error.message}" if error.location else error.message
 
 
 def _problems(action: Callable[[], object]) -> Iterator[str]:

@@ -32,6 +32,7 @@ from npukb_npu.msprof import profile_case
 from npukb_npu.profiles import measured_profile
 from npukb_npu.status import STATUS
 from npukb_npu.timing import Budget
+from npukernelbench.config import default_cache_dir
 from npukernelbench.errors import ExecutorError, ToolchainError
 from npukernelbench.judge.executor import Finding
 from npukernelbench.judge.held import Held
@@ -304,14 +305,6 @@ class NpuExecutor:
             if self._work is None:
                 self._work = Scratch("npu")
             return str(self._work.path)
-
-
-def default_cache_dir() -> Path:
-    """Where builds are kept unless told otherwise."""
-    if own := os.environ.get("NPUKB_CACHE_DIR"):
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "npukernelbench"
 
 
 def entry_file(files: Mapping[str, str], kernel: str) -> str | None:

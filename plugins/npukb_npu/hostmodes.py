@@ -22,11 +22,12 @@ from npukb_npu.builds import Builder, Failure, environment_for
 from npukb_npu.confine import Reach, landlock_version, wrap
 from npukb_npu.device import Layout, lay_out, read_outputs
 from npukb_npu.discovery import Site
-from npukb_npu.executor import default_cache_dir, entry_file
+from npukb_npu.executor import entry_file
 from npukb_npu.jobs import Buffer
 from npukb_npu.process import Finished, run
 from npukb_npu.projects import RunMode
 from npukb_npu.status import STATUS
+from npukernelbench.config import default_cache_dir
 from npukernelbench.errors import ExecutorError, ToolchainError
 from npukernelbench.judge.executor import Finding
 from npukernelbench.judge.held import Held

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import AsyncIterator, Sequence
+from typing import ClassVar
 
 from pydantic import BaseModel
 
 from npukernelbench.errors import TaskError
 from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult, NoArgs, wrap
-from npukernelbench.nouns import Case, Completion, Golden, Task, Track
-from npukernelbench.prompts import specialise
-from npukernelbench.tasks.goldens import read_golden
-
-if TYPE_CHECKING:
-    from npukb_twin.operator.derive import Deriver
+from npukernelbench.nouns import Completion, Task, Track
+from npukernelbench.prompts import GoldenKernels
 
 __all__ = ["ReferenceBackend"]
 
@@ -28,21 +24,18 @@ class ReferenceBackend:
 
     def __init__(self, args: BaseModel) -> None:
         self.args = args
-        self._deriver: Deriver | None = None
+        self._goldens = GoldenKernels()
 
     def refuses(self, task: Task, track: Track) -> str | None:
         """Tasks without a golden kernel. A dynamic one will do for the static track: its tiling becomes constants."""
-        found = _golden(task, track) or _golden(task, Track.DYNAMIC)
-        return None if found else f"no golden kernel for track {track.value}"
+        return None if self._goldens.source(task, track) else f"no golden kernel for track {track.value}"
 
     async def open(self) -> None:
         """Nothing to open."""
 
     async def close(self) -> None:
         """Remove what deriving static kernels compiled."""
-        if self._deriver is not None:
-            self._deriver.close()
-            self._deriver = None
+        self._goldens.close()
 
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
         """Answer in the order of the requests."""
@@ -51,31 +44,14 @@ class ReferenceBackend:
 
     def _answer(self, request: GenerationRequest) -> Completion | GenerationFault:
         task, track = request.task, request.key.track
-        golden = _golden(task, track) or _golden(task, Track.DYNAMIC)
-        if golden is None:
+        if self._goldens.source(task, track) is None:
             message = f"task {task.name} has no golden kernel for the {track.value} track"
             return GenerationFault(message, retryable=False)
         try:
-            files = read_golden(golden)
+            files = self._goldens.kernel(task, request.case, track)
         except TaskError as error:
             return GenerationFault(f"golden kernel of {task.name}: {error}", retryable=False)
-        if request.case is None:
+        if track is Track.DYNAMIC:
             return Completion("\n".join(wrap(text, name=name) for name, text in files.items()), model="reference")
-        if golden.track is Track.STATIC:
-            [source] = files.values()
-            return Completion(wrap(specialise(task, request.case, source)), model="reference")
-        return self._derived(task, request.case, files)
-
-    def _derived(self, task: Task, case: Case, files: Mapping[str, str]) -> Completion | GenerationFault:
-        """A static kernel out of the dynamic golden; it takes a compiler, which the twin brings."""
-        from npukb_twin.operator.derive import Deriver
-
-        self._deriver = self._deriver or Deriver()
-        source, why = self._deriver.source(task, case, files)
-        if why:
-            return GenerationFault(f"no static kernel from the dynamic golden of {task.name}: {why}", retryable=False)
+        [source] = files.values()
         return Completion(wrap(source), model="reference")
-
-
-def _golden(task: Task, track: Track) -> Golden | None:
-    return next((golden for golden in task.goldens if golden.track is track), None)

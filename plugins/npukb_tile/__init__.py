@@ -26,6 +26,12 @@ def register_strategies(register: Register) -> None:
 
 
 @hookimpl
+def register_goldens(register: Register) -> None:
+    """Golden kernels that are lowered from programs."""
+    register("tile", "npukb_tile.golden:LOWERED", description="host and device code out of a tile program")
+
+
+@hookimpl
 def register_commands(cli: click.Group) -> None:
     """Add ``npukb tile``."""
     from npukb_tile.command import tile

@@ -92,8 +92,8 @@ def _diagnostic(rule: str, detail: str, line: int, remedy: str) -> Diagnostic:
 def _sandbox(paths: tuple[str, ...]):  # type: ignore[no-untyped-def]
     """The twin's sandbox, reaching Python and what it imports; none where the twin is not built."""
     from npukb_twin.compile import build, toolchain
-    from npukb_twin.executor import default_cache_dir
     from npukb_twin.launch.sandbox import Mode, Sandbox, open_sandbox
+    from npukernelbench.config import default_cache_dir
     from npukernelbench.errors import NpukbError
 
     try:

@@ -29,7 +29,7 @@ from npukb_tile.limits import MOST_CHARACTERS, MOST_DEPTH
 from npukb_tile.scalars import ScalarReader, fault, is_name, read_range
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
-__all__ = ["parse_file", "parse_program"]
+__all__ = ["parse_file", "parse_program", "parse_text"]
 
 _ROLES = {"Input": TensorRole.INPUT, "Output": TensorRole.OUTPUT, "Workspace": TensorRole.WORKSPACE}
 _KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
@@ -37,8 +37,13 @@ _KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
 
 def parse_file(path: Path) -> Program:
     """The program of a file; ProgramError with file and line otherwise."""
+    return parse_text(path.read_text(encoding="utf-8"), path)
+
+
+def parse_text(source: str, path: Path) -> Program:
+    """The program of a text that lies in a file; ProgramError with file and line otherwise."""
     try:
-        return parse_program(path.read_text(encoding="utf-8"))
+        return parse_program(source)
     except ProgramError as error:
         raise ProgramError(error.rule, error.detail, line=error.line, remedy=error.remedy, path=path) from error
 

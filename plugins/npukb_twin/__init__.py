@@ -18,3 +18,13 @@ def register_executors(register: Register) -> None:
     register(
         "twin", "npukb_twin.executor:TwinExecutor", description="CPU twin of the Ascend AI core (no device needed)"
     )
+
+
+@hookimpl
+def register_goldens(register: Register) -> None:
+    """Static golden kernels out of dynamic ones."""
+    register(
+        "derived",
+        "npukb_twin.operator.golden:DerivedKernel",
+        description="a static kernel for one case, with what the tiling function of the dynamic operator says of it",
+    )

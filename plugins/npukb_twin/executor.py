@@ -24,6 +24,7 @@ from npukb_twin.launch.sandbox import LAUNCHER, Mode, open_sandbox, probe
 from npukb_twin.operator import dynamic, host_side
 from npukb_twin.timing import machine
 from npukb_twin.timing.model import time_model
+from npukernelbench.config import default_cache_dir
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.roofline import Roof
@@ -295,14 +296,6 @@ class TwinExecutor:
     def _key(self, request: CompileRequest, runtime: str) -> str:
         parts = (runtime, request.task.kernel, *request.task.arguments, request.candidate.hash)
         return sha256("\0".join(parts).encode()).hexdigest()
-
-
-def default_cache_dir() -> Path:
-    """Where built runtimes are kept unless told otherwise."""
-    if own := os.environ.get("NPUKB_CACHE_DIR"):
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "npukernelbench"
 
 
 def _fast_folder() -> str | None:

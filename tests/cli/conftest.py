@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from npukb_twin.executor import default_cache_dir
 from npukernelbench.cli import main
+from npukernelbench.config import default_cache_dir
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import load_registry
 

@@ -17,7 +17,7 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import GoldenKernels
 from npukernelbench.tasks import load_task
 from tests.suite import suite
 
@@ -47,13 +47,15 @@ def judge_golden() -> Iterator[JudgeGolden]:
     executor = make_executor(plugins.executors.find("twin"), {})
     judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
 
+    goldens = GoldenKernels()
+
     def verdict(task: Task, case: Case, edit: Callable[[str], str]) -> Verdict:
-        [golden] = [golden for golden in task.goldens if golden.track is Track.STATIC]
-        text = edit(golden.path.read_text(encoding="utf-8"))
-        return judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": specialise(task, case, text)}))
+        [text] = goldens.kernel(task, case, Track.STATIC).values()
+        return judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": edit(text)}))
 
     yield verdict
     executor.close()
+    goldens.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A golden kernel with one plausible mistake is refused.
+"""A golden kernel of the static track with one plausible mistake is refused.
 
 By the rule checker where the device would fault or hang, by the comparison where it would compute something else.
 """
@@ -42,8 +42,10 @@ class Mutant(NamedTuple):
 def mutants() -> Iterator[Mutant]:
     document = yaml.safe_load(Path(__file__).with_name("mutants.yaml").read_text(encoding="utf-8"))
     for entry in document["mutants"]:
-        common = document["walk"] if entry.get("walk") else []
-        for edit in (*common, *entry.get("edits", ())):
+        for edit in document["walk"] if "walk" in entry else ():
+            named = {key: text.replace("tiling.", f"{entry['walk']}.") for key, text in edit.items()}
+            yield Mutant(entry["task"], entry["case"], **named)
+        for edit in entry.get("edits", ()):
             yield Mutant(entry["task"], entry["case"], **edit)
 
 

@@ -16,8 +16,7 @@ from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.judging import Bench
 from npukernelbench.nouns import Track
-from npukernelbench.prompts import specialise
-from npukernelbench.tasks.goldens import read_golden
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks.load import load_task
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks"
@@ -101,8 +100,8 @@ def test_a_golden_kernel_in_a_corpus_is_found(sample: Sample) -> None:
     task = load_task(TASKS / "level2" / "activation" / "gelu" / "task.yaml").task
     contamination = Contamination([task])
     assert not list(contamination.findings(sample))
-    [text] = read_golden(next(one for one in task.goldens if one.track is Track.STATIC)).values()
-    copied = answer_text("", specialise(task, task.cases[1], text))
+    [text] = golden_kernel(task, task.cases[1], Track.STATIC).values()
+    copied = answer_text("", text)
     asked = Message(role="user", content=f"{task.summary} {task.description} {task.formula}")
     stolen = sample.model_copy(
         update={"operator": "gelu", "messages": (asked, Message(role="assistant", content=copied))}

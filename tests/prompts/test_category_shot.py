@@ -10,10 +10,9 @@ import pytest
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Golden, Task, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import load_style, specialise
+from npukernelbench.prompts import golden_kernel, load_style
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT
-from npukernelbench.tasks.goldens import read_golden
 from tests.suite import suite
 
 SUITE = suite()
@@ -46,10 +45,7 @@ def test_the_example_is_another_golden_of_the_category(name: str, track: Track) 
         return
     assert found is not None
     assert found.task in same
-    [golden] = [golden for golden in found.task.goldens if golden.track is track]
-    expected = read_golden(golden)
-    if track is Track.STATIC:
-        expected = {"kernel.cpp": specialise(found.task, found.task.case("smoke"), expected["kernel.cpp"])}
+    expected = golden_kernel(found.task, found.task.case("smoke") if track is Track.STATIC else None, track)
     assert found.files == expected
     assert all(one.rstrip() in text for one in expected.values())
     assert found.task.summary in text
@@ -102,7 +98,8 @@ def test_a_dynamic_golden_is_shown_whole_on_its_track(tmp_path: Path) -> None:
     for name in ("op_host/swish.cpp", "op_kernel/swish.cpp"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(f"// {name} of Swish\n")
-    static, _ = SUITE["Swish"].goldens
+    (tmp_path / "static.cpp").write_text("// static")
+    static = Golden(Track.STATIC, tmp_path / "static.cpp")
     swish = replace(SUITE["Swish"], goldens=(static, Golden(Track.DYNAMIC, tmp_path)))
     tasks = {"Swish": swish}
     found = category_example(SUITE["Gelu"], tasks, Track.DYNAMIC)

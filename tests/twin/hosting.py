@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npukb_twin.compile import toolchain
-from npukb_twin.executor import default_cache_dir
 from npukb_twin.operator.host_side import (
     AttributeValue,
     HostFailure,
@@ -25,6 +24,7 @@ from npukb_twin.operator.host_side import (
     ensure_host,
     tile,
 )
+from npukernelbench.config import default_cache_dir
 
 HEAD = """#include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"

@@ -14,8 +14,9 @@ from npukb_twin.launch.launching import Checker
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import CompileRequest, DType, Outcome, RunRequest, Track
 from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks.goldens import golden_of
 from npukernelbench.tasks.sizes import smallest_case
 from tests.twin.running import Twin
 
@@ -109,12 +110,11 @@ def test_golden_kernels_are_beyond_reproach() -> None:
     tried = 0
     tasks = load_registry(Plugins.load())
     for task in (tasks[name] for name in tasks):
-        goldens = [one for one in task.goldens if one.track is Track.STATIC]
-        if not goldens:
+        if golden_of(task, Track.STATIC) is None:
             continue
         case = smallest_case(task)
-        source = specialise(task, case, goldens[0].path.read_text(encoding="utf-8"))
-        request = CompileRequest(task, case, Track.STATIC, candidate_of({"kernel.cpp": source}), 60.0)
+        candidate = candidate_of(golden_kernel(task, case, Track.STATIC))
+        request = CompileRequest(task, case, Track.STATIC, candidate, 60.0)
         compiled = executor.compile(request)
         assert compiled.artifact is not None, task.name
         inputs = generate_inputs(task, case, 0)

@@ -21,9 +21,8 @@ from npukernelbench.nouns import (
     Task,
     Track,
 )
-from npukernelbench.prompts import specialise
+from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks import generate_inputs
-from npukernelbench.tasks.goldens import read_golden
 from npukernelbench.tasks.sizes import input_bytes, output_bytes, smallest_case
 from tests.suite import suite
 
@@ -49,12 +48,8 @@ def samples() -> Iterator[Sample]:
         task = tasks[name]
         case = smallest_case(task)
         for golden in task.goldens:
-            files = read_golden(golden)
-            if golden.track is Track.STATIC:
-                [text] = files.values()
-                yield Sample(task, case, golden.track, candidate_of({"kernel.cpp": specialise(task, case, text)}))
-            elif (dynamic := dynamic + 1) % STEP == 0:
-                yield Sample(task, case, golden.track, candidate_of(files))
+            if golden.track is Track.STATIC or (dynamic := dynamic + 1) % STEP == 0:
+                yield Sample(task, case, golden.track, candidate_of(golden_kernel(task, case, golden.track)))
 
 
 SAMPLES = {f"{one.task.name}-{one.track.value}": one for one in samples()}

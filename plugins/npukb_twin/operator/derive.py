@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from npukb_twin.compile import build, toolchain
 from npukb_twin.compile.dialect import find_entry
 from npukb_twin.compile.kinds import CUBE_ONLY, VECTOR_ONLY
-from npukb_twin.executor import default_cache_dir
 from npukb_twin.operator import dynamic, host_side
 from npukb_twin.operator.host_side import TilingStruct
 from npukb_twin.operator.variants import default_structure, prelude, variant_of
 from npukb_twin.timing import machine
+from npukernelbench.config import default_cache_dir
 from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import Artifact, Case, Core, RunRequest, Task, TensorCase
 

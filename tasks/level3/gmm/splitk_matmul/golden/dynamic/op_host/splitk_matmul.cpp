@@ -4,7 +4,7 @@
 // loaded more than once. But parts have to meet and be added up, which pays where k is long. Tiling key 0: the whole of
 // k on cube cores; 1: parts of k, added up by vector cores. All cores are started, as they meet.
 #include <algorithm>
-#include "products.h"
+#include "plain_product.h"
 #include "splitk_matmul_tiling.h"
 
 namespace optiling {
@@ -61,20 +61,6 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
 }
 }  // namespace optiling
 
-namespace ge {
-static graphStatus InferShape(gert::InferShapeContext* context) {
-    const gert::Shape* a = context->GetInputShape(0);
-    const gert::Shape* b = context->GetInputShape(1);
-    *context->GetOutputShape(0) = gert::Shape({a->GetDim(0), b->GetDim(1)});
-    return GRAPH_SUCCESS;
-}
-
-static graphStatus InferDataType(gert::InferDataTypeContext* context) {
-    context->SetOutputDataType(0, context->GetInputDataType(0));
-    return GRAPH_SUCCESS;
-}
-}  // namespace ge
-
 namespace ops {
 class SplitkMatmul : public OpDef {
   public:
@@ -83,7 +69,7 @@ class SplitkMatmul : public OpDef {
             this->Input(tensor).ParamType(REQUIRED).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
         }
         this->Output("c").ParamType(REQUIRED).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
-        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+        this->SetInferShape(ge::ShapeOfProduct).SetInferDataType(ge::TypeOfProduct);
         this->AICore().SetTiling(optiling::TilingFunc);
         this->AICore().AddConfig("ascend910b");
     }

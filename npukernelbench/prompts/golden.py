@@ -1,0 +1,73 @@
+"""The kernel that a golden kernel is for one question: what a model would have to answer, complete.
+
+On the dynamic track those are the operator's files. On the static one it is the golden text with the case's constants
+in front, or, where there is none, what the maker ``derived`` makes of the dynamic operator for that case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+
+from npukernelbench.errors import TaskError
+from npukernelbench.nouns import Case, Golden, Task, Track
+from npukernelbench.prompts.specialise import specialise
+from npukernelbench.tasks.goldens import DERIVED, golden_of, read_golden
+from npukernelbench.tasks.making import Makers, Making
+
+__all__ = ["GoldenKernels", "golden_kernel"]
+
+
+class GoldenKernels:
+    """Golden kernels by task, case and track. Ask one object for many of them: makers keep what they built until
+    ``close``.
+    """
+
+    def __init__(self, makers: Makers | None = None) -> None:
+        self._makers = makers or Makers()
+
+    def source(self, task: Task, track: Track) -> Golden | None:
+        """The golden kernel that serves the track. A dynamic one serves both: its tiling becomes constants."""
+        return golden_of(task, track) or golden_of(task, Track.DYNAMIC)
+
+    def kernel(self, task: Task, case: Case | None, track: Track) -> Mapping[str, str]:
+        """Texts by name, a candidate of that track; ``case`` may be None on the dynamic track alone. TaskError when the
+        task has none, or when it cannot be read or made.
+        """
+        golden = self.source(task, track)
+        if golden is None:
+            known = " and ".join(golden.track.value for golden in task.goldens)
+            raise TaskError(
+                f"task {task.name} has no golden kernel for the {track.value} track",
+                field="--track",
+                remedy=f"it has one for the {known} track" if known else "npukb ls tasks --json says which tasks have",
+            )
+        if track is Track.DYNAMIC:
+            return read_golden(golden, self._makers)
+        if case is None:
+            raise ValueError("a kernel of the static track is one for a case")
+        if golden.track is Track.STATIC and golden.maker != DERIVED:
+            [text] = read_golden(golden, self._makers).values()
+            return {"kernel.cpp": specialise(task, case, text)}
+        operator = golden_of(task, Track.DYNAMIC)
+        assert operator is not None  # the loader derives from nothing else
+        request = Making(read_golden(operator, self._makers), operator.path, task, case)
+        return self._makers.make(DERIVED, request)
+
+    def close(self) -> None:
+        """Give back what makers hold."""
+        self._makers.close()
+
+    def __enter__(self) -> GoldenKernels:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def golden_kernel(task: Task, case: Case | None, track: Track) -> Mapping[str, str]:
+    """:meth:`GoldenKernels.kernel` with the makers of the installed plugins."""
+    with GoldenKernels() as kernels:
+        return kernels.kernel(task, case, track)
