@@ -22,7 +22,8 @@ __all__ = ["Console", "ConsoleHandler", "Paint"]
 
 #: What to write where a stream cannot carry the character.
 _ASCII = str.maketrans(
-    {"✓": "+", "✗": "x", "·": "-", "…": "...", "—": "-", "→": "->", "µ": "u", "×": "x", "≥": ">=", "≤": "<=", "–": "-"}
+    {"✓": "+", "✗": "x", "○": "o", "·": "-", "…": "...", "—": "-", "–": "-", "−": "-", "─": "-", "→": "->"}
+    | {"µ": "u", "×": "x", "≥": ">=", "≤": "<=", "\u00a0": " "}
 )
 
 
@@ -107,7 +108,7 @@ class Console:
         colours = self._colours(stream)
         target = RichConsole(
             file=buffer,
-            width=None if _is_terminal(stream) else 400,
+            width=self.width or 400,
             force_terminal=colours,
             no_color=not colours,
             highlight=False,
@@ -115,6 +116,13 @@ class Console:
         )
         target.print(renderable)
         _write(stream, "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines()))
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal that results go to; None where they go elsewhere, and nothing needs to fit."""
+        from shutil import get_terminal_size
+
+        return get_terminal_size().columns if _is_terminal(self.stdout) else None
 
     def live(self) -> RichConsole:
         """A rich console on standard error, for displays that redraw themselves. Ask :attr:`is_interactive` first."""

@@ -1,4 +1,4 @@
-"""``npukb compare``: two profiles or two runs side by side."""
+"""``npukb compare``: runs or profiles side by side."""
 
 from __future__ import annotations
 
@@ -13,22 +13,35 @@ from npukernelbench.cli.options import json_option, verbosity_option
 __all__ = ["command"]
 
 
-@click.command("compare", cls=Command, short_help="Compare two profiles or two runs.")
-@click.argument("first", type=click.Path(path_type=Path))
-@click.argument("second", type=click.Path(path_type=Path))
+@click.command("compare", cls=Command, short_help="Say whether runs differ, and by how much; or two profiles.")
+@click.argument("paths", metavar="A B [C…]", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--shared_tasks", is_flag=True, help="Compare only tasks that all runs had, in the same version.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "markdown", "json"]),
+    default="table",
+    show_default=True,
+    help="How to present it.",
+)
 @json_option
 @verbosity_option
 @click.pass_obj
-def command(app: App, first: Path, second: Path, as_json: bool) -> None:
-    """Compare FIRST with SECOND, each a file written by profile --json, or the folder of a run.
+def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, form: str, as_json: bool) -> None:
+    """Compare runs of the same tasks, given by their folders, with the first of them; or two files that profile --json
+    wrote.
 
-    Of runs, the same answers are compared on the same cases. Ratios are SECOND over FIRST.
+    Of runs: the difference of every success rate with its interval and an exact test, the problems that changed sides,
+    and the difference that so many tasks could show. Two runs that judged the same answers are also compared by time.
     """
-    from npukernelbench.report.comparison import compare, comparison_json, read_side
-    from npukernelbench.report.table import draw_tables
+    from npukernelbench.report.comparison.present import compare_paths
+    from npukernelbench.report.table import as_markdown, draw_tables
 
-    sides = read_side(first), read_side(second)
-    if as_json:
-        app.console.json(comparison_json(*sides))
+    comparison = compare_paths(paths, shared_tasks=shared_tasks)
+    if as_json or form == "json":
+        app.console.json(comparison.as_json())
+    elif form == "markdown":
+        for table in comparison.tables:
+            app.console.out(as_markdown(table))
     else:
-        draw_tables(app.console, [compare(*sides)])
+        draw_tables(app.console, comparison.tables)

@@ -21,15 +21,16 @@ __all__ = ["command"]
     "--format",
     "form",
     metavar="NAME",
-    default="table",
+    default="summary",
     show_default=True,
-    help="How to present them: table, markdown, json, jsonl, or a plugin's; see npukb ls reporters.",
+    help="How to present them: summary, table, markdown, json, html (a page, written into FOLDER), or another of "
+    "npukb ls reporters.",
 )
 @json_option
 @shared_options
 @click.pass_obj
 def command(app: App, /, directory: Path, form: str, as_json: bool, **options: Any) -> None:
-    """Show the results of the run in FOLDER: problem by problem, then per task, category and level."""
+    """Show the results of the run in FOLDER: on one screen, or problem by problem, per task, category and level."""
     from npukernelbench.report.reporter import load_reporter, show
     from npukernelbench.report.results import summarise
     from npukernelbench.store import read_run

@@ -30,8 +30,6 @@ __all__ = ["command", "execute"]
 
 #: Options that take several words: ``--tasks sqrt gelu``.
 _LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_args", "--include_path")
-#: A table with more rows than this is for ``npukb report``.
-_MOST_ROWS = 120
 
 
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
@@ -94,29 +92,18 @@ def execute(app: App, session: Session, as_json: bool) -> int:
 
 
 def _show(app: App, summary: RunSummary) -> None:
-    from npukernelbench.report.run_tables import (
-        failures,
-        headline,
-        level_table,
-        problem_table,
-        speed_tables,
-        spending,
-        turn_tables,
-    )
-    from npukernelbench.report.table import draw_tables
+    from npukernelbench.report.reporter import draw
+    from npukernelbench.report.screen import screen
 
     console, results = app.console, summary.results
     if results is None:
         console.out(f"{summary.generated} answers are stored; without --predict_only the same command judges them")
         console.out(f"run: {summary.directory}")
         return
-    problems = problem_table(results)
-    shown = [problems] if len(problems.rows) <= _MOST_ROWS else []
-    draw_tables(console, [*shown, level_table(results), *speed_tables(results), *turn_tables(results)])
-    for line in (*failures(results), headline(results), *spending(results)):
-        console.out(line)
+    draw(screen(results, summary.directory), console)
     console.out(f"results: {summary.directory / 'results.json'}")
-    console.out(f"more:    npukb report {shlex.quote(str(summary.directory))}")
+    folder = shlex.quote(str(summary.directory))
+    console.out(f"more:    npukb report {folder} --format html    (or table: every problem, task and category)")
 
 
 def _show_forecast(app: App, session: Session, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
-from npukernelbench.nouns.evidence import Diagnostic, Profile, Severity
+from npukernelbench.nouns.evidence import Analysis, Diagnostic, LineCost, Profile, Severity, Span, Suggestion
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
     Candidate,
@@ -209,7 +209,7 @@ def _diagnostic(value: JSON, where: str) -> Diagnostic:
 
 
 def profile_from_json(value: JSON, where: str = "profile") -> Profile:
-    """The inverse of :func:`to_json` for a profile; the analysis is not read back."""
+    """The inverse of :func:`to_json` for a profile, but for the cores of an analysis, which are not read back."""
     data = _object(value, where)
     predicted = _get(data, "predicted", where)
     if not isinstance(predicted, bool):
@@ -224,7 +224,36 @@ def profile_from_json(value: JSON, where: str = "profile") -> Profile:
         low_us=_optional_at(data, "low_us", where, _number),
         high_us=_optional_at(data, "high_us", where, _number),
         bottleneck=_text(data, "bottleneck", where) if "bottleneck" in data else "",
+        analysis=_optional_at(data, "analysis", where, _analysis),
     )
+
+
+def _analysis(value: JSON, where: str) -> Analysis:
+    data = _object(value, where)
+    return Analysis(
+        suggestions=tuple(_items(data, "suggestions", where, _suggestion)),
+        lines=tuple(_items(data, "lines", where, _line_cost)),
+        spans=tuple(_items(data, "spans", where, _span)),
+    )
+
+
+def _suggestion(value: JSON, where: str) -> Suggestion:
+    data = _object(value, where)
+    return Suggestion(_text(data, "change", where), _number(_get(data, "time_us", where), f"{where}.time_us"))
+
+
+def _line_cost(value: JSON, where: str) -> LineCost:
+    data = _object(value, where)
+    busy_us, wait_us = (_number(_get(data, name, where), f"{where}.{name}") for name in ("busy_us", "wait_us"))
+    line, times, nbytes = (_int(data, name, where) for name in ("line", "times", "nbytes"))
+    return LineCost(_text(data, "file", where), line, _text(data, "pipe", where), times, busy_us, wait_us, nbytes)
+
+
+def _span(value: JSON, where: str) -> Span:
+    data = _object(value, where)
+    start_us, end_us = (_number(_get(data, name, where), f"{where}.{name}") for name in ("start_us", "end_us"))
+    core, line, nbytes = (_int(data, name, where) for name in ("core", "line", "nbytes"))
+    return Span(core, _text(data, "pipe", where), _text(data, "file", where), line, start_us, end_us, nbytes)
 
 
 def _case_result(value: JSON, where: str) -> CaseResult:

@@ -124,9 +124,11 @@ def register_metrics(register: Register) -> None:
 def register_reporters(register: Register) -> None:
     """Ways of presenting a finished run."""
     where = "npukernelbench.report.reporters"
+    register("summary", f"{where}:SUMMARY", description="one screen: rates, what they mean in words, first failures")
     register("table", f"{where}:TABLE", description="tables for people, problem by problem and aggregated")
     register("markdown", f"{where}:MARKDOWN", description="the same tables in markdown")
     register("json", f"{where}:AS_JSON", description="what results.json holds")
+    register("html", "npukernelbench.report.html.page:HTML", description="a page to look at, with every sample")
     where = "npukernelbench.report.export"
     register("jsonl", f"{where}:JSONL", description="one JSON object per sample: prompt, answer, files, verdict")
     register("parquet", f"{where}:PARQUET", description="the same rows as a Parquet table")

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from npukernelbench.console import Console
 from npukernelbench.errors import PluginError, UsageError
-from npukernelbench.report.table import Table, draw_tables
+from npukernelbench.report.table import READABLE, Prose, Table, draw_tables
 from npukernelbench.store.files import writing
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from npukernelbench.plugins import Registration
     from npukernelbench.store import StoredRun
 
-__all__ = ["FileReporter", "Piece", "Reporter", "load_reporter", "show", "write"]
+__all__ = ["FileReporter", "Piece", "Reporter", "draw", "load_reporter", "show", "write"]
 
 #: One or several lines of text without the last line break, or a table, which terminals show in colours.
 Piece: TypeAlias = "str | Table"
@@ -71,16 +72,22 @@ def load_reporter(registration: Registration) -> Reporter | FileReporter:
 
 
 def show(reporter: Reporter | FileReporter, name: str, run: StoredRun, results: Results, console: Console) -> None:
-    """Print what the reporter renders. UsageError for one that writes files only."""
-    if not isinstance(reporter, Reporter):
-        raise UsageError(
-            f"{name} is written to files and cannot be shown",
-            field="--format",
-            remedy=f"npukb export {run.directory} --format {name}",
-        )
-    for piece in reporter.render(run, results):
+    """Print what the reporter renders, or write what cannot be shown and print where it is."""
+    if isinstance(reporter, Reporter):
+        draw(reporter.render(run, results), console)
+    else:
+        console.out(str(write(reporter, name, run, results)[0]))
+
+
+def draw(pieces: Iterable[Piece], console: Console) -> None:
+    """Pieces on standard output. In a terminal prose is broken between words; nothing else is."""
+    width = console.width
+    for piece in pieces:
         if isinstance(piece, Table):
             draw_tables(console, [piece])
+        elif isinstance(piece, Prose) and width is not None:
+            for line in wrap(piece, min(width, READABLE), subsequent_indent="  ") or [""]:
+                console.out(line)
         else:
             console.out(piece)
 

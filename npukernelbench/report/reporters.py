@@ -9,10 +9,20 @@ from dataclasses import dataclass
 from npukernelbench.nouns.results import Results
 from npukernelbench.report.reporter import Piece
 from npukernelbench.report.run_tables import failures, headline, run_tables, spending
+from npukernelbench.report.screen import screen
 from npukernelbench.report.table import as_markdown
 from npukernelbench.store import StoredRun, results_json
 
-__all__ = ["AS_JSON", "MARKDOWN", "TABLE"]
+__all__ = ["AS_JSON", "MARKDOWN", "SUMMARY", "TABLE"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    file_name: str = "summary.txt"
+
+    def render(self, run: StoredRun, results: Results) -> Iterator[Piece]:
+        """What fits one screen."""
+        yield from screen(results, run.directory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +60,4 @@ class _Json:
         yield json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-TABLE, MARKDOWN, AS_JSON = _Tables(), _Markdown(), _Json()
+SUMMARY, TABLE, MARKDOWN, AS_JSON = _Summary(), _Tables(), _Markdown(), _Json()

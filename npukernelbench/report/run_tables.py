@@ -64,8 +64,8 @@ def problem_table(results: Results) -> Table:
         (
             task,
             case or "all",
-            _mark([sample.compiled for sample in samples]),
-            _mark([sample.correct for sample in samples]),
+            _mark([sample.compiled for sample in samples if _counts(sample)]),
+            _mark([sample.correct for sample in samples if _counts(sample)]),
             *(_best_time(samples, kind, tier) for kind, tier in times),
             *(_best_speed(samples, metric) for metric in speeds),
             *(_mean(samples, metric) for metric in added),
@@ -151,10 +151,14 @@ def spending(results: Results) -> list[str]:
 
 
 def failures(results: Results, most: int = 12) -> list[str]:
-    """One line per sample that is not correct, with the first line of its first error; at most ``most`` of them."""
-    failed = [sample for sample in results.samples if not sample.correct]
+    """One line per sample that is not correct, with the first line of its first error; at most ``most`` of them.
+
+    ✗ is the model's failure. What says nothing about the model stands behind, under ○.
+    """
+    failed = sorted((sample for sample in results.samples if not sample.correct), key=lambda one: not _counts(one))
     lines = [
-        f"✗ {sample.task}/{sample.case or 'all'}/{sample.index}  {sample.outcome.value}: {sample.message}"
+        f"{'✗' if _counts(sample) else '○'} {sample.task}/{sample.case or 'all'}/{sample.index}  "
+        f"{sample.outcome.value}: {sample.message}"
         for sample in failed[:most]
     ]
     if len(failed) > most:
@@ -221,7 +225,15 @@ def _share(share: Share | None) -> str:
     return f"{share.value:.3f} [{share.low:.2f}, {share.high:.2f}]"
 
 
+def _counts(sample: SampleRow) -> bool:
+    """Whether a sample says something about the model."""
+    return sample.owner in (Owner.MODEL, Owner.NONE)
+
+
 def _mark(flags: Sequence[bool]) -> str:
+    """✓ or ✗, or how many of how many; ○ where nothing says anything about the model."""
+    if not flags:
+        return "○"
     if len(flags) == 1:
         return "✓" if flags[0] else "✗"
     return f"{sum(flags)}/{len(flags)}"

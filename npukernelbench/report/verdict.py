@@ -13,7 +13,7 @@ from npukernelbench.console import Paint
 from npukernelbench.nouns import Candidate, CaseResult, Diagnostic, Outcome, Profile, Severity, Tier, Verdict
 from npukernelbench.nouns.codec import to_json
 
-__all__ = ["Subject", "render_verdict", "verdict_json"]
+__all__ = ["Subject", "listed_diagnostics", "render_verdict", "verdict_json"]
 
 _EXCERPT = 140  # characters of a source line that are quoted
 _DIAGNOSTICS = 12  # diagnostics of one severity that are shown in full
@@ -55,7 +55,7 @@ def verdict_json(subject: Subject, verdict: Verdict) -> dict[str, object]:
         "outcome": verdict.outcome.value,
         "owner": verdict.owner.value,
         "stage": verdict.stage.value,
-        "diagnostics": [to_json(diagnostic) for _, diagnostic in _diagnostics(verdict)],
+        "diagnostics": [to_json(diagnostic) for _, diagnostic in listed_diagnostics(verdict)],
         "metrics": to_json(verdict.metrics),
         "profile": None if profile is None else to_json(profile),
     }
@@ -67,7 +67,7 @@ def render_verdict(subject: Subject, verdict: Verdict, paint: Painter) -> Iterat
     if verdict.outcome is not Outcome.OK:
         yield f"  stage {verdict.stage.value}, fault of the {verdict.owner.value}"
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
-        found = [item for item in _diagnostics(verdict) if item[1].severity is severity]
+        found = [item for item in listed_diagnostics(verdict) if item[1].severity is severity]
         for case, diagnostic in found[:_DIAGNOSTICS]:
             yield ""
             yield from _diagnostic(diagnostic, case if len(verdict.cases) > 1 else "", subject, paint)
@@ -87,7 +87,7 @@ def _headline(subject: Subject, verdict: Verdict, paint: Painter) -> str:
     return f"{mark}  {what}\n  {verdict.outcome.meaning}"
 
 
-def _diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:
+def listed_diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:
     """Every diagnostic once, with the case it belongs to (empty for those of the candidate as a whole)."""
     listed: list[tuple[str, Diagnostic]] = []
     for case, diagnostics in [("", verdict.diagnostics), *((one.case, one.diagnostics) for one in verdict.cases)]:

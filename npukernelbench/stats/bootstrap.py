@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import fsum
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npukernelbench.stats.interval import Interval, wilson
@@ -15,7 +15,7 @@ from npukernelbench.stats.interval import Interval, wilson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cluster", "cluster_ratio", "paired_difference"]
+__all__ = ["Cluster", "cluster_ratio", "mean_difference", "paired_difference"]
 
 _SEED = 20240917
 _DIGITS = 9
@@ -48,26 +48,52 @@ def cluster_ratio(clusters: Sequence[Cluster], confidence: float = 0.95, draws: 
     return Interval(round(shares[skipped], _DIGITS), round(shares[-1 - skipped], _DIGITS))
 
 
+def mean_difference(clusters: Sequence[Cluster], confidence: float = 0.95, draws: int = 1000) -> tuple[float, Interval]:
+    """The sum of parts over the sum of wholes, where parts are sums of differences from -1 to 1, and its interval.
+
+    A cluster is a task: its problems' differences added up, and their number. Clusters are drawn again as in
+    :func:`cluster_ratio`, with percentiles further out for few clusters (see :func:`_skipped`). Where all clusters have
+    one difference, resampling cannot tell anything: Wilson's interval says how many of all clusters may have another.
+    ValueError when there is no cluster, or a difference is none.
+    """
+    if not clusters or not all(one.whole > 0 and abs(one.part) <= one.whole for one in clusters):
+        raise ValueError("every cluster needs differences from -1 to 1, and there must be a cluster")
+    parts, wholes = [one.part for one in clusters], [one.whole for one in clusters]
+    value = round(fsum(parts) / fsum(wholes), _DIGITS)
+    differences = [part / whole for part, whole in clusters]
+    if max(differences) - min(differences) < 10**-_DIGITS:
+        reach = wilson(0, len(clusters), confidence).high
+        return value, Interval(max(-1.0, value - reach), min(1.0, value + reach))
+    weights = _weights(len(clusters), draws)
+    means = sorted(((weights @ parts) / (weights @ wholes)).tolist())
+    skipped = _skipped(len(clusters), confidence, draws)
+    return value, Interval(round(means[skipped], _DIGITS), round(means[-1 - skipped], _DIGITS))
+
+
 def paired_difference(
     clusters: Sequence[tuple[float, float]], confidence: float = 0.95, draws: int = 1000
 ) -> tuple[float, Interval]:
     """How much higher the first of two shares is than the second, on average over clusters, and its interval.
 
-    Each cluster (a task) gives two shares from 0 to 1, one per model: what is hard for both cancels out. The clusters
-    are drawn again as in :func:`cluster_ratio`. Where all differences are equal, resampling cannot tell anything: no
-    cluster differed from that value, and Wilson's interval says how many of all clusters may. ValueError when there is
-    no cluster, or a share is none.
+    Each cluster (a task) gives two shares from 0 to 1, one per model: what is hard for both cancels out. See
+    :func:`mean_difference`. ValueError when there is no cluster, or a share is none.
     """
     if not clusters or not all(0 <= share <= 1 for pair in clusters for share in pair):
         raise ValueError("every cluster needs two shares from 0 to 1, and there must be a cluster")
-    differences = [first - second for first, second in clusters]
-    value = round(fsum(differences) / len(differences), _DIGITS)
-    if max(differences) == min(differences):
-        reach = wilson(0, len(clusters), confidence).high
-        return value, Interval(max(-1.0, value - reach), min(1.0, value + reach))
-    means = sorted((_weights(len(clusters), draws) @ differences / len(clusters)).tolist())
-    skipped = int((1 - confidence) / 2 * draws)
-    return value, Interval(round(means[skipped], _DIGITS), round(means[-1 - skipped], _DIGITS))
+    return mean_difference([Cluster(first - second, 1.0) for first, second in clusters], confidence, draws)
+
+
+def _skipped(clusters: int, confidence: float, draws: int) -> int:
+    """How many resamples lie outside of each end of the interval.
+
+    Plain percentiles are those of a normal distribution whose spread is too small by sqrt((n-1)/n): with ten clusters
+    such intervals hold in 90 of 100 cases, not 95. Percentiles that stand for Student's distribution mend both
+    (Hesterberg 2015, doi:10.1080/00031305.2015.1089789, section 3.3).
+    """
+    from scipy.special import ndtr, stdtrit
+
+    reach = sqrt(clusters / (clusters - 1)) * float(stdtrit(clusters - 1, (1 + confidence) / 2))
+    return int(float(ndtr(-reach)) * draws)
 
 
 @lru_cache(maxsize=64)

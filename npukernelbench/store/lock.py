@@ -9,7 +9,7 @@ from pathlib import Path
 from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.store.files import write_all, writing
 
-__all__ = ["FolderLock"]
+__all__ = ["FolderLock", "writer_of"]
 
 
 class FolderLock:
@@ -42,3 +42,14 @@ class FolderLock:
     def release(self) -> None:
         """Give the folder back."""
         os.close(self._descriptor)
+
+
+def writer_of(folder: Path) -> int | None:
+    """The process on this machine that took the folder last, if it still lives. The lock is looked at, never taken: a
+    reader that took it even for a moment could turn a writer away."""
+    try:
+        process = int((folder / ".lock").read_text(encoding="ascii").strip())
+        os.kill(process, 0)
+    except (OSError, ValueError, OverflowError):
+        return None
+    return process

@@ -11,7 +11,7 @@ from npukernelbench.errors import SourceLocation, StoreError, UsageError
 from npukernelbench.nouns.codec import dumps, to_json
 from npukernelbench.store.files import SCHEMA, read_json, replace_json
 
-__all__ = ["MANIFEST_NAME", "Manifest", "check_same_run", "read_manifest", "write_manifest"]
+__all__ = ["MANIFEST_NAME", "Manifest", "check_same_run", "differences", "read_manifest", "write_manifest"]
 
 MANIFEST_NAME = "manifest.json"
 _SHOWN_DIFFERENCES = 6
@@ -72,14 +72,14 @@ def check_same_run(folder: Path, here: Manifest, wanted: Manifest) -> None:
     """UsageError naming the fields in which the run in ``folder`` differs from the wanted one."""
     if here.run_id == wanted.run_id:
         return
-    differences = list(_differences("", here.identity, wanted.identity))
-    lines = [f"  {name}: {_short(old)} in the folder, {_short(new)} now" for name, old, new in differences]
+    changes = list(differences("", here.identity, wanted.identity))
+    lines = [f"  {name}: {_short(old)} in the folder, {_short(new)} now" for name, old, new in changes]
     if len(lines) > _SHOWN_DIFFERENCES:
         lines[_SHOWN_DIFFERENCES:] = [f"  and {len(lines) - _SHOWN_DIFFERENCES} more"]
     raise UsageError(
         "\n".join(["the folder holds another run; these fields differ:", *lines]),
         location=SourceLocation(folder),
-        field=", ".join(name for name, _, _ in differences[:_SHOWN_DIFFERENCES]),
+        field=", ".join(name for name, _, _ in changes[:_SHOWN_DIFFERENCES]),
         remedy="use another --output_path, or the options of that run",
     )
 
@@ -92,11 +92,12 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def _differences(prefix: str, old: object, new: object) -> Iterator[tuple[str, object, object]]:
+def differences(prefix: str, old: object, new: object) -> Iterator[tuple[str, object, object]]:
+    """Dotted name and both values of every field in which two JSON values differ, below ``prefix``."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for name in sorted({*old, *new}):
             dotted = f"{prefix}.{name}" if prefix else name
-            yield from _differences(dotted, old.get(name, _ABSENT), new.get(name, _ABSENT))
+            yield from differences(dotted, old.get(name, _ABSENT), new.get(name, _ABSENT))
     elif old != new or type(old) is not type(new):
         yield prefix, old, new
 

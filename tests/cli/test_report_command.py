@@ -85,3 +85,10 @@ def test_a_run_can_be_moved(npukb, folder, tmp_path):
     before = npukb("report", folder).out
     shutil.move(folder, tmp_path / "elsewhere")
     assert npukb("report", tmp_path / "elsewhere").out == before
+
+
+def test_a_page_is_written_into_the_folder(npukb, folder):
+    finished = npukb("report", folder, "--format", "html")
+    assert finished.code == 0
+    assert finished.out == f"{folder / 'report.html'}\n"
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,7 +37,8 @@ from npukernelbench.nouns import (
     Track,
     Verdict,
 )
-from npukernelbench.nouns.codec import dumps, sample_from_json, to_json
+from npukernelbench.nouns.codec import dumps, profile_from_json, sample_from_json, to_json
+from npukernelbench.nouns.evidence import Analysis, CoreCost, LineCost, Span, Suggestion
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=12)
 # Answers of a model may hold anything, lone surrogates included.
@@ -115,6 +117,19 @@ def test_a_sample_survives_the_way_to_disk_and_back(sample: Sample) -> None:
     again = sample_from_json(json.loads(line))
     assert again == sample
     assert dumps(again) == line
+
+
+def test_an_analysis_is_read_back_but_for_its_cores() -> None:
+    analysis = Analysis(
+        (Suggestion("two buffers", 3.0),),
+        (LineCost("kernel.cpp", 4, "V", 2, 0.5, 0.25, 64),),
+        (CoreCost(0, 2, 4.0, {"V": 1.0}, {}),),
+        (Span(0, "V", "kernel.cpp", 4, 0.0, 0.5, 64),),
+    )
+    profile = Profile(4.0, True, "m", 2, analysis=analysis)
+    assert profile_from_json(json.loads(dumps(profile))) == replace(profile, analysis=replace(analysis, cores=()))
+    with pytest.raises(ValueError, match=r"profile.analysis.spans\[0\].start_us"):
+        profile_from_json(json.loads(dumps(profile).replace('"start_us":0.0', '"start_us":"soon"')))
 
 
 def test_infinite_and_undefined_numbers_survive() -> None:

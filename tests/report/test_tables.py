@@ -8,8 +8,13 @@ from dataclasses import replace
 from npukernelbench.console import Console
 from npukernelbench.nouns import Outcome, Owner, Stage, Tier, Track
 from npukernelbench.nouns.results import Aggregate, Aggregates, Results, SampleRow, Share, Shares, Timing, Totals
+from npukernelbench.report.comparison.records import record_of, record_of_results
+from npukernelbench.report.reporter import draw
+from npukernelbench.report.results import summarise
 from npukernelbench.report.run_tables import failures, headline, problem_table, run_tables, speed_tables
-from npukernelbench.report.table import Column, Table, as_columns, as_markdown, as_rich
+from npukernelbench.report.screen import screen
+from npukernelbench.report.table import Column, Table, as_columns, as_markdown, as_rich, draw_tables
+from npukernelbench.store import read_run
 
 SHARE = Share(value=0.5, low=0.1, high=0.9, n=2)
 BOTH, ONLY_ALL = Shares(SHARE, SHARE), Shares(None, SHARE)
@@ -76,6 +81,24 @@ def test_a_table_without_a_terminal_is_plain_and_uncut():
     assert all(line == line.rstrip() for line in out.getvalue().splitlines())
 
 
+def test_numbers_never_fold_in_a_narrow_terminal(monkeypatch):
+    share = "0.842 [0.78, 0.90]"
+    names = ("compile@1 valid", "correct@1 valid", "correct@1 all", "pass@5 valid")
+    columns = (Column("level"), *(Column(name, numeric=True) for name in names), Column("what it ended in"))
+    rows = tuple((f"level {i}", *[share] * 4, "wrong_value, compile_error ×2, rule_violation") for i in range(3))
+    table = Table("Levels", columns, rows, "A sentence that is longer than the terminal is wide. " * 3)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setenv("COLUMNS", "80")
+    draw_tables(Console(stdout=terminal, environ={"NO_COLOR": "1"}), [table])
+    text = terminal.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count(share) == 12
+    assert [line.count(share) for line in text.splitlines() if "level 1" in line] == [3, 1]
+    assert text.count("Levels") == 1
+    assert "…" not in text
+
+
 def test_one_sample_per_problem_shows_marks():
     table = problem_table(results(sample("Sqrt"), sample("Gelu", correct=False)))
     assert [column.name for column in table.columns] == [
@@ -115,6 +138,17 @@ def test_failures_are_told_with_their_first_error_and_counted():
     assert failures(results(sample("Gelu"))) == []
 
 
+def test_a_fault_of_ours_is_never_marked_as_the_models():
+    ours = replace(sample("Abs", correct=False), compiled=False, outcome=Outcome.INFRA_ERROR, owner=Owner.INFRA)
+    run = results(ours, sample("Sqrt", correct=False), replace(ours, task="Sqrt", index=1))
+    assert [row[2:4] for row in problem_table(run).rows] == [("○", "○"), ("✓", "✗")]
+    assert failures(run) == [
+        "✗ Sqrt/0/0  crash: signal 11",
+        "○ Abs/0/0  infra_error: signal 11",
+        "○ Sqrt/0/1  infra_error: signal 11",
+    ]
+
+
 def test_the_headline_counts_what_is_not_the_models_fault():
     line = headline(results(sample("Sqrt"), sample("Gelu", correct=False)))
     assert line == "1 of 2 valid samples correct, 2 compiled; 1 of 3 say nothing about the model (infra 1)"
@@ -150,3 +184,22 @@ def test_the_headline_says_what_an_executor_says_of_itself():
     line = headline(results(sample("Sqrt"), executor=described))
     assert line.endswith("say nothing about the model (infra 1); executor npu: not yet run on hardware")
     assert "executor" not in headline(results(sample("Sqrt"), executor={"name": "twin", "description": {}}))
+
+
+def test_a_run_fits_one_screen_and_is_said_in_words(folder, monkeypatch):
+    path = folder("run", {f"T{i:02}/0": "ow" if i < 30 else "ii" for i in range(40)})
+    run = read_run(path)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setenv("COLUMNS", "80")
+    summed = summarise(run.manifest, run.samples.values())
+    draw(screen(summed, path), Console(stdout=terminal, environ={"NO_COLOR": "1"}))
+    lines = terminal.getvalue().splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split()).replace("\u00a0", " ")
+    assert "30 of 60 counted samples are right: 50 %" in text
+    assert "20 of 80 samples are not counted (infra_error 20): they say nothing about the model." in text
+    assert "✗ T00/0/1 wrong_value" in text
+    assert "… and 45 more" in text
+    assert record_of(run) == record_of_results(summed, path)

@@ -11,7 +11,7 @@ import pytest
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Profile, Tier
 from npukernelbench.nouns.codec import to_json
-from npukernelbench.report.comparison import Side, compare, comparison_json, read_side
+from npukernelbench.report.comparison.times import Side, compare, comparison_json, read_side
 from npukernelbench.report.profile import render_profile
 from npukernelbench.report.profile_files import write_profile
 

@@ -19,7 +19,7 @@ from npukernelbench.nouns.codec import profile_from_json
 from npukernelbench.report.table import Column, Table
 from npukernelbench.store import read_run
 
-__all__ = ["Side", "compare", "comparison_json", "read_side"]
+__all__ = ["Side", "compare", "comparison_json", "in_common", "read_side"]
 
 #: Task, track, hash of the answer, case; one empty key for a single profile.
 Key: TypeAlias = "tuple[str, ...]"
@@ -73,7 +73,7 @@ def _of_run(folder: Path) -> dict[Key, Profile]:
 
 def compare(first: Side, second: Side) -> Table:
     """Counters of two profiles, or times of two runs. UsageError where the sides have nothing in common."""
-    shared = _shared(first, second)
+    shared = in_common(first, second)
     if shared == [()]:
         return _profiles(first, second)
     rows, inside, ratios = [], 0, []
@@ -93,7 +93,8 @@ def compare(first: Side, second: Side) -> Table:
     return Table("Times in µs", columns, tuple(rows), note)
 
 
-def _shared(first: Side, second: Side) -> list[Key]:
+def in_common(first: Side, second: Side) -> list[Key]:
+    """The kernels and cases that both sides have a time of. UsageError where there are none."""
     shared = sorted(first.profiles.keys() & second.profiles.keys())
     if not shared:
         raise UsageError(
@@ -148,6 +149,6 @@ def comparison_json(first: Side, second: Side) -> dict[str, object]:
             "first": dict(first.profiles[key].counters),
             "second": dict(second.profiles[key].counters),
         }
-        for key in _shared(first, second)
+        for key in in_common(first, second)
     ]
     return {"first": first.label, "second": second.label, "pairs": pairs}

@@ -1,0 +1,49 @@
+"""``npukb leaderboard``: many runs, one row per model and settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.cli.group import Command
+from npukernelbench.cli.options import json_option, verbosity_option
+
+__all__ = ["command"]
+
+
+@click.command("leaderboard", cls=Command, short_help="Rank the models of many runs; ties stay ties.")
+@click.argument("directory", metavar="[RESULTS]", default="results", type=click.Path(path_type=Path))
+@click.option("--by", default="correct@1", show_default=True, metavar="RATE", help="The rate that ranks.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "markdown", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How to present it.",
+)
+@json_option
+@verbosity_option
+@click.pass_obj
+def command(app: App, directory: Path, by: str, form: str, as_json: bool) -> None:
+    """Rank every run at or below the folder RESULTS: a board per tier, rules and tasks, a row per model and settings.
+
+    Runs that differ only in their seed are one row. Rows that cannot be told apart share a rank.
+    """
+    from npukernelbench.report.leaderboard import as_csv, board_json, board_table, read_boards
+    from npukernelbench.report.table import as_markdown, draw_tables
+
+    boards, empty = read_boards(directory, by=by)
+    for line in empty:
+        app.console.warn(line)
+    if as_json or form == "json":
+        app.console.json([board_json(board) for board in boards])
+    elif form == "csv":
+        app.console.out(as_csv(boards).rstrip("\n"))
+    elif form == "markdown":
+        for board in boards:
+            app.console.out(as_markdown(board_table(board)))
+    else:
+        draw_tables(app.console, [board_table(board) for board in boards])

@@ -1,0 +1,37 @@
+"""``npukb view``: runs in a browser, as they are now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.cli.group import Command
+from npukernelbench.cli.options import verbosity_option
+
+__all__ = ["command"]
+
+
+@click.command("view", cls=Command, short_help="Look at runs in a browser, also while they go on.")
+@click.argument("directory", metavar="[RESULTS]", default="results", type=click.Path(path_type=Path))
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8971, show_default=True, help="Port; 0 takes a free one."
+)
+@verbosity_option
+@click.pass_obj
+def command(app: App, directory: Path, port: int) -> None:
+    """Serve pages about every run at or below the folder RESULTS to this machine, until interrupted.
+
+    A run that is going on is shown with its progress and its samples as they are judged. Nothing is written.
+    """
+    from npukernelbench.report.html.server import ViewServer
+
+    with ViewServer(directory, port) as server:
+        app.console.out(server.url)
+        app.console.flush()
+        app.console.err("open this address in a browser of this machine; stop with Ctrl-C")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            app.console.err("stopped")

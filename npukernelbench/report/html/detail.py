@@ -1,0 +1,142 @@
+"""One sample with everything that is known of it: conversation, code, diagnostics, cases, profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from npukernelbench.nouns import CaseResult, Completion, Profile, Prompt, Sample, Span, Verdict
+from npukernelbench.nouns.codec import JSON, to_json
+from npukernelbench.report.html.highlight import highlight
+from npukernelbench.report.verdict import listed_diagnostics
+from npukernelbench.run.turns import settled
+
+__all__ = ["Block"]
+
+#: Spans that a timeline shows; more are finer than a line of a page.
+_SPANS = 600
+
+
+@dataclass(slots=True)
+class Block:
+    """Samples that a page loads together. Messages that several prompts share are kept once."""
+
+    messages: list[list[str]] = field(default_factory=list)
+    samples: list[JSON] = field(default_factory=list)
+    nbytes: int = 0
+    _places: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(self, turns: Sequence[Sample]) -> None:
+        """Add a conversation; a sample of one answer is a conversation of one turn."""
+        speaking = settled(turns)
+        self.samples.append({"turns": [self._turn(turn, turn is speaking) for turn in turns]})
+
+    def as_json(self) -> dict[str, JSON]:
+        """What the page reads."""
+        return {"messages": to_json(self.messages), "samples": self.samples}
+
+    def _turn(self, sample: Sample, speaks: bool) -> JSON:
+        verdict, candidate = sample.verdict, sample.candidate
+        if verdict is None:
+            raise ValueError(f"{sample.key} has no verdict")
+        files = dict(candidate.files) if candidate else {}
+        self.nbytes += sum(map(len, files.values())) + len(sample.completion.text if sample.completion else "")
+        return {
+            "turn": sample.key.turn,
+            "speaks": speaks,
+            "template": sample.prompt.template,
+            "prompt": self._prompt(sample.prompt),
+            "answer": _answer(sample.completion),
+            "files": [_file(name, text) for name, text in sorted(files.items())],
+            **_verdict(verdict),
+        }
+
+    def _prompt(self, prompt: Prompt) -> list[JSON]:
+        places: list[JSON] = []
+        for role, content in prompt.messages:
+            if (role, content) not in self._places:
+                self._places[role, content] = len(self.messages)
+                self.messages.append([role, content])
+                self.nbytes += len(content)
+            places.append(self._places[role, content])
+        return places
+
+
+def _answer(completion: Completion | None) -> JSON:
+    if completion is None:
+        return None
+    return {
+        "text": completion.text,
+        "reasoning": completion.reasoning,
+        "finish": completion.finish_reason.value,
+        "model": completion.model,
+        "usage": to_json(completion.usage),
+        "cached": completion.cached,
+        "sent": to_json(completion.sent),
+    }
+
+
+def _file(name: str, text: str) -> JSON:
+    shown = highlight(text, name)
+    return {"name": name, "text": shown.text, "runs": list(shown.runs)}
+
+
+def _verdict(verdict: Verdict) -> dict[str, JSON]:
+    return {
+        "outcome": verdict.outcome.value,
+        "owner": verdict.owner.value,
+        "stage": verdict.stage.value,
+        "metrics": to_json(dict(verdict.metrics)),
+        "timings": to_json(dict(verdict.timings)),
+        "sandbox": verdict.sandbox,
+        "diagnostics": [
+            {
+                "case": case,
+                "severity": one.severity.value,
+                "rule": one.rule,
+                "message": one.message,
+                "file": one.file,
+                "line": one.line,
+                "column": one.column,
+                "remedy": one.remedy,
+                "count": one.count,
+            }
+            for case, one in listed_diagnostics(verdict)
+        ],
+        "cases": [_case(case) for case in verdict.cases],
+    }
+
+
+def _case(case: CaseResult) -> JSON:
+    return {
+        "case": case.case,
+        "stage": case.stage.value,
+        "outcome": case.outcome.value,
+        "metrics": to_json(dict(case.metrics)),
+        "profile": None if case.profile is None else _profile(case.profile),
+    }
+
+
+def _profile(profile: Profile) -> JSON:
+    analysis = profile.analysis
+    return {
+        "time_us": profile.time_us,
+        "predicted": profile.predicted,
+        "machine": profile.machine,
+        "blocks": profile.blocks,
+        "low_us": profile.low_us,
+        "high_us": profile.high_us,
+        "tiling_key": profile.tiling_key,
+        "bottleneck": profile.bottleneck,
+        "counters": to_json(dict(profile.counters)),
+        "spans": [] if analysis is None else _spans(analysis.spans),
+        "suggestions": [] if analysis is None else [[one.change, one.time_us] for one in analysis.suggestions],
+        "lines": [] if analysis is None else [[one.file, one.line, one.busy_us] for one in analysis.lines[:50]],
+    }
+
+
+def _spans(spans: Sequence[Span]) -> list[JSON]:
+    """Pipe, start, end, place in the source: those of the first core, as every core does much the same."""
+    core = spans[0].core if spans else 0
+    mine = [span for span in spans if span.core == core][:_SPANS]
+    return [[span.pipe, round(span.start_us, 4), round(span.end_us, 4), f"{span.file}:{span.line}"] for span in mine]

@@ -1,0 +1,148 @@
+"""Runs as they are on the disk now, for the pages of ``npukb view``: read from event logs, never written to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from urllib.parse import quote
+
+from npukernelbench.errors import NpukbError
+from npukernelbench.nouns import SampleKey
+from npukernelbench.nouns.codec import JSON
+from npukernelbench.report.comparison.records import RunRecord, find_runs, record_of
+from npukernelbench.report.html.detail import Block
+from npukernelbench.report.html.index import index_of, row_of
+from npukernelbench.store import StoredRun, read_run
+from npukernelbench.store.lock import writer_of
+from npukernelbench.store.log import LOG_NAME
+
+__all__ = ["Library", "LiveRun", "address", "dumped"]
+
+#: Samples that are read and highlighted when one of them is opened.
+_BLOCK = 10
+#: A run that is going on is read again after this many times as long as reading it took.
+_RESTS = 5.0
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A run at one moment. ``state`` is size and time of its log."""
+
+    state: tuple[int, int]
+    run: StoredRun
+    record: RunRecord
+    conversations: list[list[SampleKey]]
+    index: dict[str, JSON]
+    taken_s: float
+    read_at_s: float
+
+
+@dataclass(slots=True)
+class LiveRun:
+    """One run folder. Methods may be called from several threads."""
+
+    folder: Path
+    name: str
+    _lock: Lock = field(default_factory=Lock)
+    _reading: _Reading | None = None
+
+    def index(self) -> dict[str, JSON]:
+        """What the page needs but the samples' details; ``version`` changes with the log, ``running`` says whether it
+        may change again."""
+        return self._read().index
+
+    def block(self, number: int) -> dict[str, JSON]:
+        """Some samples with everything that is known of them. LookupError when there is no such block."""
+        reading = self._read()
+        block = Block()
+        for keys in reading.conversations[number * _BLOCK : (number + 1) * _BLOCK]:
+            block.add([reading.run.samples[key] for key in keys])
+        if number < 0 or not block.samples:
+            raise LookupError(f"{self.name} has no block {number}")
+        return block.as_json()
+
+    @property
+    def record(self) -> RunRecord:
+        """The run as far as it was judged."""
+        return self._read().record
+
+    @property
+    def running(self) -> bool:
+        """Whether a process on this machine is writing to it and has not judged everything."""
+        return writer_of(self.folder) is not None and self.record.expected > len(self.record.attempts)
+
+    def _read(self) -> _Reading:
+        with self._lock:
+            state = _state(self.folder / LOG_NAME)
+            now, held = monotonic(), self._reading
+            if held and (held.state == state or now - held.read_at_s < _RESTS * held.taken_s):
+                return held
+            self._reading = self._fresh(state, now)
+            return self._reading
+
+    def _fresh(self, state: tuple[int, int], now: float) -> _Reading:
+        run = read_run(self.folder)
+        grouped = [list(keys) for _, keys in groupby(sorted(run.samples), key=lambda key: key.conversation)]
+        rows = [row_of([run.samples[key] for key in keys]) for keys in grouped]
+        record = record_of(run)
+        places: list[JSON] = [[i // _BLOCK, i % _BLOCK] for i in range(len(rows))]
+        provenance = run.provenance[-1] if run.provenance else {}
+        index = index_of(record, provenance, rows, places)
+        running = writer_of(self.folder) is not None and record.expected > len(record.attempts)
+        index |= {"version": f"{state[0]}-{state[1]}", "running": running, "answered": len(run.completions)}
+        return _Reading(state, run, record, grouped, index, monotonic() - now, now)
+
+
+class Library:
+    """The runs at or below a folder, by names that are no paths: what is not listed cannot be asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._runs: dict[str, LiveRun] = {}
+        self._lock = Lock()
+
+    def runs(self) -> Sequence[LiveRun]:
+        """Every run that is there now, those with the latest events first."""
+        try:
+            folders = find_runs(self.folder)
+        except NpukbError:
+            folders = []
+        with self._lock:
+            known = {run.folder: run for run in self._runs.values()}
+            for folder in folders:
+                if folder not in known:
+                    name = "run-" + ("-".join(folder.relative_to(self.folder).parts) or folder.resolve().name)
+                    name = name if name not in self._runs else f"{name}-{len(self._runs)}"
+                    self._runs[name] = LiveRun(folder, name)
+            there = [run for run in self._runs.values() if run.folder in folders]
+        return sorted(there, key=lambda run: _state(run.folder / LOG_NAME)[1], reverse=True)
+
+    def find(self, name: str) -> LiveRun:
+        """The run of that name. LookupError when there is none."""
+        for run in self.runs():
+            if run.name == name:
+                return run
+        raise LookupError(f"there is no run {name}")
+
+
+def address(run: LiveRun) -> str:
+    """Where the page of a run is served."""
+    return f"/{quote(run.name, safe='')}"
+
+
+def dumped(value: object) -> bytes:
+    """JSON for a browser."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _state(log: Path) -> tuple[int, int]:
+    try:
+        facts = log.stat()
+    except OSError:
+        return (0, 0)
+    return (facts.st_size, facts.st_mtime_ns)

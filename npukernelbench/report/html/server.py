@@ -1,0 +1,149 @@
+"""``npukb view``: the pages of runs served to this machine's own browser. It reads, and has nothing that writes."""
+
+from __future__ import annotations
+
+from html import escape
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+from npukernelbench.errors import NpukbError, UsageError
+from npukernelbench.report.html.live import Library, LiveRun, address, dumped
+from npukernelbench.report.html.page import asset, shell
+
+__all__ = ["ViewServer"]
+
+_HOST = "127.0.0.1"
+_HTML, _JSON = "text/html; charset=utf-8", "application/json"
+#: Seconds after which the list of runs is asked for again while one of them is going on.
+_AGAIN_S = 5
+
+
+class ViewServer(ThreadingHTTPServer):
+    """Serves the runs at or below a folder, by ``serve_forever``. Port 0 takes a free one."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        """UsageError when there is no such folder, or the port is taken."""
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {folder}", remedy="name the folder that 'npukb run' writes to")
+        try:
+            super().__init__((_HOST, port), _Handler)
+        except OSError as error:
+            raise UsageError(
+                f"port {port} cannot be used: {error.strerror}", field="--port", remedy="--port 0 takes a free one"
+            ) from error
+        self.library = Library(folder)
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://{_HOST}:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """``/`` lists runs, ``/NAME/`` is a run's page, ``/NAME/index.json`` and ``/NAME/block/N.json`` its data."""
+
+    server: ViewServer
+    server_version = "npukb"
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Boundary: answer, or say what is wrong."""
+        host = self.headers.get("Host", "").rpartition(":")[0]
+        if host not in (_HOST, "localhost"):  # a page elsewhere that points its own name at this machine
+            self._send(HTTPStatus.FORBIDDEN, b"only this machine may look\n", "text/plain")
+            return
+        try:
+            content, kind = self._content([unquote(part) for part in self.path.partition("?")[0].split("/")[1:]])
+        except LookupError as error:
+            self._send(HTTPStatus.NOT_FOUND, f"{error.args[0]}\n".encode(), "text/plain; charset=utf-8")
+        except NpukbError as error:
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode(), "text/plain; charset=utf-8")
+        else:
+            self._send(HTTPStatus.OK, content, kind)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: a line per request says nothing to whoever looks at the page."""
+
+    def _content(self, parts: list[str]) -> tuple[bytes, str]:
+        match parts:
+            case [""]:
+                return _listing(self.server.library).encode(), _HTML
+            case [name, ""] | [name]:
+                run = self.server.library.find(name)
+                return shell(f"{run.name} · npukernelbench", mode="live", where=address(run)).encode(), _HTML
+            case [name, "index.json"]:
+                return dumped(self.server.library.find(name).index()), _JSON
+            case [name, "block", file] if file.removesuffix(".json").isdigit():
+                return dumped(self.server.library.find(name).block(int(file.removesuffix(".json")))), _JSON
+        raise LookupError(f"there is nothing at {self.path}")
+
+    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("X-Frame-Options", "DENY")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+def _listing(library: Library) -> str:
+    runs = library.runs()
+    rows = [_row(run) for run in runs]
+    again = f'<meta http-equiv="refresh" content="{_AGAIN_S}">' if any("running" in row for row in rows) else ""
+    heads = "".join(f'<th scope="col"{" class=number" if number else ""}>{name}</th>' for name, number in _COLUMNS)
+    body = (
+        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        if rows
+        else f'<p class="empty">There is no run at or below {escape(str(library.folder))} yet.</p>'
+    )
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{again}<title>Runs · npukernelbench</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        f'img-src data:"><style>{asset("page.css")}{_SYSTEM_DARK}</style></head><body>'
+        f'<main><h1>Runs</h1><p class="muted">{escape(str(library.folder))}</p>{body}</main></body></html>'
+    )
+
+
+_COLUMNS = (
+    ("run", False),
+    ("model", False),
+    ("tier", False),
+    ("tasks", True),
+    ("judged", True),
+    ("right", True),
+    ("state", False),
+)
+#: The list has no program, so it follows the system.
+_SYSTEM_DARK = (
+    "@media (prefers-color-scheme: dark) { :root { --bg: #101214; --panel: #16191c; --ink: #e4e6e9; --muted: #9aa2ac; "
+    "--line: #2a2e33; --soft: #1e2226; --accent: #8fa8ff; color-scheme: dark; } }"
+)
+
+
+def _row(run: LiveRun) -> str:
+    try:
+        record, running = run.record, run.running
+    except NpukbError as error:
+        return f'<tr><td>{escape(run.name)}</td><td colspan="6">{escape(error.message)}</td></tr>'
+    right = sum(attempt.correct for attempt in record.attempts)
+    cells = (
+        f'<a href="{address(run)}/">{escape(run.name.removeprefix("run-"))}</a>',
+        escape(record.model),
+        escape(record.tier),
+        str(len(record.tasks)),
+        f"{len(record.attempts)}/{record.expected}",
+        str(right),
+        "running" if running else "" if len(record.attempts) == record.expected else "not finished",
+    )
+    marks = (" class=number" if number else "" for _, number in _COLUMNS)
+    return "<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, cells, strict=True)) + "</tr>"

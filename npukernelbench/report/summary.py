@@ -1,0 +1,70 @@
+"""A run in a few sentences: what was reached, what it means, what was not counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from statistics import median
+
+from npukernelbench.report.comparison.rates import COMPILED, CORRECT, rate_of
+from npukernelbench.report.comparison.records import RunRecord
+
+__all__ = ["sentences"]
+
+
+def sentences(record: RunRecord) -> Iterator[str]:
+    """What a reader should know before the numbers, one thought per sentence."""
+    correct, compiled = rate_of(CORRECT, record.problems), rate_of(COMPILED, record.problems)
+    if correct is None or compiled is None:
+        yield "No sample says anything about the model yet."
+    else:
+        right = sum(one.correct for one in record.attempts)
+        tasks = len({problem.task for problem in record.problems})
+        yield (
+            f"{right} of {_count(record.counted, 'counted sample')} {_are(right)} right: {_percent(correct.value)}, "
+            f"with a 95\u00a0% interval from {_percent(correct.low)} to {_percent(correct.high)} over "
+            f"{_count(tasks, 'task')}; {_percent(compiled.value)} compile."
+        )
+    yield from _speed(record)
+    yield from _uncounted(record)
+    if record.tier != "npu" and any(one.speedups for one in record.attempts):
+        yield f"Times are predictions of tier {record.tier}; no device has measured them."
+
+
+def _speed(record: RunRecord) -> Iterator[str]:
+    shares = [one.speedups["roofline"] for one in record.attempts if one.correct and "roofline" in one.speedups]
+    if shares:
+        best = max(shares)
+        yield (
+            f"Half of the right kernels reach {median(shares):.2g} of the roofline or more, the best {best:.2g}. "
+            "The roofline is the least time in which the machine could move the data and do the work; for small cases "
+            "a launch alone takes longer than that, so that even good kernels stay far below 1."
+        )
+    golden = [one.speedups["golden"] for one in record.attempts if one.correct and "golden" in one.speedups]
+    if golden:
+        ahead = sum(one >= 1 for one in golden)
+        yield f"{ahead} of {_count(len(golden), 'right kernel')} {_are(ahead)} as fast as ours or faster."
+
+
+def _uncounted(record: RunRecord) -> Iterator[str]:
+    reasons = Counter(one.outcome.value for one in record.attempts if not one.valid)
+    missing = record.expected - len(record.attempts)
+    parts = [f"{name} {count}" for name, count in sorted(reasons.items())]
+    parts += [f"not judged yet {missing}"] if missing else []
+    if parts:
+        yield (
+            f"{record.uncounted} of {_count(record.expected, 'sample')} {_are(record.uncounted)} not "
+            f"counted ({', '.join(parts)}): they say nothing about the model. The same command tries them again."
+        )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f}\u00a0%"  # not broken at the end of a line
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,55 @@
+"""``npukb compare`` and ``npukb leaderboard`` on folders of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from npukernelbench.nouns import CaseResult, Outcome, Prompt, Sample, SampleKey, Stage, Tier, Track, Verdict
+from npukernelbench.store import Manifest, RunStore
+
+
+def a_run(path: Path, model: str, solved: int) -> Path:
+    """Ten tasks, the first ``solved`` of them right."""
+    tasks = {f"T{i}": {"level": 1, "category": "Math", "suite": "s", "hash": "h", "cases": ["0"]} for i in range(10)}
+    identity = {"model": model, "track": "static", "samples": 1, "tasks": tasks, "executor": {"tier": "twin"}}
+    with RunStore.open(path, Manifest(identity)) as store:
+        for i, name in enumerate(tasks):
+            outcome, stage = (Outcome.OK, Stage.DONE) if i < solved else (Outcome.WRONG_VALUE, Stage.CHECK)
+            cases = (CaseResult("0", stage, outcome),)
+            verdict = Verdict(Track.STATIC, Tier.TWIN, stage, outcome, outcome.owner, cases)
+            store.add_sample(Sample(SampleKey(name, "0", Track.STATIC, 0), Prompt((), "t@1", "h"), None, None, verdict))
+    return path
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    a_run(tmp_path / "results" / "a", "alpha", 1)
+    a_run(tmp_path / "results" / "b", "beta", 9)
+    return tmp_path / "results"
+
+
+def test_compare(npukb, results):
+    paths = results / "a", results / "b"
+    shown = npukb("compare", *paths)
+    assert shown.code == 0
+    assert "B is right more often than A (exact test over tasks, p 0.008)." in shown.out
+    assert "| correct@1 | 0.100 | 0.900 |" in npukb("compare", *paths, "--format", "markdown").out
+    (pair,) = npukb("compare", *paths, "--json").json["comparisons"]
+    assert len(pair["changed"]) == 8
+    refused = npukb("compare", results / "a")
+    assert refused.code == 2
+    assert "nothing to compare with" in refused.err
+
+
+def test_leaderboard(npukb, results):
+    shown = npukb("leaderboard", results)
+    assert shown.code == 0
+    assert shown.out.index(" beta ") < shown.out.index(" alpha ")
+    assert npukb("leaderboard", results, "--format", "csv").out.startswith("board,tier,")
+    assert "| 1 | beta |" in npukb("leaderboard", results, "--format", "markdown").out
+    assert npukb("leaderboard", results, "--json").json[0]["rows"][0]["model"] == "beta"
+    refused = npukb("leaderboard", results, "--by", "beauty")
+    assert refused.code == 2
+    assert "--by" in refused.err

@@ -1,0 +1,90 @@
+"""Boards: who may stand beside whom, ranks that are shared, formats."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from npukernelbench.errors import UsageError
+from npukernelbench.report.leaderboard import as_csv, board_json, board_table, leaderboards, read_boards
+from npukernelbench.report.table import as_markdown
+
+NAMES = [f"T{i:02}/0" for i in range(20)]
+
+
+def solved(count: int) -> dict[str, str]:
+    return {name: "o" if i < count else "w" for i, name in enumerate(NAMES)}
+
+
+def test_rows_that_cannot_be_told_apart_share_a_rank(record):
+    best, near, far = (record(n, solved(c), model=n) for n, c in (("best", 18), ("near", 17), ("far", 6)))
+    (board,) = leaderboards([far, near, best])
+    assert [(row.model, row.rank, board.is_tied(row)) for row in board.rows] == [
+        ("best", 1, True),
+        ("near", 1, True),
+        ("far", 3, False),
+    ]
+    text = as_markdown(board_table(board))
+    assert "| 1= | best | 1.000" in text
+    assert "| 3 | far | 1.000" in text
+    assert "| 20/20 |" in text
+
+
+def test_tiers_rules_and_tasks_stand_apart(record):
+    first = record("a", solved(5))
+    executor = dict(first.identity["executor"])
+    records = [
+        first,
+        record("b", solved(5), executor={**executor, "tier": "npu"}),
+        record("c", solved(5), run_timeout_s=3.0),
+        record("d", {"Other/0": "o"}),
+    ]
+    boards = leaderboards(records)
+    assert sorted(board.title for board in boards) == [
+        "tier npu · 20 tasks · track static · m1",
+        "tier twin · 1 tasks · track static · m1",
+        "tier twin · 20 tasks · track static · m1 · run_timeout_s 3.0",
+        "tier twin · 20 tasks · track static · m1 · run_timeout_s None",
+    ]
+
+
+def test_settings_tell_rows_apart_and_seeds_do_not(record):
+    cold = {"sampling": {"temperature": 0.0}}
+    warm = {"sampling": {"temperature": 1.0}}
+    (board,) = leaderboards(
+        [
+            record("a", solved(4), **cold),
+            record("b", solved(5), **cold, seed=1),
+            record("c", solved(6), **warm),
+        ]
+    )
+    assert sorted((row.settings, row.counted, row.expected, len(row.folders)) for row in board.rows) == [
+        ("(temperature 0.0)", 40, 40, 2),
+        ("(temperature 1.0)", 20, 20, 1),
+    ]
+
+
+def test_results_folder_csv_and_json(folder, tmp_path):
+    folder("runs/a", {**solved(4), "T19/0": "i"})
+    empty = folder("runs/b", {"T00/0": "o"}, model="n")
+    for name in ("events.jsonl", "index.sqlite", "results.json"):
+        (empty / name).unlink()
+    boards, unread = read_boards(tmp_path / "runs")
+    assert len(unread) == 1
+    assert "nothing in this run was judged yet" in unread[0]
+    (row,) = list(csv.DictReader(as_csv(boards).splitlines()))
+    assert (row["tier"], row["rank"], row["counted"], row["expected"]) == ("twin", "1", "19", "20")
+    assert float(row["correct@1"]) == pytest.approx(4 / 19)
+    assert float(row["correct@1_low"]) < 4 / 19 < float(row["correct@1_high"])
+    found = json.loads(json.dumps([board_json(board) for board in boards]))
+    assert found[0]["rows"][0]["rates"]["correct@1"]["value"] == pytest.approx(4 / 19)
+
+
+def test_what_cannot_be_ranked(record, tmp_path):
+    with pytest.raises(UsageError, match="no run has a rate 'speed'") as error:
+        leaderboards([record("a", solved(2))], by="speed")
+    assert "correct@1" in str(error.value)
+    with pytest.raises(UsageError, match="there is no run at or below"):
+        read_boards(tmp_path / "nothing")
