@@ -174,18 +174,20 @@ def _described(config: BuildConfig, index: int, drawn: _Drawn, made: _Made) -> S
 
 
 def _asked(prompt: Prompt) -> tuple[Message, ...]:
-    return tuple(Message.model_validate({"role": one.role, "content": one.content}) for one in prompt.messages)
+    return tuple(
+        Message.model_validate({"role": message.role, "content": message.content}) for message in prompt.messages
+    )
 
 
 def judge_summary(verdict: Verdict) -> Mapping[str, object]:
     """What a sample keeps of its verdict."""
     profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
-    found: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
+    summary: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
     if profile is not None:
-        found |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
+        summary |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
     if "roofline" in verdict.metrics:
-        found["roofline"] = round(verdict.metrics["roofline"], 4)
-    return found
+        summary["roofline"] = round(verdict.metrics["roofline"], 4)
+    return summary
 
 
 def _path(folder: Path, index: int) -> Path:

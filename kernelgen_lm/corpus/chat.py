@@ -88,15 +88,15 @@ def make_chat(rows: Iterable[Mapping[str, Any]], wish: ChatWish, licence: str) -
 def conversation(row: Mapping[str, Any]) -> tuple[Message, ...]:
     """The conversation in a row of one of the usual forms, up to its last answer; empty when it is none."""
     turns = row.get("messages") or row.get("conversations") or row.get("conversation")
-    found = tuple(map(_message, turns)) if isinstance(turns, list) else tuple(_pair(row))
-    messages = tuple(one for one in found if one is not None)
-    if len(messages) < len(found):
+    turned = tuple(map(_message, turns)) if isinstance(turns, list) else tuple(_pair(row))
+    messages = tuple(message for message in turned if message is not None)
+    if len(messages) < len(turned):
         return ()
     while messages and messages[-1].role != "assistant":
         messages = messages[:-1]
-    asked = [one.role for one in messages if one.role != "system"]
+    asked = [message.role for message in messages if message.role != "system"]
     alternate = all(role == ("user", "assistant")[at % 2] for at, role in enumerate(asked))
-    systems = [at for at, one in enumerate(messages) if one.role == "system"]
+    systems = [at for at, message in enumerate(messages) if message.role == "system"]
     return messages if messages and alternate and systems in ([], [0]) else ()
 
 
@@ -126,13 +126,13 @@ def _pair(row: Mapping[str, Any]) -> Iterator[Message | None]:
 def _outcome(messages: tuple[Message, ...], wish: ChatWish, samples: Mapping[str, Sample]) -> str:
     if not messages:
         return "no_conversation"
-    if sum(len(one.content) for one in messages) > wish.longest:
+    if sum(len(message.content) for message in messages) > wish.longest:
         return "too_long"
     return "repeated" if _identity(messages) in samples else "ok"
 
 
 def _identity(messages: tuple[Message, ...]) -> str:
-    return sha256("\0".join(f"{one.role}\0{one.content}" for one in messages))[:24]
+    return sha256("\0".join(f"{message.role}\0{message.content}" for message in messages))[:24]
 
 
 def _sample(messages: tuple[Message, ...], wish: ChatWish, licence: str) -> Sample:

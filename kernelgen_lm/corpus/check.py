@@ -152,10 +152,10 @@ class Checked(NamedTuple):
         """Everything that is said of the samples that stay; ``near`` duplicates were left out before."""
         return {
             "benchmark tasks": self.tasks,
-            "findings": [found._asdict() for found in self.findings],
+            "findings": [finding._asdict() for finding in self.findings],
             "left out": self.left_out,
             **({} if near is None else {"near duplicates": near}),
-            "executed again": {"kernels": self.executed, "failed": [list(one) for one in self.failed]},
+            "executed again": {"kernels": self.executed, "failed": [list(failure) for failure in self.failed]},
             **statistics(samples),
         }
 

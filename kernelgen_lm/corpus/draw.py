@@ -76,7 +76,7 @@ class _Builder:
         if interval == arguments[0] and operation.arity == 1:
             return None  # changes nothing
         kinds = {self.kinds[operand] for operand in operands}
-        kind = next((one for one in (Kind.FULL, Kind.COL) if one in kinds), Kind.ROW)
+        kind = next((candidate for candidate in (Kind.FULL, Kind.COL) if candidate in kinds), Kind.ROW)
         return Step(operation.name, operands, constant), interval, kind
 
     def _push(self, step: Step, interval: Interval, kind: Kind) -> int:

@@ -37,8 +37,8 @@ def make_errors(
     done_path = folder / "done.txt"
     done = set(done_path.read_text(encoding="utf-8").split()) if done_path.is_file() else set()
     counts: Counter[str] = Counter()
-    kernels = (one for one in samples if one.kind == "kernel" and one.track == "static")
-    for number, sample in enumerate(one for one in kernels if one.id not in done):
+    kernels = (sample for sample in samples if sample.kind == "kernel" and sample.track == "static")
+    for number, sample in enumerate(kernel for kernel in kernels if kernel.id not in done):
         rng, source = Random(derive(seed, "errors", sample.id)), source_of(sample.answer)
         task = Spec.from_json(sample.question).task()
         for mutant in mutants(source, rng, per_sample):
@@ -75,11 +75,11 @@ def repair_sample(sample: Sample, mutant: Mutant, verdict: Verdict) -> Sample:
 def diagnostics_text(verdict: Verdict, source: str) -> str:
     """The first errors, each with the line it is about."""
     lines = source.splitlines()
-    found = []
+    notes = []
     for note in _errors(verdict)[:_SHOWN]:
         quoted = f"\n    {lines[note.line - 1].strip()}" if 0 < note.line <= len(lines) else ""
-        found.append(f"- {note}{quoted}")
-    return "\n".join(found)
+        notes.append(f"- {note}{quoted}")
+    return "\n".join(notes)
 
 
 def _errors(verdict: Verdict) -> list[Diagnostic]:

@@ -199,11 +199,14 @@ class _Flat:
 
     def ub_bytes(self, numbers: Numbers) -> int:
         """Bytes of all queues and buffers."""
-        values = {one.name: one.value for one in self.parts.constants}
+        values = {constant.name: constant.value for constant in self.parts.constants}
         depth = self.style.depth if self.style.structure in (Structure.CLASS, Structure.INLINE) else 1
-        total = sum(depth * up(_bytes(one.nbytes, values), _BLOCK) for one in (*self.parts.inputs, *self.parts.outputs))
+        total = sum(
+            depth * up(_bytes(transfer.nbytes, values), _BLOCK)
+            for transfer in (*self.parts.inputs, *self.parts.outputs)
+        )
         del numbers
-        return total + sum(up(_bytes(one.nbytes, values), _BLOCK) for one in self.parts.buffers)
+        return total + sum(up(_bytes(buffer.nbytes, values), _BLOCK) for buffer in self.parts.buffers)
 
 
 def _bytes(text: str, constants: dict[str, int]) -> int:
@@ -277,7 +280,7 @@ class _Rows(_Flat):
         parts, style = self.parts, self.style
         columns = [name for name, kind in zip(self.inputs, self.program.inputs, strict=True) if kind is Kind.COL]
         for name in columns:
-            position = next(i for i, one in enumerate(parts.tensors) if one.argument == name)
+            position = next(i for i, tensor in enumerate(parts.tensors) if tensor.argument == name)
             parts.tensors[position] = GlobalTensor(name, self.in_type, "", self.COLUMNS)
             nbytes = f"static_cast<uint32_t>({self.COLUMNS} * sizeof({self.in_type}))"
             extent, pad = (

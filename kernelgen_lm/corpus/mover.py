@@ -57,7 +57,7 @@ class _Mover:
         lines = ['#include "kernel_operator.h"', ""]
         if self.style.comments:
             lines.append(f"// {self.spec.formula()}")
-        lines += ["using namespace AscendC;", "", *(constant_line(one, self.style) for one in constants), ""]
+        lines += ["using namespace AscendC;", "", *(constant_line(constant, self.style) for constant in constants), ""]
         lines += self._entry()
         numbers = Numbers("rows", self.rows, share, -(-self.rows // share), tile, -(-share // tile), ub)
         return Kernel(laid_out(lines, self.style), numbers, Lowered())
@@ -68,12 +68,12 @@ class _Mover:
 
     def _entry(self) -> list[str]:
         style, name, pipe = self.style, self.style.global_name, self.style.pipe
-        parameters = ", ".join(f"GM_ADDR {one}" for one in (*self.spec.names, "workspace"))
-        tensors = ", ".join(name(one) for one in self.spec.names)
+        parameters = ", ".join(f"GM_ADDR {argument}" for argument in (*self.spec.names, "workspace"))
+        tensors = ", ".join(name(argument) for argument in self.spec.names)
         body = [f"TPipe {pipe};", f"GlobalTensor<{self.ctype}> {tensors};"]
         body += [
-            f"{name(one)}.SetGlobalBuffer((__gm__ {self.ctype}*){one}, {self.spec.rows} * {self.IN});"
-            for one in self.names
+            f"{name(argument)}.SetGlobalBuffer((__gm__ {self.ctype}*){argument}, {self.spec.rows} * {self.IN});"
+            for argument in self.names
         ]
         body.append(
             f"{name(self.output)}.SetGlobalBuffer((__gm__ {self.ctype}*){self.output}, {self.ROWS} * {self.OUT});"
@@ -107,7 +107,7 @@ class _Mover:
         alloc = f"LocalTensor<{self.ctype}> rowLocal = rowQueue.AllocTensor<{self.ctype}>();"
         load = [self._fill(piece), *self._order("V_MTE3")] if fill else [self._in(piece)]
         hand = ["rowQueue.EnQue(rowLocal);", f"rowLocal = rowQueue.DeQue<{self.ctype}>();"]
-        after = self._order("MTE3_V") if any(one.source is None for one in self.pieces) else []
+        after = self._order("MTE3_V") if any(piece.source is None for piece in self.pieces) else []
         return block("", [alloc, *load, *hand, self._out(piece), *after, "rowQueue.FreeTensor(rowLocal);"])
 
     def _order(self, event: str) -> list[str]:

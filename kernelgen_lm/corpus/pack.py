@@ -60,7 +60,7 @@ def first_fit(lengths: Sequence[int], length: int) -> Packing:
     rooms, bins = _Rooms(len(fitting), length), [list[int]() for _ in fitting]
     for index in fitting:
         bins[rooms.take(lengths[index])].append(index)
-    return Packing(length, [one for one in bins if one], too_long)
+    return Packing(length, [sequence for sequence in bins if sequence], too_long)
 
 
 class _Rooms:
@@ -101,10 +101,10 @@ def sequences(packing: Packing, samples: Sequence[Sample], encoded: Sequence[Enc
 
 def pack(encoded: Iterable[Encoded], length: int) -> tuple[Packing, Packed]:
     """The packing of a corpus, with its statistics."""
-    lengths = [len(one.ids) for one in encoded]
+    lengths = [len(sample.ids) for sample in encoded]
     packing = first_fit(lengths, length)
-    counts = [len(one) for one in packing.bins]
-    tokens = sum(lengths[index] for one in packing.bins for index in one)
+    counts = [len(sequence) for sequence in packing.bins]
+    tokens = sum(lengths[index] for sequence in packing.bins for index in sequence)
     room = length * len(packing.bins)
     spread = {"fewest": min(counts), "median": median(counts), "most": max(counts)} if counts else {}
     facts = Packed(

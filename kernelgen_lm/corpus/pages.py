@@ -198,7 +198,7 @@ def _plain(text: str) -> str:
     text = re.sub(r"<br\s*/?>", " ", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"</?[a-zA-Z][^<>]*>", "", text)
-    text = re.sub(r"`([^`]*)`|\*\*([^*]+)\*\*", lambda found: found[1] if found[1] is not None else found[2], text)
+    text = re.sub(r"`([^`]*)`|\*\*([^*]+)\*\*", lambda match: match[1] if match[1] is not None else match[2], text)
     return re.sub(r"\s+", " ", text.replace("\\_", "_")).strip()
 
 
@@ -207,7 +207,7 @@ def _from_html(text: str, line: int) -> Iterator[Block]:
     reader.feed(text)
     reader.close()
     reader.end()
-    return iter(reader.found)
+    return iter(reader.blocks)
 
 
 class _Html(HTMLParser):
@@ -218,7 +218,7 @@ class _Html(HTMLParser):
 
     def __init__(self, line: int) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[Block] = []
+        self.blocks: list[Block] = []
         self._first, self._skipped = line - 1, 0
         self._text: list[str] = []
         self._form, self._level, self._start = Form.PARAGRAPH, 0, line
@@ -267,7 +267,7 @@ class _Html(HTMLParser):
                 rows = tuple(tuple(row) for row in self._rows if row)
                 self._rows, self._text = None, []
                 if rows:
-                    self.found.append(Block(Form.TABLE, "", self._start, rows=rows))
+                    self.blocks.append(Block(Form.TABLE, "", self._start, rows=rows))
                 self._form = Form.PARAGRAPH
         elif re.fullmatch(r"h[1-6]", tag) or tag in ("pre", "li", *self._FLOW):
             self._begin(Form.PARAGRAPH)
@@ -285,8 +285,8 @@ class _Html(HTMLParser):
         text = "".join(self._text)
         if self._form is Form.CODE:
             if text.strip():
-                self.found.append(Block(Form.CODE, text.strip("\n") + "\n", self._start))
+                self.blocks.append(Block(Form.CODE, text.strip("\n") + "\n", self._start))
         elif words := re.sub(r"\s+", " ", text).strip():
-            self.found.append(Block(self._form, words, self._start, self._level))
+            self.blocks.append(Block(self._form, words, self._start, self._level))
         self._text, self._form, self._level = [], form, level
         self._start = self._first + self.getpos()[0]

@@ -48,7 +48,7 @@ def is_held_out(operator: str, share: float) -> bool:
 
 
 def _names(rng: Random, inputs: int) -> tuple[str, ...]:
-    before, after = rng.choice([one for one in _NAMES if len(one[0]) == inputs])
+    before, after = rng.choice([names for names in _NAMES if len(names[0]) == inputs])
     return (*before, after)
 
 
@@ -84,7 +84,7 @@ def _elementwise(rng: Random) -> Spec:
 def _cast(rng: Random) -> Spec:
     drawn = draw_elementwise(rng, longest=3)
     dtype = rng.choice(_FLOATS)
-    result = rng.choice([one for one in _FLOATS if one is not dtype])
+    result = rng.choice([candidate for candidate in _FLOATS if candidate is not dtype])
     names = _names(rng, len(drawn.program.inputs))
     return Spec("cast", drawn.program, names, dtype, result, draw_shape(rng), drawn.ranges)
 

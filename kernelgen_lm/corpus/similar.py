@@ -46,7 +46,7 @@ def near_duplicates(samples: Iterable[Sample], threshold: float) -> Mapping[str,
     multipliers, offsets = _hashes()
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     kept: list[tuple[str, NDArray[np.uint64]]] = []
-    found: dict[str, str] = {}
+    duplicates: dict[str, str] = {}
     for sample in samples:
         mine = shingles(sample.answer)
         signature = _signature(mine, multipliers, offsets)
@@ -54,12 +54,12 @@ def near_duplicates(samples: Iterable[Sample], threshold: float) -> Mapping[str,
         candidates = sorted({index for key in keys for index in buckets[key]})
         same = next((kept[index][0] for index in candidates if _share(mine, kept[index][1]) >= threshold), None)
         if same is not None:
-            found[sample.id] = same
+            duplicates[sample.id] = same
             continue
         for key in keys:
             buckets[key].append(len(kept))
         kept.append((sample.id, mine))
-    return found
+    return duplicates
 
 
 def shingles(answer: str) -> NDArray[np.uint64]:
@@ -69,7 +69,7 @@ def shingles(answer: str) -> NDArray[np.uint64]:
     width = min(_TOKENS, len(parts))
     texts = {" ".join(parts[start : start + width]) for start in range(len(parts) - width + 1)}
     digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.unique(np.array([int.from_bytes(one, "big") for one in digests], np.uint64))
+    return np.unique(np.array([int.from_bytes(digest, "big") for digest in digests], np.uint64))
 
 
 def _share(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> float:

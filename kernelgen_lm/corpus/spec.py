@@ -155,7 +155,7 @@ class Spec:
             "dtype": self.dtype.value,
             "result": self.result.value,
             "shape": list(self.shape),
-            "ranges": [list(one) for one in self.ranges],
+            "ranges": [list(interval) for interval in self.ranges],
         }
 
     @classmethod
@@ -169,7 +169,7 @@ class Spec:
             DType(data["dtype"]),
             DType(data["result"]),
             tuple(data["shape"]),
-            tuple(Interval(*one) for one in data["ranges"]),
+            tuple(Interval(*interval) for interval in data["ranges"]),
         )
 
     @classmethod

@@ -72,7 +72,7 @@ class Signature:
     @property
     def least(self) -> int:
         """How many arguments a call has to give."""
-        return sum(not one.default for one in self.arguments)
+        return sum(not argument.default for argument in self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class Unit:
 
 def units_of(blocks: Sequence[Block]) -> list[Unit]:
     """The functions that a page documents, in its order; sections without a prototype are no units."""
-    found: list[Unit] = []
+    units: list[Unit] = []
     for section in _sections(blocks):
         unit = _unit(section)
         if unit is not None:
-            found.append(unit)
-    return found
+            units.append(unit)
+    return units
 
 
 def prototypes(code: str) -> Iterator[Signature]:
@@ -130,9 +130,9 @@ def _signature(statement: str) -> Signature | None:
         return None
     parts = [part.strip() for part in _split(match["rest"])]
     arguments = tuple(_argument(part) for part in parts if part and part != "void")
-    if any(one is None for one in arguments):
+    if any(argument is None for argument in arguments):
         return None
-    return Signature(statement + ";", match["name"], tuple(one for one in arguments if one is not None))
+    return Signature(statement + ";", match["name"], tuple(argument for argument in arguments if argument is not None))
 
 
 def _without_template(text: str) -> str:
@@ -196,7 +196,7 @@ def _unit(section: Sequence[Block]) -> Unit | None:
             _add(unit, part, block)
     if not unit.signatures:
         return None
-    names = [one.name for one in unit.signatures]
+    names = [signature.name for signature in unit.signatures]
     word = re.sub(r"\W.*", "", unit.title)
     unit.name = word if word in names else names[0]
     unit.title = unit.title or unit.name
@@ -206,9 +206,9 @@ def _unit(section: Sequence[Block]) -> Unit | None:
 def _add(unit: Unit, part: Part, block: Block) -> None:
     """Put a block where it belongs."""
     if block.form is Form.CODE:
-        found = list(prototypes(block.text)) if part is not Part.EXAMPLES else []
-        unit.signatures += found
-        if not found:
+        signatures = list(prototypes(block.text)) if part is not Part.EXAMPLES else []
+        unit.signatures += signatures
+        if not signatures:
             unit.examples.append(Example(block.text, block.line))
     elif part is Part.PARAMETERS:
         unit.parameters.update(_parameters(block))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,14 +25,13 @@ __all__ = [
     "TrainConfig",
     "claim",
     "common_arguments",
-    "finish",
     "last_checkpoint",
     "load_model",
     "load_tokenizer",
-    "lora_config",
     "progress_line",
     "quiet",
-    "show_progress",
+    "run_trainer",
+    "trained",
 ]
 
 
@@ -145,7 +144,24 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def lora_config(lora: Lora | None) -> Any:
+def trained(
+    config: TrainConfig,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[Mapping[str, object]],
+) -> dict[str, Any]:
+    """What every trainer of TRL trains, and on what."""
+    from datasets import Dataset
+
+    return {
+        "model": model,
+        "processing_class": tokenizer,
+        "train_dataset": Dataset.from_list([dict(row) for row in rows]),
+        "peft_config": _lora_config(config.lora),
+    }
+
+
+def _lora_config(lora: Lora | None) -> Any:
     """Adapters on every linear layer; None for all weights."""
     if lora is None:
         return None
@@ -165,7 +181,7 @@ def quiet(text: str) -> None:
     del text
 
 
-def show_progress(trainer: Any, tell: Tell) -> None:
+def _show_progress(trainer: Any, tell: Tell) -> None:
     """A line per logged step in place of what the trainer prints."""
     from transformers import PrinterCallback, TrainerCallback
 
@@ -183,8 +199,8 @@ def show_progress(trainer: Any, tell: Tell) -> None:
 
 def progress_line(step: int, steps: int, logs: Mapping[str, Any]) -> str:
     """Where a run is and how it fares; empty when the log says neither."""
-    found = [f"{name} {float(logs[key]):.4g}" for key, name in _SHOWN if key in logs]
-    return f"step {step} of {steps}: {', '.join(found)}" if found else ""
+    shown = [f"{name} {float(logs[key]):.4g}" for key, name in _SHOWN if key in logs]
+    return f"step {step} of {steps}: {', '.join(shown)}" if shown else ""
 
 
 _SHOWN = (
@@ -200,8 +216,8 @@ _SHOWN = (
 
 def last_checkpoint(folder: Path) -> str | None:
     """Where an interrupted run goes on: the last checkpoint that is whole. Its state is what is written last."""
-    found = sorted((folder / "steps").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
-    return next((str(path) for path in reversed(found) if _is_whole(path / "trainer_state.json")), None)
+    checkpoints = sorted((folder / "steps").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
+    return next((str(path) for path in reversed(checkpoints) if _is_whole(path / "trainer_state.json")), None)
 
 
 def _is_whole(path: Path) -> bool:
@@ -211,8 +227,10 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def finish(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Save the model as ``folder/model`` and the log as ``folder/log.json``."""
+def run_trainer(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, tell: Tell) -> None:
+    """Train, or resume; then save the model as ``folder/model`` and the log as ``folder/log.json``."""
+    _show_progress(trainer, tell)
+    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     trainer.save_model(str(folder / "model"))
     if is_first():
         tokenizer.save_pretrained(str(folder / "model"))

@@ -48,7 +48,7 @@ class Measurement:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
         for first in range(len(lines), len(asked), _BATCH):
             torch.manual_seed(self.seed + first)
-            lines += [json.dumps(one) + "\n" for one in self._judged(model, tokenizer, asked[first : first + _BATCH])]
+            lines += [json.dumps(rate) + "\n" for rate in self._judged(model, tokenizer, asked[first : first + _BATCH])]
             write_lines(path, lines)
         return shares(read_measured(path))
 

@@ -19,12 +19,10 @@ from kernelgen_lm.training.common import (
     TrainConfig,
     claim,
     common_arguments,
-    finish,
-    last_checkpoint,
     load_model,
-    lora_config,
     quiet,
-    show_progress,
+    run_trainer,
+    trained,
 )
 from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates, refuse_held_out
 from kernelgen_lm.training.devices import one_process, processes, record
@@ -144,10 +142,14 @@ def _questions(settings: GRPOSettings) -> list[Row]:
     plugins = Plugins.load()
     benchmark = {name for name, task in load_registry(plugins).items() if task.suite != "generated"}
     tasks = load_registry(plugins, [settings.tasks])
-    chosen = [one for one in tasks.select(["all"]) if settings.tasks.resolve() in one.task.path.resolve().parents]
+    chosen = [
+        selected
+        for selected in tasks.select(["all"])
+        if settings.tasks.resolve() in selected.task.path.resolve().parents
+    ]
     if not chosen:
         raise UsageError(f"{settings.tasks} holds no tasks", field="tasks", remedy="kernelgen-lm corpus tasks")
-    refuse_held_out([one.task.name for one in chosen], settings.held_out, benchmark)
+    refuse_held_out([selected.task.name for selected in chosen], settings.held_out, benchmark)
     style = load_style(plugins.prompts.find(settings.prompt_style))
     strategy = load_strategy(plugins.strategies.find(settings.strategy))
     return list(rows(chosen, Track.STATIC, style, RowFormat.TRL, strategy=strategy, tasks=lambda: tasks))
@@ -205,7 +207,6 @@ def _round(
     settings: GRPOSettings, number: int, start: str, chosen: Sequence[Row], place: Path, watch: Watch, progress: Tell
 ) -> None:
     """One run of TRL's trainer; goes on from its last checkpoint."""
-    from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
     model, tokenizer = load_model(start)
@@ -224,11 +225,8 @@ def _round(
         hints = Hints(settings.hints)
         rollout = Conversations(sampling, tokenizer, prompts, scorer, turns=settings.turns, hints=hints)
     trainer = GRPOTrainer(
-        model=model,
-        processing_class=tokenizer,
+        **trained(settings, model, tokenizer, _enough(chosen, settings)),
         reward_funcs=[TurnReward(reward, settings.discount) if rollout is not None else reward],
-        train_dataset=Dataset.from_list([dict(row) for row in _enough(chosen, settings)]),
-        peft_config=lora_config(settings.lora),
         rollout_func=rollout,
         callbacks=[_callback(watch)],
         args=GRPOConfig(
@@ -242,9 +240,7 @@ def _round(
             shuffle_dataset=not ordered,
         ),
     )
-    show_progress(trainer, progress)
-    trainer.train(resume_from_checkpoint=last_checkpoint(place))
-    finish(trainer, tokenizer, place)
+    run_trainer(trainer, tokenizer, place, progress)
 
 
 def _enough(chosen: Sequence[Row], settings: GRPOSettings) -> list[Row]:
@@ -266,8 +262,8 @@ def _sampling(settings: GRPOSettings, model: Any, tokenizer: Any) -> Sampling:
     ends = named if isinstance(named, list) else [] if named is None else [named]
     window = int(getattr(model.config.get_text_config(), "max_position_embeddings", 1 << 20))
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    found = frozenset([*ends, int(tokenizer.eos_token_id)])
-    return Sampling(settings.temperature, settings.max_new_tokens, window, found, int(pad))
+    stops = frozenset([*ends, int(tokenizer.eos_token_id)])
+    return Sampling(settings.temperature, settings.max_new_tokens, window, stops, int(pad))
 
 
 def _callback(watch: Watch) -> Any:

@@ -61,7 +61,7 @@ def pack(lengths: Sequence[int], longest: int) -> list[list[int]]:
     """
     packs: list[list[int]] = []
     room: list[tuple[int, int]] = []  # free tokens and the number of the sequence, sorted
-    for index in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
+    for index in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
         if lengths[index] > longest:
             raise ValueError(f"sample {index} has {lengths[index]} tokens, a sequence {longest}")
         at = bisect_left(room, (lengths[index], -1))
@@ -81,15 +81,15 @@ def batch_of(sequences: Sequence[Sequence[Tokens]], pad: int, device: torch.devi
 
     if all(len(sequence) == 1 for sequence in sequences):
         return _padded([sequence[0] for sequence in sequences], pad, device)
-    longest = max(sum(len(one.ids) for one in sequence) for sequence in sequences)
+    longest = max(sum(len(sample.ids) for sample in sequence) for sequence in sequences)
     ids, places, labels, owners = [], [], [], []
     for sequence in sequences:
-        free = longest - sum(len(one.ids) for one in sequence)
-        learned = [_learned(one) for one in sequence]
-        ids.append([token for one in sequence for token in one.ids] + [pad] * free)
-        places.append([place for one in sequence for place in range(len(one.ids))] + list(range(free)))
-        labels.append([token for one in learned for token in one] + [_IGNORED] * free)
-        owners.append([n for n, one in enumerate(sequence) for _ in one.ids] + [len(sequence)] * free)
+        free = longest - sum(len(sample.ids) for sample in sequence)
+        learned = [_learned(sample) for sample in sequence]
+        ids.append([token for sample in sequence for token in sample.ids] + [pad] * free)
+        places.append([place for sample in sequence for place in range(len(sample.ids))] + list(range(free)))
+        labels.append([token for row in learned for token in row] + [_IGNORED] * free)
+        owners.append([n for n, sample in enumerate(sequence) for _ in sample.ids] + [len(sequence)] * free)
     owner = torch.tensor(owners, device=device)
     causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
     mask = (owner[:, None, :, None] == owner[:, None, None, :]) & causal
@@ -97,10 +97,10 @@ def batch_of(sequences: Sequence[Sequence[Tokens]], pad: int, device: torch.devi
     return {"attention_mask": mask, **{name: torch.tensor(rows, device=device) for name, rows in fields.items()}}
 
 
-def _learned(one: Tokens) -> list[int]:
+def _learned(sample: Tokens) -> list[int]:
     """Labels: the answer alone; never the first token, which would be learned from the sample before it."""
-    known = max(1, one.prompt)
-    return [_IGNORED] * known + one.ids[known:]
+    known = max(1, sample.prompt)
+    return [_IGNORED] * known + sample.ids[known:]
 
 
 def rate_at(step: int, steps: int, settings: SFTSettings) -> float:
@@ -128,9 +128,9 @@ def train(
     model.to(device)
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=settings.weight_decay)
-    lengths = [len(one.ids) for one in samples]
+    lengths = [len(sample.ids) for sample in samples]
     packs = pack(lengths, settings.max_length) if settings.packing else [[index] for index in range(len(samples))]
-    sequences = [Tokens([token for index in one for token in samples[index].ids], 0) for one in packs]
+    sequences = [Tokens([token for index in indices for token in samples[index].ids], 0) for indices in packs]
     per_epoch = -(-len(packs) // settings.micro_batch)
     order: tuple[int, list[list[int]]] = (-1, [])
     steps = settings.steps if settings.steps > 0 else math.ceil(settings.epochs * per_epoch / settings.accumulate)
@@ -145,7 +145,7 @@ def train(
             if order[0] != epoch:
                 order = (epoch, batches(sequences, settings.micro_batch, epoch, settings.seed))
             chosen = order[1][position]
-            batch = batch_of([[samples[index] for index in packs[one]] for one in chosen], pad, device)
+            batch = batch_of([[samples[index] for index in packs[at]] for at in chosen], pad, device)
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 loss = model(**batch).loss / settings.accumulate
             loss.backward()
@@ -172,10 +172,10 @@ def _padded(chosen: Sequence[Tokens], pad: int, device: torch.device) -> dict[st
     """One batch; prompts and padding are not learned."""
     import torch
 
-    longest = -(-max(len(one.ids) for one in chosen) // _STEP) * _STEP
-    ids = [[*one.ids, *[pad] * (longest - len(one.ids))] for one in chosen]
-    mask = [[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in chosen]
-    labels = [[*_learned(one), *[_IGNORED] * (longest - len(one.ids))] for one in chosen]
+    longest = -(-max(len(sample.ids) for sample in chosen) // _STEP) * _STEP
+    ids = [[*sample.ids, *[pad] * (longest - len(sample.ids))] for sample in chosen]
+    mask = [[1] * len(sample.ids) + [0] * (longest - len(sample.ids)) for sample in chosen]
+    labels = [[*_learned(sample), *[_IGNORED] * (longest - len(sample.ids))] for sample in chosen]
     fields = {"input_ids": ids, "attention_mask": mask, "labels": labels}
     return {name: torch.tensor(rows, device=device) for name, rows in fields.items()}
 

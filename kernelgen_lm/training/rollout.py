@@ -34,8 +34,8 @@ def turn_tokens(tokenizer: PreTrainedTokenizerBase, feedback: str) -> list[int]:
     ]
     text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     after = text.split(_MARK, 1)[1]
-    found: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
-    return found
+    tokens: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
+    return tokens
 
 
 @dataclass(slots=True)
@@ -114,7 +114,9 @@ class Conversations:
         """Tokens of every answer, with their chances where vLLM draws: the trainer corrects for its arithmetic."""
         if trainer.use_vllm:
             _, answers, chances, _ = trainer.vllm_generation.generate(prompts=prompts, images=None, num_generations=1)
-            return [(list(tokens), [one[0] for one in found]) for tokens, found in zip(answers, chances, strict=True)]
+            return [
+                (list(tokens), [chance[0] for chance in drawn]) for tokens, drawn in zip(answers, chances, strict=True)
+            ]
         drawn = sample(trainer.accelerator.unwrap_model(trainer.model), prompts, self._settings)
         return [(tokens, None) for tokens in drawn]
 

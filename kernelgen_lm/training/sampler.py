@@ -39,11 +39,11 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
     import torch
 
     device = model.device
-    width = max(len(one) for one in prompts)
-    ids = torch.tensor([[settings.pad] * (width - len(one)) + list(one) for one in prompts], device=device)
-    mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=device)
+    width = max(len(prompt) for prompt in prompts)
+    ids = torch.tensor([[settings.pad] * (width - len(prompt)) + list(prompt) for prompt in prompts], device=device)
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts], device=device)
     answers: list[list[int]] = [[] for _ in prompts]
-    room = [min(settings.longest, settings.window - len(one)) for one in prompts]
+    room = [min(settings.longest, settings.window - len(prompt)) for prompt in prompts]
     rows = list(range(len(prompts)))
     done = [limit < 1 for limit in room]
     cache, training = roomy_cache(model), model.training

@@ -13,12 +13,10 @@ from kernelgen_lm.training.common import (
     Tell,
     claim,
     common_arguments,
-    finish,
-    last_checkpoint,
     load_model,
-    lora_config,
     quiet,
-    show_progress,
+    run_trainer,
+    trained,
 )
 from kernelgen_lm.training.devices import one_process
 from kernelgen_lm.training.nano import make_model, train_tokenizer
@@ -62,7 +60,6 @@ def _train_with_trl(
     samples: Sequence[Sample],
     tell: Tell,
 ) -> None:
-    from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     rows = []
@@ -70,10 +67,7 @@ def _train_with_trl(
         messages = [message.model_dump() for message in sample.messages]
         rows.append({"prompt": messages[:-1], "completion": messages[-1:]})
     trainer = SFTTrainer(
-        model=model,
-        processing_class=tokenizer,
-        train_dataset=Dataset.from_list(rows),
-        peft_config=lora_config(settings.lora),
+        **trained(settings, model, tokenizer, rows),
         args=SFTConfig(
             **common_arguments(settings, folder),
             max_length=settings.max_length,
@@ -81,9 +75,7 @@ def _train_with_trl(
             completion_only_loss=True,
         ),
     )
-    show_progress(trainer, tell)
-    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-    finish(trainer, tokenizer, folder)
+    run_trainer(trainer, tokenizer, folder, tell)
 
 
 def _start(settings: SFTSettings, samples: list[Sample]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
