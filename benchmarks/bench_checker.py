@@ -51,13 +51,13 @@ def largest(task: Task, limit_bytes: int) -> Case:
 
 
 def output_bytes(case: Case) -> int:
-    tensors = (one if isinstance(one, tuple) else (one,) for one in case.outputs.values())
-    return sum(tensor.nbytes for one in tensors for tensor in one if isinstance(tensor, TensorShape))
+    tensors = (output if isinstance(output, tuple) else (output,) for output in case.outputs.values())
+    return sum(tensor.nbytes for output in tensors for tensor in output if isinstance(tensor, TensorShape))
 
 
 def cost(executor: Executor, task: Task, case: Case) -> float:
     """Processor seconds of one run of the golden kernel, the best of several."""
-    golden = next(one for one in task.goldens if one.track is Track.STATIC)
+    golden = next(candidate for candidate in task.goldens if candidate.track is Track.STATIC)
     source = specialise(task, case, golden.path.read_text(encoding="utf-8"))
     return cost_of(executor, task, case, candidate_of({"kernel.cpp": source}))
 

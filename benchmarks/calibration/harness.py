@@ -14,22 +14,19 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
     Artifact,
-    Case,
     CompileRequest,
     Core,
     DType,
-    InputSpec,
     Outcome,
-    OutputSpec,
     Profile,
     RunRequest,
     Task,
     TensorCase,
     TensorShape,
-    Tolerance,
     Track,
     ValueSpec,
 )
+from npukernelbench.nouns.probe import probe_task
 
 __all__ = ["Bench", "Inputs"]
 
@@ -72,33 +69,7 @@ class Bench:
 
 
 def _task(inputs: Inputs, output_bytes: int, core: Core) -> Task:
-    types = {name: next(one for one in DType if one.numpy() == array.dtype) for name, array in inputs.items()}
-    case = Case(
-        id="case",
-        inputs={name: TensorCase(TensorShape(array.shape, types[name]), ValueSpec()) for name, array in inputs.items()},
-        outputs={"out": TensorShape((output_bytes,), DType.UINT8)},
-        attributes={},
-    )
-    return Task(
-        name="Calibration",
-        suite="calibration",
-        level=1,
-        category="Calibration",
-        version=1,
-        kernel="probe",
-        core=core,
-        summary="",
-        description="",
-        formula="",
-        inputs=tuple(InputSpec(name, tuple(DType)) for name in inputs),
-        outputs=(OutputSpec("out", dtype=DType.UINT8),),
-        attributes=(),
-        cases=(case,),
-        reference="",
-        tolerance=Tolerance(),
-        tags=frozenset(),
-        goldens=(),
-        path=Path("calibration"),
-        content_hash="calibration",
-        workspace_bytes=4096,
-    )
+    types = {name: next(dtype for dtype in DType if dtype.numpy() == array.dtype) for name, array in inputs.items()}
+    tensors = {name: TensorCase(TensorShape(array.shape, types[name]), ValueSpec()) for name, array in inputs.items()}
+    out = {"out": TensorShape((output_bytes,), DType.UINT8)}
+    return probe_task("Calibration", tensors, outputs=out, core=core)

@@ -91,8 +91,8 @@ def _figure(name: str, scope: str, python: str, port: int, count: int, concurren
 def _served(port: int) -> dict[str, float]:
     """What the server counted since it was last asked."""
     with urlopen(f"http://127.0.0.1:{port}/count") as response:
-        found: dict[str, float] = json.load(response)
-    return found
+        counters: dict[str, float] = json.load(response)
+    return counters
 
 
 def _environ() -> dict[str, str]:

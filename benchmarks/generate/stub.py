@@ -38,10 +38,10 @@ class Stub:
     def counted(self) -> dict[str, float]:
         """What was asked since this was last called."""
         now = time.process_time()
-        found = {"asked": self.asked, "most": self.most, "cpu_s": now - self.cpu_s}
+        counters = {"asked": self.asked, "most": self.most, "cpu_s": now - self.cpu_s}
         self.asked = self.most = 0
         self.cpu_s = now
-        return found
+        return counters
 
 
 class Connection(asyncio.Protocol):

@@ -32,7 +32,9 @@ class Launch:
         task = task_for(dict(inputs), {"z": (output.shape, dtype)})
         compiled = Twin(executor).compile(source, task)
         if compiled.artifact is None:
-            raise SystemExit(f"a kernel does not compile: {[str(one) for one in compiled.diagnostics]}\n{source}")
+            raise SystemExit(
+                f"a kernel does not compile: {[str(diagnostic) for diagnostic in compiled.diagnostics]}\n{source}"
+            )
         self._executor = executor
         self._request = RunRequest(task, task.cases[0], compiled.artifact, dict(inputs), 1, 60.0)
 
@@ -40,7 +42,7 @@ class Launch:
         """Run it; seconds of the process by the clock."""
         seen = self._executor.run(self._request)
         if seen.outcome is not Outcome.OK:
-            raise SystemExit(f"a kernel fails: {[str(one) for one in seen.diagnostics]}")
+            raise SystemExit(f"a kernel fails: {[str(diagnostic) for diagnostic in seen.diagnostics]}")
         return seen.seconds
 
     def processor_s(self) -> float:
