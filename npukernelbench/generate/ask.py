@@ -100,7 +100,7 @@ async def _overlapping(
     """A stream for whatever there is to ask, as soon as it is there. The first error ends all of them, after what had
     come before it.
     """
-    found: asyncio.Queue[GenerationResult | Exception | None] = asyncio.Queue(_MOST_FOUND)
+    answers: asyncio.Queue[GenerationResult | Exception | None] = asyncio.Queue(_MOST_FOUND)
     streams: set[asyncio.Task[None]] = set()
 
     async def drain(some: Sequence[GenerationRequest]) -> None:
@@ -108,9 +108,9 @@ async def _overlapping(
         try:
             async with aclosing(_asked(backend, some)) as results:
                 async for result in results:
-                    await found.put(result)
+                    await answers.put(result)
         except Exception as error:  # noqa: BLE001
-            await found.put(error)
+            await answers.put(error)
 
     async def feed(some: Sequence[GenerationRequest]) -> None:
         """Boundary, as above."""
@@ -122,12 +122,12 @@ async def _overlapping(
                 some = () if more is None else await more()
             await asyncio.gather(*streams)
         except Exception as error:  # noqa: BLE001
-            await found.put(error)
-        await found.put(None)
+            await answers.put(error)
+        await answers.put(None)
 
     feeding = asyncio.create_task(feed(requests))
     try:
-        while (result := await found.get()) is not None:
+        while (result := await answers.get()) is not None:
             if isinstance(result, Exception):
                 raise result
             yield result

@@ -116,11 +116,11 @@ class CachedBackend:
             raise RuntimeError("the backend is not open")
         missing = []
         for request in requests:
-            found = cache.get(address(self._facts, request))
-            if found is None:
+            kept = cache.get(address(self._facts, request))
+            if kept is None:
                 missing.append(request)
             else:
-                yield GenerationResult(request, found)
+                yield GenerationResult(request, kept)
         if not missing:
             return
         async with self._opening:

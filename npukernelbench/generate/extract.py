@@ -63,12 +63,12 @@ def extract_from_reasoning(parser: Registration, completion: Completion, task: T
     if not getattr(parser.load(), "searches_reasoning", False):
         return None
     thinking = f"{completion.reasoning}\n{split_thinking(completion.text).thinking}"
-    found = extract(
+    extracted = extract(
         parser, replace(completion, text=thinking, reasoning="", finish_reason=FinishReason.STOP), task, track
     )
-    if isinstance(found, Outcome) or not any("__global__" in text for text in found.files.values()):
+    if isinstance(extracted, Outcome) or not any("__global__" in text for text in extracted.files.values()):
         return None
-    return found
+    return extracted
 
 
 def extract_with(parse: Parser, completion: Completion, task: Task, track: Track) -> Candidate | Outcome:

@@ -150,10 +150,10 @@ def _open(number: int, fence: _Fence) -> _Opening | None:
 def _info(info: str) -> tuple[str, str]:
     """Language (lower case) and file name of an info string such as ``cpp``, ``cpp:a/b.cpp`` or ``kernel.cpp``."""
     info = info[:_LABEL_LIMIT]
-    found = _NAME.search(info)
-    name = relative_name(found.group()) if found else ""
-    if found and found.start() == 0:
-        return found.group().rpartition(".")[2].lower(), name
+    match = _NAME.search(info)
+    name = relative_name(match.group()) if match else ""
+    if match and match.start() == 0:
+        return match.group().rpartition(".")[2].lower(), name
     language = _LANGUAGE.match(info)
     if language is None:
         return ("", name) if not info or name else (info.lower(), "")

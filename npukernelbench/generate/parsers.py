@@ -106,8 +106,8 @@ def _tag_contents(text: str) -> list[str]:
 
 
 def _is_source(text: str) -> bool:
-    found = scan(text)
-    plain = not found.blocks and not found.unclosed and not _TAG.search(text)
+    scanned = scan(text)
+    plain = not scanned.blocks and not scanned.unclosed and not _TAG.search(text)
     return plain and _SOURCE.search(text) is not None
 
 

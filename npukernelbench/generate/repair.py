@@ -95,7 +95,9 @@ def _passed(verdict: Verdict) -> list[str]:
     total = verdict.metrics.get("cases_total", 0.0)
     if total > 1:
         lines.append(f"{verdict.metrics.get('cases_passed', 0.0):.0f} of {total:.0f} cases are right.")
-    hidden = [one for one in verdict.cases if one.case.startswith(_HIDDEN) and one.outcome is not Outcome.OK]
+    hidden = [
+        judged for judged in verdict.cases if judged.case.startswith(_HIDDEN) and judged.outcome is not Outcome.OK
+    ]
     if hidden:
         lines.append(f"{len(hidden)} of the wrong ones are cases that you are not shown ({hidden[0].outcome.value}).")
     return lines
@@ -104,19 +106,19 @@ def _passed(verdict: Verdict) -> list[str]:
 def _listed(candidate: Candidate | None, verdict: Verdict, severities: tuple[Severity, ...]) -> Iterator[str]:
     """Diagnostics of these severities, each once, the first of the deciding case before those of others."""
     several = len(verdict.cases) > 1
-    found: dict[Diagnostic | tuple[object, ...], tuple[str, Diagnostic]] = {}
-    told = [one for one in verdict.cases if not one.case.startswith(_HIDDEN)]
-    for case, diagnostics in [("", verdict.diagnostics), *((one.case, one.diagnostics) for one in told)]:
+    listed: dict[Diagnostic | tuple[object, ...], tuple[str, Diagnostic]] = {}
+    told = [judged for judged in verdict.cases if not judged.case.startswith(_HIDDEN)]
+    for case, diagnostics in [("", verdict.diagnostics), *((judged.case, judged.diagnostics) for judged in told)]:
         for diagnostic in diagnostics:
             if diagnostic.severity in severities:
                 same = (diagnostic.rule, diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message)
-                found.setdefault(same, (case if several else "", diagnostic))
-    for case, diagnostic in list(found.values())[:_MOST_DIAGNOSTICS]:
+                listed.setdefault(same, (case if several else "", diagnostic))
+    for case, diagnostic in list(listed.values())[:_MOST_DIAGNOSTICS]:
         yield ""
         yield from _described(candidate, diagnostic, case)
-    if len(found) > _MOST_DIAGNOSTICS:
+    if len(listed) > _MOST_DIAGNOSTICS:
         yield ""
-        yield f"… and {len(found) - _MOST_DIAGNOSTICS} more."
+        yield f"… and {len(listed) - _MOST_DIAGNOSTICS} more."
 
 
 def _described(candidate: Candidate | None, diagnostic: Diagnostic, case: str) -> Iterator[str]:

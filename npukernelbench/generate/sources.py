@@ -58,7 +58,7 @@ def _found(source: str) -> list[str]:
     path = Path(source)
     if not path.is_dir():
         return [source]
-    files = [str(one) for one in source_files(path)]
+    files = [str(file) for file in source_files(path)]
     if not files:
         raise UsageError(
             f"{source} holds no source file in {HOST_FOLDER}/ or {DEVICE_FOLDER}/",

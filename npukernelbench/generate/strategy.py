@@ -124,12 +124,12 @@ class Direct:
 
     def make(self, answer: Answer) -> Made:
         """The files that the parser finds; a draft out of the reasoning where it may look there, and that is said."""
-        found = extract(answer.parser, answer.completion, answer.task, answer.track)
-        if not isinstance(found, Outcome):
-            return Made(found)
+        extracted = extract(answer.parser, answer.completion, answer.task, answer.track)
+        if not isinstance(extracted, Outcome):
+            return Made(extracted)
         draft = extract_from_reasoning(answer.parser, answer.completion, answer.task, answer.track)
         if draft is None:
-            return no_candidate(found)
+            return no_candidate(extracted)
         return Made(draft, diagnostics=(_DRAFT,), metrics={FROM_REASONING: 1.0})
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:

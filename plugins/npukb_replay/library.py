@@ -73,15 +73,15 @@ class Library:
         for case in dict.fromkeys((_canonical(key.case), "")):
             for track in (key.track.value, ""):
                 names = dict.fromkeys((_canonical(key.task), _canonical(kernel)))
-                found = [
+                matching = [
                     self.shelves[s]
                     for s in (Shelf(n, case, key.index, track, key.turn) for n in names)
                     if s in self.shelves
                 ]
-                if len(found) > 1:
-                    return f"two answers to {key}: {' and '.join(map(_describe, found))}; remove one"
-                if found:
-                    return found[0] if isinstance(found[0], Completion) else _read(found[0])
+                if len(matching) > 1:
+                    return f"two answers to {key}: {' and '.join(map(_describe, matching))}; remove one"
+                if matching:
+                    return matching[0] if isinstance(matching[0], Completion) else _read(matching[0])
         if key.turn:
             return f"no answer of turn {key.turn} is stored under {self.path}"
         per_case = f"{key.task}/{key.case}/{key.index}.md or " if key.case else ""
@@ -126,8 +126,8 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if _is_run(path):
         return [file for file in (path / "events.jsonl",) if file.is_file()]
-    found = (file for file in path.rglob("*") if file.suffix.lower() in (*_SUFFIXES, ".jsonl") and file.is_file())
-    return sorted(found)
+    files = (file for file in path.rglob("*") if file.suffix.lower() in (*_SUFFIXES, ".jsonl") and file.is_file())
+    return sorted(files)
 
 
 def _is_run(path: Path) -> bool:

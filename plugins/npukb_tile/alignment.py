@@ -20,12 +20,11 @@ from npukb_tile.ir import (
     Expr,
     For,
     If,
-    Load,
+    Move,
     Name,
     Num,
     Program,
     Statement,
-    Store,
 )
 from npukb_tile.launching import Number, pitch_unit
 
@@ -62,7 +61,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
                 visit(statement.otherwise, divisors)
             elif isinstance(statement, Block):
                 visit(statement.body, dict(divisors))
-            elif isinstance(statement, Load | Store):
+            elif isinstance(statement, Move):
                 dtype = program.buffers[statement.buffer].dtype
                 size = min(DTYPES[member].itemsize for member in program.members(types.get(dtype, dtype)))
                 whole = _divisor(statement.cols, divisors) * size % _BLOCK_BYTES == 0

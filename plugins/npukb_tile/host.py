@@ -291,12 +291,12 @@ def _assigns(statement: Statement) -> set[str]:
 
 
 def _names_of_shape(shape: ShapeExpr) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for part in shape:
         for inner in (part.extent, part.first, part.last):
             if inner is not None:
-                found |= {one.name for one in _expression_parts(inner) if isinstance(one, Name)}
-    return found
+                names |= {part.name for part in _expression_parts(inner) if isinstance(part, Name)}
+    return names
 
 
 def _expression_parts(node: Expr) -> list[Expr]:
@@ -311,7 +311,7 @@ def _inference(program: Program) -> str:
     body = _needed(program)
     _host_body(body, writer, _variables(writer, body))
     for index, tensor in enumerate(program.of_role(TensorRole.OUTPUT)):
-        shape = next(one for one in program.shapes if one.tensor == tensor.name)
+        shape = next(candidate for candidate in program.shapes if candidate.tensor == tensor.name)
         _output_shape(shape, index, writer)
     writer.line("return GRAPH_SUCCESS;")
     writer.close()
@@ -319,7 +319,9 @@ def _inference(program: Program) -> str:
     writer.open("static graphStatus InferDataType(gert::InferDataTypeContext* context)")
     inputs = program.of_role(TensorRole.INPUT)
     for index, tensor in enumerate(program.of_role(TensorRole.OUTPUT)):
-        like = next((number for number, one in enumerate(inputs) if one.dtype == tensor.dtype in program.types), None)
+        like = next(
+            (number for number, other in enumerate(inputs) if other.dtype == tensor.dtype in program.types), None
+        )
         value = f"context->GetInputDataType({like})" if like is not None else DTYPES[tensor.dtype].ge
         writer.line(f"context->SetOutputDataType({index}, {value});")
     writer.line("return GRAPH_SUCCESS;")

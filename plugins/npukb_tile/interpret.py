@@ -23,6 +23,7 @@ from npukb_tile.ir import (
     For,
     If,
     Load,
+    Move,
     Multiply,
     Peek,
     Program,
@@ -120,8 +121,8 @@ class _Core:
         if not 0 <= index < source.size:
             what = node.tensor if isinstance(node, Element) else node.buffer
             raise ProgramError("out_of_bounds", f"{what}[{index}] of {source.size} elements", line=node.line)
-        one: Number = source.reshape(-1)[index].item()
-        return one
+        element: Number = source.reshape(-1)[index].item()
+        return element
 
     def _step(self, line: int) -> None:
         if next(self.steps, None) is None:
@@ -184,7 +185,7 @@ class _Core:
             self.memory[statement.tensor][places] = tile.reshape(-1)
             self.written[statement.tensor][places] = True
 
-    def _places(self, move: Load | Store) -> tuple[Array, tuple[int, int]]:
+    def _places(self, move: Move) -> tuple[Array, tuple[int, int]]:
         start, rows, cols, stride = (int(self.value(e)) for e in (move.start, move.rows, move.cols, move.stride))
         size = self.memory[move.tensor].size
         if rows < 1 or cols < 1:

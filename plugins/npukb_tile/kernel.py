@@ -21,6 +21,7 @@ from npukb_tile.ir import (
     If,
     Kind,
     Load,
+    Move,
     Multiply,
     Name,
     Num,
@@ -29,7 +30,6 @@ from npukb_tile.ir import (
     ShapeClass,
     Stage,
     Statement,
-    Store,
     Sync,
     TileSet,
     statements,
@@ -217,10 +217,10 @@ class _Class:
                 for line in product_calls(statement):
                     self.out.line(line)
             elif isinstance(statement, TileSet):
-                for one in self.parts.computed.instructions[id(statement)]:
-                    for line in spell(one):
+                for instruction in self.parts.computed.instructions[id(statement)]:
+                    for line in spell(instruction):
                         self.out.line(line)
-            elif isinstance(statement, Load | Store):
+            elif isinstance(statement, Move):
                 self._move(statement)
 
     def _assign(self, statement: Assign, declared: set[str]) -> None:
@@ -261,12 +261,12 @@ class _Class:
 
     def _free(self, block: Block) -> list[str]:
         """Scalars of Process that a block uses, in the order of their names' first use."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         own = _assigned_in(block.body) | _loops_in(block.body)
         for part in expressions(block):
             if isinstance(part, Name) and part.name in self.locals and part.name not in own:
-                found[part.name] = None
-        return list(found)
+                names[part.name] = None
+        return list(names)
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ class _Class:
 
     def _extents(self, block: Block, instructions: list[Instruction]) -> None:
         """The numbers that the instructions are given, as far as these use them."""
-        text = " ".join(line for one in instructions for line in spell(one))
+        text = " ".join(line for instruction in instructions for line in spell(instruction))
         words = set(re.findall(r"[A-Za-z_]\w*", text))
         assert block.cols is not None
         cols = f"static_cast<uint32_t>({render(block.cols)})"
@@ -370,7 +370,7 @@ class _Class:
             if name in words:
                 self.out.line(f"const uint32_t {name} = {values[name]};")
 
-    def _move(self, move: Load | Store) -> None:
+    def _move(self, move: Move) -> None:
         buffer = self.program.buffers[move.buffer]
         cpp = self.parts.cpp(buffer.dtype)
         place = f"{move.tensor}Global[{render(move.start)}]"
@@ -392,7 +392,7 @@ class _Class:
         self.out.line(f"const DataCopyExtParams {name}{params};")
         self.out.line(f"DataCopyPad({ends[0]}, {ends[1]}, {name}{padding});")
 
-    def _rows(self, move: Load | Store, buffer: Buffer, cpp: str) -> tuple[str, str]:
+    def _rows(self, move: Move, buffer: Buffer, cpp: str) -> tuple[str, str]:
         """Parameters of a copy of several rows. The gap of a tile's rows is counted in blocks of 32 bytes."""
         members = self.program.members(self.parts.dtype(buffer.dtype))
         size = f"sizeof({cpp})"
@@ -416,24 +416,24 @@ class _Class:
 
 def block_instructions(body: tuple[Statement, ...], computed: Computed) -> list[Instruction]:
     """The instructions of a body, in the order of the text."""
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     for statement in body:
         if isinstance(statement, TileSet):
-            found += computed.instructions[id(statement)]
+            instructions += computed.instructions[id(statement)]
         elif isinstance(statement, For):
-            found += block_instructions(statement.body, computed)
+            instructions += block_instructions(statement.body, computed)
         elif isinstance(statement, If):
-            found += block_instructions((*statement.then, *statement.otherwise), computed)
-    return found
+            instructions += block_instructions((*statement.then, *statement.otherwise), computed)
+    return instructions
 
 
 def _temporaries(instructions: list[Instruction]) -> list[Operand]:
-    found: dict[str, Operand] = {}
-    for one in instructions:
-        for operand in (one.target, *one.operands, *one.work):
+    temporaries: dict[str, Operand] = {}
+    for instruction in instructions:
+        for operand in (instruction.target, *instruction.operands, *instruction.work):
             if isinstance(operand, Operand) and operand.slot >= 0 and not operand.name.endswith("Wide"):
-                found[operand.name] = Operand(operand.name, operand.dtype, ShapeClass.FULL, operand.slot)
-    return sorted(found.values(), key=lambda operand: (operand.slot, operand.name))
+                temporaries[operand.name] = Operand(operand.name, operand.dtype, ShapeClass.FULL, operand.slot)
+    return sorted(temporaries.values(), key=lambda operand: (operand.slot, operand.name))
 
 
 def _used(block: Block) -> tuple[list[str], list[str]]:
@@ -456,19 +456,19 @@ def _used(block: Block) -> tuple[list[str], list[str]]:
 
 
 def _moved(block: Block) -> list[str]:
-    found: dict[str, None] = {}
+    buffers: dict[str, None] = {}
 
     def visit(body: tuple[Statement, ...]) -> None:
         for statement in body:
-            if isinstance(statement, Load | Store):
-                found[statement.buffer] = None
+            if isinstance(statement, Move):
+                buffers[statement.buffer] = None
             elif isinstance(statement, For):
                 visit(statement.body)
             elif isinstance(statement, If):
                 visit((*statement.then, *statement.otherwise))
 
     visit(block.body)
-    return list(found)
+    return list(buffers)
 
 
 def _local_kinds(program: Program) -> dict[str, Kind]:
@@ -506,13 +506,13 @@ def _assigned_in(body: tuple[Statement, ...]) -> set[str]:
 
 
 def _loops_in(body: tuple[Statement, ...]) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for statement in body:
         if isinstance(statement, For):
-            found |= {statement.name} | _loops_in(statement.body)
+            names |= {statement.name} | _loops_in(statement.body)
         elif isinstance(statement, If):
-            found |= _loops_in((*statement.then, *statement.otherwise))
-    return found
+            names |= _loops_in((*statement.then, *statement.otherwise))
+    return names
 
 
 def _times(body: tuple[Statement, ...], name: str) -> int:

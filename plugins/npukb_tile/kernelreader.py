@@ -37,7 +37,7 @@ __all__ = ["KernelReader"]
 
 #: What stage functions call, and what they must therefore not be called.
 _INSTRUCTIONS = {
-    *(name for one in OPERATIONS.values() for name in (one.instruction, one.scalar_instruction)),
+    *(name for operation in OPERATIONS.values() for name in (operation.instruction, operation.scalar_instruction)),
     *DEVICE_FUNCTIONS,
     *[
         "Adds",
@@ -85,8 +85,8 @@ class KernelReader:
 
     def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
         """The statements of a body."""
-        found = (self._statement(node) for node in nodes if not _is_text(node))
-        return tuple(statement for statement in found if statement is not None)
+        statements = (self._statement(node) for node in nodes if not _is_text(node))
+        return tuple(statement for statement in statements if statement is not None)
 
     def finish(self, kernel: ast.FunctionDef) -> None:
         """What can be said of the whole: nothing is there for nothing."""

@@ -65,10 +65,10 @@ def lower(request: Request, timeout_s: float) -> Lowered:
             raise
     if not done.report:
         return _ended(done.timed_out, done.returncode, timeout_s, done.output)
-    found = json.loads(done.report)
-    if "files" in found:
-        return Lowered(files=found["files"])
-    fault = found["fault"]
+    report = json.loads(done.report)
+    if "files" in report:
+        return Lowered(files=report["files"])
+    fault = report["fault"]
     wrong = _diagnostic(fault["rule"], fault["detail"], fault["line"], fault["remedy"])
     return Lowered(wrong=wrong, ours=fault["rule"] == "lowering")
 

@@ -230,8 +230,8 @@ class HostReader:
 
     def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
         """The statements, without launch and shapes, which are kept apart."""
-        found = (self._statement(node) for node in nodes if not _is_text(node))
-        return tuple(statement for statement in found if statement is not None)
+        statements = (self._statement(node) for node in nodes if not _is_text(node))
+        return tuple(statement for statement in statements if statement is not None)
 
     def _statement(self, node: ast.stmt) -> Statement | None:
         if self.launch is not None:

@@ -124,10 +124,10 @@ class PassesStrategy:
             if made.outcome is not Outcome.OK:
                 return made
             return Made(candidate_of({PROGRAM: source}), Outcome.NO_CODE, Stage.EXTRACT, (_RIGHT,))
-        found = extract(answer.parser, answer.completion, answer.task, answer.track)
-        if isinstance(found, Outcome):
-            return no_candidate(found)
-        return Made(candidate_of({**found.files, PROGRAM: _shown(answer.prompt, "The program")}))
+        extracted = extract(answer.parser, answer.completion, answer.task, answer.track)
+        if isinstance(extracted, Outcome):
+            return no_candidate(extracted)
+        return Made(candidate_of({**extracted.files, PROGRAM: _shown(answer.prompt, "The program")}))
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
         """The next pass where this one compiled, else the same again; None at the end."""
@@ -172,13 +172,14 @@ def _lowered(source: str, task: Task, track: Track) -> Mapping[str, str]:
 
 def _next_pass(prompt: Prompt, files: Mapping[str, str], step: int, told: str) -> Prompt:
     """The question for one pass. What stays the same comes out of the question before."""
-    before, one = prompt.messages[1].content, _PASSES[step - 1]
+    before, tile_pass = prompt.messages[1].content, _PASSES[step - 1]
     static = "GM_ADDR tiling)" not in before
+    how = tile_pass.static if static else tile_pass.dynamic
     context = before if step == 1 else before[: before.index(_MARK)]
     code = {name: text for name, text in files.items() if name != PROGRAM}
     parts = [
         context.rstrip(),
-        f"\n{_MARK} {step} of {len(_PASSES)}: {one.title}\n\n{one.static if static else one.dynamic}\n\n{one.rules}\n",
+        f"\n{_MARK} {step} of {len(_PASSES)}: {tile_pass.title}\n\n{how}\n\n{tile_pass.rules}\n",
         f"### The program\n\n{wrap(files[PROGRAM], 'python')}",
     ]
     if code:
@@ -201,8 +202,8 @@ _MARK = "# Pass"
 
 
 def _step(prompt: Prompt) -> int:
-    found = _STEP.match(prompt.template)
-    return int(found.group(1)) if found else 0
+    match = _STEP.match(prompt.template)
+    return int(match.group(1)) if match else 0
 
 
 def _shown(prompt: Prompt, title: str) -> str:

@@ -21,12 +21,12 @@ from npukb_tile.ir import (
     For,
     If,
     Load,
+    Move,
     Multiply,
     Peek,
     Program,
     Scalar,
     Statement,
-    Store,
     TileExpr,
     TileSet,
 )
@@ -80,7 +80,7 @@ def _follows(first: tuple[int, int], second: tuple[int, int]) -> bool:
 
 def uses_of(program: Program) -> dict[str, Uses]:
     """Who uses every buffer."""
-    found: dict[str, Uses] = defaultdict(Uses, {name: Uses() for name in program.buffers})
+    used: dict[str, Uses] = defaultdict(Uses, {name: Uses() for name in program.buffers})
     bodies = 0
 
     def visit(body: tuple[Statement, ...]) -> None:
@@ -90,9 +90,9 @@ def uses_of(program: Program) -> dict[str, Uses]:
         for number, statement in enumerate(body):
             for peek in expressions(statement, deep=False):
                 if isinstance(peek, Peek):
-                    found[peek.buffer].peeked = True
+                    used[peek.buffer].peeked = True
             if isinstance(statement, Block):
-                _block(statement, (own, number), found)
+                _block(statement, (own, number), used)
             elif isinstance(statement, For):
                 visit(statement.body)
             elif isinstance(statement, If):
@@ -100,10 +100,10 @@ def uses_of(program: Program) -> dict[str, Uses]:
                 visit(statement.otherwise)
 
     visit(program.kernel)
-    return dict(found)
+    return dict(used)
 
 
-def _block(block: Block, place: tuple[int, int], found: dict[str, Uses]) -> None:
+def _block(block: Block, place: tuple[int, int], used: dict[str, Uses]) -> None:
     written: set[str] = set()
 
     def visit(body: tuple[Statement, ...], nested: bool) -> None:
@@ -113,15 +113,15 @@ def _block(block: Block, place: tuple[int, int], found: dict[str, Uses]) -> None
             elif isinstance(statement, If):
                 visit(statement.then, True)
                 visit(statement.otherwise, True)
-            elif isinstance(statement, Load | Store):
-                uses = found[statement.buffer]
+            elif isinstance(statement, Move):
+                uses = used[statement.buffer]
                 (uses.loads if isinstance(statement, Load) else uses.stores).append(place)
                 uses.nested |= nested
             elif isinstance(statement, TileSet):
                 for name in references(statement.value):
-                    found[name].reads.append(place)
-                    found[name].carried |= name not in written
-                found[statement.target.buffer].writes.append(place)
+                    used[name].reads.append(place)
+                    used[name].carried |= name not in written
+                used[statement.target.buffer].writes.append(place)
                 if not nested:
                     written.add(statement.target.buffer)
 
@@ -147,7 +147,7 @@ def expressions(statement: Statement, *, deep: bool = True) -> Iterator[Expr]:
         tops, inner = [statement.start, statement.stop, statement.step], statement.body
     elif isinstance(statement, If):
         tops, inner = [statement.condition], (*statement.then, *statement.otherwise)
-    elif isinstance(statement, Load | Store):
+    elif isinstance(statement, Move):
         tops = [statement.start, statement.rows, statement.cols, statement.stride]
     elif isinstance(statement, Multiply):
         tops = [*statement.starts, *statement.extents, *statement.strides]
@@ -158,8 +158,8 @@ def expressions(statement: Statement, *, deep: bool = True) -> Iterator[Expr]:
     for top in tops:
         yield from parts_of(top)
     if deep:
-        for one in inner:
-            yield from expressions(one)
+        for expression in inner:
+            yield from expressions(expression)
 
 
 def _scalars(node: TileExpr) -> Iterator[Expr]:

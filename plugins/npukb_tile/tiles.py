@@ -140,7 +140,7 @@ class TileReader:
         operation = OPERATIONS.get(name)
         if operation is None or (name in OPERATORS.values() and name not in ("max", "min")):
             known = ", ".join(
-                sorted(name for name, one in OPERATIONS.items() if one.kind in ("unary", "across", "down"))
+                sorted(name for name, operation in OPERATIONS.items() if operation.kind in ("unary", "across", "down"))
             )
             raise fault(
                 node, "unknown_name", f"there is no operation {name} on tiles", f"among others there are {known}"
@@ -245,7 +245,7 @@ class TileReader:
 
     def _common(self, node: ast.expr, left: TileExpr, right: TileExpr) -> tuple[str, ShapeClass]:
         """Type and shape of two operands next to each other."""
-        tiles = [one for one in (left, right) if not isinstance(one, Scalar)]
+        tiles = [operand for operand in (left, right) if not isinstance(operand, Scalar)]
         dtypes = {tile.dtype for tile in tiles}
         if "mask" in dtypes:
             raise fault(node, "dtype", "a mask is no number", "where(mask, a, b) or float32(mask)")

@@ -133,13 +133,17 @@ def _cut(node: Expr, cores: int) -> Expr:
 
 def _for_cores(body: tuple[Statement, ...], cores: int) -> tuple[Statement, ...]:
     changed: list[Statement] = []
-    for one in body:
-        if isinstance(one, Assign):
-            changed.append(replace(one, value=_cut(one.value, cores)))
-        elif isinstance(one, If):
-            changed.append(replace(one, then=_for_cores(one.then, cores), otherwise=_for_cores(one.otherwise, cores)))
-        elif isinstance(one, For):
-            changed.append(replace(one, body=_for_cores(one.body, cores)))
+    for statement in body:
+        if isinstance(statement, Assign):
+            changed.append(replace(statement, value=_cut(statement.value, cores)))
+        elif isinstance(statement, If):
+            changed.append(
+                replace(
+                    statement, then=_for_cores(statement.then, cores), otherwise=_for_cores(statement.otherwise, cores)
+                )
+            )
+        elif isinstance(statement, For):
+            changed.append(replace(statement, body=_for_cores(statement.body, cores)))
         else:
-            changed.append(one)
+            changed.append(statement)
     return tuple(changed)
