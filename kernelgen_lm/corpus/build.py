@@ -1,7 +1,7 @@
 """Building a corpus: draw a question and a style, write the kernel, let the judge execute it, keep what is right.
 
 Work is cut into shards of consecutive indices. Everything of a sample follows from the seed and its index, and a shard
-is one file that is there whole or not at all: an interrupted build goes on where it was, and any number of processes
+is one file that is there whole or not at all: an interrupted build resumes where it was, and any number of processes
 gives the same bytes but for predicted times of another executor.
 """
 
@@ -79,6 +79,7 @@ def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shar
     _claim(config, folder)
     shards = -(-config.samples // config.shard)
     missing = [index for index in range(shards) if not _path(folder, index).is_file()]
+    # Spawned: forked workers would share the judge's threads and locks.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _open, (config.model_dump(),)) as pool:
         for shard in _in_flight(pool, missing, folder, 2 * jobs):
             on_shard(shard, shards)
@@ -92,6 +93,7 @@ def make_sample(config: BuildConfig, index: int, bench: Bench, style: PromptStyl
     """The sample of an index, or why there is none: ``held_out``, ``unfit``, or the judge's outcome."""
     rng = Random(derive(config.seed, "corpus", VERSION, index))
     spec = draw_question(rng, config.families)
+    # Before anything is written or judged: held-out operators cost nothing.
     if is_held_out(spec.operator, config.held_out):
         return "held_out"
     writing = UNIFORM if config.styles == "uniform" else draw_style(rng)
@@ -184,6 +186,7 @@ def judge_summary(verdict: Verdict) -> Mapping[str, object]:
     profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
     summary: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
     if profile is not None:
+        # Rounded, so that a corpus does not change with the last digit of a prediction.
         summary |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
     if "roofline" in verdict.metrics:
         summary["roofline"] = round(verdict.metrics["roofline"], 4)
@@ -211,6 +214,7 @@ def _claim(config: BuildConfig, folder: Path) -> None:
 
 def _in_flight(pool: ProcessPoolExecutor, missing: list[int], folder: Path, most: int) -> Iterator[Shard]:
     """Shards as they are done, at most ``most`` of them under way."""
+    # Reversed, so that pop() takes the next one in constant time.
     waiting, running = list(reversed(missing)), set[Future[Shard]]()
     while waiting or running:
         while waiting and len(running) < most:

@@ -62,6 +62,7 @@ def open_dataset(wish: ChatWish) -> tuple[Iterable[Mapping[str, Any]], str]:
         remedy = "name a folder or a data set of the hub, and --split"
         raise UsageError(f"{wish.name} cannot be loaded: {first}", field="DATASET", remedy=remedy) from None
     stated = str(getattr(rows.info, "license", "") or "")
+    # Data sets are often sorted by source; a limited number of rows should see all of them.
     return rows.shuffle(seed=wish.seed), wish.licence or stated
 
 
@@ -86,12 +87,14 @@ def make_chat(rows: Iterable[Mapping[str, Any]], wish: ChatWish, licence: str) -
 
 
 def conversation(row: Mapping[str, Any]) -> tuple[Message, ...]:
-    """The conversation in a row of one of the usual forms, up to its last answer; empty when it is none."""
+    """The conversation in a row of one of the usual forms, up to its last answer; empty for any other row."""
     turns = row.get("messages") or row.get("conversations") or row.get("conversation")
     turned = tuple(map(_message, turns)) if isinstance(turns, list) else tuple(_pair(row))
     messages = tuple(message for message in turned if message is not None)
+    # A conversation with a gap makes no sense, so a turn that cannot be taken costs all of it.
     if len(messages) < len(turned):
         return ()
+    # Only answers are learned: what follows the last one teaches nothing.
     while messages and messages[-1].role != "assistant":
         messages = messages[:-1]
     asked = [message.role for message in messages if message.role != "system"]

@@ -1,4 +1,4 @@
-"""Code-centric samples: kernels that were there before, executed by the judge, with thinking out of what it observed.
+"""Code-centric samples: existing kernels, executed by the judge, with thinking out of what it observed.
 
 A kernel gives one sample per case on the static track, with everything known written as constants, and one on the
 dynamic track, host and device code for all of its cases. What is not right on every case it is shown with does not
@@ -38,7 +38,7 @@ _OUR_SUITES = frozenset({"npukernelbench", "ascendcraft", "mhc"})
 class CodeWish(NamedTuple):
     """What to make of kernels, and what to say of them.
 
-    ``style`` names the prompts' style. ``benchmarks`` are the names of tasks that nobody should train on.
+    ``style`` names the prompts' style. ``benchmarks`` are the names of tasks that must not be trained on.
     """
 
     style: str

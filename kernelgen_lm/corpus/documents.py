@@ -109,6 +109,7 @@ def make_documents(
     Counts by kind of question and, for code, by outcome. A page whose file is there is not read again.
     """
     everything = [unit for page in pages for unit in page.units]
+    # Some questions choose among the functions of all pages, so a page's samples depend on every page.
     whole = sha256(" ".join(page.hash for page in pages))
     totals: Counter[str] = Counter()
     for page in pages:
@@ -218,10 +219,12 @@ def _which(unit: Unit, everything: Sequence[Unit], subject: str, rng: Random) ->
     """The function for a purpose, among others of the pages."""
     others = sorted({other.name for other in everything if other.purpose} - {unit.name})
     sentence = re.split(r"(?<=[.。])\s", unit.purpose[0])[0] if unit.purpose else ""
+    # The question would answer itself where the sentence names the function.
     if len(others) < 2 or not sentence or re.search(rf"\b{re.escape(unit.name)}\b", sentence):
         return
     names = [*rng.sample(others, min(_CHOICES - 1, len(others))), unit.name]
     rng.shuffle(names)
+    # Reversed, so that the first description of a name wins.
     purposes = {other.name: other.purpose[0] for other in reversed(everything) if other.purpose}
     purposes[unit.name] = sentence
     thinking = "\n".join(f"{name}: {re.split(r'(?<=[.。])', purposes[name])[0].strip()}" for name in names)

@@ -30,7 +30,7 @@ def make_errors(
 ) -> Mapping[str, int]:
     """Write ``folder/repairs/*.jsonl`` and ``folder/pairs.jsonl``; counts by outcome of the mutants.
 
-    Samples that were done before are left out, so that an interrupted command goes on; so are those of the dynamic
+    Samples that were done before are left out, so that an interrupted command resumes; so are those of the dynamic
     track, whose mistakes would be in more than one file.
     """
     (folder / "repairs").mkdir(parents=True, exist_ok=True)

@@ -76,8 +76,10 @@ class _Flat:
     def measure(self) -> Numbers | None:
         """Share and tile, in elements."""
         smallest = min(self.spec.dtype.itemsize, self.spec.result.itemsize)
+        # Whole repeats of 256 bytes, which comparisons need, and whole blocks, which copies need.
         step = up(_BLOCK // smallest, 64 if self.work != "half" else 128)
         tile = max(step, self.style.tile_bytes // 4 // step * step)
+        # Shares begin at whole blocks: two cores must not write the same 32 bytes.
         share = up(-(-self.spec.total // CORES), _BLOCK // smallest)
         cores = -(-self.spec.total // share)
         tiles = -(-min(share, self.spec.total) // tile)
@@ -293,6 +295,7 @@ class _Rows(_Flat):
             if target != f"{name}Row":
                 parts.buffers.append(WorkBuffer(target, self.in_type, f"{self.PITCH} * sizeof({self.in_type})"))
         if columns:
+            # Outside of the queues nothing orders this copy before the instructions that read it.
             parts.prologue.append("PipeBarrier<PIPE_ALL>();")
         if self.in_type != "float":
             parts.prologue += [f"Cast({name}Row, {name}Raw, RoundMode::CAST_NONE, {self.COLUMNS});" for name in columns]

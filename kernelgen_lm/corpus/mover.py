@@ -42,6 +42,7 @@ class _Mover:
         share = -(-self.rows // CORES)
         tile = max(1, min(share, _MOST_ROWS, self.style.tile_bytes // (widest * self.size))) if self.together else 1
         area = tile * widest
+        # With flags there is one buffer: nothing overlaps.
         depth = 1 if self._flags else self.style.depth
         ub = depth * area * self.size
         if ub > UB_BYTES:
@@ -107,11 +108,14 @@ class _Mover:
         alloc = f"LocalTensor<{self.ctype}> rowLocal = rowQueue.AllocTensor<{self.ctype}>();"
         load = [self._fill(piece), *self._order("V_MTE3")] if fill else [self._in(piece)]
         hand = ["rowQueue.EnQue(rowLocal);", f"rowLocal = rowQueue.DeQue<{self.ctype}>();"]
+        # The queue orders copies among each other; a filled piece is written by the vector unit, which it does not
+        # know.
         after = self._order("MTE3_V") if any(piece.source is None for piece in self.pieces) else []
         return block("", [alloc, *load, *hand, self._out(piece), *after, "rowQueue.FreeTensor(rowLocal);"])
 
     def _order(self, event: str) -> list[str]:
         if self.style.structure is Structure.BARRIERS:
+            # One barrier serves both orders after a copy out.
             return ["PipeBarrier<PIPE_ALL>();"] if event != "MTE3_V" else []
         return [f"SetFlag<HardEvent::{event}>(EVENT_ID0);", f"WaitFlag<HardEvent::{event}>(EVENT_ID0);"]
 

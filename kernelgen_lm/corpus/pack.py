@@ -54,6 +54,7 @@ def first_fit(lengths: Sequence[int], length: int) -> Packing:
     """Pack samples of those lengths into sequences of ``length``; equal arguments give equal sequences."""
     if length < 1:
         raise UsageError(f"{length} is no length", field="--length", remedy="at least 1 token")
+    # Longest first wastes least; the index breaks ties, so that equal lengths keep their order.
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     too_long = sorted(index for index in order if lengths[index] > length)
     fitting = [index for index in order if lengths[index] <= length]
@@ -74,6 +75,7 @@ class _Rooms:
         """The first sequence with that much room, which has less now."""
         node = 1
         while node < self._leaves:
+            # The left child first: that is the earliest sequence with room.
             node = 2 * node if self._most[2 * node] >= length else 2 * node + 1
         self._most[node] -= length
         taken = node - self._leaves

@@ -42,7 +42,7 @@ _KERNEL_SUFFIXES = frozenset({".cpp", ".cc", ".cce", ".asc"})
 
 
 class CollectedKernel(NamedTuple):
-    """A kernel, and the task it answers, with the cases it is to be judged on.
+    """A kernel, and the task it answers, with the cases on which it is judged.
 
     ``where`` says where it lies, ``source`` what it comes from: ``goldens``, ``checkout``, ``operator`` or ``file``.
     ``files`` are the kernel's where it is no golden of the task's own; an operator is made one.
@@ -89,13 +89,14 @@ class Finder:
                 yield CollectedKernel(task, task.name, "goldens", {})
 
     def below(self, path: Path, name: str = "") -> Iterator[CollectedKernel]:
-        """Everything in a file or folder; ``name`` is the task of operators whose own name is none. UsageError."""
+        """Everything in a file or folder; ``name`` is the task of operators not named like one. UsageError."""
         if path.is_file():
             yield self._file(path, name)
             return
         if not path.is_dir():
             raise UsageError(f"{path} does not exist", field="PATH", remedy="name a source file or a folder")
         before = len(self.without_task)
+        # A list, as whether there are any is known only at the end.
         kernels = list(self._checkout(path) if _is_checkout(path) else self._operators(path, name))
         yield from kernels
         if not kernels and len(self.without_task) == before:
@@ -151,6 +152,7 @@ class Finder:
         for name, text in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            # As it was read: bytes that are no UTF-8 must reach the judge unchanged.
             path.write_text(text, encoding="utf-8", errors="surrogateescape")
         return CollectedKernel(replace(task, goldens=(Golden(Track.DYNAMIC, folder),)), where, source, files)
 

@@ -85,6 +85,7 @@ def task_yaml(task: Task) -> str:
             }
         ],
     }
+    # In the order that people write, and without line breaks inside long texts.
     return yaml.safe_dump(data, sort_keys=False, width=1_000_000)
 
 

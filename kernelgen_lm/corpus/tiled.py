@@ -87,9 +87,11 @@ def write_tiled(spec: Spec, shapes: Sequence[tuple[int, ...]], style: Style) -> 
     values = {field.name: getattr(style, field.name) for field in fields(Style)}
     tiled = _TiledStyle(**{**values, "plain_copies": False, "literal": False})
     writers = [_Sized(replace(spec, shape=shape), spec.body, tiled) for shape in shapes]
+    # The tile of a launch is at most this one, so its buffers decide whether a kernel fits.
     largest = _Sized(replace(spec, shape=(_MANY_ROWS, spec.columns)), spec.body, tiled)
     kernels = [writer.write() for writer in (*writers, largest)]
     written = [kernel for kernel in kernels if kernel is not None]
+    # One source must serve all shapes: a difference means that a size is still a constant.
     if len(written) < len(kernels) or len({kernel.source for kernel in written}) > 1:
         return None
     host = _Host(spec, spec.body, tiled, largest.sizes)

@@ -68,7 +68,7 @@ def ablate(
 ) -> Mapping[str, object]:
     """Train every variant, evaluate them beside the model they start from; scores, also in ``folder/scores.json``.
 
-    Variants whose pairs there are none of are told and left out. UsageError, before anything is trained, for settings
+    Variants without pairs are reported and left out. UsageError, before anything is trained, for settings
     that are wrong.
     """
     one_process("ablate", "train each variant with kernelgen-lm dpo --set, and compare them with kernelgen-lm eval")

@@ -21,7 +21,7 @@ Log = Sequence[Mapping[str, Any]]
 class Watch:
     """Keeps both files beside a run, and tells each new alarm once.
 
-    Steps go on counting after those of ``before``, the log of earlier rounds; ``number`` is the round.
+    Steps continue the count of ``before``, the log of earlier rounds; ``number`` is the round.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None], before: Log = (), number: int = 0) -> None:
@@ -43,6 +43,7 @@ class Watch:
         record(self._folder / "alarms.txt", [f"{alarm}\n" for alarm in raised])
         for alarm in raised:
             kind = alarm.split(":", 1)[0]
+            # Numbers in an alarm change with every step, so a new alarm is one of a new kind.
             if kind not in self._told and is_first():
                 self._told.add(kind)
                 self._tell(alarm)
@@ -54,6 +55,7 @@ def metrics_of(log: Log) -> list[dict[str, float]]:
     for entry in log:
         if "reward" not in entry:
             continue
+        # Answers that could not be judged say nothing about the model.
         judged = 1.0 - float(entry.get("npukb/infra", 0.0))
         row = {"step": float(entry["step"])} if "step" in entry else {}
         for name, key in (("pass@1", "npukb/correct"), ("compile@1", "npukb/compiled"), ("cheat", "npukb/cheat")):
@@ -88,6 +90,7 @@ def alarms(log: Log) -> list[str]:
     if cheat and max(cheat) > 0:
         raised.append(f"cheating: {cheat[1]:.1%} of the last answers were refused as cheats")
     compiled, reward, right = (_quarters(rows, name) for name in ("compile@1", "reward", "pass@1"))
+    # A falling rate alone is noise; with a rising reward it means that the reward pays for something else.
     if compiled and reward and reward[1] > reward[0] and compiled[1] < compiled[0] - 0.02:
         raised.append(f"compile rate: fell from {compiled[0]:.1%} to {compiled[1]:.1%} while the reward rose")
     if right and reward and reward[1] > reward[0] and right[1] < right[0] - 0.02:
@@ -108,5 +111,6 @@ def _quarters(rows: Sequence[Mapping[str, float]], name: str) -> tuple[float, fl
     values = [row[name] for row in rows if name in row]
     if not values:
         return None
+    # Quarters, as single steps of on-policy training vary too much to compare.
     size = max(1, len(values) // 4)
     return sum(values[:size]) / size, sum(values[-size:]) / size

@@ -78,7 +78,7 @@ def _end(run: Path) -> list[str]:
 
 
 def _public(setting: object) -> object:
-    """Settings without the folders of whoever trained: the last two parts of a path say which it was."""
+    """Settings without the absolute folders of the training machine: the last two parts of a path are enough."""
     if isinstance(setting, dict):
         return {name: _public(value) for name, value in setting.items()}
     if isinstance(setting, list):

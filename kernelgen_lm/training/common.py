@@ -1,4 +1,4 @@
-"""What every kind of training has in common: its settings, the model it starts from, going on after an interruption."""
+"""What every kind of training has in common: its settings, the model it starts from, resuming after an interruption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from npukernelbench.errors import UsageError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-#: Is told how a run fares, a line at a time.
+#: Takes a run's progress, a line at a time.
 Tell = Callable[[str], None]
 
 __all__ = [
@@ -105,6 +105,7 @@ def common_arguments(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "num_train_epochs": config.epochs,
         "max_steps": config.steps,
         "save_steps": config.save_every,
+        # Two: the last one may be incomplete when a run is killed.
         "save_total_limit": 2,
         "logging_steps": config.log_every,
         "bf16": config.precision == "bfloat16",
@@ -177,7 +178,7 @@ def _lora_config(lora: Lora | None) -> Any:
 
 
 def quiet(text: str) -> None:
-    """Tells nobody."""
+    """Discards the line."""
     del text
 
 
@@ -193,6 +194,7 @@ def _show_progress(trainer: Any, tell: Tell) -> None:
                 if line:
                     tell(line)
 
+    # It prints dictionaries to standard output, which belongs to the command's result.
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Progress())
 
@@ -215,7 +217,7 @@ _SHOWN = (
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """Where an interrupted run goes on: the last checkpoint that is whole. Its state is what is written last."""
+    """Where an interrupted run resumes: the last complete checkpoint. Its state is written last."""
     checkpoints = sorted((folder / "steps").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
     return next((str(path) for path in reversed(checkpoints) if _is_whole(path / "trainer_state.json")), None)
 

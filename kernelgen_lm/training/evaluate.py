@@ -142,6 +142,7 @@ def untrained(model: Path, folder: Path, seed: int) -> Path:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+    # Made once: several calls must compare with the same weights.
     if not (folder / "config.json").is_file():
         torch.manual_seed(seed)
         made = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model), dtype=torch.float32)
@@ -159,7 +160,7 @@ def evaluate(who: Sequence[Entrant], what: Examination, folder: Path, base: str 
     """
     selected = what.selected()
     groups: dict[str, frozenset[Problem]] = {
-        name: frozenset((selected.task.name, case.id) for selected in chosen for case in selected.cases)
+        name: frozenset((choice.task.name, case.id) for choice in chosen for case in choice.cases)
         for name, chosen in selected.items()
     }
     if what.corpus is not None:

@@ -1,7 +1,7 @@
 """How often a model is right on every task, by the sampler of the rollout.
 
 A run of the harness says the same, but answers wait there for the longest of their batch, and on a CPU they are few.
-What was judged is kept, so that an interrupted measurement goes on.
+Judged answers are kept, so that an interrupted measurement resumes.
 """
 
 from __future__ import annotations

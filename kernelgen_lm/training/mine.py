@@ -34,7 +34,7 @@ _WRONG = frozenset(outcome for outcome in Outcome if outcome.owner is Owner.MODE
 class Mining(NamedTuple):
     """How pairs are made. ``rejected`` is one of :data:`KINDS` or names outcomes, separated by commas.
 
-    With ``slower`` above 1, right kernels that take so many times as long as the chosen one are rejected, too.
+    With ``slower`` above 1, right kernels that take that many times as long as the chosen one are rejected, too.
     """
 
     rejected: str = "fails"

@@ -85,15 +85,16 @@ class GRPOSettings(TrainConfig):
 
 
 def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = quiet) -> None:
-    """Train, or go on. The model is in ``folder/model``; ``metrics.jsonl`` and ``alarms.txt`` follow the run.
+    """Train, or resume. The model is in ``folder/model``; ``metrics.jsonl`` and ``alarms.txt`` follow the run.
 
-    ``tell`` is told alarms as they come up, ``progress`` how every step fares.
+    ``tell`` gets alarms as they come up, ``progress`` a line for every logged step.
     """
     _check(settings)
     questions = _questions(settings)
     claim(settings, folder)
     log: list[Row] = []
     start = settings.model
+    # Every round is a run of its own, so that an interruption costs at most one round's progress.
     for number in range(settings.rounds):
         place = folder if settings.rounds == 1 else folder / f"round-{number}"
         chosen = _chosen(settings, number, start, questions, place)
@@ -101,6 +102,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
             tell(f"round {number}: no task is sometimes right and sometimes wrong any more; training ends here")
             break
         watch = Watch(folder, tell, log, number)
+        # The log is written last: with it and the weights the round is complete.
         if not (place / "log.json").is_file() or not (place / "model" / "config.json").is_file():
             _round(settings, number, start, chosen, place, watch, progress)
         done = json.loads((place / "log.json").read_text(encoding="utf-8"))
@@ -116,6 +118,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
 
 def _check(settings: GRPOSettings) -> None:
     """Before anything is done. UsageError for settings that do not go together."""
+    # Advantages are relative to a group, so a group must not be cut by a step's end.
     batch = settings.micro_batch * settings.accumulate * processes()
     if batch % settings.group:
         raise UsageError(
@@ -140,6 +143,7 @@ def _own_rollout(settings: GRPOSettings) -> bool:
 def _questions(settings: GRPOSettings) -> list[Row]:
     """Every task of the folder, in the prompt that the harness would ask. UsageError for held-out ones."""
     plugins = Plugins.load()
+    # The benchmark's own names are refused too, not only those that the corpus holds out.
     benchmark = {name for name, task in load_registry(plugins).items() if task.suite != "generated"}
     tasks = load_registry(plugins, [settings.tasks])
     chosen = [
@@ -164,6 +168,7 @@ def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence
         by_task.setdefault(Question.parse(row["npukb_task"]).task, []).append(row)
     path = place / "tasks.json"
     if path.is_file():
+        # Measured again, an interrupted round would train on other tasks than before.
         names = list(json.loads(path.read_text(encoding="utf-8"))["chosen"])
     else:
         first = number == 0 and bool(settings.measured)
@@ -206,7 +211,7 @@ def _measure(
 def _round(
     settings: GRPOSettings, number: int, start: str, chosen: Sequence[Row], place: Path, watch: Watch, progress: Tell
 ) -> None:
-    """One run of TRL's trainer; goes on from its last checkpoint."""
+    """One run of TRL's trainer; it resumes from its last checkpoint."""
     from trl import GRPOConfig, GRPOTrainer
 
     model, tokenizer = load_model(start)
@@ -216,6 +221,7 @@ def _round(
     if settings.rounds > 1:
         steps = settings.steps // settings.rounds + (number < settings.steps % settings.rounds)
     own = settings.model_copy(update={"steps": steps, "seed": settings.seed + number})
+    # A curriculum's order is part of it.
     ordered = settings.rounds > 1 or bool(settings.measured)
     rollout = None
     if _own_rollout(settings):

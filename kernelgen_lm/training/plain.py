@@ -2,7 +2,7 @@
 
 Batches hold samples of similar length, so that little is padding; or samples are packed into sequences of the full
 length, in which no sample sees another (masks and positions say so; no flash attention is needed). Every number follows
-from the settings; a run goes on from its last checkpoint with the batches that are left.
+from the settings; a run resumes from its last checkpoint with the batches that are left.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def batches(samples: Sequence[Tokens], size: int, epoch: int, seed: int) -> list
     for start in range(0, len(order), size * _POOL):
         pool = sorted(order[start : start + size * _POOL], key=lambda index: len(samples[index].ids))
         made += [pool[at : at + size] for at in range(0, len(pool), size)]
+    # Shuffled again: sorted batches would go from short samples to long ones within a pool.
     rng.shuffle(made)
     return made
 
@@ -64,6 +65,7 @@ def pack(lengths: Sequence[int], longest: int) -> list[list[int]]:
     for index in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
         if lengths[index] > longest:
             raise ValueError(f"sample {index} has {lengths[index]} tokens, a sequence {longest}")
+        # The sorted list makes the best fit a binary search instead of a scan over all sequences.
         at = bisect_left(room, (lengths[index], -1))
         free, number = room.pop(at) if at < len(room) else (longest, len(packs))
         if number == len(packs):
@@ -89,6 +91,7 @@ def batch_of(sequences: Sequence[Sequence[Tokens]], pad: int, device: torch.devi
         ids.append([token for sample in sequence for token in sample.ids] + [pad] * free)
         places.append([place for sample in sequence for place in range(len(sample.ids))] + list(range(free)))
         labels.append([token for row in learned for token in row] + [_IGNORED] * free)
+        # Padding belongs to an owner of its own: no sample attends to it.
         owners.append([n for n, sample in enumerate(sequence) for _ in sample.ids] + [len(sequence)] * free)
     owner = torch.tensor(owners, device=device)
     causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
@@ -127,6 +130,7 @@ def train(
     device = torch.device(accelerator() or "cpu")
     model.to(device)
     model.train()
+    # 0.95 as is usual for language models: PyTorch's 0.999 averages over more steps than a short run has.
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=settings.weight_decay)
     lengths = [len(sample.ids) for sample in samples]
     packs = pack(lengths, settings.max_length) if settings.packing else [[index] for index in range(len(samples))]
@@ -142,6 +146,7 @@ def train(
         for part in range(settings.accumulate):
             number = step * settings.accumulate + part
             epoch, position = divmod(number, per_epoch)
+            # The order follows from seed and epoch alone, so a run that resumes makes the same batches.
             if order[0] != epoch:
                 order = (epoch, batches(sequences, settings.micro_batch, epoch, settings.seed))
             chosen = order[1][position]
@@ -187,6 +192,7 @@ def _save(folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer
     path = folder / "state.pt"
     partial = folder / "state.pt.partial"
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, partial)
+    # Renaming is atomic: a run that is killed here resumes from the state before.
     partial.replace(path)
 
 
@@ -203,4 +209,5 @@ def _restore(
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     log = json.loads((folder / "log.json").read_text(encoding="utf-8")) if (folder / "log.json").is_file() else []
+    # Steps after the saved state are taken again, and would stand in the log twice.
     return int(state["step"]), [row for row in log if row["step"] <= state["step"]]

@@ -92,7 +92,7 @@ def _text(answer: object) -> str:
 
 
 def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
-    """Train, or go on. The model is in ``folder/model`` at the end."""
+    """Train, or resume. The model is in ``folder/model`` at the end."""
     from trl import DPOConfig, DPOTrainer
 
     rows = read_pairs(settings)

@@ -123,6 +123,7 @@ class Conversations:
     def _answered(self, row: _Row, tokens: list[int], chances: list[float | None] | None) -> None:
         row.add(tokens, 1, chances)
         row.answer = str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        # An answer that no end token closes has met the limit.
         row.cut = not tokens or tokens[-1] not in self._settings.ends
         row.turns += 1
 
@@ -136,6 +137,7 @@ class Conversations:
             if row.turns == 1:
                 row.first = turn.reward.metrics["correct"]
             asked = turn_tokens(self._tokenizer, turn.feedback) if again and turn.feedback and not row.cut else []
+            # The answer's own end token is also the first of what follows it.
             if row.tokens and asked and asked[0] == row.tokens[-1]:
                 asked = asked[1:]
             used = len(row.prompt) + len(row.tokens) + len(asked)
@@ -168,6 +170,7 @@ class TurnReward:
             log("npukb/turns", sum(npukb_turns) / len(npukb_turns))
             log("npukb/first_correct", sum(npukb_first) / len(npukb_first))
         return [
+            # A discounted penalty would be a smaller one, which would reward long conversations.
             value if value is None or value <= 0 else value * self._discount ** (turns - 1)
             for value, turns in zip(rewards, npukb_turns, strict=True)
         ]

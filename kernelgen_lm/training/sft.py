@@ -33,7 +33,7 @@ _TOKENIZER_TEXTS = 4000
 
 
 def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
-    """Train, or go on where an interrupted run stopped. The model is in ``folder/model`` at the end."""
+    """Train, or resume an interrupted run. The model is in ``folder/model`` at the end."""
     if settings.engine == "plain":
         one_process("engine", "use engine: trl")
         if settings.lora is not None:
