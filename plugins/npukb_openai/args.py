@@ -19,7 +19,7 @@ def _transport(default: object, description: str, **limits: float) -> Any:  # py
 
 
 class OpenAIArgs(BaseModel):
-    """Arguments of the openai backend. The API key is none: it comes from the environment and is never stored."""
+    """Arguments of the openai backend. The API key comes from the environment and is never stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

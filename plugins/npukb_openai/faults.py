@@ -38,7 +38,7 @@ _CONTEXT_LENGTH = (
 class Action(Enum):
     """What to do about a failure."""
 
-    STOP = "stop"  # nobody can be asked: credentials, address or model name
+    STOP = "stop"  # no request can succeed: credentials, address or model name
     GIVE_UP = "give up"  # this request would fail again
     RETRY = "retry"  # later may help
 

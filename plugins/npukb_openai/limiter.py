@@ -57,7 +57,7 @@ class Limiter:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            await turn  # the slot is counted by whoever completes the future
+            await turn  # what completes the future has counted the slot
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._under_way -= 1

@@ -116,8 +116,10 @@ class Wire:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers,
+                # No limit here: the backend's limiter already counts the requests under way.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60.0),
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=_CONNECT_S),
+                # A cookie of a load balancer would tie all requests to one replica.
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session

@@ -70,6 +70,7 @@ class Library:
 
     def find(self, key: SampleKey, kernel: str) -> Completion | str:
         """The answer to ``key``, or in words why there is none."""
+        # The specific name first; without duplicates, as a name may be empty.
         for case in dict.fromkeys((_canonical(key.case), "")):
             for track in (key.track.value, ""):
                 names = dict.fromkeys((_canonical(key.task), _canonical(kernel)))
@@ -113,6 +114,7 @@ def content_hash(path: Path) -> str:
     for file in _files(path):
         data = _bytes(file)
         for part in (file.relative_to(path).as_posix().encode("utf-8", "surrogateescape"), data):
+            # Lengths too, so that names and contents cannot be cut elsewhere and give the same hash.
             digest.update(len(part).to_bytes(8, "big"))
             digest.update(part)
     return digest.hexdigest()
@@ -152,6 +154,7 @@ def _run(folder: Path) -> Iterator[tuple[Shelf, Completion]]:
 
     run = read_run(folder)
     stored = {key: completion for key, (_, completion) in run.completions.items()}
+    # A run that was judged elsewhere keeps completions with its samples.
     judged = {key: sample.completion for key, sample in run.samples.items() if key not in stored}
     for key, completion in {**stored, **judged}.items():
         if completion is not None:

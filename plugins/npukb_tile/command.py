@@ -162,6 +162,7 @@ def tune_command(app: App, /, file: Path, task_name: str, case_id: str | None, *
         tried = list(tune(program, case, measure))
     finally:
         executor.close()
+    # The last one repeats the best.
     for trial in tried[:-1]:
         app.console.out(f"{'does not do' if trial.time_us is None else f'{trial.time_us:9.2f} us'}  {trial.change}")
     first, best = tried[0].time_us, tried[-1]

@@ -119,6 +119,7 @@ def write_tiling_header(program: Program) -> str:
         "namespace optiling {",
         f"BEGIN_TILING_DATA_DEF({name}TilingData)",
     ]
+    # Attributes travel in the tiling structure too: a kernel gets no attributes of its own.
     kinds = {**{a.name: a.kind for a in program.attributes.values()}, **program.numbers}
     lines += [f"TILING_DATA_FIELD_DEF({TYPES[kind]}, {field});" for field, kind in kinds.items()]
     lines += [f"TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, {held}Cube);" for held in program.multipliers]
@@ -157,6 +158,7 @@ def write_definition(program: Program) -> str:
     inference = _inference(program)
     used = set(re.findall(r"[A-Za-z_]\w*", tiling))
     shared = set(re.findall(r"[A-Za-z_]\w*", inference))
+    # Only what is used: a lowered file is read by people, and by models as an example.
     common = "\n\n".join(text for name, text in _FUNCTIONS.items() if name in used | shared)
     parts = [
         f"// {program.operator} on the host: tiling, shapes and types, definition. Lowered from a tile program.",

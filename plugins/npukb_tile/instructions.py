@@ -37,6 +37,7 @@ def spell(instruction: Instruction) -> list[str]:
     if kind == "fill":
         return [_call("Duplicate", target.name, _scalar(instruction.operands[0], target.dtype), extent)]
     if kind == "copy":
+        # Adding 0 copies any number of elements; DataCopy inside the unified buffer moves whole blocks of 32 bytes.
         return [_call("Adds", target.name, _name(instruction.operands[0]), _zero(target.dtype), extent)]
     if kind == "cast":
         return [_cast(instruction, extent)]
@@ -80,6 +81,7 @@ def _zero(dtype: str) -> str:
 def _unary(instruction: Instruction, extent: str) -> list[str]:
     target, source = instruction.target, _name(instruction.operands[0])
     if instruction.operation == "neg":
+        # There is no instruction that negates.
         minus = "-1.0f" if target.dtype == "float32" else f"static_cast<{element_type(target.dtype)}>(-1)"
         return [_call("Muls", target.name, source, minus, extent)]
     name = OPERATIONS[instruction.operation].instruction
@@ -97,6 +99,7 @@ def _binary(instruction: Instruction, extent: str) -> list[str]:
     turned = right.shape is ShapeClass.FULL
     tile, vector = (right, left) if turned else (left, right)
     across = "Column" if vector.shape is ShapeClass.COLUMN else "Row"
+    # For these the order of operands does not matter, so one function serves both.
     swaps = instruction.operation in ("add", "mul", "max", "min")
     name = f"{operation.instruction}{'From' if turned and not swaps else ''}{across}"
     return [
@@ -106,6 +109,7 @@ def _binary(instruction: Instruction, extent: str) -> list[str]:
 
 def _with_scalar(instruction: Instruction, left: Operand, right: Expr, extent: str) -> str:
     dtype, operation = instruction.target.dtype, OPERATIONS[instruction.operation]
+    # Instructions with a scalar add, multiply and compare; there is none that subtracts or divides.
     if instruction.operation == "sub":
         negative = Num(-right.value, right.kind, right.line) if isinstance(right, Num) else None
         value = _scalar(negative, dtype) if negative else f"-({_scalar(right, dtype)})"
@@ -121,6 +125,7 @@ def _compare(instruction: Instruction, extent: str) -> list[str]:
     mode = f"CMPMODE::{OPERATIONS[instruction.operation].instruction}"
     known = left.dtype in DTYPES
     per_repeat = str(256 // DTYPES[left.dtype].itemsize) if known else f"256 / sizeof({element_type(left.dtype)})"
+    # Compare takes whole repeats of 256 bytes; nothing reads the bits beyond the tile.
     lanes = f"RoundUp({extent}, {per_repeat})"
     if isinstance(right, Operand):
         return [_call("Compare", instruction.target.name, left.name, right.name, mode, lanes)]
@@ -137,6 +142,7 @@ def _where(instruction: Instruction, extent: str) -> str:
 
 
 def _mask(instruction: Instruction, extent: str) -> str:
+    # The instructions on bits are defined for integers of 16 bits.
     words = [f"{_name(operand)}.ReinterpretCast<uint16_t>()" for operand in instruction.operands]
     name = OPERATIONS[instruction.operation[5:]].instruction
     return _call(name, f"{instruction.target.name}.ReinterpretCast<uint16_t>()", *words, f"CeilDiv({extent}, 16)")
@@ -148,6 +154,7 @@ def _cast(instruction: Instruction, extent: str) -> str:
     mode = _MODES.get(instruction.mode, f"CAST_{instruction.mode.upper()}")
     widens = {("float16", "float32"), ("bfloat16", "float32"), ("int16", "float32"), ("int32", "int64")}
     from_bytes = source.dtype in ("bool", "int8", "uint8")
+    # Widening is exact, and the instruction takes no rounding mode for it.
     if (source.dtype, instruction.target.dtype) in widens or from_bytes:
         mode = "CAST_NONE"
     return _call("Cast", instruction.target.name, source.name, f"RoundMode::{mode}", extent)
@@ -169,6 +176,7 @@ def _placed(instruction: Instruction, extent: str) -> list[str]:
         assert not isinstance(shift[0], Operand)
         base = f"static_cast<uint32_t>(({render(shift[0])}) * {size})"
     return [
+        # Gather takes offsets in bytes, a program gives element numbers.
         _call("Muls", work, _name(index), f"static_cast<int32_t>({size})", extent),
         _call("Gather", target, _name(source), f"{work}.ReinterpretCast<uint32_t>()", base, extent),
     ]

@@ -62,6 +62,7 @@ def slot_bytes(parts: DeviceParts, planned: Planned, names: Mapping[str, Number]
             elements = rows if rows_only else elements
             itemsize = DTYPES[planned.types.get(dtype, dtype)].itemsize if dtype != "mask" else 0
             most = max(most, elements * itemsize or -(-elements // 8))
+        # As the kernel's own Bytes rounds: instructions write whole repeats of 256 bytes.
         sizes.append(-(-most // 256) * 256)
     return sizes
 

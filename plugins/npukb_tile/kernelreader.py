@@ -113,6 +113,7 @@ class KernelReader:
             return self._assign(node, node.targets[0])
         if isinstance(node, ast.AugAssign):
             target = node.target
+            # Read as the assignment it stands for, so that no later pass has to know it.
             plain = ast.Assign([target], ast.BinOp(_read(target), node.op, node.value))
             return self._assign(ast.fix_missing_locations(ast.copy_location(plain, node)), target)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -302,6 +303,7 @@ class KernelReader:
     def _label(self, label: str, stage: Stage) -> str:
         words = (label or stage.value).split("_")
         base = "".join(word[:1].upper() + word[1:] for word in words)
+        # A member function of that name would hide the instruction inside the class.
         base += "Stage" if base in _INSTRUCTIONS else ""
         name, number = base, 1
         while name in self._names:

@@ -123,6 +123,7 @@ class PassesStrategy:
             made = made_of(source, answer)
             if made.outcome is not Outcome.OK:
                 return made
+            # A right program is no kernel yet: the conversation must go on, which OK would end.
             return Made(candidate_of({PROGRAM: source}), Outcome.NO_CODE, Stage.EXTRACT, (_RIGHT,))
         extracted = extract(answer.parser, answer.completion, answer.task, answer.track)
         if isinstance(extracted, Outcome):
@@ -173,6 +174,7 @@ def _lowered(source: str, task: Task, track: Track) -> Mapping[str, str]:
 def _next_pass(prompt: Prompt, files: Mapping[str, str], step: int, told: str) -> Prompt:
     """The question for one pass. What stays the same comes out of the question before."""
     before, tile_pass = prompt.messages[1].content, _PASSES[step - 1]
+    # The prompt is all that a resumed run has; the entry that it shows tells the track.
     static = "GM_ADDR tiling)" not in before
     how = tile_pass.static if static else tile_pass.dynamic
     context = before if step == 1 else before[: before.index(_MARK)]

@@ -93,6 +93,7 @@ def messages_hash(template: str, messages: Iterable[Message]) -> str:
     """The hash of a prompt."""
     digest = hashlib.sha256(template.encode())
     for message in messages:
+        # Every message is hashed by itself, so that text cannot move from one to the next unnoticed.
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode("utf-8", "surrogatepass")).digest())
     return digest.hexdigest()
 

@@ -63,10 +63,13 @@ def assign_storage(program: Program) -> dict[str, Storage]:
 
 def _storage(uses: Uses) -> Storage:
     loads, reads, writes, stores = (sorted(set(part)) for part in (uses.loads, uses.reads, uses.writes, uses.stores))
+    # A queue hands its tensor on as a whole: the scalar unit has no turn in it, and a loop of copies would need a
+    # tensor each.
     if uses.peeked or uses.nested:
         return Storage.RESIDENT
     if len(uses.loads) == 1 and len(reads) == 1 and not writes and not stores and _follows(loads[0], reads[0]):
         return Storage.INPUT_QUEUE
+    # A buffer that carries a value from round to round must stay where it is; a queue gives out other memory each time.
     if len(uses.stores) == 1 and len(writes) == 1 and not loads and not uses.carried and set(reads) <= set(writes):
         return Storage.OUTPUT_QUEUE if _follows(writes[0], stores[0]) else Storage.RESIDENT
     if len(uses.loads) == 1 and len(uses.stores) == 1 and not reads and not writes and _follows(loads[0], stores[0]):
@@ -120,6 +123,8 @@ def _block(block: Block, place: tuple[int, int], used: dict[str, Uses]) -> None:
             elif isinstance(statement, TileSet):
                 for name in references(statement.value):
                     used[name].reads.append(place)
+                    # Inside a loop the first round may read what nothing has written yet, so only writes outside of
+                    # loops count.
                     used[name].carried |= name not in written
                 used[statement.target.buffer].writes.append(place)
                 if not nested:

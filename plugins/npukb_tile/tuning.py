@@ -37,6 +37,7 @@ def tune(program: Program, case: Case, measure: Callable[[Program], float | None
     """Every variant as it is measured; the last one repeats the best. ``measure`` gives microseconds."""
     best = Tried("as written", measure(program), program)
     yield best
+    # Not every combination: each variant costs a compilation and a run.
     for vary in (_lengths, _depths, _cores):
         start = best
         for change, variant in vary(start.program):
@@ -61,6 +62,7 @@ def _lengths(program: Program) -> Iterator[tuple[str, Program]]:
     """Other lengths of the tiles that the launch gives."""
     for place, (name, value) in enumerate(program.launch.numbers):
         longest = max((number for number in _literals(value) if number >= _LEAST_LENGTH), default=0)
+        # These say how the work is divided, not how long a tile is.
         if not longest or (name in ("share", "total") or longest % _LEAST_LENGTH):
             continue
         for length in _LENGTHS:
