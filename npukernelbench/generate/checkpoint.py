@@ -16,7 +16,7 @@ _WHOLE_BYTES = 1 << 20
 def checkpoint_facts(model: str, revision: str | None = None) -> dict[str, str]:
     """What decides a checkpoint's answers: the content of a local folder, or name and revision on the hub.
 
-    BackendError when ``model`` looks like a folder and is none, or holds no checkpoint.
+    BackendError when ``model`` looks like a folder but is not one, or holds no checkpoint.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():

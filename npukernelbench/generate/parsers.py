@@ -41,6 +41,7 @@ def fenced(text: str) -> Mapping[str, str] | None:
         return {DEVICE_SOURCE: best.text}
     entries = [block for block in named if _ENTRY in block.text]
     if _ENTRY in best.text and (not entries or best.position > entries[-1].position):
+        # A later kernel without a name corrects the named one before it.
         files[entries[-1].name if entries else DEVICE_SOURCE] = best.text
     return files
 
@@ -100,6 +101,7 @@ def _tag_contents(text: str) -> list[str]:
         if not match.group(1):
             opening = match
         elif opening is not None and opening.group(2).lower() == match.group(2).lower():
+            # The line break after the tag belongs to the tag, not to the source.
             contents.append(re.sub(r"\A[ \t]*\r?\n", "", text[opening.end() : match.start()], count=1))
             opening = None
     return contents

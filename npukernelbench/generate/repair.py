@@ -1,6 +1,6 @@
 """The next turn of a conversation: what a model is told about its kernel, and what it is asked then.
 
-Pure functions of what was asked, answered and found, so that a run that was interrupted goes on with the same words,
+Pure functions of question, answer and verdict, so that an interrupted run resumes with the same words,
 and so that a trainer can hold the same conversation: :func:`next_prompt` after each verdict, until it returns None.
 How much is told is the hint level; of hidden cases no more than how they ended, whatever the level.
 """
@@ -57,9 +57,11 @@ def next_prompt(
         return None
     said = Message("assistant", completion.text)
     messages = (*prompt.messages, said, Message("user", feedback(candidate, verdict, hints)))
+    # The hash of the whole conversation follows from that of the part before, so no turn is hashed twice.
     digest = hashlib.sha256(prompt.hash.encode())
     for message in messages[-2:]:
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode("utf-8", "surrogatepass")).digest())
+    # Without the part of the turn before: names would grow with every turn.
     template = prompt.template.partition("+")[0]
     return Prompt(messages, f"{template}+repair-{hints.value}@{VERSION}", digest.hexdigest())
 
@@ -146,6 +148,7 @@ def _advice(verdict: Verdict) -> Iterator[str]:
     """Where the time of a launch goes, and how much of it the machine needs."""
     for case in verdict.cases:
         profile = case.profile
+        # The time of a hidden case would tell its size.
         if profile is None or case.case.startswith(_HIDDEN):
             continue
         word = "predicted" if profile.predicted else "measured"

@@ -45,6 +45,7 @@ def cluster_ratio(clusters: Sequence[Cluster], confidence: float = 0.95, draws: 
     weights = _weights(len(clusters), draws)
     shares = sorted(((weights @ parts) / (weights @ wholes)).tolist())
     skipped = int((1 - confidence) / 2 * draws)
+    # Rounded, as matrix products differ in the last digits from machine to machine.
     return Interval(round(shares[skipped], _DIGITS), round(shares[-1 - skipped], _DIGITS))
 
 
