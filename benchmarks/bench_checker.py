@@ -75,6 +75,7 @@ def cost_of(executor: Executor, task: Task, case: Case, candidate: Candidate) ->
         times.append(processor_time() - before)
         if seen.outcome is not Outcome.OK:
             raise SystemExit(f"{task.name} fails: {seen.diagnostics}")
+    # The best of several: anything else on the machine only adds to a time.
     return min(times)
 
 

@@ -4,9 +4,9 @@
 
 Without runs it makes them, one sample at a time: only of tasks whose definition or golden kernel has changed since, on
 the tracks that have one, and of all when the model of time has changed. Only right kernels have times. ``--check`` says
-what is stale and runs nothing; it exits with 1 when there is something. ``full``, the suites' own cases, is not done
-unless asked for: some of them take minutes and gigabytes. Folders of runs are taken as they are: so come the baselines
-of devices. A machine has one tier: devices never have the name of one of the twin's machine files.
+what is stale and runs nothing; it exits with 1 when there is something. ``full``, the suites' own cases, runs
+only on request: some of them take minutes and gigabytes. Folders of runs are used as they are: this is how baselines of
+devices are made. A machine has one tier: devices never have the name of one of the twin's machine files.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def make_runs(wanted: Mapping[Wanted, Sequence[str]], tasks: Mapping[str, Task],
                 for selector in selectors(tasks[name], profile)
             )
             out = folder / f"{profile}-{track.value}-{first}"
+            # One job at a time: neighbours would not change predicted times, but would a device's.
             options = ("--model", "reference", "--tasks", some, "--track", track.value, "--jobs", "1")
             npukb(["run", *options, "--output_path", str(out)])
             if not out.is_dir():

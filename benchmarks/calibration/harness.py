@@ -51,6 +51,7 @@ class Bench:
         own = KERNELS / f"{kernel}.cpp"
         text = kernel_text(kernel) if kernel in MICRO_KERNELS else own.read_text(encoding="utf-8")
         source = "\n".join([*lines, text])
+        # Rows share kernels that differ in a parameter only, and compiling takes longer than running.
         if (soc, source) not in self.artifacts:
             candidate = candidate_of({"kernel.cpp": source})
             compiled = executor.compile(CompileRequest(task, task.cases[0], Track.STATIC, candidate, 120.0))

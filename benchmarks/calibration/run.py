@@ -84,6 +84,7 @@ def render(
     """The page: ``page.md`` with its tables filled in."""
     errors = [abs(row.error) for row in rows]
     fitted = [abs(row.error) for row in rows if row.section != "1.7"]
+    # Rounded as the page prints them, so that ties there are ties here.
     rank = spearmanr([row.published for row in rows], [float(f"{row.predicted:.4g}") for row in rows]).statistic
     return (
         (HERE / "page.md")

@@ -30,6 +30,7 @@ def main() -> None:
     for jobs in dict.fromkeys((1, cores, 2 * cores)):
         with local_scorer(resolve(options={"jobs": str(jobs)})) as scorer:
             answers = kernels(scorer, count, f"jobs {jobs}")
+            # Warm: the first kernels pay for starting the workers.
             scorer.score(kernels(scorer, 4, f"warm {jobs}"))
             rate = measure(scorer.score, answers, f"{jobs} jobs in process", cores)
             first = first or rate

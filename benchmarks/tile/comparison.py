@@ -58,6 +58,7 @@ def main(arguments: list[str]) -> int:
     plugins = Plugins.load()
     tasks = load_registry(plugins)
     executor = make_executor(plugins.executors.find("twin"), {})
+    # Right kernels are not run again: only their predicted time is asked for.
     judge = Judge.of(executor, plugins, JudgeSettings(repeats=0))
     rows = []
     try:

@@ -55,6 +55,7 @@ class Launch:
 
         def watch() -> None:
             nonlocal peak
+            # Sampled, as the high-water mark is gone once the process has ended.
             while not over.wait(0.001):
                 peak = max(peak, *(_peak_of(pid) for pid in _children()), 0)
 
@@ -84,6 +85,7 @@ def _peak_of(pid: int) -> int:
     except OSError:
         return 0
     fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    # Before its program begins, a forked child still has this process's memory.
     begun = fields["Name"].strip().startswith("npukb-twin")
     return int(fields["VmHWM"].split()[0]) * 1024 if begun and "VmHWM" in fields else 0
 
@@ -100,7 +102,7 @@ def of_self() -> float:
 
 
 def spent(clock: Callable[[], float], call: Callable[[], object]) -> float:
-    """What ``clock`` goes on by during ``call``."""
+    """How far ``clock`` advances during ``call``."""
     before = clock()
     call()
     return clock() - before

@@ -65,10 +65,10 @@ def code(
     jobs: int,
     **asked: object,
 ) -> int:
-    """Make samples out of kernels that there are: golden kernels, operators of a repository, source files.
+    """Make samples out of existing kernels: golden kernels, operators of a repository, source files.
 
     PATH is a source file or folder with --task, a checkout of NPUKernelBench, or a folder with operators below it that
-    are named like tasks. Every kernel is executed; the thinking says what was observed. The same command goes on.
+    are named like tasks. Every kernel is executed; the thinking says what was observed. The same command resumes.
     """
     from kernelgen_lm.corpus.code import Tools, make_code, require_stated, wish_of
     from kernelgen_lm.corpus.sources import CollectedKernel, Finder, Writer
@@ -123,7 +123,7 @@ def docs(
     """Make samples out of documentation files: Markdown, HTML or text, or folders of them.
 
     A function is a section with its prototype. Whole kernels among the examples are executed on the task that their
-    entry is named for; other code is listed in left_out and gives no sample. The same command goes on.
+    entry is named for; other code is listed in left_out and gives no sample. The same command resumes.
     """
     from contextlib import ExitStack
     from functools import cache

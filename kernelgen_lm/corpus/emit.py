@@ -157,6 +157,7 @@ class _Writer:
         return [
             f"LocalTensor<{buffer.ctype}> {buffer.name} = {buffer.name}Buf.Get<{buffer.ctype}>();"
             for buffer in self.parts.buffers
+            # Only those that are used: a sample must not teach idle declarations.
             if re.search(rf"\b{buffer.name}\b", text)
         ]
 
@@ -240,6 +241,7 @@ class _Class(_Writer):
 
     def _names(self, stage: str) -> list[str]:
         names = self.parts.parameters
+        # Computing needs the length alone; the offset is a matter of the copies.
         return names[-1:] if stage == "compute" else names
 
     def _arguments(self, stage: str) -> str:
@@ -276,6 +278,7 @@ class _Inline(_Writer):
         return block(_signature(parts), [*body, *parts.prologue, *loop, *parts.epilogue])
 
     def _queued(self) -> list[str]:
+        # Work tensors are declared once before the loop here, not per stage.
         inner = [line for line in self.compute() if "Buf.Get<" not in line]
         stages = [block("", self.copy_in()) if self.parts.inputs else [], block("", inner)]
         stages.append(block("", self.copy_out()) if self.parts.outputs else [])

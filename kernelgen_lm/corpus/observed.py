@@ -1,4 +1,4 @@
-"""The thinking that goes before a kernel that somebody wrote: what the executor saw it do, in numbers.
+"""The thinking before an existing kernel: what the executor saw it do, in numbers.
 
 Nothing here is read out of the code but the names of the instructions: partition, transfers, arithmetic, buffers and
 time are those of the launch that the judge found right.
@@ -17,7 +17,7 @@ from npukernelbench.tasks.sizes import input_bytes, output_bytes
 __all__ = ["Launch", "explain", "explain_cases"]
 
 _CALL = re.compile(r"\b([A-Z]\w*)\s*(?:<[^;()]*>)?\s*\(")
-#: What stands in front of a call but is none that moves or computes.
+#: Names before a bracket that neither move nor compute.
 _NO_INSTRUCTION = frozenset(
     {"DataCopyExtParams", "DataCopyPadExtParams", "DataCopyParams", "GM_ADDR", "PipeBarrier", "SetFlag", "WaitFlag"}
 )
@@ -96,6 +96,7 @@ def _partition(profile: Profile) -> str:
     working = [core for core in analysis.cores if _moves(core.busy_us)]
     count = sum(core.alike for core in working)
     text = f"Cores: {profile.blocks} blocks, {count} cores have work"
+    # Within a tenth the work is as good as even.
     if count and max(core.time_us for core in working) > 1.1 * min(core.time_us for core in working):
         low, high = min(core.time_us for core in working), max(core.time_us for core in working)
         return f"{text}, from {low:.2f} to {high:.2f} us each."
@@ -114,12 +115,13 @@ def _moves(busy_us: Mapping[str, float]) -> bool:
 
 
 def _tiling(profile: Profile) -> str:
-    """How often a core goes round, and how much it moves each time, by the copy that moves most."""
+    """How many rounds a core makes, and how much it moves each time, by the copy that moves most."""
     analysis = profile.analysis
     copies = [line for line in analysis.lines if line.pipe == "MTE2" and line.nbytes] if analysis is not None else []
     count = sum(core.alike for core in analysis.cores if _moves(core.busy_us)) if analysis is not None else 0
     if not copies or not count:
         return ""
+    # The earlier line decides between equals, so that the text does not depend on the order of a profile.
     most = max(copies, key=lambda copy: (copy.nbytes, -copy.line))
     rounds = most.times / count
     often = "once" if rounds == 1 else f"{rounds:.3g} times on average"
@@ -208,6 +210,7 @@ def _memory(profile: Profile) -> str:
 def _order(profile: Profile) -> str:
     """How well the pipes overlap, out of how long each was busy."""
     counters = profile.counters
+    # Kernels on cube cores have no counters of the vector unit, or zeros.
     prefix = "aiv" if "aiv_vec_ratio" in counters and counters.get("aiv_vec_instructions", 0) else "aic"
     shares = {
         words: counters[f"{prefix}_{name}_ratio"]

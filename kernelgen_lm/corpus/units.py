@@ -116,6 +116,7 @@ def units_of(blocks: Sequence[Block]) -> list[Unit]:
 def prototypes(code: str) -> Iterator[Signature]:
     """The function prototypes in a piece of code; definitions and calls are none."""
     text = _COMMENT.sub(" ", code)
+    # A body makes it a definition, which is an example rather than a prototype.
     if "{" in text:
         return
     for statement in text.split(";"):
@@ -137,6 +138,7 @@ def _signature(statement: str) -> Signature | None:
 
 def _without_template(text: str) -> str:
     """The declaration behind ``template <…>``."""
+    # A loop, as templates of templates have two heads.
     while (head := re.match(r"template\s*<", text)) is not None:
         depth, at = 1, head.end()
         while at < len(text) and depth:
@@ -198,6 +200,7 @@ def _unit(section: Sequence[Block]) -> Unit | None:
         return None
     names = [signature.name for signature in unit.signatures]
     word = re.sub(r"\W.*", "", unit.title)
+    # A page with several functions is about the one it is named for.
     unit.name = word if word in names else names[0]
     unit.title = unit.title or unit.name
     return unit

@@ -80,6 +80,7 @@ def mine(
         if how.chosen == "fastest":
             right.sort(key=_time)
         wrong = [sample for sample in samples if _outcome(sample) in outcomes]
+        # Each answer once: one right kernel against many wrong ones would be learned by heart.
         own = [*zip(right, wrong, strict=False), *_slower(right, how.slower)]
         pairs = [_pair(_text(chosen), other, "run") for chosen, other in own]
         left = wrong[len(right) :]

@@ -45,6 +45,7 @@ def checkpoint_print(folder: Path) -> str:
         with path.open("rb") as file:
             digest.update(file.read(_WHOLE_BYTES))
             if size > _WHOLE_BYTES:
+                # Both ends: reading every weight would take minutes, and training changes all of them.
                 file.seek(max(_WHOLE_BYTES, size - _WHOLE_BYTES))
                 digest.update(file.read())
     return digest.hexdigest()[:16]

@@ -33,6 +33,7 @@ def strings(text: str) -> Mapping[str, str] | None:
     sources; None when there is none.
     """
     blocks = [block.text for block in scan(text).blocks if block.language in ("python", "py", "json", "")]
+    # The last block first: models correct themselves at the end.
     for candidate in (*reversed(blocks), text):
         files = _of_module(candidate) or _of_object(candidate)
         if files:
@@ -43,6 +44,7 @@ def strings(text: str) -> Mapping[str, str] | None:
 def _of_module(text: str) -> dict[str, str] | None:
     if "kernel_src" not in text:
         return None
+    # The pattern is for answers whose Python does not parse, often because they were cut off.
     assigned = _parsed(text) or {match.group(1): match.group(3) for match in _ASSIGNED.finditer(text)}
     kernel = assigned.get("kernel_src", "")
     if not kernel.strip():

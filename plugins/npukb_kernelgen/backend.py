@@ -84,6 +84,7 @@ class KernelGenBackend:
             yield result
 
     def _make(self) -> Backend:
+        # The user's arguments last, so that they win.
         fields = {"model": self._checkpoint(), "revision": self.args.revision, **self.args.engine_args}
         if self._engine_name() == "vllm":
             from npukb_vllm.args import VllmArgs

@@ -274,6 +274,7 @@ def _needed(program: Program) -> tuple[Statement, ...]:
     shapes = [shape for shape in program.shapes if program.tensors[shape.tensor].role is TensorRole.OUTPUT]
     wanted = {name for shape in shapes for name in _names_of_shape(shape.shape)}
     kept: list[Statement] = []
+    # From the end, as a statement is needed if a later one reads what it assigns.
     for statement in reversed(program.host):
         assigned = _assigns(statement)
         if assigned & wanted:
@@ -374,6 +375,7 @@ def _opdef(program: Program) -> str:
 
 def _slot(program: Program, tensor: Tensor, word: str, rows: int) -> list[str]:
     members = program.members(tensor.dtype)
+    # Definitions pair the element types of arguments by position, so every list has the length of the longest.
     types = ", ".join(DTYPES[member].ge for member in (members if len(members) == rows else members * rows))
     formats = ", ".join(["ge::FORMAT_ND"] * rows)
     return [
@@ -389,6 +391,7 @@ def _attribute(attribute: Attribute) -> str:
     if attribute.default is None:
         return f'        this->Attr("{attribute.name}").AttrType(REQUIRED).{setter}();'
     value = (
+        # The setter takes a float literal without its suffix.
         literal(attribute.default, attribute.kind).rstrip("f")
         if attribute.kind is Kind.FLOAT
         else literal(attribute.default, attribute.kind)
