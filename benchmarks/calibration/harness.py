@@ -31,7 +31,6 @@ from npukernelbench.nouns.probe import probe_task
 __all__ = ["Bench", "Inputs"]
 
 KERNELS = Path(__file__).parent / "kernels"
-CUBE_KERNELS = frozenset({"cube", "copy_l1"})
 MICRO_KERNELS = frozenset({"cube", "loop"})  # those that npukb calibrate runs on a device, and that belong to it
 Inputs = Mapping[str, NDArray[np.generic]]
 
@@ -45,7 +44,8 @@ class Bench:
 
     def time(self, soc: str, kernel: str, macros: Mapping[str, object], inputs: Inputs, output_bytes: int) -> Profile:
         """The predicted profile of a micro-kernel, or of ``kernels/<kernel>.cpp``, with these macros."""
-        task = _task(inputs, output_bytes, Core.CUBE if kernel in CUBE_KERNELS else Core.VECTOR)
+        on_cube = kernel == "cube" or bool(macros.get("INTO_L1"))
+        task = _task(inputs, output_bytes, Core.CUBE if on_cube else Core.VECTOR)
         executor = self.executors.setdefault(soc, TwinExecutor(TwinArgs(soc=soc)))
         lines = [f"#define {name} {value}" for name, value in macros.items()]
         own = KERNELS / f"{kernel}.cpp"

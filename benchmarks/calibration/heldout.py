@@ -68,10 +68,10 @@ _INTO_L1: tuple[tuple[str, float, float, str, Mapping[str, int]], ...] = (
 def held_out(bench: Bench) -> Iterator[HeldOut]:
     """All of them."""
     for what, published, first, fitted, change in _INTO_UB:
-        time_us = _copy(bench, "copy_ub", 48, {"TILE_N": 1024, **change})
+        time_us = _copy(bench, 48, {"INTO_L1": 0, "TILE_N": 1024, **change})
         yield HeldOut(f"GM→UB, {what}", published, first, time_us, fitted, "COPY")
     for what, published, first, fitted, change in _INTO_L1:
-        time_us = _copy(bench, "copy_l1", 24, {"TILE_N": 256, **change})
+        time_us = _copy(bench, 24, {"INTO_L1": 1, "TILE_N": 256, **change})
         yield HeldOut(f"GM→L1, {what}", published, first, time_us, fitted, "COPY")
     x = np.zeros(8192 * 8192, np.float16)
     for stride, published, first in ((144, 151.42, 151.0), (145, 144.0, 146.5)):
@@ -80,8 +80,8 @@ def held_out(bench: Bench) -> Iterator[HeldOut]:
         yield HeldOut(what, published, first, profile.time_us, "ub_contention", "NZ")
 
 
-def _copy(bench: Bench, kernel: str, cores: int, change: Mapping[str, int]) -> float:
+def _copy(bench: Bench, cores: int, change: Mapping[str, int]) -> float:
     macros = {"M": SIDE, "N": SIDE, "TILE_M": 64, "REPEATS": 1, "SPLITS": 1, "ALL": 0, "ORDER": 0, **change}
     macros["ROWS"] = macros["M"] // cores
     x = np.zeros(macros["M"] * macros["N"], np.float16)
-    return bench.time(SOC, kernel, macros, {"x": x}, 32).time_us
+    return bench.time(SOC, "copy", macros, {"x": x}, 32).time_us

@@ -134,19 +134,7 @@ def apply_fused_ema_adam(grad: Input[T], var: Input[T], m: Input[T], v: Input[T]
     new_m = buffer(tile, T, depth=2)
     new_v = buffer(tile, T, depth=2)
     new_s = buffer(tile, T, depth=2)
-    power1 = 1.0
-    power2 = 1.0
-    base1 = beta1
-    base2 = beta2
-    left = step[0]
-    bits = min(left, 20)
-    for bit in range(bits):
-        if left % 2 == 1:
-            power1 = power1 * base1
-            power2 = power2 * base2
-        base1 = base1 * base1
-        base2 = base2 * base2
-        left = left // 2
+    power1, power2 = powers_of(beta1, beta2, step[0])
     rate = lr / (1.0 - power1) if bias_correction else lr
     correction = 1.0 / (1.0 - power2) if bias_correction else 1.0
     coupled = weight_decay if mode == 0 else 0.0
@@ -233,19 +221,7 @@ def apply_adam_wv2(var: Input[T], m: Input[T], v: Input[T], grad: Input[T], step
     new_m = buffer(tile, T, depth=2)
     new_v = buffer(tile, T, depth=2)
     new_most = buffer(tile, T, depth=2)
-    power1 = 1.0
-    power2 = 1.0
-    base1 = beta1
-    base2 = beta2
-    left = step[0] + 1
-    bits = min(left, 20)
-    for bit in range(bits):
-        if left % 2 == 1:
-            power1 = power1 * base1
-            power2 = power2 * base2
-        base1 = base1 * base1
-        base2 = base2 * base2
-        left = left // 2
+    power1, power2 = powers_of(beta1, beta2, step[0] + 1)
     rate = lr / (1.0 - power1)
     correction = 1.0 / (1.0 - power2)
     kept = 1.0 - lr * weight_decay

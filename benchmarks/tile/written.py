@@ -43,6 +43,21 @@ share = round_up(ceil_div(total, vector_cores()), 512 // \1.itemsize)
     r"launch_elements\(tile=(.+)\)": r"""
 launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=min(share, \1))
 """,
+    r"power1, power2 = powers_of\(beta1, beta2, (.+)\)": r"""
+power1 = 1.0
+power2 = 1.0
+base1 = beta1
+base2 = beta2
+left = \1
+bits = min(left, 20)
+for bit in range(bits):
+    if left % 2 == 1:
+        power1 = power1 * base1
+        power2 = power2 * base2
+    base1 = base1 * base1
+    base2 = base2 * base2
+    left = left // 2
+""",
     r"for offset, length in own_elements\(\):": """
 begin = core() * share
 count = min(share, total - begin)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kernelgen_lm.training.devices import accelerator, is_first, record
+from kernelgen_lm.training.devices import record
 from kernelgen_lm.training.nano import NanoConfig
 from npukernelbench.errors import UsageError
 
@@ -24,14 +23,10 @@ __all__ = [
     "Tell",
     "TrainConfig",
     "claim",
-    "common_arguments",
-    "last_checkpoint",
     "load_model",
     "load_tokenizer",
     "progress_line",
     "quiet",
-    "run_trainer",
-    "trained",
 ]
 
 
@@ -89,35 +84,6 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
         return None
 
 
-def common_arguments(config: TrainConfig, folder: Path) -> dict[str, Any]:
-    """Arguments that every trainer of TRL takes."""
-    device = accelerator()
-    return {
-        "output_dir": str(folder / "steps"),
-        "seed": config.seed,
-        "learning_rate": config.learning_rate,
-        "lr_scheduler_type": config.schedule,
-        "warmup_steps": config.warmup,
-        "weight_decay": config.weight_decay,
-        "max_grad_norm": config.clip,
-        "per_device_train_batch_size": config.micro_batch,
-        "gradient_accumulation_steps": config.accumulate,
-        "num_train_epochs": config.epochs,
-        "max_steps": config.steps,
-        "save_steps": config.save_every,
-        # Two: the last one may be incomplete when a run is killed.
-        "save_total_limit": 2,
-        "logging_steps": config.log_every,
-        "bf16": config.precision == "bfloat16",
-        "use_cpu": not device,
-        "dataloader_pin_memory": device == "cuda",
-        "report_to": "none",
-        "disable_tqdm": True,
-        "gradient_checkpointing": config.checkpointing,
-        **({"fsdp": config.fsdp} if config.fsdp else {}),
-    }
-
-
 def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A checkpoint with its tokenizer."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -145,58 +111,9 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def trained(
-    config: TrainConfig,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    rows: Sequence[Mapping[str, object]],
-) -> dict[str, Any]:
-    """What every trainer of TRL trains, and on what."""
-    from datasets import Dataset
-
-    return {
-        "model": model,
-        "processing_class": tokenizer,
-        "train_dataset": Dataset.from_list([dict(row) for row in rows]),
-        "peft_config": _lora_config(config.lora),
-    }
-
-
-def _lora_config(lora: Lora | None) -> Any:
-    """Adapters on every linear layer; None for all weights."""
-    if lora is None:
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
-
-
 def quiet(text: str) -> None:
     """Discards the line."""
     del text
-
-
-def _show_progress(trainer: Any, tell: Tell) -> None:
-    """A line per logged step in place of what the trainer prints."""
-    from transformers import PrinterCallback, TrainerCallback
-
-    class Progress(TrainerCallback):  # type: ignore[misc]
-        def on_log(self, args: object, state: Any, control: object, logs: Any = None, **_: object) -> None:
-            del args, control
-            if state.is_world_process_zero and logs:
-                line = progress_line(state.global_step, state.max_steps, logs)
-                if line:
-                    tell(line)
-
-    # It prints dictionaries to standard output, which belongs to the command's result.
-    trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(Progress())
 
 
 def progress_line(step: int, steps: int, logs: Mapping[str, Any]) -> str:
@@ -214,27 +131,3 @@ _SHOWN = (
     ("npukb/cheat", "cheats"),
     ("entropy", "entropy"),
 )
-
-
-def last_checkpoint(folder: Path) -> str | None:
-    """Where an interrupted run resumes: the last complete checkpoint. Its state is written last."""
-    checkpoints = sorted((folder / "steps").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
-    return next((str(path) for path in reversed(checkpoints) if _is_whole(path / "trainer_state.json")), None)
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        return isinstance(json.loads(path.read_text(encoding="utf-8")), dict)
-    except (OSError, ValueError):
-        return False
-
-
-def run_trainer(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, tell: Tell) -> None:
-    """Train, or resume; then save the model as ``folder/model`` and the log as ``folder/log.json``."""
-    _show_progress(trainer, tell)
-    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-    trainer.save_model(str(folder / "model"))
-    if is_first():
-        tokenizer.save_pretrained(str(folder / "model"))
-    record(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
-    trainer.accelerator.wait_for_everyone()

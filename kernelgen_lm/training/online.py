@@ -14,22 +14,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from kernelgen_lm.training.alarms import Watch
-from kernelgen_lm.training.common import (
-    Tell,
-    TrainConfig,
-    claim,
-    common_arguments,
-    load_model,
-    quiet,
-    run_trainer,
-    trained,
-)
+from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet
 from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates, refuse_held_out
 from kernelgen_lm.training.devices import one_process, processes, record
 from kernelgen_lm.training.evaluate import Entrant, Examination, sit
 from kernelgen_lm.training.measuring import Measurement
 from kernelgen_lm.training.rollout import Conversations, TurnReward
 from kernelgen_lm.training.sampler import Sampling
+from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.generate.strategy import load_strategy

@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from kernelgen_lm.training.common import (
-    Tell,
-    TrainConfig,
-    claim,
-    common_arguments,
-    load_model,
-    quiet,
-    run_trainer,
-    trained,
-)
+from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet
 from kernelgen_lm.training.mine import rejected_outcomes
+from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.nouns import Outcome
 

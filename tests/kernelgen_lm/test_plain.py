@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelgen_lm.training import plain
-from kernelgen_lm.training.common import claim, last_checkpoint, progress_line
+from kernelgen_lm.training.common import claim, progress_line
 from kernelgen_lm.training.sft import SFTSettings
+from kernelgen_lm.training.trainers import last_checkpoint
 from npukernelbench.errors import UsageError
 
 TORCH = pytest.mark.skipif(
