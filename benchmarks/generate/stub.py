@@ -70,6 +70,7 @@ class Connection(asyncio.Protocol):
         stub = self._stub
         if path.endswith(b"/chat/completions"):
             asked = json.loads(body)
+            # Refused, so that a harness that sends nothing useful is not fast.
             if not (asked.get("model") and asked.get("messages")):
                 self._transport.write(_response({"error": "model and messages are needed"}, b"400 Bad Request"))
                 return

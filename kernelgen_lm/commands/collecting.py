@@ -86,6 +86,7 @@ def code(
 
     with Finder(known_tasks(plugins, include), operators) as finder, Writer(plugins) as writer:
         kernels = list(finder.goldens(goldens)) if goldens else []
+        # Before anything is judged, which may take hours.
         require_stated(kernels, str(asked["licence"]), str(asked["origin"]))
         kernels += [kernel for path in paths for kernel in finder.below(path, name)]
         with Bench(detail=True) as bench:

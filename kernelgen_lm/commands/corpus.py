@@ -146,6 +146,7 @@ def check(
     read = [sample for path in samples for sample in read_table(path)]
     findings = [finding for sample in read for finding in contamination.findings(sample)]
     dirty = {finding.sample for finding in findings}
+    # Without a file to write, the samples stay as they are, and the statistics are of all.
     kept = [sample for sample in read if sample.id not in dirty] if file else read
     similar = None if threshold is None else near_duplicates(kept, threshold)
     kept = [sample for sample in kept if not similar or sample.id not in similar]

@@ -47,8 +47,11 @@ class Measurement:
         asked = [row for row in rows for _ in range(self.answers)]
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
         for first in range(len(lines), len(asked), _BATCH):
+            # Per batch, so that a measurement that resumes draws what it would have drawn.
             torch.manual_seed(self.seed + first)
-            lines += [json.dumps(rate) + "\n" for rate in self._judged(model, tokenizer, asked[first : first + _BATCH])]
+            lines += [
+                json.dumps(answer) + "\n" for answer in self._judged(model, tokenizer, asked[first : first + _BATCH])
+            ]
             write_lines(path, lines)
         return shares(read_measured(path))
 

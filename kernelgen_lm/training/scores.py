@@ -130,6 +130,7 @@ def _difference(
     }
     for name, hit in _HITS.items():
         first, second = _shares(mine, problems, hit), _shares(theirs, problems, hit)
+        # Only tasks that both answered: the interval is over pairs.
         tasks = sorted(first.keys() & second.keys())
         row["tasks"] = len(tasks)
         if tasks:

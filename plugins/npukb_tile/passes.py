@@ -141,11 +141,13 @@ class PassesStrategy:
         if step + 1 < self.steps and sample.candidate is not None and _passed(step, verdict.outcome, verdict.stage):
             told = feedback(sample.candidate, verdict, hints) if step + 2 == self.steps else ""
             return _next_pass(sample.prompt, sample.candidate.files, step + 1, told)
+        # Turns of this pass: every pass begins a conversation of its own.
         asked = sum(message.role == "assistant" for message in sample.prompt.messages) + 1
         return None if asked >= turns else next_prompt(sample.prompt, completion, sample.candidate, verdict, hints)
 
 
 def _passed(step: int, outcome: Outcome, stage: Stage) -> bool:
+    # A pass that compiles is done, though its kernel is still incomplete and fails when run.
     return outcome is Outcome.NO_CODE if step == 0 else stage.order > Stage.COMPILE.order
 
 

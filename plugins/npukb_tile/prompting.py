@@ -141,6 +141,7 @@ def _program(task: Task) -> Path:
 
 def _first(task: Task, written: Iterable[Task]) -> Task | None:
     others = [other for other in written if not is_same_operator(task, other)]
+    # Activations first: element-wise programs show the language and little else.
     return min(others, key=lambda other: (other.category != "Activation", other.name), default=None)
 
 
