@@ -13,9 +13,9 @@ __all__ = ["TRANSPORT", "OpenAIArgs"]
 TRANSPORT: dict[str, JsonValue] = {"decides": False}
 
 
-def _transport(default: object, description: str, **limits: float) -> Any:  # pydantic's own Field is typed Any, too
+def _transport(default: Any, description: str, *, gt: float | None = None, ge: float | None = None) -> Any:
     """A field that is so marked."""
-    return Field(default, description=description, json_schema_extra=TRANSPORT, **limits)  # type: ignore[arg-type]
+    return Field(default, gt=gt, ge=ge, description=description, json_schema_extra=TRANSPORT)
 
 
 class OpenAIArgs(BaseModel):
