@@ -45,7 +45,7 @@ class Bench:
         return self._judge.judge(task, cases, track, candidate_of(files))
 
     def close(self) -> None:
-        """Give the executor back."""
+        """Close the executor."""
         self.executor.close()
 
     def __enter__(self) -> Bench:

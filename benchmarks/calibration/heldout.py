@@ -66,7 +66,7 @@ _INTO_L1: tuple[tuple[str, float, float, str, Mapping[str, int]], ...] = (
 
 
 def held_out(bench: Bench) -> Iterator[HeldOut]:
-    """All of them."""
+    """Every held-out kernel with its published and its predicted time."""
     for what, published, first, fitted, change in _INTO_UB:
         time_us = _copy(bench, 48, {"INTO_L1": 0, "TILE_N": 1024, **change})
         yield HeldOut(f"GM→UB, {what}", published, first, time_us, fitted, "COPY")

@@ -72,7 +72,7 @@ class Shard(NamedTuple):
 
 
 def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shard, int], None]) -> Mapping[str, int]:
-    """Make every shard that is missing; totals by outcome. ``on_shard`` is told each, with the number of all.
+    """Make every shard that is missing; totals by outcome. ``on_shard`` gets each shard and the number of all.
 
     UsageError when the folder holds a corpus of another configuration.
     """

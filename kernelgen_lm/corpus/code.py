@@ -171,7 +171,7 @@ def dtypes_of(case: Case) -> Iterator[str]:
 
 
 def samples_of(kernel: CollectedKernel, wish: CodeWish, tools: Tools) -> Made:
-    """Everything one kernel gives."""
+    """All samples of one kernel, with counts and losses."""
     lost: list[Lost] = []
     samples: dict[str, Sample] = {}
     cases = worth_judging(kernel.task, wish)
@@ -233,7 +233,7 @@ def _first_error(verdict: Verdict) -> str:
 def _described(
     kernel: CollectedKernel, task: Task, track: Track, wish: CodeWish, messages: tuple[Message, ...], verdict: Verdict
 ) -> Sample:
-    """Everything of a sample but its identity."""
+    """A sample without its identity."""
     first = next(_tensors(task.cases[0]), None)
     benchmark = {"benchmark": task.name} if task.name in wish.benchmarks else {}
     return Sample(

@@ -102,7 +102,7 @@ def _formats(path: Path) -> Callable[[Path, Iterable[str]], None]:
 
 
 def _write_compressed(path: Path, lines: Iterable[str]) -> None:
-    """Whole or not at all; equal lines give equal bytes."""
+    """Write the file completely or not at all; equal lines give equal bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".gz.partial")
     # No name and no time in the header, as both would change the bytes.

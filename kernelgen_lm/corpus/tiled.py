@@ -249,7 +249,7 @@ def _least(name: str, left: str, right: str) -> str:
 
 
 def _thinking(spec: Spec, style: Style, largest: Kernel, cases: Sequence[tuple[str, Numbers]]) -> str:
-    """Who decides what, then the numbers of every case, then what a tile is made of."""
+    """What the host decides and what the kernel, then the numbers of every case, then what a tile is made of."""
     rows = spec.family == "rows"
     lines = ["Sizes are known at the launch: the tiling function computes them, the kernel reads them."]
     if style.partition is Partition.STRIPES:

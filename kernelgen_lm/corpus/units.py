@@ -1,6 +1,6 @@
 """From the blocks of a page to the functions it documents: signature, parameters, constraints, examples.
 
-A unit is the section around a prototype. What its parts are is told by their headings, in English or Chinese; a section
+A unit is the section around a prototype. The headings name its parts, in English or Chinese; a section
 without a prototype gives no unit, since nothing says what it is about.
 """
 

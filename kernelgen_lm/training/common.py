@@ -117,7 +117,7 @@ def quiet(text: str) -> None:
 
 
 def progress_line(step: int, steps: int, logs: Mapping[str, Any]) -> str:
-    """Where a run is and how it fares; empty when the log says neither."""
+    """The step and the logged values of a run; empty when the log holds none."""
     shown = [f"{name} {float(logs[key]):.4g}" for key, name in _SHOWN if key in logs]
     return f"step {step} of {steps}: {', '.join(shown)}" if shown else ""
 

@@ -91,7 +91,7 @@ class Examination:
 
 
 def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> list[Entrant]:
-    """Who takes part, the models first: ``[NAME=]FOLDER`` each; baselines may also be one of :data:`MADE`."""
+    """The models to compare, those under test first: ``[NAME=]FOLDER`` each, or for baselines one of :data:`MADE`."""
     entered: list[Entrant] = []
 
     def enter(name: str, checkpoint: Path, style: str = "") -> None:

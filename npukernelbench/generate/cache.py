@@ -75,7 +75,7 @@ class CompletionCache:
             raise self._broken(str(error)) from error
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._database.close()
 
     def _broken(self, problem: str) -> StoreError:

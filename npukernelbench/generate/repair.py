@@ -2,7 +2,7 @@
 
 Pure functions of question, answer and verdict, so that an interrupted run resumes with the same words,
 and so that a trainer can hold the same conversation: :func:`next_prompt` after each verdict, until it returns None.
-How much is told is the hint level; of hidden cases no more than how they ended, whatever the level.
+The hint level decides how much the model learns; of hidden cases it never learns more than how they ended.
 """
 
 from __future__ import annotations

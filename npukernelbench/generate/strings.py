@@ -66,7 +66,7 @@ def _parsed(text: str) -> dict[str, str]:
     """String constants that a module assigns to the names that matter; empty when it is no valid module."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # C++ in a string that is not raw: its escapes are the model's affair
+            warnings.simplefilter("ignore")  # C++ in a string that is not raw: its escapes do not concern us
             body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}

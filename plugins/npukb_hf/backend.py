@@ -54,7 +54,7 @@ class HFBackend:
         await asyncio.to_thread(self._load)
 
     async def close(self) -> None:
-        """Forget the weights."""
+        """Drop the weights."""
         self._stop.set()
         self._model = self._tokenizer = None
 

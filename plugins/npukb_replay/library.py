@@ -10,7 +10,7 @@
 
 ``.md`` and ``.txt`` hold answers as models gave them, ``.cpp`` holds bare source. Names are compared without case, with
 ``_`` and ``-`` alike; a task's kernel name stands for the task. The more specific name wins; two files for one name are
-an error, because one of them would be ignored in silence.
+an error, because one of them would be ignored silently.
 """
 
 from __future__ import annotations

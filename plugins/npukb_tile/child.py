@@ -1,7 +1,7 @@
 """The process that reads a model's program: lowers it and tries it, within limits, and reports plain JSON.
 
 Nothing of the program is executed; this process exists because reading may take more time, memory or stack than a
-program is worth. It is told the task and its public cases, and never an expected value.
+program is worth. It gets the task and its public cases, and never an expected value.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ class Writer:
         self._depth += 1
 
     def text(self) -> str:
-        """All of it."""
+        """The lines as one text."""
         return "\n".join(self.lines) + "\n"
 
 

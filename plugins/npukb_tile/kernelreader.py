@@ -89,7 +89,7 @@ class KernelReader:
         return tuple(statement for statement in statements if statement is not None)
 
     def finish(self, kernel: ast.FunctionDef) -> None:
-        """What can be said of the whole: nothing is there for nothing."""
+        """Checks of the whole kernel: everything that is declared is used."""
         lines = {name: ("buffer", buffer.line) for name, buffer in self.buffers.items()}
         lines |= {name: ("multiplier", held.line) for name, held in self.multipliers.items()}
         for name, (what, line) in lines.items():

@@ -45,7 +45,7 @@ class Storage(str, Enum):
 
 @dataclass(slots=True)
 class Uses:
-    """Blocks that use a buffer. Blocks are told apart by their place: the body they lie in and their number there."""
+    """Blocks that use a buffer. Their place identifies blocks: the body they lie in and their number there."""
 
     loads: list[tuple[int, int]] = field(default_factory=list)
     reads: list[tuple[int, int]] = field(default_factory=list)
@@ -82,7 +82,7 @@ def _follows(first: tuple[int, int], second: tuple[int, int]) -> bool:
 
 
 def uses_of(program: Program) -> dict[str, Uses]:
-    """Who uses every buffer."""
+    """The uses of every buffer."""
     used: dict[str, Uses] = defaultdict(Uses, {name: Uses() for name in program.buffers})
     bodies = 0
 

@@ -82,7 +82,7 @@ def _depths(program: Program) -> Iterator[tuple[str, Program]]:
 
 
 def _cores(program: Program) -> Iterator[tuple[str, Program]]:
-    """Work cut for fewer cores, where they need not meet: those that do are all there."""
+    """Work cut for fewer cores, where cores need not meet: SyncAll waits for all of them."""
     if program.multipliers or any(isinstance(statement, Sync) for statement in statements(program.kernel)):
         return
     for cores in _CORES:
