@@ -46,8 +46,10 @@ def make_errors(
             counts[verdict.outcome.value] += 1
             if verdict.owner is Owner.MODEL:
                 _append(folder / "repairs" / "repairs.jsonl", repair_sample(sample, mutant, verdict).line())
+                # A pair whose rejected kernel does not compile would teach form rather than correctness.
                 if verdict.outcome is not Outcome.COMPILE_ERROR and verdict.metrics.get("compiled", 0.0) > 0:
                     _append(folder / "pairs.jsonl", _pair(sample, mutant, verdict))
+        # After its samples: a kernel that is cut off in the middle is done again rather than lost.
         _append(done_path, sample.id + "\n")
         tell(number + 1)
     return counts

@@ -135,7 +135,9 @@ class Program:
 
 def pack(data: Mapping[str, object]) -> str:
     """JSON as a name that C++ and Python allow."""
+    # Sorted and without spaces, so that equal programs have equal names.
     text = json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
+    # Base 32 needs letters and digits alone; names have no equals sign.
     return base64.b32encode(text).decode().rstrip("=").lower()
 
 

@@ -40,7 +40,9 @@ def common_arguments(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "logging_steps": config.log_every,
         "bf16": config.precision == "bfloat16",
         "use_cpu": not device,
+        # Pinned memory speeds up copies to a GPU only.
         "dataloader_pin_memory": device == "cuda",
+        # No tracker: what a run reports is in its own folder.
         "report_to": "none",
         "disable_tqdm": True,
         "gradient_checkpointing": config.checkpointing,
@@ -98,6 +100,7 @@ def run_trainer(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, 
     _show_progress(trainer, tell)
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     trainer.save_model(str(folder / "model"))
+    # The trainer gathers the model from all processes; the tokenizer is the same in each, and one writes it.
     if is_first():
         tokenizer.save_pretrained(str(folder / "model"))
     record(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
