@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING
 from kernelgen_lm.corpus.sample import Sample
 from kernelgen_lm.corpus.table import read_table
 from kernelgen_lm.training import plain
-from kernelgen_lm.training.common import (
-    Tell,
-    claim,
-    common_arguments,
-    load_model,
-    quiet,
-    run_trainer,
-    trained,
-)
+from kernelgen_lm.training.common import Tell, claim, load_model, quiet
 from kernelgen_lm.training.devices import one_process
 from kernelgen_lm.training.nano import make_model, train_tokenizer
 from kernelgen_lm.training.supervised import SFTSettings
+from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import UsageError
 
 if TYPE_CHECKING:

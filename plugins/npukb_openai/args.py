@@ -40,9 +40,7 @@ class OpenAIArgs(BaseModel):
     max_retries: int = _transport(5, "how often one request is repeated after a transient failure", ge=0)
     backoff_s: float = _transport(0.5, "first wait before a repetition; it doubles with each, with jitter", ge=0)
     max_backoff_s: float = _transport(30.0, "longest wait between repetitions", ge=0)
-    max_retry_after_s: float = _transport(
-        120.0, "longest wait that a server may request before the sample fails", ge=0
-    )
+    max_retry_after_s: float = _transport(120.0, "longest wait that a server may request before the sample fails", ge=0)
     extra_body: Mapping[str, object] = Field(default_factory=dict, description="further fields of every request body")
     system_role: Literal["system", "developer", "user"] = Field(
         "system", description="role that carries the system prompt"
