@@ -51,8 +51,8 @@ def largest(task: Task, limit_bytes: int) -> Case:
 
 
 def output_bytes(case: Case) -> int:
-    tensors = (one if isinstance(one, tuple) else (one,) for one in case.outputs.values())
-    return sum(tensor.nbytes for one in tensors for tensor in one if isinstance(tensor, TensorShape))
+    tensors = (output if isinstance(output, tuple) else (output,) for output in case.outputs.values())
+    return sum(tensor.nbytes for output in tensors for tensor in output if isinstance(tensor, TensorShape))
 
 
 def cost(executor: Executor, task: Task, case: Case) -> float:
@@ -73,6 +73,7 @@ def cost_of(executor: Executor, task: Task, case: Case, candidate: Candidate) ->
         times.append(processor_time() - before)
         if seen.outcome is not Outcome.OK:
             raise SystemExit(f"{task.name} fails: {seen.diagnostics}")
+    # The best of several: anything else on the machine only adds to a time.
     return min(times)
 
 

@@ -60,6 +60,7 @@ def write_suite(folder: Path) -> None:
         cases = CASES * (number + 1) // TASKS - CASES * number // TASKS
         text = HEAD.format(number=number, level=1 + number % 3, category=number % 12)
         path.write_text(text + "".join(CASE.format(case=case) for case in range(1, cases + 1)), encoding="utf-8")
+        # A file that changed within the last second is not cached, as its time stamp may not change again.
         old = time.time() - 60
         os.utime(path, (old, old))
 
@@ -91,6 +92,7 @@ def main() -> None:
         write_suite(root / "suite")
         seconds = measure("with a synthetic suite", plugins, root / "synthetic", [root / "suite"])
         report("with a synthetic suite, warm", seconds, "promise", 0.3, target=1.0)
+        # Importing NumPy takes longer than the whole listing may.
         if "numpy" in sys.modules:
             raise SystemExit("loading tasks has imported numpy")
 

@@ -86,7 +86,7 @@ def uncounted() -> Iterator[None]:
     """Kernels that are compiled meanwhile do not count their operations."""
 
     def flags(toolchain: Toolchain) -> tuple[str, ...]:
-        return tuple(one for one in kernel_flags(toolchain) if not one.startswith(COUNTED))
+        return tuple(flag for flag in kernel_flags(toolchain) if not flag.startswith(COUNTED))
 
     with patch.object(driver, "kernel_flags", flags):
         yield
@@ -102,7 +102,7 @@ def main() -> None:
     for name in KERNELS:
         task = tasks[name]
         spent = both(timed, plain, task)
-        total = [one + other for one, other in zip(total, spent, strict=True)]
+        total = [so_far + other for so_far, other in zip(total, spent, strict=True)]
         print(f"{name}: {spent[1] * 1e3:.1f} ms without; with {spent[0] / spent[1]:.2f}")
     ratio = total[0] / total[1]
     print(f"all: {ratio:.2f} (promise {PROMISE}) {'ok' if ratio <= PROMISE else 'MISSED'}")

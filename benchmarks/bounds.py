@@ -41,7 +41,7 @@ def rows(soc: str) -> Iterator[str]:
         traffic, least = least_traffic(task, case), bound(task, case, roof)
         units = dict(zip(("memory", "cache", "vector", "cube"), least, strict=True))
         slowest = max(units, key=lambda unit: units[unit])
-        times = " | ".join(f"{one:.3f}" for one in (*least, max(least)))
+        times = " | ".join(f"{ratio:.3f}" for ratio in (*least, max(least)))
         bytes_ = f"{traffic.reads:,} | {traffic.writes:,}"
         yield f"| {name} | {case.id} | {bytes_} | {times} | {slowest if max(least) else 'nothing'} |"
 

@@ -4,9 +4,9 @@
 
 Without runs it makes them, one sample at a time: only of tasks whose definition or golden kernel has changed since, on
 the tracks that have one, and of all when the model of time has changed. Only right kernels have times. ``--check`` says
-what is stale and runs nothing; it exits with 1 when there is something. ``full``, the suites' own cases, is not done
-unless asked for: some of them take minutes and gigabytes. Folders of runs are taken as they are: so come the baselines
-of devices. A machine has one tier: devices never have the name of one of the twin's machine files.
+what is stale and runs nothing; it exits with 1 when there is something. ``full``, the suites' own cases, runs
+only on request: some of them take minutes and gigabytes. Folders of runs are used as they are: this is how baselines of
+devices are made. A machine has one tier: devices never have the name of one of the twin's machine files.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ def stale(
 ) -> dict[Wanted, list[str]]:
     """The tasks whose golden kernels have no time in ``known`` for what they are now."""
     entries = known.get("tasks", {}) if known.get("model", "") == model else {}
-    found: dict[Wanted, list[str]] = {}
+    missing: dict[Wanted, list[str]] = {}
     for profile in profiles:
         for name, task in sorted(tasks.items()):
             entry = entries.get(name, {})
             for track in claimed(task):
                 times = entry.get(track.value, {}) if entry.get("hash") == task.content_hash else {}
                 if any(profile in case.profiles and case.id not in times for case in task.cases):
-                    found.setdefault(Wanted(profile, track), []).append(name)
-    return found
+                    missing.setdefault(Wanted(profile, track), []).append(name)
+    return missing
 
 
 def read(machine: str) -> Baseline:
     """The baseline file of ``machine``; empty when there is none."""
     file = FOLDER / f"{machine}.json"
-    found: Baseline = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return found
+    baseline: Baseline = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return baseline
 
 
 def selectors(task: Task, profile: str) -> list[str]:
@@ -83,9 +83,12 @@ def make_runs(wanted: Mapping[Wanted, Sequence[str]], tasks: Mapping[str, Task],
     for (profile, track), names in wanted.items():
         for first in range(0, len(names), TASKS_PER_RUN):
             some = ",".join(
-                one for name in names[first : first + TASKS_PER_RUN] for one in selectors(tasks[name], profile)
+                selector
+                for name in names[first : first + TASKS_PER_RUN]
+                for selector in selectors(tasks[name], profile)
             )
             out = folder / f"{profile}-{track.value}-{first}"
+            # One job at a time: neighbours would not change predicted times, but would a device's.
             options = ("--model", "reference", "--tasks", some, "--track", track.value, "--jobs", "1")
             npukb(["run", *options, "--output_path", str(out)])
             if not out.is_dir():
@@ -101,8 +104,8 @@ def times_of(run: Path, tasks: Mapping[str, Task]) -> Iterator[Baseline]:
     stored = read_run(run)
     identity: dict[str, Any] = dict(stored.manifest.identity)
     described = identity["executor"]["description"]
-    hashes = {name: one["hash"] for name, one in identity["tasks"].items()}
-    found: dict[str, Baseline] = {}
+    hashes = {name: entry["hash"] for name, entry in identity["tasks"].items()}
+    documents: dict[str, Baseline] = {}
     none: list[SampleKey] = []
     for sample in stored.samples.values():
         verdict, task = sample.verdict, tasks.get(sample.key.task)
@@ -115,26 +118,28 @@ def times_of(run: Path, tasks: Mapping[str, Task]) -> Iterator[Baseline]:
         for case in verdict.cases:
             if case.profile is None:
                 continue
-            document = found.setdefault(case.profile.machine, {"machine": case.profile.machine, "tasks": {}})
+            document = documents.setdefault(case.profile.machine, {"machine": case.profile.machine, "tasks": {}})
             document["tier"] = verdict.tier.value
             if verdict.tier is Tier.TWIN:
                 document["model"] = described["time_model"]
             times = document["tasks"].setdefault(task.name, {"hash": task.content_hash})
             times.setdefault(sample.key.track.value, {})[case.case] = case.profile.time_us
-    for document in found.values():  # null: it was tried, and there is no golden kernel for that track after all
+    for document in documents.values():  # null: it was tried, and there is no golden kernel for that track after all
         for key in none:
             entry = document["tasks"].setdefault(key.task, {"hash": tasks[key.task].content_hash})
             entry.setdefault(key.track.value, {})[key.case] = None
-    yield from found.values()
+    yield from documents.values()
 
 
 def merged(known: Baseline, new: Baseline, tasks: Mapping[str, Task]) -> Baseline:
     """``new`` over what still holds of ``known``."""
     old = known.get("tasks", {}) if known.get("model", "") == new.get("model", "") else {}
-    tracks = {name: dict(one) for name, one in old.items() if name in tasks and one["hash"] == tasks[name].content_hash}
-    for name, one in new["tasks"].items():
+    tracks = {
+        name: dict(entry) for name, entry in old.items() if name in tasks and entry["hash"] == tasks[name].content_hash
+    }
+    for name, measured in new["tasks"].items():
         entry = tracks.setdefault(name, {})
-        for key, value in one.items():
+        for key, value in measured.items():
             entry[key] = {**entry.get(key, {}), **value} if isinstance(value, dict) else value
     return {**new, "tasks": tracks}
 

@@ -17,6 +17,7 @@ __all__ = ["median_of_call", "median_of_command", "report", "script"]
 def median_of_call(call: Callable[[], object], runs: int = 7) -> float:
     """Median wall seconds of ``call``, after one warm-up."""
     call()
+    # The median: a busy machine makes single runs slow, never fast.
     return statistics.median(_timed(call) for _ in range(runs))
 
 

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
-        console.err("\ninterrupted; the same command goes on where it was")
+        console.err("\ninterrupted; the same command resumes")
         return 130
     except click.ClickException as error:
         console.error(error.format_message())

@@ -23,9 +23,11 @@ class Bench:
     def __init__(self, executor: str = "twin", timeout_s: float = 60.0, *, detail: bool = False) -> None:
         plugins = Plugins.load()
         registration = plugins.executors.find(executor)
+        # Executors of other plugins may have no such argument, and would refuse it.
         known = getattr(getattr(registration.load(), "Args", None), "model_fields", {})
         wanted = {"profile": "full"} if detail and "profile" in known else {}
         self.executor: Executor = make_executor(registration, wanted)
+        # Built now rather than within the first kernel's time limit.
         prepare(self.executor, lambda _: None, Track.STATIC)
         self._judge = Judge.of(self.executor, plugins, JudgeSettings(timeout_s, timeout_s))
         self._ready = {Track.STATIC}
@@ -43,7 +45,7 @@ class Bench:
         return self._judge.judge(task, cases, track, candidate_of(files))
 
     def close(self) -> None:
-        """Give the executor back."""
+        """Close the executor."""
         self.executor.close()
 
     def __enter__(self) -> Bench:

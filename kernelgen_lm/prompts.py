@@ -29,7 +29,7 @@ _HELD_OUT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class FewShot:
-    """``terse`` after so many worked examples."""
+    """``terse`` after a number of worked examples."""
 
     examples: int = 1
 

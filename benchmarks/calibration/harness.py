@@ -14,27 +14,23 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
     Artifact,
-    Case,
     CompileRequest,
     Core,
     DType,
-    InputSpec,
     Outcome,
-    OutputSpec,
     Profile,
     RunRequest,
     Task,
     TensorCase,
     TensorShape,
-    Tolerance,
     Track,
     ValueSpec,
 )
+from npukernelbench.nouns.probe import probe_task
 
 __all__ = ["Bench", "Inputs"]
 
 KERNELS = Path(__file__).parent / "kernels"
-CUBE_KERNELS = frozenset({"cube", "copy_l1"})
 MICRO_KERNELS = frozenset({"cube", "loop"})  # those that npukb calibrate runs on a device, and that belong to it
 Inputs = Mapping[str, NDArray[np.generic]]
 
@@ -48,12 +44,14 @@ class Bench:
 
     def time(self, soc: str, kernel: str, macros: Mapping[str, object], inputs: Inputs, output_bytes: int) -> Profile:
         """The predicted profile of a micro-kernel, or of ``kernels/<kernel>.cpp``, with these macros."""
-        task = _task(inputs, output_bytes, Core.CUBE if kernel in CUBE_KERNELS else Core.VECTOR)
+        on_cube = kernel == "cube" or bool(macros.get("INTO_L1"))
+        task = _task(inputs, output_bytes, Core.CUBE if on_cube else Core.VECTOR)
         executor = self.executors.setdefault(soc, TwinExecutor(TwinArgs(soc=soc)))
         lines = [f"#define {name} {value}" for name, value in macros.items()]
         own = KERNELS / f"{kernel}.cpp"
         text = kernel_text(kernel) if kernel in MICRO_KERNELS else own.read_text(encoding="utf-8")
         source = "\n".join([*lines, text])
+        # Rows share kernels that differ in a parameter only, and compiling takes longer than running.
         if (soc, source) not in self.artifacts:
             candidate = candidate_of({"kernel.cpp": source})
             compiled = executor.compile(CompileRequest(task, task.cases[0], Track.STATIC, candidate, 120.0))
@@ -72,33 +70,7 @@ class Bench:
 
 
 def _task(inputs: Inputs, output_bytes: int, core: Core) -> Task:
-    types = {name: next(one for one in DType if one.numpy() == array.dtype) for name, array in inputs.items()}
-    case = Case(
-        id="case",
-        inputs={name: TensorCase(TensorShape(array.shape, types[name]), ValueSpec()) for name, array in inputs.items()},
-        outputs={"out": TensorShape((output_bytes,), DType.UINT8)},
-        attributes={},
-    )
-    return Task(
-        name="Calibration",
-        suite="calibration",
-        level=1,
-        category="Calibration",
-        version=1,
-        kernel="probe",
-        core=core,
-        summary="",
-        description="",
-        formula="",
-        inputs=tuple(InputSpec(name, tuple(DType)) for name in inputs),
-        outputs=(OutputSpec("out", dtype=DType.UINT8),),
-        attributes=(),
-        cases=(case,),
-        reference="",
-        tolerance=Tolerance(),
-        tags=frozenset(),
-        goldens=(),
-        path=Path("calibration"),
-        content_hash="calibration",
-        workspace_bytes=4096,
-    )
+    types = {name: next(dtype for dtype in DType if dtype.numpy() == array.dtype) for name, array in inputs.items()}
+    tensors = {name: TensorCase(TensorShape(array.shape, types[name]), ValueSpec()) for name, array in inputs.items()}
+    out = {"out": TensorShape((output_bytes,), DType.UINT8)}
+    return probe_task("Calibration", tensors, outputs=out, core=core)

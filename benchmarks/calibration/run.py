@@ -30,21 +30,10 @@ PAGE = HERE.parents[1] / "docs" / "calibration.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Step):
     """One published figure and the prediction for it."""
 
-    section: str
-    what: str
-    unit: str
-    published: float
-    predicted: float
-    source: str
     grade: str
-
-    @property
-    def error(self) -> float:
-        """Of the prediction, relative to what is published."""
-        return self.predicted / self.published - 1
 
 
 def compare(bench: Bench, row: Row) -> Compared:
@@ -95,6 +84,7 @@ def render(
     """The page: ``page.md`` with its tables filled in."""
     errors = [abs(row.error) for row in rows]
     fitted = [abs(row.error) for row in rows if row.section != "1.7"]
+    # Rounded as the page prints them, so that ties there are ties here.
     rank = spearmanr([row.published for row in rows], [float(f"{row.predicted:.4g}") for row in rows]).statistic
     return (
         (HERE / "page.md")
@@ -110,15 +100,15 @@ def render(
             worst_pair=max(abs(pair.error) for pair in pairs),
             steps="\n".join(_steps(pairs)),
             unseen=len(unseen),
-            first_median=median(abs(one.first_error) for one in unseen),
-            first_close=sum(abs(one.first_error) <= 0.15 for one in unseen),
-            now_median=median(abs(one.error) for one in unseen),
-            now_close=sum(abs(one.error) <= 0.15 for one in unseen),
-            unfitted=sum(not one.fitted for one in unseen),
-            unfitted_median=median(abs(one.error) for one in unseen if not one.fitted),
+            first_median=median(abs(kernel.first_error) for kernel in unseen),
+            first_close=sum(abs(kernel.first_error) <= 0.15 for kernel in unseen),
+            now_median=median(abs(kernel.error) for kernel in unseen),
+            now_close=sum(abs(kernel.error) <= 0.15 for kernel in unseen),
+            unfitted=sum(not kernel.fitted for kernel in unseen),
+            unfitted_median=median(abs(kernel.error) for kernel in unseen if not kernel.fitted),
             held_out="\n".join(_held_out(unseen)),
             machine="\n".join(_sections(rows)),
-            excluded="\n".join(f"| {one['what']} | {one['why']} |" for one in excluded),
+            excluded="\n".join(f"| {row['what']} | {row['why']} |" for row in excluded),
         )
     )
 
@@ -133,15 +123,15 @@ def _steps(pairs: list[Step]) -> Iterator[str]:
     for i, pair in enumerate(pairs):
         before = pairs[i - 1] if i else None
         ratios = ("", "") if before is None else (pair.published / before.published, pair.predicted / before.predicted)
-        shown = " | ".join(one if isinstance(one, str) else f"{one:.3f}" for one in ratios)
+        shown = " | ".join(ratio if isinstance(ratio, str) else f"{ratio:.3f}" for ratio in ratios)
         yield f"| {pair.what} | {pair.published:,.1f} | {pair.predicted:,.1f} | {_percent(pair.error)} | {shown} |"
 
 
 def _held_out(unseen: list[HeldOut]) -> Iterator[str]:
-    for one in unseen:
-        first = f"{one.first_us:,.1f} | {_percent(one.first_error)}"
-        now = f"{one.predicted_us:,.1f} | {_percent(one.error)}"
-        yield f"| {one.what} | {one.published_us:,.1f} | {first} | {now} | {one.fitted} | {one.source} |"
+    for kernel in unseen:
+        first = f"{kernel.first_us:,.1f} | {_percent(kernel.first_error)}"
+        now = f"{kernel.predicted_us:,.1f} | {_percent(kernel.error)}"
+        yield f"| {kernel.what} | {kernel.published_us:,.1f} | {first} | {now} | {kernel.fitted} | {kernel.source} |"
 
 
 def _sections(rows: list[Compared]) -> Iterator[str]:
@@ -178,7 +168,16 @@ def main() -> None:
     finally:
         bench.close()
     more_rows = [
-        Compared(one.section, one.what, one.unit, one.published, one.predicted, one.source, "B") for one in more
+        Compared(
+            comparison.section,
+            comparison.what,
+            comparison.unit,
+            comparison.published,
+            comparison.predicted,
+            comparison.source,
+            "B",
+        )
+        for comparison in more
     ]
     text = render([*rows, *more_rows], pairs, unseen, known.excluded)
     if "--check" in sys.argv:

@@ -36,7 +36,7 @@ class Step:
 def steps(bench: Bench) -> tuple[list[Step], list[Step]]:
     """Whole kernels, and parts of them."""
     scalar = _add(bench, 4096, cores=1, scalar=1, part=SCALAR_PART)
-    one = _add(bench, 4096, cores=1)
+    one_core = _add(bench, 4096, cores=1)
     small = _add(bench, 4096, serial=1)
     large = _add(bench, 16384, serial=1)
     double = _add(bench, 16384, buffers=2)
@@ -44,7 +44,7 @@ def steps(bench: Bench) -> tuple[list[Step], list[Step]]:
     apart = _add(bench, 16256, buffers=2, bypass=1, skew=128)
     table = (
         ("scalar loop, one core", 1239689.1, scalar.time_us * SCALAR_PART),
-        ("1: vector Add of 8 KB tiles, one core", 6909.6, one.time_us),
+        ("1: vector Add of 8 KB tiles, one core", 6909.6, one_core.time_us),
         ("2: 48 cores", 306.58, small.time_us),
         ("3: tiles of 32 KB", 268.5, large.time_us),
         ("4: double buffering", 264.02, double.time_us),
@@ -53,8 +53,8 @@ def steps(bench: Bench) -> tuple[list[Step], list[Step]]:
     )
     kernels = [Step("6.2", what, "µs", published, predicted, "ADD2 ADD3") for what, published, predicted in table]
     parts = [
-        _per_copy("1.4", "GM→UB of 8 KB, one core", 184, one, "mte2", 48),
-        _per_copy("1.4", "UB→GM of 8 KB, one core", 159, one, "mte3", 48),
+        _per_copy("1.4", "GM→UB of 8 KB, one core", 184, one_core, "mte2", 48),
+        _per_copy("1.4", "UB→GM of 8 KB, one core", 159, one_core, "mte3", 48),
         _per_copy("1.4", "GM→UB of 8 KB, 48 cores", 316, small, "mte2", 48),
         _per_copy("1.4", "GM→UB of 32 KB, 48 cores that write at the same time", 1468, double, "mte2", 48),
         _per_copy("1.4", "GM→UB of 32 KB, 48 cores, past L2", 1031, bypass, "mte2", 48),

@@ -72,7 +72,7 @@ def run(url: str, count: int, concurrency: int) -> Clock:
         manager = TaskManager(include_defaults=False)
         tracker = EvaluationTracker(output_path=str(Path(folder) / "out"))
         with Clock() as clock:
-            found = simple_evaluate(
+            evaluated = simple_evaluate(
                 there,
                 tasks=[task],
                 task_manager=manager,
@@ -81,8 +81,8 @@ def run(url: str, count: int, concurrency: int) -> Clock:
                 bootstrap_iters=0,
                 evaluation_tracker=tracker,
             )
-            samples = found.pop("samples")
-            tracker.save_results_aggregated(results=found, samples=samples)
+            samples = evaluated.pop("samples")
+            tracker.save_results_aggregated(results=evaluated, samples=samples)
             for name, logged in samples.items():
                 tracker.save_results_samples(task_name=name, samples=logged)
         (logged,) = samples.values()

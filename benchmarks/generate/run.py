@@ -62,6 +62,7 @@ def _compare(scope: str, names: list[str], port: int, options: argparse.Namespac
         for name in names:
             python = sys.executable if name == "ours" else options.peers
             figure = _figure(name, scope, python, port, options.requests, concurrency)
+            # The best of each: harnesses reach theirs at different concurrency.
             best[name] = max(best[name], figure)
             print(
                 f"{scope:<9} {name:<11} concurrency {concurrency:>4}  {figure.rate:8.1f} requests/s  "
@@ -91,12 +92,13 @@ def _figure(name: str, scope: str, python: str, port: int, count: int, concurren
 def _served(port: int) -> dict[str, float]:
     """What the server counted since it was last asked."""
     with urlopen(f"http://127.0.0.1:{port}/count") as response:
-        found: dict[str, float] = json.load(response)
-    return found
+        counters: dict[str, float] = json.load(response)
+    return counters
 
 
 def _environ() -> dict[str, str]:
     path = os.pathsep.join((str(ROOT), str(ROOT / "plugins")))
+    # Without proxies: one on the way would be what is measured.
     return {**os.environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 
 

@@ -38,10 +38,10 @@ class Stub:
     def counted(self) -> dict[str, float]:
         """What was asked since this was last called."""
         now = time.process_time()
-        found = {"asked": self.asked, "most": self.most, "cpu_s": now - self.cpu_s}
+        counters = {"asked": self.asked, "most": self.most, "cpu_s": now - self.cpu_s}
         self.asked = self.most = 0
         self.cpu_s = now
-        return found
+        return counters
 
 
 class Connection(asyncio.Protocol):
@@ -70,6 +70,7 @@ class Connection(asyncio.Protocol):
         stub = self._stub
         if path.endswith(b"/chat/completions"):
             asked = json.loads(body)
+            # Refused, so that a harness that sends nothing useful is not fast.
             if not (asked.get("model") and asked.get("messages")):
                 self._transport.write(_response({"error": "model and messages are needed"}, b"400 Bad Request"))
                 return

@@ -41,6 +41,7 @@ def main() -> None:
 
     seconds: dict[Mode, list[float]] = {mode: [] for mode in executors}
     for _ in range(_ROUNDS):
+        # In turns, so that a busy moment slows both alike.
         for mode, executor in executors.items():
             seconds[mode].append(once(executor))
     print(f"measures: {executors[Mode.AUTO].sandbox_level()}")

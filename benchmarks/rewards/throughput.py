@@ -30,6 +30,7 @@ def main() -> None:
     for jobs in dict.fromkeys((1, cores, 2 * cores)):
         with local_scorer(resolve(options={"jobs": str(jobs)})) as scorer:
             answers = kernels(scorer, count, f"jobs {jobs}")
+            # Warm: the first kernels pay for starting the workers.
             scorer.score(kernels(scorer, 4, f"warm {jobs}"))
             rate = measure(scorer.score, answers, f"{jobs} jobs in process", cores)
             first = first or rate
@@ -53,13 +54,13 @@ def served(scorer: Scorer, count: int, cores: int) -> None:
 
 def kernels(scorer: Scorer, count: int, mark: str) -> list[Answer]:
     """Right answers in turn, no two alike."""
-    found = []
+    answers = []
     for number in range(count):
         asked = scorer.resolve(Question(QUESTIONS[number % len(QUESTIONS)]))
         text = golden_answer(asked.task, asked.case, asked.question.track)
         assert text is not None
-        found.append(Answer(asked.question, text.replace("```cpp\n", f"```cpp\n// {mark} {number}\n", 1)))
-    return found
+        answers.append(Answer(asked.question, text.replace("```cpp\n", f"```cpp\n// {mark} {number}\n", 1)))
+    return answers
 
 
 def measure(
@@ -69,8 +70,10 @@ def measure(
     before, start = children_s(), time.perf_counter()
     rewards = score(answers)
     wall, spent = time.perf_counter() - start, children_s() - before
-    if any(one.metrics["correct"] != 1.0 for one in rewards):
-        raise SystemExit(f"a golden kernel fails: {next(one for one in rewards if not one.metrics['correct'])}")
+    if any(reward.metrics["correct"] != 1.0 for reward in rewards):
+        raise SystemExit(
+            f"a golden kernel fails: {next(reward for reward in rewards if not reward.metrics['correct'])}"
+        )
     rate = len(answers) / wall * 60
     print(f"{what}: {rate:,.0f} kernels a minute, {rate / cores:,.0f} a core; {wall / (spent / cores):.2f} x the floor")
     return rate

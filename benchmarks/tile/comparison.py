@@ -58,6 +58,7 @@ def main(arguments: list[str]) -> int:
     plugins = Plugins.load()
     tasks = load_registry(plugins)
     executor = make_executor(plugins.executors.find("twin"), {})
+    # Right kernels are not run again: only their predicted time is asked for.
     judge = Judge.of(executor, plugins, JudgeSettings(repeats=0))
     rows = []
     try:
@@ -74,7 +75,7 @@ def main(arguments: list[str]) -> int:
 def compare(judge: Judge, task: Task, written: Written) -> Row:
     """Both kernels of one operator."""
     cases = chosen(task, written)
-    golden = next(one for one in task.goldens if one.track is Track.DYNAMIC)
+    golden = next(candidate for candidate in task.goldens if candidate.track is Track.DYNAMIC)
     hand = read_golden(golden)
     files = defined(task, lower_dynamic(parse_program(written.source)).files)
     return Row(
@@ -99,12 +100,12 @@ def defined(task: Task, files: Mapping[str, str]) -> dict[str, str]:
         for spec in task.attributes
         if spec.type in _SETTERS
     )
-    found = {name: text.replace(asked, words + asked) for name, text in files.items()}
+    changed = {name: text.replace(asked, words + asked) for name, text in files.items()}
     for spec in task.inputs:
         if spec.presence is Presence.OPTIONAL:
             slot = f'this->Input("{spec.name}")\n            .ParamType('
-            found = {name: text.replace(f"{slot}REQUIRED", f"{slot}OPTIONAL") for name, text in found.items()}
-    return found
+            changed = {name: text.replace(f"{slot}REQUIRED", f"{slot}OPTIONAL") for name, text in changed.items()}
+    return changed
 
 
 def chosen(task: Task, written: Written) -> tuple[Case, ...]:
@@ -145,7 +146,9 @@ def time_us(judge: Judge, task: Task, cases: tuple[Case, ...], files: Mapping[st
     """The predicted time over all cases. A kernel that is not right has none, and stops the comparison."""
     verdict = judge.judge(task, cases, Track.DYNAMIC, candidate_of(files))
     if verdict.outcome is not Outcome.OK:
-        said = [str(one) for one in (*verdict.diagnostics, *(d for c in verdict.cases for d in c.diagnostics))]
+        said = [
+            str(diagnostic) for diagnostic in (*verdict.diagnostics, *(d for c in verdict.cases for d in c.diagnostics))
+        ]
         raise SystemExit(f"{task.name}: {verdict.outcome.value}: {said[:3]}")
     return verdict.metrics["predicted_time_us"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import FLOATS, Written
+from benchmarks.tile.written import FLOATS, Written, program
 
 __all__ = ["GATES"]
 
@@ -17,17 +17,10 @@ def plan(x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     half = prod(x.shape[axis : x.rank]) // 2
     n = prod(x.shape[0:axis])
-    pieces = max(1, ceil_div(vector_cores(), n))
-    width = min(half, min(2048, max(512, round_up(ceil_div(half, pieces), 256))))
-    cuts = ceil_div(half, width)
-    share = max(1, ceil_div(n, vector_cores()))
-    most = min(share, max(1, 2048 // round_up(width, 16))) if cuts == 1 else 1
-    most = ceil_div(share, ceil_div(share, most)) if cuts == 1 else 1
-    units = ceil_div(n, most) * cuts
-    cores = max(1, min(units, vector_cores()))
+    share_halves()
     y.shape = x.shape[0:axis] + (x.shape[axis] // 2,) + x.shape[axis + 1 : x.rank]
     gelu.shape = x.shape[0:axis] + (x.shape[axis] // 2,) + x.shape[axis + 1 : x.rank]
-    launch(cores=cores, n=n, half=half, width=width, cuts=cuts, most=most, units=units, step=cores)
+    launch_halves()
 
 
 @kernel
@@ -40,10 +33,7 @@ def ge_glu_v2(x: Input[T], y: Output[T], gelu: Output[T], dim: Attribute[int] = 
     activated = buffer(most, width, T, depth=2)
     left = 0 if activate_left else half
     for unit in range(core(), units, step):
-        first = unit // cuts * most
-        c = unit % cuts * width
-        rows = min(most, n - first)
-        cols = min(width, half - c)
+        first, c, rows, cols = extents_of_unit(half)
         with copy_in:
             load(gate, x[first * 2 * half + left + c], rows, cols, stride=2 * half)
             load(linear, x[first * 2 * half + half - left + c], rows, cols, stride=2 * half)
@@ -66,16 +56,9 @@ def plan(dy, x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     half = prod(dy.shape[axis : dy.rank])
     n = prod(x.shape[0:axis])
-    pieces = max(1, ceil_div(vector_cores(), n))
-    width = min(half, min(2048, max(512, round_up(ceil_div(half, pieces), 256))))
-    cuts = ceil_div(half, width)
-    share = max(1, ceil_div(n, vector_cores()))
-    most = min(share, max(1, 2048 // round_up(width, 16))) if cuts == 1 else 1
-    most = ceil_div(share, ceil_div(share, most)) if cuts == 1 else 1
-    units = ceil_div(n, most) * cuts
-    cores = max(1, min(units, vector_cores()))
+    share_halves()
     dx.shape = x.shape
-    launch(cores=cores, n=n, half=half, width=width, cuts=cuts, most=most, units=units, step=cores)
+    launch_halves()
 
 
 @kernel
@@ -93,10 +76,7 @@ def ge_glu_grad_v2(dy: Input[T], x: Input[T], gelu: Input[T], dx: Output[T], dim
     wide_gradient = buffer(most, width, float32)
     left = 0 if activate_left else half
     for unit in range(core(), units, step):
-        first = unit // cuts * most
-        c = unit % cuts * width
-        rows = min(most, n - first)
-        cols = min(width, half - c)
+        first, c, rows, cols = extents_of_unit(half)
         with copy_in:
             load(gradient, dy[first * half + c], rows, cols, stride=half)
             load(gate, x[first * 2 * half + left + c], rows, cols, stride=2 * half)
@@ -115,6 +95,6 @@ def ge_glu_grad_v2(dy: Input[T], x: Input[T], gelu: Input[T], dx: Output[T], dim
 """
 
 GATES: Mapping[str, Written] = {
-    "GeGluV2": Written(_GE_GLU.lstrip(), FLOATS, {"approximate": 0}),
-    "GeGluGradV2": Written(_GE_GLU_GRAD.lstrip(), FLOATS, {"approximate": 0}),
+    "GeGluV2": Written(program(_GE_GLU), FLOATS, {"approximate": 0}),
+    "GeGluGradV2": Written(program(_GE_GLU_GRAD), FLOATS, {"approximate": 0}),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import FLOATS, SINGLE, Written
+from benchmarks.tile.written import FLOATS, SINGLE, Written, program
 
 __all__ = ["NORMS"]
 
@@ -14,16 +14,12 @@ T = float16, float32, bfloat16
 
 @host
 def plan(x1, gamma):
-    d = gamma.size
-    n = x1.size // d
-    share = max(1, ceil_div(n, vector_cores()))
-    most = min(share, max(1, (4096 if x1.itemsize == 2 else 2048) // round_up(d, 16)))
+    share_rows(x1, most=(4096 if x1.itemsize == 2 else 2048))
     y.shape = x1.shape
     mean.shape = x1.shape[0 : x1.rank - 1] + (1,)
     rstd.shape = x1.shape[0 : x1.rank - 1] + (1,)
     x.shape = x1.shape
-    launch(cores=max(1, ceil_div(n, share)), n=n, d=d, share=share, most=ceil_div(share, ceil_div(share, most)),
-           part=1.0 / float(d))
+    launch_rows()
 
 
 @kernel
@@ -52,10 +48,7 @@ def NAME(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Inpu
         scale[:] = float32(weights)
         shift_by[:] = float32(shifts)
         bias_row[:] = float32(biases)
-    begin = core() * share
-    end = min(begin + share, n)
-    for first in range(begin, end, most):
-        rows = min(most, end - first)
+    for first, rows in own_rows():
         with copy_in:
             load(first_term, x1[first * d], rows, d)
             load(second_term, x2[first * d], rows, d)
@@ -79,15 +72,11 @@ T = float16, float32, bfloat16
 
 @host
 def plan(x, gamma):
-    d = gamma.size
-    n = x.size // d
-    share = max(1, ceil_div(n, vector_cores()))
-    most = min(share, max(1, 4096 // round_up(d, 16)))
+    share_rows(x, most=4096)
     y.shape = x.shape
     mean.shape = x.shape[0 : x.rank - 1] + (1,)
     rstd.shape = x.shape[0 : x.rank - 1] + (1,)
-    launch(cores=max(1, ceil_div(n, share)), n=n, d=d, share=share, most=ceil_div(share, ceil_div(share, most)),
-           part=1.0 / float(d))
+    launch_rows()
 
 
 @kernel
@@ -109,10 +98,7 @@ def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], 
     with compute(1, d) as widen_weights:
         scale[:] = float32(weights)
         shift_by[:] = float32(shifts)
-    begin = core() * share
-    end = min(begin + share, n)
-    for first in range(begin, end, most):
-        rows = min(most, end - first)
+    for first, rows in own_rows():
         with copy_in:
             load(given, x[first * d], rows, d)
         with compute(rows, d) as normalise:
@@ -130,13 +116,9 @@ def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], 
 _PRE_LAYER_NORM = """
 @host
 def plan(x, gamma):
-    d = gamma.size
-    n = x.size // d
-    share = max(1, ceil_div(n, vector_cores()))
-    most = min(share, max(1, 2048 // round_up(d, 16)))
+    share_rows(x, most=2048)
     res_out.shape = x.shape
-    launch(cores=max(1, ceil_div(n, share)), n=n, d=d, share=share, most=ceil_div(share, ceil_div(share, most)),
-           part=1.0 / float(d))
+    launch_rows()
 
 
 @kernel
@@ -151,10 +133,7 @@ def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], 
     with copy_in as read_weights:
         load(scale, gamma[0], d)
         load(shift_by, beta[0], d)
-    begin = core() * share
-    end = min(begin + share, n)
-    for first in range(begin, end, most):
-        rows = min(most, end - first)
+    for first, rows in own_rows():
         with copy_in:
             load(first_term, x[first * d], rows, d)
             load(second_term, y[first * d], rows, d)
@@ -172,17 +151,11 @@ T = float16, float32, bfloat16
 
 @host
 def plan(dy, gamma):
-    d = gamma.size
-    n = dy.size // d
-    share = max(1, ceil_div(n, vector_cores()))
-    used = max(1, ceil_div(n, share))
-    most = min(share, max(1, 2048 // round_up(d, 16)))
-    cut = max(64, round_up(ceil_div(d, vector_cores()), 8))
+    share_rows_and_columns(dy, most=2048)
     dx.shape = dy.shape
     dgamma.shape = gamma.shape
     sums.shape = (used * d,)
-    launch(cores=vector_cores(), n=n, d=d, share=share, used=used, most=ceil_div(share, ceil_div(share, most)),
-           cut=min(cut, d), part=1.0 / float(d))
+    launch_rows_and_columns()
 
 
 @kernel
@@ -239,19 +212,13 @@ T = float16, float32, bfloat16
 
 @host
 def plan(dy, gamma):
-    d = gamma.size
-    n = dy.size // d
-    share = max(1, ceil_div(n, vector_cores()))
-    used = max(1, ceil_div(n, share))
-    most = min(share, max(1, 2048 // round_up(d, 16)))
-    cut = max(64, round_up(ceil_div(d, vector_cores()), 8))
+    share_rows_and_columns(dy, most=2048)
     dx.shape = dy.shape
     dgx.shape = dy.shape
     dbeta.shape = gamma.shape
     dgamma.shape = gamma.shape
     sums.shape = (2 * used * d,)
-    launch(cores=vector_cores(), n=n, d=d, share=share, used=used, most=ceil_div(share, ceil_div(share, most)),
-           cut=min(cut, d), part=1.0 / float(d))
+    launch_rows_and_columns()
 
 
 @kernel
@@ -326,15 +293,15 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
 
 def _add_layer_norm(kernel: str) -> Written:
     """For one bias of all rows, and with the sum as an output."""
-    source = _ADD_LAYER_NORM.lstrip().replace("NAME", kernel)
+    source = program(_ADD_LAYER_NORM).replace("NAME", kernel)
     return Written(source, FLOATS, {"additional_output": True}, ("bias",), {"bias": 4096})
 
 
 NORMS: Mapping[str, Written] = {
     "AddLayerNorm": _add_layer_norm("add_layer_norm"),
     "InplaceAddLayerNorm": _add_layer_norm("inplace_add_layer_norm"),
-    "LayerNormV4": Written(_LAYER_NORM.lstrip(), FLOATS, given=("gamma", "beta")),
-    "PreLayerNorm": Written(_PRE_LAYER_NORM.lstrip(), SINGLE),
-    "RmsNormGrad": Written(_RMS_NORM_GRAD.lstrip(), FLOATS),
-    "DeepNormGrad": Written(_DEEP_NORM_GRAD.lstrip(), FLOATS, sizes={"gamma": 2048}),
+    "LayerNormV4": Written(program(_LAYER_NORM), FLOATS, given=("gamma", "beta")),
+    "PreLayerNorm": Written(program(_PRE_LAYER_NORM), SINGLE),
+    "RmsNormGrad": Written(program(_RMS_NORM_GRAD), FLOATS),
+    "DeepNormGrad": Written(program(_DEEP_NORM_GRAD), FLOATS, sizes={"gamma": 2048}),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import FLOATS, PLAIN, SINGLE, Written
+from benchmarks.tile.written import FLOATS, PLAIN, SINGLE, Written, program
 
 __all__ = ["POINTWISE"]
 
@@ -14,10 +14,9 @@ T = float16, float32
 
 @host
 def plan(x):
-    total = x.size
-    share = round_up(ceil_div(total, vector_cores()), 512 // x.itemsize)
+    share_elements(x)
     y.shape = x.shape
-    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=min(share, 2048))
+    launch_elements(tile=2048)
 
 
 @kernel
@@ -29,10 +28,7 @@ def spence(x: Input[T], y: Output[T], *, total, share, tile):
     t = buffer(tile, float32)
     square = buffer(tile, float32)
     result = buffer(tile, T, depth=2)
-    begin = core() * share
-    count = min(share, total - begin)
-    for offset in range(0, count, tile):
-        length = min(tile, count - offset)
+    for offset, length in own_elements():
         with copy_in:
             load(given, x[begin + offset], length)
         with compute(length):
@@ -80,8 +76,7 @@ T = float16, float32, bfloat16
 
 @host
 def plan(predict):
-    total = predict.size
-    share = round_up(ceil_div(total, vector_cores()), 512 // predict.itemsize)
+    share_elements(predict)
     y.shape = predict.shape
     launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=min(share, 4096),
            factor=2.0 / float(total))
@@ -93,10 +88,7 @@ def mse_loss_grad_v2(predict: Input[T], label: Input[T], dout: Input[T], y: Outp
     wanted = buffer(tile, T, depth=2)
     gradient = buffer(tile, T, depth=2)
     result = buffer(tile, T, depth=2)
-    begin = core() * share
-    count = min(share, total - begin)
-    for offset in range(0, count, tile):
-        length = min(tile, count - offset)
+    for offset, length in own_elements():
         with copy_in:
             load(given, predict[begin + offset], length)
             load(wanted, label[begin + offset], length)
@@ -113,13 +105,12 @@ T = float16, float32, bfloat16
 
 @host
 def plan(grad, var, m, v, s):
-    total = grad.size
-    share = round_up(ceil_div(total, vector_cores()), 512 // grad.itemsize)
+    share_elements(grad)
     var_ref.shape = var.shape
     m_ref.shape = m.shape
     v_ref.shape = v.shape
     s_ref.shape = s.shape
-    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=min(share, 1536))
+    launch_elements(tile=1536)
 
 
 @kernel
@@ -143,27 +134,12 @@ def apply_fused_ema_adam(grad: Input[T], var: Input[T], m: Input[T], v: Input[T]
     new_m = buffer(tile, T, depth=2)
     new_v = buffer(tile, T, depth=2)
     new_s = buffer(tile, T, depth=2)
-    power1 = 1.0
-    power2 = 1.0
-    base1 = beta1
-    base2 = beta2
-    left = step[0]
-    bits = min(left, 20)
-    for bit in range(bits):
-        if left % 2 == 1:
-            power1 = power1 * base1
-            power2 = power2 * base2
-        base1 = base1 * base1
-        base2 = base2 * base2
-        left = left // 2
+    power1, power2 = powers_of(beta1, beta2, step[0])
     rate = lr / (1.0 - power1) if bias_correction else lr
     correction = 1.0 / (1.0 - power2) if bias_correction else 1.0
     coupled = weight_decay if mode == 0 else 0.0
     kept = 1.0 if mode == 0 else 1.0 - lr * weight_decay
-    begin = core() * share
-    count = min(share, total - begin)
-    for offset in range(0, count, tile):
-        length = min(tile, count - offset)
+    for offset, length in own_elements():
         with copy_in:
             load(t_grad, grad[begin + offset], length)
             load(t_var, var[begin + offset], length)
@@ -196,17 +172,14 @@ def plan(x):
     total = x.size
     share = round_up(ceil_div(total, vector_cores()), 256)
     y.shape = x.shape
-    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=min(share, 8192))
+    launch_elements(tile=8192)
 
 
 @kernel
 def cast_math(x: Input[T], y: Output[float32], dst_type: Attribute[int], *, total, share, tile):
     given = buffer(tile, T, depth=2)
     result = buffer(tile, float32, depth=2)
-    begin = core() * share
-    count = min(share, total - begin)
-    for offset in range(0, count, tile):
-        length = min(tile, count - offset)
+    for offset, length in own_elements():
         with copy_in:
             load(given, x[begin + offset], length)
         with compute(length):
@@ -221,8 +194,7 @@ T = float16, float32, bfloat16
 
 @host
 def plan(var, m, v, max_grad_norm):
-    total = var.size
-    share = round_up(ceil_div(total, vector_cores()), 512 // var.itemsize)
+    share_elements(var)
     var_out.shape = var.shape
     m_out.shape = m.shape
     v_out.shape = v.shape
@@ -249,27 +221,12 @@ def apply_adam_wv2(var: Input[T], m: Input[T], v: Input[T], grad: Input[T], step
     new_m = buffer(tile, T, depth=2)
     new_v = buffer(tile, T, depth=2)
     new_most = buffer(tile, T, depth=2)
-    power1 = 1.0
-    power2 = 1.0
-    base1 = beta1
-    base2 = beta2
-    left = step[0] + 1
-    bits = min(left, 20)
-    for bit in range(bits):
-        if left % 2 == 1:
-            power1 = power1 * base1
-            power2 = power2 * base2
-        base1 = base1 * base1
-        base2 = base2 * base2
-        left = left // 2
+    power1, power2 = powers_of(beta1, beta2, step[0] + 1)
     rate = lr / (1.0 - power1)
     correction = 1.0 / (1.0 - power2)
     kept = 1.0 - lr * weight_decay
     taken = beta1 - 1.0 if maximize else 1.0 - beta1
-    begin = core() * share
-    count = min(share, total - begin)
-    for offset in range(0, count, tile):
-        length = min(tile, count - offset)
+    for offset, length in own_elements():
         with copy_in:
             load(t_var, var[begin + offset], length)
             load(t_m, m[begin + offset], length)
@@ -293,10 +250,10 @@ def apply_adam_wv2(var: Input[T], m: Input[T], v: Input[T], grad: Input[T], step
 """
 
 POINTWISE: Mapping[str, Written] = {
-    "Spence": Written(_SPENCE.lstrip(), PLAIN),
-    "Sscal": Written(_SSCAL.lstrip(), SINGLE, {"incx": 1}),
-    "MseLossGradV2": Written(_MSE_LOSS_GRAD.lstrip(), FLOATS, {"reduction": "mean"}),
-    "ApplyFusedEmaAdam": Written(_EMA_ADAM.lstrip(), FLOATS),
-    "ApplyAdamWV2": Written(_ADAM_W.lstrip(), FLOATS, {"amsgrad": True}, ("max_grad_norm",)),
-    "CastMath": Written(_CAST.lstrip(), ("float16", "bfloat16"), {"dst_type": 0}),
+    "Spence": Written(program(_SPENCE), PLAIN),
+    "Sscal": Written(program(_SSCAL), SINGLE, {"incx": 1}),
+    "MseLossGradV2": Written(program(_MSE_LOSS_GRAD), FLOATS, {"reduction": "mean"}),
+    "ApplyFusedEmaAdam": Written(program(_EMA_ADAM), FLOATS),
+    "ApplyAdamWV2": Written(program(_ADAM_W), FLOATS, {"amsgrad": True}, ("max_grad_norm",)),
+    "CastMath": Written(program(_CAST), ("float16", "bfloat16"), {"dst_type": 0}),
 }

@@ -12,7 +12,7 @@ from benchmarks.tile.gates import GATES
 from benchmarks.tile.norms import NORMS
 from benchmarks.tile.pointwise import POINTWISE
 from benchmarks.tile.reductions import REDUCTIONS
-from benchmarks.tile.written import FLOATS, HALF, PLAIN, SINGLE, Written
+from benchmarks.tile.written import FLOATS, HALF, PLAIN, SINGLE, Written, program
 
 __all__ = ["PROGRAMS", "Written"]
 
@@ -158,20 +158,17 @@ def plan(sel, input1):
 def select_reduce_max_d_sub_exp_reduce_sum_d_real_div(sel: Input[bool], input1: Input[T], input2: Input[T],
                                                       ouput: Output[T], *, n, d, share, most):
     chosen = buffer(most, d, bool, depth=2)
-    one = buffer(most, d, T, depth=2)
-    other = buffer(most, d, T, depth=2)
+    left = buffer(most, d, T, depth=2)
+    right = buffer(most, d, T, depth=2)
     wide = buffer(most, d, float32)
     result = buffer(most, d, T, depth=2)
-    begin = core() * share
-    end = min(begin + share, n)
-    for first in range(begin, end, most):
-        rows = min(most, end - first)
+    for first, rows in own_rows():
         with copy_in:
             load(chosen, sel[first * d], rows, d)
-            load(one, input1[first * d], rows, d)
-            load(other, input2[first * d], rows, d)
+            load(left, input1[first * d], rows, d)
+            load(right, input2[first * d], rows, d)
         with compute(rows, d) as normalise:
-            wide[:] = where(float32(float16(chosen)) > 0.0, float32(one), float32(other))
+            wide[:] = where(float32(float16(chosen)) > 0.0, float32(left), float32(right))
             wide[:] = exp(wide - row_max(wide))
             result[:] = T(wide / row_sum(wide))
         with copy_out:
@@ -208,10 +205,7 @@ def swi_glu(x: Input[T], y: Output[T], dim: Attribute[int] = -1, *, n, half, wid
     result = buffer(most, width, T, depth=2)
     begin = core() * share
     for unit in range(begin, min(begin + share, units)):
-        first = unit // cuts * most
-        c = unit % cuts * width
-        rows = min(most, n - first)
-        cols = min(width, half - c)
+        first, c, rows, cols = extents_of_unit(half)
         with copy_in:
             load(gate, x[first * 2 * half + c], rows, cols, stride=2 * half)
             load(linear, x[(first * 2 + 1) * half + c], rows, cols, stride=2 * half)
@@ -386,12 +380,12 @@ PROGRAMS: Mapping[str, Written] = {
     "LessEqual": comparison("less_equal", "tx1 <= tx2"),
     "IsFinite": elementwise("is_finite", ["x"], "bool(abs(tx) < inf)", PLAIN, result="bool"),
     "IsInf": elementwise("is_inf", ["x"], "bool(abs(tx) == inf)", PLAIN, result="bool"),
-    "RmsNorm": Written(_RMS_NORM.lstrip(), FLOATS),
-    "SelectReduceMaxDSubExpReduceSumDRealDiv": Written(_SELECTED_SOFTMAX.lstrip(), FLOATS),
-    "SwiGlu": Written(_SWI_GLU.lstrip(), FLOATS),
-    "Cross": Written(_CROSS.lstrip(), PLAIN),
-    "Tril": Written(_TRIANGLE.lstrip().replace("NAME", "tril").replace("SIGN", "<="), SINGLE),
-    "Triu": Written(_TRIANGLE.lstrip().replace("NAME", "triu").replace("SIGN", ">="), SINGLE),
+    "RmsNorm": Written(program(_RMS_NORM), FLOATS),
+    "SelectReduceMaxDSubExpReduceSumDRealDiv": Written(program(_SELECTED_SOFTMAX), FLOATS),
+    "SwiGlu": Written(program(_SWI_GLU), FLOATS),
+    "Cross": Written(program(_CROSS), PLAIN),
+    "Tril": Written(program(_TRIANGLE).replace("NAME", "tril").replace("SIGN", "<="), SINGLE),
+    "Triu": Written(program(_TRIANGLE).replace("NAME", "triu").replace("SIGN", ">="), SINGLE),
     **POINTWISE,
     **NORMS,
     **REDUCTIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import PLAIN, SINGLE, Written
+from benchmarks.tile.written import PLAIN, SINGLE, Written, program
 
 __all__ = ["REDUCTIONS"]
 
@@ -21,7 +21,7 @@ def plan(x, n):
 def NAME(x: Input[DTYPE], result: Output[DTYPE], n: Attribute[int] = 0, incx: Attribute[int] = 1, *, tile):
     given = buffer(tile, DTYPE, depth=2)
     total = buffer(1, float32)
-    found = buffer(1, DTYPE)
+    rounded = buffer(1, DTYPE)
     with compute(1) as clear:
         total[:] = 0.0
     for offset in range(0, n, tile):
@@ -31,9 +31,9 @@ def NAME(x: Input[DTYPE], result: Output[DTYPE], n: Attribute[int] = 0, incx: At
         with compute(length) as add:
             total[:] = total + row_sum(TERM)
     with compute(1) as finish:
-        found[:] = RESULT
+        rounded[:] = RESULT
     with copy_out:
-        store(result[0], found, 1)
+        store(result[0], rounded, 1)
 """
 
 _MSE_LOSS = """
@@ -93,5 +93,5 @@ def _vector_sum(kernel: str, dtype: str, term: str, result: str) -> str:
 REDUCTIONS: Mapping[str, Written] = {
     "Sasum": Written(_vector_sum("sasum", "T", "abs(float32(given))", "T(total)"), PLAIN, {"incx": 1}),
     "Snrm2": Written(_vector_sum("snrm2", "float32", "given * given", "sqrt(total)"), SINGLE, {"incx": 1}),
-    "MseLoss": Written(_MSE_LOSS.lstrip(), PLAIN, {"reduction": "sum"}),
+    "MseLoss": Written(program(_MSE_LOSS), PLAIN, {"reduction": "sum"}),
 }

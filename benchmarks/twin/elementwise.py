@@ -43,12 +43,12 @@ def costs(executor: TwinExecutor, kernel: Kernel) -> tuple[float, float]:
     """Processor seconds of one pass of the kernel and of NumPy."""
     z, *sources = kernel.arrays(ELEMENTS)
     inputs = dict(zip("ab", sources, strict=False))
-    one, several = (
+    single, several = (
         Launch(executor, kernel.source(ELEMENTS, passes), inputs, z).processor_s() for passes in (1, PASSES)
     )
     with np.errstate(all="ignore"):
         floor = min(spent(of_self, lambda: kernel.floor(z, *sources)) for _ in range(RUNS))
-    return (several - one) / (PASSES - 1), floor
+    return (several - single) / (PASSES - 1), floor
 
 
 if __name__ == "__main__":

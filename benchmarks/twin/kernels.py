@@ -1,6 +1,6 @@
-"""Kernels that apply one instruction to a whole array, and NumPy's word for the same operation.
+"""Kernels that apply one instruction to a whole array, and NumPy for the same operation.
 
-A kernel cuts the array into tiles; each block loads, computes and stores every so manieth of them, so that a kernel
+A kernel cuts the array into tiles; each block loads, computes and stores its share of them in turn, so that a kernel
 costs what its instruction and three moves cost. NumPy writes into an array that is already there.
 """
 
@@ -91,6 +91,7 @@ class Kernel:
         """Elements of ``tensor`` in a tile; whole blocks of 32 bytes."""
         if tensor == "b" and self.bits:
             return TILE // 8
+        # Copies move whole blocks of 32 bytes, even for a single result.
         return TILE if tensor != "z" else max(self.per_tile, 32 // np.dtype(TYPES[self.output]).itemsize)
 
     def arrays(self, elements: int) -> list[NDArray[Any]]:
@@ -102,6 +103,7 @@ class Kernel:
             if np.issubdtype(TYPES[kind], np.integer):
                 inputs.append(generator.integers(0, 100, size).astype(TYPES[kind]))
             else:
+                # Positive: logarithms and roots of negative numbers would time NaN.
                 inputs.append(generator.uniform(0.01, 10.0, size).astype(np.float32).astype(TYPES[kind]))
         return [np.zeros(elements // TILE * self.step("z"), TYPES[self.output]), *inputs]
 
@@ -157,7 +159,7 @@ def _tensor(name: str, kind: str, function: Callable[..., object], *, index: boo
 
 
 def _arithmetic(kind: str) -> list[Kernel]:
-    """What is there for floats and halves."""
+    """Instructions that floats and halves have."""
     zero, three = TYPES[kind](0), TYPES[kind](3)
     return [
         _binary("Add", kind, _each(np.add)),

@@ -52,10 +52,10 @@ class Golden:
 
     def grid(self, m: int, n: int, k: int) -> tuple[int, int]:
         """Rectangles one below the other, and side by side."""
-        found = _TILING.search(self.source(m, n, k))
-        if found is None:
+        match = _TILING.search(self.source(m, n, k))
+        if match is None:
             raise SystemExit("the kernel's tiling data is not where it was")
-        return -(-m // int(found[1])), -(-n // int(found[2]))
+        return -(-m // int(match[1])), -(-n // int(match[2]))
 
     def processor_s(self, m: int, n: int, k: int) -> float:
         inputs = {"a": self.matrix(m, k), "b": self.matrix(k, n)}

@@ -32,7 +32,9 @@ class Launch:
         task = task_for(dict(inputs), {"z": (output.shape, dtype)})
         compiled = Twin(executor).compile(source, task)
         if compiled.artifact is None:
-            raise SystemExit(f"a kernel does not compile: {[str(one) for one in compiled.diagnostics]}\n{source}")
+            raise SystemExit(
+                f"a kernel does not compile: {[str(diagnostic) for diagnostic in compiled.diagnostics]}\n{source}"
+            )
         self._executor = executor
         self._request = RunRequest(task, task.cases[0], compiled.artifact, dict(inputs), 1, 60.0)
 
@@ -40,7 +42,7 @@ class Launch:
         """Run it; seconds of the process by the clock."""
         seen = self._executor.run(self._request)
         if seen.outcome is not Outcome.OK:
-            raise SystemExit(f"a kernel fails: {[str(one) for one in seen.diagnostics]}")
+            raise SystemExit(f"a kernel fails: {[str(diagnostic) for diagnostic in seen.diagnostics]}")
         return seen.seconds
 
     def processor_s(self) -> float:
@@ -53,6 +55,7 @@ class Launch:
 
         def watch() -> None:
             nonlocal peak
+            # Sampled, as the high-water mark is gone once the process has ended.
             while not over.wait(0.001):
                 peak = max(peak, *(_peak_of(pid) for pid in _children()), 0)
 
@@ -82,6 +85,7 @@ def _peak_of(pid: int) -> int:
     except OSError:
         return 0
     fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    # Before its program begins, a forked child still has this process's memory.
     begun = fields["Name"].strip().startswith("npukb-twin")
     return int(fields["VmHWM"].split()[0]) * 1024 if begun and "VmHWM" in fields else 0
 
@@ -98,7 +102,7 @@ def of_self() -> float:
 
 
 def spent(clock: Callable[[], float], call: Callable[[], object]) -> float:
-    """What ``clock`` goes on by during ``call``."""
+    """How far ``clock`` advances during ``call``."""
     before = clock()
     call()
     return clock() - before

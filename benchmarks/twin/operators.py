@@ -39,19 +39,21 @@ def main(checkout: Path, wanted: list[str]) -> int:
         executor=executor,
     )
     clock, processor = [], []
-    for one in planned:
-        if one.candidate is None or one.refused or not one.task.cases:
+    for entry in planned:
+        if entry.candidate is None or entry.refused or not entry.task.cases:
             continue
-        cases = tuple(as_launched(case, dispatch.rule(one.task.name)) for case in one.task.cases)
+        cases = tuple(as_launched(case, dispatch.rule(entry.task.name)) for case in entry.task.cases)
         before = of_children()
-        request = CompileRequest(replace(one.task, cases=cases), cases[0], Track.DYNAMIC, one.candidate, 120.0, cases)
+        request = CompileRequest(
+            replace(entry.task, cases=cases), cases[0], Track.DYNAMIC, entry.candidate, 120.0, cases
+        )
         result = executor.compile(request)
         if result.outcome is not Outcome.OK:
-            print(f"{one.task.name:36} {result.outcome.value}", flush=True)
+            print(f"{entry.task.name:36} {result.outcome.value}", flush=True)
             continue
         clock.append(result.seconds)
         processor.append(of_children() - before)
-        print(f"{one.task.name:36} {clock[-1]:6.2f} s, processor {processor[-1]:6.2f} s", flush=True)
+        print(f"{entry.task.name:36} {clock[-1]:6.2f} s, processor {processor[-1]:6.2f} s", flush=True)
     executor.close()
     median = statistics.median(clock)
     print(f"{len(clock)} operators: median {median:.2f} s, largest {max(clock):.2f} s")

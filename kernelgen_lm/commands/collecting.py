@@ -65,13 +65,13 @@ def code(
     jobs: int,
     **asked: object,
 ) -> int:
-    """Make samples out of kernels that there are: golden kernels, operators of a repository, source files.
+    """Make samples out of existing kernels: golden kernels, operators of a repository, source files.
 
     PATH is a source file or folder with --task, a checkout of NPUKernelBench, or a folder with operators below it that
-    are named like tasks. Every kernel is executed; the thinking says what was observed. The same command goes on.
+    are named like tasks. Every kernel is executed; the thinking says what was observed. The same command resumes.
     """
     from kernelgen_lm.corpus.code import Tools, make_code, require_stated, wish_of
-    from kernelgen_lm.corpus.sources import Finder, Found, Writer
+    from kernelgen_lm.corpus.sources import CollectedKernel, Finder, Writer
     from kernelgen_lm.judging import Bench
     from npukernelbench.plugins import Plugins
     from npukernelbench.prompts import load_style
@@ -81,15 +81,16 @@ def code(
     wish = wish._replace(benchmarks=frozenset(known_tasks(plugins)))
     style = load_style(plugins.prompts.find(style_name))
 
-    def tell(found: Found, counts: Mapping[str, int]) -> None:
-        console.err(f"{found.where}: {_told(counts)}")
+    def tell(kernel: CollectedKernel, counts: Mapping[str, int]) -> None:
+        console.err(f"{kernel.where}: {_told(counts)}")
 
     with Finder(known_tasks(plugins, include), operators) as finder, Writer(plugins) as writer:
-        found = list(finder.goldens(goldens)) if goldens else []
-        require_stated(found, str(asked["licence"]), str(asked["origin"]))
-        found += [one for path in paths for one in finder.below(path, name)]
+        kernels = list(finder.goldens(goldens)) if goldens else []
+        # Before anything is judged, which may take hours.
+        require_stated(kernels, str(asked["licence"]), str(asked["origin"]))
+        kernels += [kernel for path in paths for kernel in finder.below(path, name)]
         with Bench(detail=True) as bench:
-            totals = make_code(found, wish, Tools(bench, style, writer), folder, jobs=jobs, tell=tell)
+            totals = make_code(kernels, wish, Tools(bench, style, writer), folder, jobs=jobs, tell=tell)
         for lost in finder.without_task:
             console.warn(f"{lost}: no task has this name, so it cannot be executed; left out")
     tally(console, totals)
@@ -123,7 +124,7 @@ def docs(
     """Make samples out of documentation files: Markdown, HTML or text, or folders of them.
 
     A function is a section with its prototype. Whole kernels among the examples are executed on the task that their
-    entry is named for; other code is listed in left_out and gives no sample. The same command goes on.
+    entry is named for; other code is listed in left_out and gives no sample. The same command resumes.
     """
     from contextlib import ExitStack
     from functools import cache

@@ -144,13 +144,14 @@ def check(
         require_format(file)
     contamination = Contamination(known_tasks(Plugins.load()).values())
     read = [sample for path in samples for sample in read_table(path)]
-    findings = [found for sample in read for found in contamination.findings(sample)]
-    dirty = {found.sample for found in findings}
+    findings = [finding for sample in read for finding in contamination.findings(sample)]
+    dirty = {finding.sample for finding in findings}
+    # Without a file to write, the samples stay as they are, and the statistics are of all.
     kept = [sample for sample in read if sample.id not in dirty] if file else read
     similar = None if threshold is None else near_duplicates(kept, threshold)
     kept = [sample for sample in kept if not similar or sample.id not in similar]
     failed: list[tuple[str, str]] = []
-    kernels = [one for one in kept if is_executable(one)]
+    kernels = [sample for sample in kept if is_executable(sample)]
     if execute:
         with Bench() as bench:
             failed = execute_again(kernels, execute, seed, bench)

@@ -18,7 +18,7 @@ _OUT = click.option("--out", "folder", required=True, type=click.Path(path_type=
 @_OUT
 @click.pass_obj
 def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
-    """Fine-tune on a corpus. The same command goes on after an interruption."""
+    """Fine-tune on a corpus. The same command resumes after an interruption."""
     from kernelgen_lm.config_file import read_config
     from kernelgen_lm.training.sft import SFTSettings, train
 
@@ -71,7 +71,7 @@ def mine(
 @_OUT
 @click.pass_obj
 def dpo(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
-    """Train on preference pairs. The same command goes on after an interruption."""
+    """Train on preference pairs. The same command resumes after an interruption."""
     from kernelgen_lm.config_file import read_config
     from kernelgen_lm.training.preference import DPOSettings, train
 
@@ -83,7 +83,7 @@ def dpo(console: Console, /, folder: Path, config_path: Path | None, changes: tu
 @_OUT
 @click.pass_obj
 def grpo(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
-    """Train on the judge's rewards. The same command goes on after an interruption."""
+    """Train on the judge's rewards. The same command resumes after an interruption."""
     from kernelgen_lm.config_file import read_config
     from kernelgen_lm.training.online import GRPOSettings, train
 

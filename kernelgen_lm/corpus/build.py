@@ -1,7 +1,7 @@
 """Building a corpus: draw a question and a style, write the kernel, let the judge execute it, keep what is right.
 
 Work is cut into shards of consecutive indices. Everything of a sample follows from the seed and its index, and a shard
-is one file that is there whole or not at all: an interrupted build goes on where it was, and any number of processes
+is one file that is there whole or not at all: an interrupted build resumes where it was, and any number of processes
 gives the same bytes but for predicted times of another executor.
 """
 
@@ -72,13 +72,14 @@ class Shard(NamedTuple):
 
 
 def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shard, int], None]) -> Mapping[str, int]:
-    """Make every shard that is missing; totals by outcome. ``on_shard`` is told each, with the number of all.
+    """Make every shard that is missing; totals by outcome. ``on_shard`` gets each shard and the number of all.
 
     UsageError when the folder holds a corpus of another configuration.
     """
     _claim(config, folder)
     shards = -(-config.samples // config.shard)
     missing = [index for index in range(shards) if not _path(folder, index).is_file()]
+    # Spawned: forked workers would share the judge's threads and locks.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _open, (config.model_dump(),)) as pool:
         for shard in _in_flight(pool, missing, folder, 2 * jobs):
             on_shard(shard, shards)
@@ -92,6 +93,7 @@ def make_sample(config: BuildConfig, index: int, bench: Bench, style: PromptStyl
     """The sample of an index, or why there is none: ``held_out``, ``unfit``, or the judge's outcome."""
     rng = Random(derive(config.seed, "corpus", VERSION, index))
     spec = draw_question(rng, config.families)
+    # Before anything is written or judged: held-out operators cost nothing.
     if is_held_out(spec.operator, config.held_out):
         return "held_out"
     writing = UNIFORM if config.styles == "uniform" else draw_style(rng)
@@ -174,18 +176,21 @@ def _described(config: BuildConfig, index: int, drawn: _Drawn, made: _Made) -> S
 
 
 def _asked(prompt: Prompt) -> tuple[Message, ...]:
-    return tuple(Message.model_validate({"role": one.role, "content": one.content}) for one in prompt.messages)
+    return tuple(
+        Message.model_validate({"role": message.role, "content": message.content}) for message in prompt.messages
+    )
 
 
 def judge_summary(verdict: Verdict) -> Mapping[str, object]:
     """What a sample keeps of its verdict."""
     profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
-    found: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
+    summary: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
     if profile is not None:
-        found |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
+        # Rounded, so that a corpus does not change with the last digit of a prediction.
+        summary |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
     if "roofline" in verdict.metrics:
-        found["roofline"] = round(verdict.metrics["roofline"], 4)
-    return found
+        summary["roofline"] = round(verdict.metrics["roofline"], 4)
+    return summary
 
 
 def _path(folder: Path, index: int) -> Path:
@@ -209,6 +214,7 @@ def _claim(config: BuildConfig, folder: Path) -> None:
 
 def _in_flight(pool: ProcessPoolExecutor, missing: list[int], folder: Path, most: int) -> Iterator[Shard]:
     """Shards as they are done, at most ``most`` of them under way."""
+    # Reversed, so that pop() takes the next one in constant time.
     waiting, running = list(reversed(missing)), set[Future[Shard]]()
     while waiting or running:
         while waiting and len(running) < most:

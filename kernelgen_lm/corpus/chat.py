@@ -62,6 +62,7 @@ def open_dataset(wish: ChatWish) -> tuple[Iterable[Mapping[str, Any]], str]:
         remedy = "name a folder or a data set of the hub, and --split"
         raise UsageError(f"{wish.name} cannot be loaded: {first}", field="DATASET", remedy=remedy) from None
     stated = str(getattr(rows.info, "license", "") or "")
+    # Data sets are often sorted by source; a limited number of rows should see all of them.
     return rows.shuffle(seed=wish.seed), wish.licence or stated
 
 
@@ -86,17 +87,19 @@ def make_chat(rows: Iterable[Mapping[str, Any]], wish: ChatWish, licence: str) -
 
 
 def conversation(row: Mapping[str, Any]) -> tuple[Message, ...]:
-    """The conversation in a row of one of the usual forms, up to its last answer; empty when it is none."""
+    """The conversation in a row of one of the usual forms, up to its last answer; empty for any other row."""
     turns = row.get("messages") or row.get("conversations") or row.get("conversation")
-    found = tuple(map(_message, turns)) if isinstance(turns, list) else tuple(_pair(row))
-    messages = tuple(one for one in found if one is not None)
-    if len(messages) < len(found):
+    turned = tuple(map(_message, turns)) if isinstance(turns, list) else tuple(_pair(row))
+    messages = tuple(message for message in turned if message is not None)
+    # A conversation with a gap makes no sense, so a turn that cannot be taken costs all of it.
+    if len(messages) < len(turned):
         return ()
+    # Only answers are learned: what follows the last one teaches nothing.
     while messages and messages[-1].role != "assistant":
         messages = messages[:-1]
-    asked = [one.role for one in messages if one.role != "system"]
+    asked = [message.role for message in messages if message.role != "system"]
     alternate = all(role == ("user", "assistant")[at % 2] for at, role in enumerate(asked))
-    systems = [at for at, one in enumerate(messages) if one.role == "system"]
+    systems = [at for at, message in enumerate(messages) if message.role == "system"]
     return messages if messages and alternate and systems in ([], [0]) else ()
 
 
@@ -126,13 +129,13 @@ def _pair(row: Mapping[str, Any]) -> Iterator[Message | None]:
 def _outcome(messages: tuple[Message, ...], wish: ChatWish, samples: Mapping[str, Sample]) -> str:
     if not messages:
         return "no_conversation"
-    if sum(len(one.content) for one in messages) > wish.longest:
+    if sum(len(message.content) for message in messages) > wish.longest:
         return "too_long"
     return "repeated" if _identity(messages) in samples else "ok"
 
 
 def _identity(messages: tuple[Message, ...]) -> str:
-    return sha256("\0".join(f"{one.role}\0{one.content}" for one in messages))[:24]
+    return sha256("\0".join(f"{message.role}\0{message.content}" for message in messages))[:24]
 
 
 def _sample(messages: tuple[Message, ...], wish: ChatWish, licence: str) -> Sample:

@@ -34,7 +34,7 @@ __all__ = [
     "words_of",
 ]
 
-#: Words in a row of a prompt that nobody writes twice by chance.
+#: Words in a row that two prompts do not share by chance.
 _WORDS = 13
 #: Tokens of code in a row, names and numbers included.
 _TOKENS = 50
@@ -75,6 +75,7 @@ class Contamination:
                 self._words.setdefault(words, task.name)
             for source in _golden_sources(task):
                 for tokens in _grams(tokens_of(source), _TOKENS):
+                    # Digests of 12 bytes instead of the tokens: every token of every golden begins a run.
                     self._code.setdefault(_digest(tokens), task.name)
                 if len(chain := chain_of(source)) >= _CHAIN:
                     self._chains.setdefault(chain, task.name)
@@ -84,6 +85,7 @@ class Contamination:
         if made_from := sample.provenance.get("benchmark"):
             yield Finding(sample.id, str(made_from), "made from this task")
         name = self._names.get(fold(sample.operator))
+        # A page may document a function that is named like an operator.
         if name and (sample.question or sample.kind not in _NO_OPERATOR):
             yield Finding(sample.id, name, "the operator's name")
         asked = next((message.content for message in sample.messages if message.role == "user"), "")
@@ -121,7 +123,7 @@ def chain_of(source: str) -> tuple[str, ...]:
 
 
 def is_executable(sample: Sample) -> bool:
-    """Whether there is a kernel that is said to be right, and the question it answers."""
+    """Whether a sample holds a kernel that was judged right, and the question it answers."""
     return bool(sample.question) and sample.kind != "repair"
 
 
@@ -148,13 +150,13 @@ class Checked(NamedTuple):
     failed: Sequence[tuple[str, str]]
 
     def facts(self, samples: Sequence[Sample], near: int | None = None) -> Mapping[str, object]:
-        """Everything that is said of the samples that stay; ``near`` duplicates were left out before."""
+        """Everything that the report says of the samples that stay; ``near`` duplicates were left out before."""
         return {
             "benchmark tasks": self.tasks,
-            "findings": [found._asdict() for found in self.findings],
+            "findings": [finding._asdict() for finding in self.findings],
             "left out": self.left_out,
             **({} if near is None else {"near duplicates": near}),
-            "executed again": {"kernels": self.executed, "failed": [list(one) for one in self.failed]},
+            "executed again": {"kernels": self.executed, "failed": [list(failure) for failure in self.failed]},
             **statistics(samples),
         }
 

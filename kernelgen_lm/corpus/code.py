@@ -1,4 +1,4 @@
-"""Code-centric samples: kernels that were there before, executed by the judge, with thinking out of what it observed.
+"""Code-centric samples: existing kernels, executed by the judge, with thinking out of what it observed.
 
 A kernel gives one sample per case on the static track, with everything known written as constants, and one on the
 dynamic track, host and device code for all of its cases. What is not right on every case it is shown with does not
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from kernelgen_lm.corpus.build import judge_summary
 from kernelgen_lm.corpus.observed import Launch, explain, explain_cases
 from kernelgen_lm.corpus.sample import Message, Sample, answer_files, answer_text, sha256, write_lines
-from kernelgen_lm.corpus.sources import Found, Writer
+from kernelgen_lm.corpus.sources import CollectedKernel, Writer
 from kernelgen_lm.judging import Bench
 from npukernelbench.errors import UsageError
 from npukernelbench.generate.extract import DEVICE_SOURCE
@@ -38,7 +38,7 @@ _OUR_SUITES = frozenset({"npukernelbench", "ascendcraft", "mhc"})
 class CodeWish(NamedTuple):
     """What to make of kernels, and what to say of them.
 
-    ``style`` names the prompts' style. ``benchmarks`` are the names of tasks that nobody should train on.
+    ``style`` names the prompts' style. ``benchmarks`` are the names of tasks that must not be trained on.
     """
 
     style: str
@@ -71,9 +71,9 @@ def wish_of(*, paths: bool, goldens: bool, own: bool, style: str, **asked: Any) 
     )
 
 
-def require_stated(found: Iterable[Found], licence: str, origin: str) -> None:
+def require_stated(kernels: Iterable[CollectedKernel], licence: str, origin: str) -> None:
     """UsageError when golden kernels of others' suites are among these and nothing is said of them."""
-    if any(one.task.suite not in _OUR_SUITES for one in found):
+    if any(kernel.task.suite not in _OUR_SUITES for kernel in kernels):
         _require_words(licence, origin)
 
 
@@ -113,13 +113,13 @@ class Tools(NamedTuple):
 
 
 def make_code(
-    found: Iterable[Found],
+    kernels: Iterable[CollectedKernel],
     wish: CodeWish,
     tools: Tools,
     folder: Path,
     *,
     jobs: int,
-    tell: Callable[[Found, Mapping[str, int]], None],
+    tell: Callable[[CollectedKernel, Mapping[str, int]], None],
 ) -> Mapping[str, int]:
     """Write one file of samples per kernel into ``folder/shards``, and what gave none into ``folder/left_out``.
 
@@ -128,31 +128,31 @@ def make_code(
     """
     totals = Counter[str]()
 
-    def make(one: Found) -> tuple[Found, Counter[str]]:
-        key = _key(one, wish)
+    def make(kernel: CollectedKernel) -> tuple[CollectedKernel, Counter[str]]:
+        key = _key(kernel, wish)
         path, counts_path = folder / "shards" / f"{key}.jsonl", folder / "counts" / f"{key}.json"
         if path.is_file():
-            return one, Counter(json.loads(counts_path.read_text(encoding="utf-8")))
-        made = samples_of(one, wish, tools)
+            return kernel, Counter(json.loads(counts_path.read_text(encoding="utf-8")))
+        made = samples_of(kernel, wish, tools)
         if not made.counts["infra_error"]:
-            lost = ({"kernel": one.where, "task": one.task.name, **each._asdict()} for each in made.lost)
+            lost = ({"kernel": kernel.where, "task": kernel.task.name, **each._asdict()} for each in made.lost)
             write_lines(folder / "left_out" / f"{key}.jsonl", (json.dumps(each) + "\n" for each in lost))
             write_lines(counts_path, [json.dumps(made.counts, sort_keys=True) + "\n"])
             write_lines(path, [sample.line() for sample in made.samples])
-        return one, made.counts
+        return kernel, made.counts
 
     with ThreadPoolExecutor(jobs) as pool:
-        for one, counts in pool.map(make, found):
+        for kernel, counts in pool.map(make, kernels):
             totals.update(counts)
-            tell(one, counts)
+            tell(kernel, counts)
     return totals
 
 
-def _key(found: Found, wish: CodeWish) -> str:
+def _key(kernel: CollectedKernel, wish: CodeWish) -> str:
     """Equal for equal samples."""
-    cases = [case.id for case in found.task.cases]
+    cases = [case.id for case in kernel.task.cases]
     tracks = [track.value for track in wish.tracks]
-    words = (VERSION, found.hash, found.where, cases, tracks, *wish._replace(tracks=(), benchmarks=frozenset()))
+    words = (VERSION, kernel.hash, kernel.where, cases, tracks, *wish._replace(tracks=(), benchmarks=frozenset()))
     return sha256(repr(words))[:24]
 
 
@@ -170,20 +170,20 @@ def dtypes_of(case: Case) -> Iterator[str]:
     return (tensor.dtype.value for tensor in _tensors(case))
 
 
-def samples_of(found: Found, wish: CodeWish, tools: Tools) -> Made:
-    """Everything one kernel gives."""
+def samples_of(kernel: CollectedKernel, wish: CodeWish, tools: Tools) -> Made:
+    """All samples of one kernel, with counts and losses."""
     lost: list[Lost] = []
     samples: dict[str, Sample] = {}
-    cases = worth_judging(found.task, wish)
-    counts = Counter[str](too_large=len(found.task.cases) if not cases else 0)
+    cases = worth_judging(kernel.task, wish)
+    counts = Counter[str](too_large=len(kernel.task.cases) if not cases else 0)
     asked: list[tuple[Track, tuple[Case, ...]]] = []
-    wanted = found.tracks & set(wish.tracks)
+    wanted = kernel.tracks & set(wish.tracks)
     if Track.STATIC in wanted:
         asked += [(Track.STATIC, (case,)) for case in cases]
     if Track.DYNAMIC in wanted and cases:
         asked.append((Track.DYNAMIC, cases))
     for track, chosen in asked:
-        made = _sample(found, track, chosen, wish, tools)
+        made = _sample(kernel, track, chosen, wish, tools)
         if isinstance(made, Lost):
             counts[made.outcome] += 1
             lost.append(made)
@@ -193,31 +193,33 @@ def samples_of(found: Found, wish: CodeWish, tools: Tools) -> Made:
     return Made(list(samples.values()), +counts, lost)
 
 
-def _sample(found: Found, track: Track, cases: tuple[Case, ...], wish: CodeWish, tools: Tools) -> Sample | Lost:
+def _sample(
+    kernel: CollectedKernel, track: Track, cases: tuple[Case, ...], wish: CodeWish, tools: Tools
+) -> Sample | Lost:
     """The sample, or why there is none: ``not_derived`` or the judge's outcome."""
-    about = (track.value, tuple(one.id for one in cases))
+    about = (track.value, tuple(case.id for case in cases))
     case = cases[0] if track is Track.STATIC else None
-    files = tools.writer.files(found, case)
+    files = tools.writer.files(kernel, case)
     if isinstance(files, str):
         return Lost(*about, "not_derived", files)
-    task = replace(found.task, cases=cases)
+    task = replace(kernel.task, cases=cases)
     verdict = tools.bench.judge_files(task, cases, track, files)
     if verdict.outcome is not Outcome.OK:
         outcome = "infra_error" if verdict.owner is Owner.INFRA else verdict.outcome.value
         return Lost(*about, outcome, _first_error(verdict))
     prompt = tools.style.render(task, case, track)
-    launches = [Launch(one, result, files) for one, result in zip(cases, verdict.cases, strict=True)]
+    launches = [Launch(case, result, files) for case, result in zip(cases, verdict.cases, strict=True)]
     if track is Track.STATIC:
         answer = answer_text(explain(launches[0]), files[DEVICE_SOURCE])
     else:
         answer = answer_files(explain_cases(launches), files)
-    asked = (Message.model_validate({"role": one.role, "content": one.content}) for one in prompt.messages)
+    asked = (Message.model_validate({"role": message.role, "content": message.content}) for message in prompt.messages)
     messages = (*asked, Message(role="assistant", content=answer))
     source = sha256("\n".join(files.values()))
-    return _described(found, task, track, wish, messages, verdict).model_copy(
+    return _described(kernel, task, track, wish, messages, verdict).model_copy(
         update={
             "id": sha256(prompt.hash + answer)[:24],
-            "hashes": {"task": found.task.content_hash, "source": source, "prompt": prompt.hash},
+            "hashes": {"task": kernel.task.content_hash, "source": source, "prompt": prompt.hash},
         }
     )
 
@@ -229,9 +231,9 @@ def _first_error(verdict: Verdict) -> str:
 
 
 def _described(
-    found: Found, task: Task, track: Track, wish: CodeWish, messages: tuple[Message, ...], verdict: Verdict
+    kernel: CollectedKernel, task: Task, track: Track, wish: CodeWish, messages: tuple[Message, ...], verdict: Verdict
 ) -> Sample:
-    """Everything of a sample but its identity."""
+    """A sample without its identity."""
     first = next(_tensors(task.cases[0]), None)
     benchmark = {"benchmark": task.name} if task.name in wish.benchmarks else {}
     return Sample(
@@ -245,10 +247,10 @@ def _described(
         messages=messages,
         question={"task": _plain(task)},
         provenance={
-            "source": found.source,
+            "source": kernel.source,
             "origin": wish.origin,
-            "path": found.where,
-            "derived": track is Track.STATIC and found.derived,
+            "path": kernel.where,
+            "derived": track is Track.STATIC and kernel.derived,
             "version": VERSION,
             **benchmark,
         },

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from kernelgen_lm.corpus.code import CodeWish, Tools, samples_of
 from kernelgen_lm.corpus.pages import SUFFIXES, read_page
 from kernelgen_lm.corpus.sample import Message, Sample, sha256, write_lines
-from kernelgen_lm.corpus.sources import Found
+from kernelgen_lm.corpus.sources import CollectedKernel
 from kernelgen_lm.corpus.units import Example, Unit, units_of
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.generate.extract import DEVICE_SOURCE
@@ -68,7 +68,7 @@ def read_pages(paths: Sequence[Path]) -> list[Page]:
     """The pages in files and folders. UsageError for files that cannot be read, and where nothing is documented."""
     pages = []
     for root in paths:
-        files = sorted(one for one in root.rglob("*") if one.is_file()) if root.is_dir() else [root]
+        files = sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
         for file in files:
             if root.is_dir() and file.suffix.lower() not in SUFFIXES:
                 continue
@@ -86,14 +86,14 @@ def read_pages(paths: Sequence[Path]) -> list[Page]:
 
 def tasks_by_entry(words: Sequence[str], tasks: TaskRegistry) -> Mapping[str, str]:
     """What ``ENTRY=NAME`` says. UsageError for other words and unknown tasks."""
-    found = {}
+    names = {}
     for word in words:
         entry, equals, name = word.partition("=")
         if not equals or name not in tasks:
             what = f"there is no task {name!r}" if equals else f"{word!r} names no task"
             raise UsageError(what, field="--task", remedy="write --task ENTRY=NAME; see npukb ls tasks")
-        found[entry] = name
-    return found
+        names[entry] = name
+    return names
 
 
 def make_documents(
@@ -109,6 +109,7 @@ def make_documents(
     Counts by kind of question and, for code, by outcome. A page whose file is there is not read again.
     """
     everything = [unit for page in pages for unit in page.units]
+    # Some questions choose among the functions of all pages, so a page's samples depend on every page.
     whole = sha256(" ".join(page.hash for page in pages))
     totals: Counter[str] = Counter()
     for page in pages:
@@ -119,7 +120,7 @@ def make_documents(
             counts = Counter(json.loads(counts_path.read_text(encoding="utf-8")))
         else:
             made, counts, left_out = _page(page, everything, wish, tasks, tools)
-            write_lines(folder / "left_out" / f"{key}.jsonl", (json.dumps(one) + "\n" for one in left_out))
+            write_lines(folder / "left_out" / f"{key}.jsonl", (json.dumps(row) + "\n" for row in left_out))
             write_lines(counts_path, [json.dumps(counts, sort_keys=True) + "\n"])
             write_lines(shard, (sample.line() for sample in made))
         totals.update(counts)
@@ -142,7 +143,7 @@ def _page(
         for example in unit.examples:
             made, reason = _executed(page, unit, example, wish, tasks, tools)
             counts["executed" if made else "left_out"] += len(made) or 1
-            samples.update((one.id, one) for one in made)
+            samples.update((sample.id, sample) for sample in made)
             if not made:
                 left_out.append({"file": page.name, "line": example.line, "function": unit.name, "reason": reason})
     return list(samples.values()), +counts, left_out
@@ -175,7 +176,7 @@ def _purpose(unit: Unit, subject: str, rng: Random) -> Iterator[_Question]:
 def _arguments(unit: Unit, subject: str, rng: Random) -> Iterator[_Question]:
     if not unit.parameters:
         return
-    order = [one.name for signature in unit.signatures for one in signature.arguments]
+    order = [argument.name for signature in unit.signatures for argument in signature.arguments]
     known = [name for name in dict.fromkeys(order) if name in unit.parameters]
     others = [name for name in unit.parameters if name not in known]
     asked = rng.choice((f"What do the arguments of {unit.name} mean?", f"Explain every parameter of {unit.name}."))
@@ -191,7 +192,7 @@ def _arguments(unit: Unit, subject: str, rng: Random) -> Iterator[_Question]:
 def _optional(unit: Unit, subject: str) -> Iterator[_Question]:
     """Which arguments may be left out, where some may."""
     for signature in unit.signatures:
-        given = [f"{one.name} (then {one.default})" for one in signature.arguments if one.default]
+        given = [f"{argument.name} (then {argument.default})" for argument in signature.arguments if argument.default]
         if given:
             thinking = (
                 f"In the prototype {len(given)} of {len(signature.arguments)} arguments have a default. "
@@ -216,13 +217,15 @@ def _listed(unit: Unit, subject: str) -> Iterator[_Question]:
 
 def _which(unit: Unit, everything: Sequence[Unit], subject: str, rng: Random) -> Iterator[_Question]:
     """The function for a purpose, among others of the pages."""
-    others = sorted({one.name for one in everything if one.purpose} - {unit.name})
+    others = sorted({other.name for other in everything if other.purpose} - {unit.name})
     sentence = re.split(r"(?<=[.。])\s", unit.purpose[0])[0] if unit.purpose else ""
+    # The question would answer itself where the sentence names the function.
     if len(others) < 2 or not sentence or re.search(rf"\b{re.escape(unit.name)}\b", sentence):
         return
     names = [*rng.sample(others, min(_CHOICES - 1, len(others))), unit.name]
     rng.shuffle(names)
-    purposes = {one.name: one.purpose[0] for one in reversed(everything) if one.purpose}
+    # Reversed, so that the first description of a name wins.
+    purposes = {other.name: other.purpose[0] for other in reversed(everything) if other.purpose}
     purposes[unit.name] = sentence
     thinking = "\n".join(f"{name}: {re.split(r'(?<=[.。])', purposes[name])[0].strip()}" for name in names)
     asked = f"{subject}: which of {', '.join(names)} is the one for this?\n\n{sentence}"
@@ -231,8 +234,8 @@ def _which(unit: Unit, everything: Sequence[Unit], subject: str, rng: Random) ->
 
 def _calls(unit: Unit, subject: str) -> Iterator[_Question]:
     """A call with all arguments that it needs, and one with too few for every prototype."""
-    signature = min(unit.signatures, key=lambda one: one.least)
-    needed = [one.name for one in signature.arguments if not one.default]
+    signature = min(unit.signatures, key=lambda candidate: candidate.least)
+    needed = [argument.name for argument in signature.arguments if not argument.default]
     for names in (needed, needed[:-1]):
         enough = len(names) >= signature.least
         if not names:
@@ -249,7 +252,7 @@ def _calls(unit: Unit, subject: str) -> Iterator[_Question]:
 
 
 def _declared(unit: Unit) -> str:
-    return _fenced("\n".join(one.text for one in unit.signatures))
+    return _fenced("\n".join(signature.text for signature in unit.signatures))
 
 
 def _fenced(code: str) -> str:
@@ -261,7 +264,7 @@ def _inline(code: str) -> str:
 
 
 def _names(arguments: Sequence[object]) -> str:
-    return ", ".join(str(getattr(one, "name", one)) for one in arguments) or "none"
+    return ", ".join(str(getattr(argument, "name", argument)) for argument in arguments) or "none"
 
 
 def _sample(page: Page, unit: Unit, question: _Question, wish: DocumentWish) -> Sample:
@@ -297,15 +300,15 @@ def _executed(
     task = _task_of(entries, wish, tasks)
     if task is None:
         return [], f"no task for the entry {' or '.join(entries) or '(none found)'}"
-    found = Found(task, f"{page.name}:{example.line}", "file", {DEVICE_SOURCE: example.text})
-    made = samples_of(found, wish.code, tools())
+    kernel = CollectedKernel(task, f"{page.name}:{example.line}", "file", {DEVICE_SOURCE: example.text})
+    made = samples_of(kernel, wish.code, tools())
     if made.counts["infra_error"]:
         raise ExecutorError(
-            f"{found.where} could not be judged: {made.lost[0].reason}", remedy="give the command again"
+            f"{kernel.where} could not be judged: {made.lost[0].reason}", remedy="give the command again"
         )
     if not made.samples:
         return [], f"judged on {task.name}: {', '.join(sorted(made.counts))}"
-    return [_documented(one, page, unit, example, wish) for one in made.samples], ""
+    return [_documented(sample, page, unit, example, wish) for sample in made.samples], ""
 
 
 def _documented(sample: Sample, page: Page, unit: Unit, example: Example, wish: DocumentWish) -> Sample:

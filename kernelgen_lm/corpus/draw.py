@@ -46,7 +46,7 @@ class _Builder:
         return len(self.kinds) - 1
 
     def apply(self, names: tuple[str, ...], *operands: int) -> int | None:
-        """Apply one of the operations that may be applied here; None when there is none."""
+        """Apply one of the operations that may be applied here; None where none may."""
         for _ in range(_ATTEMPTS):
             operation = OPERATIONS[self.rng.choice(names)]
             step = self._step(operation, operands)
@@ -58,6 +58,7 @@ class _Builder:
         """Reduce the rows of a value."""
         name = self.rng.choice(names)
         interval = REDUCTIONS[name].interval(self.intervals[operand], length)
+        # A sum over a long row may leave the range of the element types; means and extremes stay inside.
         if not interval.holds(50 * BIG):
             name = self.rng.choice(("rmean", "rmax", "rmin"))
             interval = REDUCTIONS[name].interval(self.intervals[operand], length)
@@ -71,12 +72,13 @@ class _Builder:
             constant = self.rng.choice(WHOLE_CHOICES if self.integers else operation.choices)
         arguments = [self.intervals[operand] for operand in operands]
         interval = operation.interval(*arguments, *([] if constant is None else [constant]))
+        # A result that hardly varies would let a kernel pass that computes a constant.
         if interval is None or not interval.holds() or interval.high - interval.low < 1e-3:
             return None
         if interval == arguments[0] and operation.arity == 1:
             return None  # changes nothing
         kinds = {self.kinds[operand] for operand in operands}
-        kind = next((one for one in (Kind.FULL, Kind.COL) if one in kinds), Kind.ROW)
+        kind = next((candidate for candidate in (Kind.FULL, Kind.COL) if candidate in kinds), Kind.ROW)
         return Step(operation.name, operands, constant), interval, kind
 
     def _push(self, step: Step, interval: Interval, kind: Kind) -> int:

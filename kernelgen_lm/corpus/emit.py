@@ -88,17 +88,17 @@ def render(parts: Parts, style: Style) -> str:
     if style.comments:
         lines += [f"// {parts.about}"]
     lines += ["using namespace AscendC;", ""]
-    lines += [constant_line(one, style) for one in parts.constants]
+    lines += [constant_line(constant, style) for constant in parts.constants]
     lines += [""] if parts.constants else []
     text = _Class(parts, style) if style.structure is Structure.CLASS else _Inline(parts, style)
     lines += text.lines()
     return laid_out(lines, style)
 
 
-def constant_line(one: Constant, style: Style) -> str:
+def constant_line(constant: Constant, style: Style) -> str:
     """A constant's definition."""
-    text = f"constexpr uint32_t {one.name} = {one.value if style.literal else one.expression};"
-    return f"{text}  // {one.meaning}" if style.comments else text
+    text = f"constexpr uint32_t {constant.name} = {constant.value if style.literal else constant.expression};"
+    return f"{text}  // {constant.meaning}" if style.comments else text
 
 
 class _Writer:
@@ -112,17 +112,19 @@ class _Writer:
         """Global tensors get their addresses."""
         name = self.style.global_name
         return [
-            f"{name(one.argument)}.SetGlobalBuffer((__gm__ {one.ctype}*){one.argument}{one.offset}, {one.size});"
-            for one in self.parts.tensors
+            f"{name(tensor.argument)}.SetGlobalBuffer("
+            f"(__gm__ {tensor.ctype}*){tensor.argument}{tensor.offset}, {tensor.size});"
+            for tensor in self.parts.tensors
         ]
 
     def init_buffers(self, access: str) -> list[str]:
         """Queues and buffers get their memory."""
         depth = f"{self.style.depth}, " if self.queues else ""
         tiles = [
-            f"{access}InitBuffer({self.style.queue(one.argument)}, {depth}{one.nbytes});" for one in self.transfers()
+            f"{access}InitBuffer({self.style.queue(transfer.argument)}, {depth}{transfer.nbytes});"
+            for transfer in self.transfers()
         ]
-        return [*tiles, *(f"{access}InitBuffer({one.name}Buf, {one.nbytes});" for one in self.parts.buffers)]
+        return [*tiles, *(f"{access}InitBuffer({buffer.name}Buf, {buffer.nbytes});" for buffer in self.parts.buffers)]
 
     def transfers(self) -> list[Transfer]:
         """Inputs, then outputs."""
@@ -135,13 +137,17 @@ class _Writer:
         if self.queues:
             for position, group in (("VECIN", parts.inputs), ("VECOUT", parts.outputs)):
                 if group:
-                    lines.append(f"TQue<TPosition::{position}, 1> {_joined(queue(one.argument) for one in group)};")
+                    lines.append(
+                        f"TQue<TPosition::{position}, 1> {_joined(queue(transfer.argument) for transfer in group)};"
+                    )
         elif self.transfers():
-            lines.append(f"TBuf<TPosition::VECCALC> {_joined(queue(one.argument) for one in self.transfers())};")
+            lines.append(
+                f"TBuf<TPosition::VECCALC> {_joined(queue(transfer.argument) for transfer in self.transfers())};"
+            )
         if parts.buffers:
-            lines.append(f"TBuf<TPosition::VECCALC> {_joined(f'{one.name}Buf' for one in parts.buffers)};")
-        for ctype in dict.fromkeys(one.ctype for one in parts.tensors):
-            names = (self.style.global_name(one.argument) for one in parts.tensors if one.ctype == ctype)
+            lines.append(f"TBuf<TPosition::VECCALC> {_joined(f'{buffer.name}Buf' for buffer in parts.buffers)};")
+        for ctype in dict.fromkeys(tensor.ctype for tensor in parts.tensors):
+            names = (self.style.global_name(tensor.argument) for tensor in parts.tensors if tensor.ctype == ctype)
             lines.append(f"GlobalTensor<{ctype}> {_joined(names)};")
         return lines
 
@@ -149,19 +155,21 @@ class _Writer:
         """Declarations of the work tensors that ``lines`` mention."""
         text = "\n".join(lines)
         return [
-            f"LocalTensor<{one.ctype}> {one.name} = {one.name}Buf.Get<{one.ctype}>();"
-            for one in self.parts.buffers
-            if re.search(rf"\b{one.name}\b", text)
+            f"LocalTensor<{buffer.ctype}> {buffer.name} = {buffer.name}Buf.Get<{buffer.ctype}>();"
+            for buffer in self.parts.buffers
+            # Only those that are used: a sample must not teach idle declarations.
+            if re.search(rf"\b{buffer.name}\b", text)
         ]
 
     def copy_in(self) -> list[str]:
         """Allocate, copy, hand over."""
         lines = []
-        for one in self.parts.inputs:
-            lines.append(self._alloc(one))
-            lines.append(one.copy.format(self.style.local(one.argument)))
+        for transfer in self.parts.inputs:
+            lines.append(self._alloc(transfer))
+            lines.append(transfer.copy.format(self.style.local(transfer.argument)))
         return lines + [
-            f"{self.style.queue(one.argument)}.EnQue({self.style.local(one.argument)});" for one in self.parts.inputs
+            f"{self.style.queue(transfer.argument)}.EnQue({self.style.local(transfer.argument)});"
+            for transfer in self.parts.inputs
         ]
 
     def compute(self) -> list[str]:
@@ -171,26 +179,27 @@ class _Writer:
         lines = [
             f"LocalTensor<{o.ctype}> {local(o.argument)} = {queue(o.argument)}.DeQue<{o.ctype}>();" for o in inputs
         ]
-        lines += [self._alloc(one) for one in outputs]
+        lines += [self._alloc(transfer) for transfer in outputs]
         lines += [*self.work_tensors(self.parts.compute), *self.parts.compute]
-        lines += [f"{queue(one.argument)}.EnQue({local(one.argument)});" for one in outputs]
-        return lines + [f"{queue(one.argument)}.FreeTensor({local(one.argument)});" for one in inputs]
+        lines += [f"{queue(transfer.argument)}.EnQue({local(transfer.argument)});" for transfer in outputs]
+        return lines + [f"{queue(transfer.argument)}.FreeTensor({local(transfer.argument)});" for transfer in inputs]
 
     def copy_out(self) -> list[str]:
         """Take over, copy, free."""
         queue, local = self.style.queue, self.style.local
         lines = []
-        for one in self.parts.outputs:
+        for transfer in self.parts.outputs:
             lines.append(
-                f"LocalTensor<{one.ctype}> {local(one.argument)} = {queue(one.argument)}.DeQue<{one.ctype}>();"
+                f"LocalTensor<{transfer.ctype}> {local(transfer.argument)} ="
+                f" {queue(transfer.argument)}.DeQue<{transfer.ctype}>();"
             )
-            lines.append(one.copy.format(local(one.argument)))
-            lines.append(f"{queue(one.argument)}.FreeTensor({local(one.argument)});")
+            lines.append(transfer.copy.format(local(transfer.argument)))
+            lines.append(f"{queue(transfer.argument)}.FreeTensor({local(transfer.argument)});")
         return lines
 
-    def _alloc(self, one: Transfer) -> str:
-        local, queue = self.style.local(one.argument), self.style.queue(one.argument)
-        return f"LocalTensor<{one.ctype}> {local} = {queue}.AllocTensor<{one.ctype}>();"
+    def _alloc(self, transfer: Transfer) -> str:
+        local, queue = self.style.local(transfer.argument), self.style.queue(transfer.argument)
+        return f"LocalTensor<{transfer.ctype}> {local} = {queue}.AllocTensor<{transfer.ctype}>();"
 
 
 class _Class(_Writer):
@@ -221,17 +230,18 @@ class _Class(_Writer):
         stages = [("CopyIn", "in", self.copy_in())] if self.parts.inputs else []
         stages.append(("Compute", "compute", self.compute()))
         stages += [("CopyOut", "out", self.copy_out())] if self.parts.outputs else []
-        found = []
+        methods = []
         for name, stage, lines in stages:
-            parameters = ", ".join(f"uint32_t {one}" for one in self._names(stage))
-            found.append(block(f"__aicore__ inline void {name}({parameters})", lines))
+            parameters = ", ".join(f"uint32_t {argument}" for argument in self._names(stage))
+            methods.append(block(f"__aicore__ inline void {name}({parameters})", lines))
         if self.parts.epilogue:
             lines = [*self.work_tensors(self.parts.epilogue), *self.parts.epilogue]
-            found.append(block("__aicore__ inline void Finish()", lines))
-        return found
+            methods.append(block("__aicore__ inline void Finish()", lines))
+        return methods
 
     def _names(self, stage: str) -> list[str]:
         names = self.parts.parameters
+        # Computing needs the length alone; the offset is a matter of the copies.
         return names[-1:] if stage == "compute" else names
 
     def _arguments(self, stage: str) -> str:
@@ -260,13 +270,15 @@ class _Inline(_Writer):
         if not self.queues:
             local, queue = style.local, style.queue
             body += [
-                f"LocalTensor<{one.ctype}> {local(one.argument)} = {queue(one.argument)}.Get<{one.ctype}>();"
-                for one in self.transfers()
+                f"LocalTensor<{transfer.ctype}> {local(transfer.argument)} ="
+                f" {queue(transfer.argument)}.Get<{transfer.ctype}>();"
+                for transfer in self.transfers()
             ]
         loop = block(parts.loop, [*parts.loop_locals, *(self._queued() if self.queues else self._flagged())])
         return block(_signature(parts), [*body, *parts.prologue, *loop, *parts.epilogue])
 
     def _queued(self) -> list[str]:
+        # Work tensors are declared once before the loop here, not per stage.
         inner = [line for line in self.compute() if "Buf.Get<" not in line]
         stages = [block("", self.copy_in()) if self.parts.inputs else [], block("", inner)]
         stages.append(block("", self.copy_out()) if self.parts.outputs else [])
@@ -274,12 +286,12 @@ class _Inline(_Writer):
 
     def _flagged(self) -> list[str]:
         local = self.style.local
-        lines = [one.copy.format(local(one.argument)) for one in self.parts.inputs]
+        lines = [transfer.copy.format(local(transfer.argument)) for transfer in self.parts.inputs]
         lines += self._order("MTE2_V") if self.parts.inputs else []
         lines += self.parts.compute
         if self.parts.outputs:
             lines += self._order("V_MTE3")
-            lines += [one.copy.format(local(one.argument)) for one in self.parts.outputs]
+            lines += [transfer.copy.format(local(transfer.argument)) for transfer in self.parts.outputs]
         return lines + self._order("MTE3_MTE2" if self.parts.outputs else "V_MTE2")
 
     def _order(self, event: str) -> list[str]:
@@ -308,13 +320,13 @@ def _joined(names: Iterable[str]) -> str:
 
 def laid_out(lines: Sequence[str], style: Style) -> str:
     """Braces and indentation as the style has them; lines come with four spaces per level."""
-    found = []
+    laid = []
     for line in lines:
         text = line.lstrip(" ")
         pad = " " * ((len(line) - len(text)) // 4 * style.indent)
         function = text.endswith(") {") and ("__aicore__" in text)
         if style.newline_brace and function:
-            found += [pad + text.removesuffix(" {"), pad + "{"]
+            laid += [pad + text.removesuffix(" {"), pad + "{"]
         else:
-            found.append(pad + text if text else "")
-    return "\n".join(found) + "\n"
+            laid.append(pad + text if text else "")
+    return "\n".join(laid) + "\n"

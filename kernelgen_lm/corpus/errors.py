@@ -30,15 +30,15 @@ def make_errors(
 ) -> Mapping[str, int]:
     """Write ``folder/repairs/*.jsonl`` and ``folder/pairs.jsonl``; counts by outcome of the mutants.
 
-    Samples that were done before are left out, so that an interrupted command goes on; so are those of the dynamic
+    Samples that were done before are left out, so that an interrupted command resumes; so are those of the dynamic
     track, whose mistakes would be in more than one file.
     """
     (folder / "repairs").mkdir(parents=True, exist_ok=True)
     done_path = folder / "done.txt"
     done = set(done_path.read_text(encoding="utf-8").split()) if done_path.is_file() else set()
     counts: Counter[str] = Counter()
-    kernels = (one for one in samples if one.kind == "kernel" and one.track == "static")
-    for number, sample in enumerate(one for one in kernels if one.id not in done):
+    kernels = (sample for sample in samples if sample.kind == "kernel" and sample.track == "static")
+    for number, sample in enumerate(kernel for kernel in kernels if kernel.id not in done):
         rng, source = Random(derive(seed, "errors", sample.id)), source_of(sample.answer)
         task = Spec.from_json(sample.question).task()
         for mutant in mutants(source, rng, per_sample):
@@ -46,8 +46,10 @@ def make_errors(
             counts[verdict.outcome.value] += 1
             if verdict.owner is Owner.MODEL:
                 _append(folder / "repairs" / "repairs.jsonl", repair_sample(sample, mutant, verdict).line())
+                # A pair whose rejected kernel does not compile would teach form rather than correctness.
                 if verdict.outcome is not Outcome.COMPILE_ERROR and verdict.metrics.get("compiled", 0.0) > 0:
                     _append(folder / "pairs.jsonl", _pair(sample, mutant, verdict))
+        # After its samples: a kernel that is cut off in the middle is done again rather than lost.
         _append(done_path, sample.id + "\n")
         tell(number + 1)
     return counts
@@ -75,11 +77,11 @@ def repair_sample(sample: Sample, mutant: Mutant, verdict: Verdict) -> Sample:
 def diagnostics_text(verdict: Verdict, source: str) -> str:
     """The first errors, each with the line it is about."""
     lines = source.splitlines()
-    found = []
+    notes = []
     for note in _errors(verdict)[:_SHOWN]:
         quoted = f"\n    {lines[note.line - 1].strip()}" if 0 < note.line <= len(lines) else ""
-        found.append(f"- {note}{quoted}")
-    return "\n".join(found)
+        notes.append(f"- {note}{quoted}")
+    return "\n".join(notes)
 
 
 def _errors(verdict: Verdict) -> list[Diagnostic]:

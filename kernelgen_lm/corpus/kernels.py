@@ -76,8 +76,10 @@ class _Flat:
     def measure(self) -> Numbers | None:
         """Share and tile, in elements."""
         smallest = min(self.spec.dtype.itemsize, self.spec.result.itemsize)
+        # Whole repeats of 256 bytes, which comparisons need, and whole blocks, which copies need.
         step = up(_BLOCK // smallest, 64 if self.work != "half" else 128)
         tile = max(step, self.style.tile_bytes // 4 // step * step)
+        # Shares begin at whole blocks: two cores must not write the same 32 bytes.
         share = up(-(-self.spec.total // CORES), _BLOCK // smallest)
         cores = -(-self.spec.total // share)
         tiles = -(-min(share, self.spec.total) // tile)
@@ -199,11 +201,14 @@ class _Flat:
 
     def ub_bytes(self, numbers: Numbers) -> int:
         """Bytes of all queues and buffers."""
-        values = {one.name: one.value for one in self.parts.constants}
+        values = {constant.name: constant.value for constant in self.parts.constants}
         depth = self.style.depth if self.style.structure in (Structure.CLASS, Structure.INLINE) else 1
-        total = sum(depth * up(_bytes(one.nbytes, values), _BLOCK) for one in (*self.parts.inputs, *self.parts.outputs))
+        total = sum(
+            depth * up(_bytes(transfer.nbytes, values), _BLOCK)
+            for transfer in (*self.parts.inputs, *self.parts.outputs)
+        )
         del numbers
-        return total + sum(up(_bytes(one.nbytes, values), _BLOCK) for one in self.parts.buffers)
+        return total + sum(up(_bytes(buffer.nbytes, values), _BLOCK) for buffer in self.parts.buffers)
 
 
 def _bytes(text: str, constants: dict[str, int]) -> int:
@@ -277,7 +282,7 @@ class _Rows(_Flat):
         parts, style = self.parts, self.style
         columns = [name for name, kind in zip(self.inputs, self.program.inputs, strict=True) if kind is Kind.COL]
         for name in columns:
-            position = next(i for i, one in enumerate(parts.tensors) if one.argument == name)
+            position = next(i for i, tensor in enumerate(parts.tensors) if tensor.argument == name)
             parts.tensors[position] = GlobalTensor(name, self.in_type, "", self.COLUMNS)
             nbytes = f"static_cast<uint32_t>({self.COLUMNS} * sizeof({self.in_type}))"
             extent, pad = (
@@ -290,6 +295,7 @@ class _Rows(_Flat):
             if target != f"{name}Row":
                 parts.buffers.append(WorkBuffer(target, self.in_type, f"{self.PITCH} * sizeof({self.in_type})"))
         if columns:
+            # Outside of the queues nothing orders this copy before the instructions that read it.
             parts.prologue.append("PipeBarrier<PIPE_ALL>();")
         if self.in_type != "float":
             parts.prologue += [f"Cast({name}Row, {name}Raw, RoundMode::CAST_NONE, {self.COLUMNS});" for name in columns]

@@ -63,7 +63,7 @@ class _Lowering:
         self._kept = {
             place for place, kind in zip(places, program.inputs, strict=True) if kind is Kind.COL or not reuse
         }
-        self._found = Lowered()
+        self._lowered = Lowered()
 
     def run(self) -> Lowered:
         for index, step in enumerate(self._program.steps):
@@ -73,8 +73,8 @@ class _Lowering:
             self._emit(step, target, self._kinds[value])
             self._release(index, step, target)
             self._places.append(target)
-        self._found.result = self._places[-1]
-        return self._found
+        self._lowered.result = self._places[-1]
+        return self._lowered
 
     def _target(self, index: int, step: Step, kind: Kind) -> str:
         """Where the result goes: on an operand that is not needed any more, on a free temporary, or on a new one."""
@@ -87,7 +87,7 @@ class _Lowering:
                 return place
         if self._free[kind]:
             return self._free[kind].pop()
-        names = self._found.stats if kind is Kind.ROW else self._found.full
+        names = self._lowered.stats if kind is Kind.ROW else self._lowered.full
         stem = "stat" if kind is Kind.ROW else self._layout.temporary
         names.append(f"{stem}{len(names)}")
         return names[-1]
@@ -109,10 +109,10 @@ class _Lowering:
         operation = OPERATIONS[step.operation]
         text = " ".join(operation.code)
         row = kind is Kind.ROW
-        self._found.mask |= "{m}" in text
+        self._lowered.mask |= "{m}" in text
         if "{t}" in text:
-            self._found.stat_scratch |= row
-            self._found.scratch |= not row
+            self._lowered.stat_scratch |= row
+            self._lowered.scratch |= not row
         count = self._stat_count() if row else self._layout.extent
         names = {
             "d": target,
@@ -128,16 +128,17 @@ class _Lowering:
             "zero": literal(0, self._layout.work),
         }
         operands = dict(zip("ab", (self._places[operand] for operand in step.operands), strict=False))
-        self._found.lines += [line.format(**names, **operands) for line in operation.code]
+        self._lowered.lines += [line.format(**names, **operands) for line in operation.code]
 
     def _stat_count(self) -> str:
         return "1" if self._program.whole else f"{self._layout.rows} * {self._layout.stat}"
 
     def _reduce(self, step: Step, target: str) -> None:
         """One number per row; every instruction leaves its number at the beginning of a block of its own."""
-        self._found.reduces = True
+        self._lowered.reduces = True
         source, layout, reduction = self._places[step.operands[0]], self._layout, REDUCTIONS[step.operation]
-        self._found.lines += [
+        self._lowered.lines += [
+            # The rest of each row's block is computed with later, and must be defined.
             f"Duplicate({target}, 0.0f, {self._stat_count()});",
             f"for (uint32_t r = 0; r < {layout.rows}; ++r) {{",
             f"    {reduction.instruction}({target}[r * {layout.stat}], {source}[r * {layout.pitch}], reduceWork, "
@@ -145,7 +146,7 @@ class _Lowering:
             "}",
         ]
         if reduction.mean:
-            self._found.lines.append(f"Muls({target}, {target}, 1.0f / {layout.columns}, {self._stat_count()});")
+            self._lowered.lines.append(f"Muls({target}, {target}, 1.0f / {layout.columns}, {self._stat_count()});")
 
     def _spread(self, step: Step, target: str, kind: Kind) -> None:
         """Every row with its own number, or with the one row that is the same for all."""
@@ -155,11 +156,12 @@ class _Lowering:
         head = f"for (uint32_t r = 0; r < {layout.rows}; ++r) {{"
         if kind is Kind.COL:
             instruction = OPERATIONS[step.operation].code[0].split("(")[0]
-            self._found.lines += [head, f"    {instruction}({to}, {of}, {other}, {layout.columns});", "}"]
+            self._lowered.lines += [head, f"    {instruction}({to}, {of}, {other}, {layout.columns});", "}"]
             return
         number = f"{other}.GetValue(r * {layout.stat})"
         scalar = {"sub": "-number", "div": "1.0f / number"}.get(step.operation, "number")
-        self._found.lines += [
+        self._lowered.lines += [
+            # The scalar unit does not wait for the vector unit by itself.
             "SetFlag<HardEvent::V_S>(EVENT_ID0);",
             "WaitFlag<HardEvent::V_S>(EVENT_ID0);",
             head,

@@ -77,6 +77,7 @@ class _Form(NamedTuple):
 
 def _slice(rng: Random, rows: int, columns: int) -> tuple[int, ...]:
     del rows
+    # In the left half, so that some columns are left.
     begin = rng.randrange(columns // 2)
     return begin, rng.randint(begin + 1, columns)
 

@@ -42,6 +42,7 @@ class _Mover:
         share = -(-self.rows // CORES)
         tile = max(1, min(share, _MOST_ROWS, self.style.tile_bytes // (widest * self.size))) if self.together else 1
         area = tile * widest
+        # With flags there is one buffer: nothing overlaps.
         depth = 1 if self._flags else self.style.depth
         ub = depth * area * self.size
         if ub > UB_BYTES:
@@ -57,7 +58,7 @@ class _Mover:
         lines = ['#include "kernel_operator.h"', ""]
         if self.style.comments:
             lines.append(f"// {self.spec.formula()}")
-        lines += ["using namespace AscendC;", "", *(constant_line(one, self.style) for one in constants), ""]
+        lines += ["using namespace AscendC;", "", *(constant_line(constant, self.style) for constant in constants), ""]
         lines += self._entry()
         numbers = Numbers("rows", self.rows, share, -(-self.rows // share), tile, -(-share // tile), ub)
         return Kernel(laid_out(lines, self.style), numbers, Lowered())
@@ -68,12 +69,12 @@ class _Mover:
 
     def _entry(self) -> list[str]:
         style, name, pipe = self.style, self.style.global_name, self.style.pipe
-        parameters = ", ".join(f"GM_ADDR {one}" for one in (*self.spec.names, "workspace"))
-        tensors = ", ".join(name(one) for one in self.spec.names)
+        parameters = ", ".join(f"GM_ADDR {argument}" for argument in (*self.spec.names, "workspace"))
+        tensors = ", ".join(name(argument) for argument in self.spec.names)
         body = [f"TPipe {pipe};", f"GlobalTensor<{self.ctype}> {tensors};"]
         body += [
-            f"{name(one)}.SetGlobalBuffer((__gm__ {self.ctype}*){one}, {self.spec.rows} * {self.IN});"
-            for one in self.names
+            f"{name(argument)}.SetGlobalBuffer((__gm__ {self.ctype}*){argument}, {self.spec.rows} * {self.IN});"
+            for argument in self.names
         ]
         body.append(
             f"{name(self.output)}.SetGlobalBuffer((__gm__ {self.ctype}*){self.output}, {self.ROWS} * {self.OUT});"
@@ -107,11 +108,14 @@ class _Mover:
         alloc = f"LocalTensor<{self.ctype}> rowLocal = rowQueue.AllocTensor<{self.ctype}>();"
         load = [self._fill(piece), *self._order("V_MTE3")] if fill else [self._in(piece)]
         hand = ["rowQueue.EnQue(rowLocal);", f"rowLocal = rowQueue.DeQue<{self.ctype}>();"]
-        after = self._order("MTE3_V") if any(one.source is None for one in self.pieces) else []
+        # The queue orders copies among each other; a filled piece is written by the vector unit, which it does not
+        # know.
+        after = self._order("MTE3_V") if any(piece.source is None for piece in self.pieces) else []
         return block("", [alloc, *load, *hand, self._out(piece), *after, "rowQueue.FreeTensor(rowLocal);"])
 
     def _order(self, event: str) -> list[str]:
         if self.style.structure is Structure.BARRIERS:
+            # One barrier serves both orders after a copy out.
             return ["PipeBarrier<PIPE_ALL>();"] if event != "MTE3_V" else []
         return [f"SetFlag<HardEvent::{event}>(EVENT_ID0);", f"WaitFlag<HardEvent::{event}>(EVENT_ID0);"]
 

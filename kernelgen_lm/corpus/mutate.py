@@ -31,10 +31,10 @@ def _replace(pattern: str, text: str) -> Callable[[str, Random], str]:
     """One place of those that match."""
 
     def change(source: str, rng: Random) -> str:
-        found = list(re.finditer(pattern, source, re.MULTILINE))
-        if not found:
+        matches = list(re.finditer(pattern, source, re.MULTILINE))
+        if not matches:
             return source
-        match = rng.choice(found)
+        match = rng.choice(matches)
         return source[: match.start()] + match.expand(text) + source[match.end() :]
 
     return change
@@ -114,10 +114,10 @@ _OPPOSITE = {"Add": "Sub", "Max": "Min", "Sqrt": "Abs", "Exp": "Abs", "Maxs": "M
 
 def mutants(source: str, rng: Random, most: int) -> list[Mutant]:
     """Up to ``most`` wrong kernels, each with one mutation."""
-    found: list[Mutant] = []
+    made: list[Mutant] = []
     for name in rng.sample(sorted(MUTATIONS), len(MUTATIONS)):
         changed = MUTATIONS[name].change(source, rng)
         changed = re.sub(r"\b(Add|Max|Sqrt|Exp|Maxs)_\(", lambda match: f"{_OPPOSITE[match[1]]}(", changed)
-        if changed != source and len(found) < most:
-            found.append(Mutant(changed, name, MUTATIONS[name].why))
-    return found
+        if changed != source and len(made) < most:
+            made.append(Mutant(changed, name, MUTATIONS[name].why))
+    return made

@@ -1,4 +1,4 @@
-"""The thinking that goes before a kernel that somebody wrote: what the executor saw it do, in numbers.
+"""The thinking before an existing kernel: what the executor saw it do, in numbers.
 
 Nothing here is read out of the code but the names of the instructions: partition, transfers, arithmetic, buffers and
 time are those of the launch that the judge found right.
@@ -17,7 +17,7 @@ from npukernelbench.tasks.sizes import input_bytes, output_bytes
 __all__ = ["Launch", "explain", "explain_cases"]
 
 _CALL = re.compile(r"\b([A-Z]\w*)\s*(?:<[^;()]*>)?\s*\(")
-#: What stands in front of a call but is none that moves or computes.
+#: Names before a bracket that neither move nor compute.
 _NO_INSTRUCTION = frozenset(
     {"DataCopyExtParams", "DataCopyPadExtParams", "DataCopyParams", "GM_ADDR", "PipeBarrier", "SetFlag", "WaitFlag"}
 )
@@ -84,7 +84,7 @@ def explain_cases(launches: Sequence[Launch]) -> str:
             lines.append(
                 f"- {describe_case(launch.case)}: {profile.blocks} blocks{busy and f', {busy} with work'}{key}."
             )
-    largest = max(launches, key=lambda one: input_bytes(one.case) + output_bytes(one.case))
+    largest = max(launches, key=lambda launch: input_bytes(launch.case) + output_bytes(launch.case))
     return "\n".join([*lines, f"The largest of them, {describe_case(largest.case)}:", explain(largest)])
 
 
@@ -93,11 +93,12 @@ def _partition(profile: Profile) -> str:
     analysis = profile.analysis
     if analysis is None or not analysis.cores:
         return f"Cores: {profile.blocks} blocks."
-    working = [one for one in analysis.cores if _moves(one.busy_us)]
-    count = sum(one.alike for one in working)
+    working = [core for core in analysis.cores if _moves(core.busy_us)]
+    count = sum(core.alike for core in working)
     text = f"Cores: {profile.blocks} blocks, {count} cores have work"
-    if count and max(one.time_us for one in working) > 1.1 * min(one.time_us for one in working):
-        low, high = min(one.time_us for one in working), max(one.time_us for one in working)
+    # Within a tenth the work is as good as even.
+    if count and max(core.time_us for core in working) > 1.1 * min(core.time_us for core in working):
+        low, high = min(core.time_us for core in working), max(core.time_us for core in working)
         return f"{text}, from {low:.2f} to {high:.2f} us each."
     return f"{text}{', as much each' if count > 1 else ''}."
 
@@ -105,7 +106,7 @@ def _partition(profile: Profile) -> str:
 def _working(profile: Profile) -> str:
     """How many cores have work, where that is less than there are blocks."""
     cores = profile.analysis.cores if profile.analysis is not None else ()
-    count = sum(one.alike for one in cores if _moves(one.busy_us))
+    count = sum(core.alike for core in cores if _moves(core.busy_us))
     return str(count) if 0 < count < profile.blocks else ""
 
 
@@ -114,13 +115,14 @@ def _moves(busy_us: Mapping[str, float]) -> bool:
 
 
 def _tiling(profile: Profile) -> str:
-    """How often a core goes round, and how much it moves each time, by the copy that moves most."""
+    """How many rounds a core makes, and how much it moves each time, by the copy that moves most."""
     analysis = profile.analysis
-    copies = [one for one in analysis.lines if one.pipe == "MTE2" and one.nbytes] if analysis is not None else []
-    count = sum(one.alike for one in analysis.cores if _moves(one.busy_us)) if analysis is not None else 0
+    copies = [line for line in analysis.lines if line.pipe == "MTE2" and line.nbytes] if analysis is not None else []
+    count = sum(core.alike for core in analysis.cores if _moves(core.busy_us)) if analysis is not None else 0
     if not copies or not count:
         return ""
-    most = max(copies, key=lambda one: (one.nbytes, -one.line))
+    # The earlier line decides between equals, so that the text does not depend on the order of a profile.
+    most = max(copies, key=lambda copy: (copy.nbytes, -copy.line))
     rounds = most.times / count
     often = "once" if rounds == 1 else f"{rounds:.3g} times on average"
     return f"Tiling: the largest transfers bring {_bytes(most.nbytes / most.times)}; a core makes them {often}."
@@ -129,10 +131,10 @@ def _tiling(profile: Profile) -> str:
 def _ragged(profile: Profile, files: Mapping[str, str]) -> str:
     """Why copies are padded ones."""
     lines = profile.analysis.lines if profile.analysis is not None else ()
-    padded = [one for one in lines if one.nbytes and _instruction(one, files) == "DataCopyPad"]
+    padded = [line for line in lines if line.nbytes and _instruction(line, files) == "DataCopyPad"]
     if not padded:
         return ""
-    if any(one.nbytes % _BLOCK for one in padded):
+    if any(line.nbytes % _BLOCK for line in padded):
         return f"Lengths are no multiples of {_BLOCK} bytes, so DataCopyPad, which takes lengths in bytes."
     return f"DataCopyPad takes any length; here all of them together are whole blocks of {_BLOCK} bytes."
 
@@ -141,11 +143,11 @@ def _stages(profile: Profile, files: Mapping[str, str]) -> Iterator[str]:
     """One sentence per pipe: its instructions in the order of the code, how often, how much."""
     lines = profile.analysis.lines if profile.analysis is not None else ()
     for pipe, words in _STAGES:
-        mine = sorted((one for one in lines if one.pipe == pipe), key=lambda one: (one.file, one.line))
+        mine = sorted((line for line in lines if line.pipe == pipe), key=lambda line: (line.file, line.line))
         if not mine:
             continue
         if pipe in _MOVES:
-            yield f"{words}: {'; '.join(_move(one, files) for one in mine[:_SHOWN])}."
+            yield f"{words}: {'; '.join(_move(line, files) for line in mine[:_SHOWN])}."
         else:
             yield f"{words}: {'; '.join(_counted(mine, files))}."
 
@@ -208,6 +210,7 @@ def _memory(profile: Profile) -> str:
 def _order(profile: Profile) -> str:
     """How well the pipes overlap, out of how long each was busy."""
     counters = profile.counters
+    # Kernels on cube cores have no counters of the vector unit, or zeros.
     prefix = "aiv" if "aiv_vec_ratio" in counters and counters.get("aiv_vec_instructions", 0) else "aic"
     shares = {
         words: counters[f"{prefix}_{name}_ratio"]

@@ -123,6 +123,21 @@ def _pick(a: _Array, b: _Array, c: float) -> _Array:
     return np.where(a > c, a, b)
 
 
+def _extreme(name: str, compute: Callable[..., _Array], choose: Callable[[float, float], float]) -> Operation:
+    """The larger or the smaller of two tensors."""
+    word = name.capitalize()
+    return Operation(
+        name,
+        word,
+        2,
+        name + "({a}, {b})",
+        (word + "({d}, {a}, {b}, {n});",),
+        compute,
+        lambda a, b: Interval(choose(a.low, b.low), choose(a.high, b.high)),
+        integers=True,
+    )
+
+
 _POSITIVE = (0.5, 2.0, 3.0, 1.5, 0.25, 4.0)
 _ANY = (0.5, -0.5, 2.0, -2.0, 1.5, -1.5, 3.0, -3.0, 0.25, 1.0, -1.0, 0.1, 0.75, 5.0)
 _WHOLE = (1.0, 2.0, 3.0, -1.0, -2.0, 5.0, 7.0, -4.0)
@@ -318,26 +333,8 @@ _TABLE = (
     Operation("sub", "Sub", 2, "({a} - {b})", ("Sub({d}, {a}, {b}, {n});",), np.subtract, _sub, integers=True),
     Operation("mul", "Mul", 2, "{a} * {b}", ("Mul({d}, {a}, {b}, {n});",), np.multiply, _mul, integers=True),
     Operation("div", "Div", 2, "{a} / {b}", ("Div({d}, {a}, {b}, {n});",), np.divide, _div),
-    Operation(
-        "max",
-        "Max",
-        2,
-        "max({a}, {b})",
-        ("Max({d}, {a}, {b}, {n});",),
-        np.maximum,
-        lambda a, b: Interval(max(a.low, b.low), max(a.high, b.high)),
-        integers=True,
-    ),
-    Operation(
-        "min",
-        "Min",
-        2,
-        "min({a}, {b})",
-        ("Min({d}, {a}, {b}, {n});",),
-        np.minimum,
-        lambda a, b: Interval(min(a.low, b.low), min(a.high, b.high)),
-        integers=True,
-    ),
+    _extreme("max", np.maximum, max),
+    _extreme("min", np.minimum, min),
     Operation(
         "pick",
         "Pick",
@@ -382,8 +379,8 @@ def _sum(a: Interval, length: int) -> Interval:
 
 #: Reductions of the last axis by name.
 REDUCTIONS: Mapping[str, Reduction] = {
-    one.name: one
-    for one in (
+    operation.name: operation
+    for operation in (
         Reduction("rsum", "Sum", "sum_j {a}", "ReduceSum", lambda a: a.sum(axis=-1), _sum),
         Reduction("rmean", "Mean", "mean_j {a}", "ReduceSum", lambda a: a.mean(axis=-1), lambda a, _: a, mean=True),
         Reduction("rmax", "Max", "max_j {a}", "ReduceMax", lambda a: a.max(axis=-1), lambda a, _: a),

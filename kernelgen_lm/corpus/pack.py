@@ -54,13 +54,14 @@ def first_fit(lengths: Sequence[int], length: int) -> Packing:
     """Pack samples of those lengths into sequences of ``length``; equal arguments give equal sequences."""
     if length < 1:
         raise UsageError(f"{length} is no length", field="--length", remedy="at least 1 token")
+    # Longest first wastes least; the index breaks ties, so that equal lengths keep their order.
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     too_long = sorted(index for index in order if lengths[index] > length)
     fitting = [index for index in order if lengths[index] <= length]
     rooms, bins = _Rooms(len(fitting), length), [list[int]() for _ in fitting]
     for index in fitting:
         bins[rooms.take(lengths[index])].append(index)
-    return Packing(length, [one for one in bins if one], too_long)
+    return Packing(length, [sequence for sequence in bins if sequence], too_long)
 
 
 class _Rooms:
@@ -74,6 +75,7 @@ class _Rooms:
         """The first sequence with that much room, which has less now."""
         node = 1
         while node < self._leaves:
+            # The left child first: that is the earliest sequence with room.
             node = 2 * node if self._most[2 * node] >= length else 2 * node + 1
         self._most[node] -= length
         taken = node - self._leaves
@@ -101,10 +103,10 @@ def sequences(packing: Packing, samples: Sequence[Sample], encoded: Sequence[Enc
 
 def pack(encoded: Iterable[Encoded], length: int) -> tuple[Packing, Packed]:
     """The packing of a corpus, with its statistics."""
-    lengths = [len(one.ids) for one in encoded]
+    lengths = [len(sample.ids) for sample in encoded]
     packing = first_fit(lengths, length)
-    counts = [len(one) for one in packing.bins]
-    tokens = sum(lengths[index] for one in packing.bins for index in one)
+    counts = [len(sequence) for sequence in packing.bins]
+    tokens = sum(lengths[index] for sequence in packing.bins for index in sequence)
     room = length * len(packing.bins)
     spread = {"fewest": min(counts), "median": median(counts), "most": max(counts)} if counts else {}
     facts = Packed(

@@ -62,7 +62,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Checks", "", "| check | result |", "|---|---|")
     findings = facts["findings"]
     yield f"| compared with | {facts['benchmark tasks']} benchmark tasks |"
-    yield f"| samples that have something of them | {len({one['sample'] for one in findings})} |"
+    yield f"| samples that have something of them | {len({finding['sample'] for finding in findings})} |"
     yield f"| of which left out | {facts['left out']} |"
     if facts.get("near duplicates") is not None:
         yield f"| near duplicates left out | {facts['near duplicates']} |"

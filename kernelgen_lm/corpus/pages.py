@@ -1,7 +1,7 @@
 """Documentation files as blocks: headings, paragraphs, lists, tables and code, whatever they were written in.
 
-Markdown with HTML inside, HTML, and plain text (also reStructuredText as far as it is plain). What a page looks like is
-lost, what it says is kept. A line that is nothing but bold counts as a heading below all others.
+Markdown with HTML inside, HTML, and plain text (also reStructuredText as far as it is plain). Layout is
+lost, text is kept. A line that is nothing but bold counts as a heading below all others.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ class _Lines:
     def _table(self) -> Block:
         start, rows = self._at, []
         while self._at < len(self._lines) and self._lines[self._at].lstrip().startswith("|"):
+            # A bar behind a backslash is text of the cell.
             cells = re.split(r"(?<!\\)\|", self._lines[self._at].strip().strip("|"))
             if not all(re.fullmatch(r"\s*:?-+:?\s*", cell) for cell in cells):
                 rows.append(tuple(_plain(cell.replace("\\|", "|")) for cell in cells))
@@ -145,6 +146,7 @@ class _Lines:
 
     def _is_indented(self, line: str) -> bool:
         before = self._lines[self._at - 1].strip() if self._at else ""
+        # Only behind an empty line: elsewhere indentation belongs to the paragraph.
         return line.startswith(("    ", "\t")) and not before and not _ITEM.fullmatch(line)
 
     def _indented(self) -> Block:
@@ -157,10 +159,10 @@ class _Lines:
         return Block(Form.CODE, "\n".join(body).strip("\n") + "\n", start + 1)
 
     def _item(self, text: str) -> Block:
-        """One item of a list, with the lines that go on with it."""
+        """One item of a list, with the lines that continue it."""
         start, parts = self._at, [text]
         self._at += 1
-        while self._at < len(self._lines) and self._goes_on() and self._lines[self._at].startswith(" "):
+        while self._at < len(self._lines) and self._continues() and self._lines[self._at].startswith(" "):
             parts.append(self._lines[self._at].strip())
             self._at += 1
         return Block(Form.ITEM, _plain(" ".join(parts)), start + 1)
@@ -170,7 +172,7 @@ class _Lines:
         start = self._at
         parts = [self._lines[self._at].strip()]
         self._at += 1
-        while self._at < len(self._lines) and self._goes_on():
+        while self._at < len(self._lines) and self._continues():
             if _UNDERLINE.fullmatch(self._lines[self._at]) and len(parts) == 1:
                 level = 1 if self._lines[self._at].startswith("=") else 2
                 self._at += 1
@@ -184,7 +186,7 @@ class _Lines:
             return Block(Form.HEADING, numbered[2].strip(), start + 1, 1 + numbered[1].count("."))
         return Block(Form.PARAGRAPH, _plain(text), start + 1)
 
-    def _goes_on(self) -> bool:
+    def _continues(self) -> bool:
         """Whether the line at hand belongs to the paragraph or item before it."""
         line = self._lines[self._at]
         if not line.strip() or _ITEM.fullmatch(line):
@@ -198,7 +200,7 @@ def _plain(text: str) -> str:
     text = re.sub(r"<br\s*/?>", " ", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"</?[a-zA-Z][^<>]*>", "", text)
-    text = re.sub(r"`([^`]*)`|\*\*([^*]+)\*\*", lambda found: found[1] if found[1] is not None else found[2], text)
+    text = re.sub(r"`([^`]*)`|\*\*([^*]+)\*\*", lambda match: match[1] if match[1] is not None else match[2], text)
     return re.sub(r"\s+", " ", text.replace("\\_", "_")).strip()
 
 
@@ -207,7 +209,7 @@ def _from_html(text: str, line: int) -> Iterator[Block]:
     reader.feed(text)
     reader.close()
     reader.end()
-    return iter(reader.found)
+    return iter(reader.blocks)
 
 
 class _Html(HTMLParser):
@@ -218,7 +220,7 @@ class _Html(HTMLParser):
 
     def __init__(self, line: int) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[Block] = []
+        self.blocks: list[Block] = []
         self._first, self._skipped = line - 1, 0
         self._text: list[str] = []
         self._form, self._level, self._start = Form.PARAGRAPH, 0, line
@@ -258,6 +260,7 @@ class _Html(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._SKIPPED:
+            # Pages close tags that they never opened.
             self._skipped = max(0, self._skipped - 1)
         elif self._rows is not None:
             if tag in ("td", "th") and self._rows:
@@ -267,7 +270,7 @@ class _Html(HTMLParser):
                 rows = tuple(tuple(row) for row in self._rows if row)
                 self._rows, self._text = None, []
                 if rows:
-                    self.found.append(Block(Form.TABLE, "", self._start, rows=rows))
+                    self.blocks.append(Block(Form.TABLE, "", self._start, rows=rows))
                 self._form = Form.PARAGRAPH
         elif re.fullmatch(r"h[1-6]", tag) or tag in ("pre", "li", *self._FLOW):
             self._begin(Form.PARAGRAPH)
@@ -285,8 +288,8 @@ class _Html(HTMLParser):
         text = "".join(self._text)
         if self._form is Form.CODE:
             if text.strip():
-                self.found.append(Block(Form.CODE, text.strip("\n") + "\n", self._start))
+                self.blocks.append(Block(Form.CODE, text.strip("\n") + "\n", self._start))
         elif words := re.sub(r"\s+", " ", text).strip():
-            self.found.append(Block(self._form, words, self._start, self._level))
+            self.blocks.append(Block(self._form, words, self._start, self._level))
         self._text, self._form, self._level = [], form, level
         self._start = self._first + self.getpos()[0]

@@ -20,8 +20,9 @@ def plan(spec: Spec, kernel: Kernel) -> str:
         raise ValueError("kernels that move rows are not made of parts")
     lines = ["On a tile:", *parts.compute]
     if parts.epilogue:
+        # Indented lines of the epilogue are those inside of its condition on core 0.
         lines += ["On core 0, after SyncAll:", *(line[4:] for line in parts.epilogue if line.startswith("    "))]
-    lines.append(f"Buffers: {', '.join(one.name for one in parts.buffers) or 'none'}.")
+    lines.append(f"Buffers: {', '.join(buffer.name for buffer in parts.buffers) or 'none'}.")
     if numbers.pitch:
         row = spec.columns * spec.dtype.itemsize
         lines.append(f"{numbers.total} rows / {CORES} cores -> {numbers.share} per core. A row is {row} bytes.")

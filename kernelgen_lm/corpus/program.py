@@ -135,15 +135,17 @@ class Program:
 
 def pack(data: Mapping[str, object]) -> str:
     """JSON as a name that C++ and Python allow."""
+    # Sorted and without spaces, so that equal programs have equal names.
     text = json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
+    # Base 32 needs letters and digits alone; names have no equals sign.
     return base64.b32encode(text).decode().rstrip("=").lower()
 
 
 def unpack(name: str) -> Mapping[str, Any]:
     """The reverse of :func:`pack`. ValueError when the name is none of ours."""
     padded = name.upper() + "=" * (-len(name) % 8)
-    found: Mapping[str, Any] = json.loads(base64.b32decode(padded))
-    return found
+    unpacked: Mapping[str, Any] = json.loads(base64.b32decode(padded))
+    return unpacked
 
 
 def constant_text(value: float) -> str:
@@ -175,17 +177,17 @@ class _Formula:
 
     def lines(self, result: str) -> str:
         """Intermediate values, then the result."""
-        found: list[str] = []
+        statements: list[str] = []
         first = len(self._program.inputs)
         for position, step in enumerate(self._program.steps):
             value, last = first + position, position == len(self._program.steps) - 1
             text = self._text(step)
-            name = (result if last else f"t{len(found) + 1}") + self._index[self._kinds[value]]
+            name = (result if last else f"t{len(statements) + 1}") + self._index[self._kinds[value]]
             if last or self._uses[value] > 1:
-                found.append(f"{name} = {text}")
+                statements.append(f"{name} = {text}")
                 text = name
             self._texts.append(text)
-        return "\n".join(found)
+        return "\n".join(statements)
 
     def _text(self, step: Step) -> str:
         operands = [self._texts[operand] for operand in step.operands]

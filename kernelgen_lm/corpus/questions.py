@@ -44,16 +44,18 @@ def draw_question(rng: Random, families: Mapping[str, int] = FAMILIES) -> Spec:
 
 def is_held_out(operator: str, share: float) -> bool:
     """Whether an operator is kept for evaluation; a property of its name, so that every run agrees."""
+    # Not Python's hash(), which changes from process to process.
     return int(hashlib.sha256(operator.encode()).hexdigest()[:8], 16) < share * 2**32
 
 
 def _names(rng: Random, inputs: int) -> tuple[str, ...]:
-    before, after = rng.choice([one for one in _NAMES if len(one[0]) == inputs])
+    before, after = rng.choice([names for names in _NAMES if len(names[0]) == inputs])
     return (*before, after)
 
 
 def draw_shape(rng: Random, smallest: int = 64, largest: int = 400_000) -> tuple[int, ...]:
     """One to three axes; sizes spread over the orders of magnitude, often not multiples of anything."""
+    # Uniform in the logarithm, as small sizes would hardly occur otherwise.
     total = int(2 ** rng.uniform(smallest.bit_length(), largest.bit_length() - 1))
     axes = rng.choice((1, 2, 2, 3))
     if axes == 1:
@@ -69,6 +71,7 @@ def draw_shape(rng: Random, smallest: int = 64, largest: int = 400_000) -> tuple
 def _matrix(rng: Random) -> tuple[int, ...]:
     columns = rng.choice((16, 32, 33, 64, 96, 100, 128, 200, 256, 300, 384, 512, 640, 768, 1000, 1024, 1500, 2048))
     rows = rng.choice((1, 3, 7, 16, 33, 48, 64, 96, 100, 128, 200, 256, 300, 512, 1000))
+    # Bounded: every question is executed on a CPU.
     while rows * columns > 300_000:
         rows = max(1, rows // 2)
     return (rows, columns)
@@ -84,7 +87,7 @@ def _elementwise(rng: Random) -> Spec:
 def _cast(rng: Random) -> Spec:
     drawn = draw_elementwise(rng, longest=3)
     dtype = rng.choice(_FLOATS)
-    result = rng.choice([one for one in _FLOATS if one is not dtype])
+    result = rng.choice([candidate for candidate in _FLOATS if candidate is not dtype])
     names = _names(rng, len(drawn.program.inputs))
     return Spec("cast", drawn.program, names, dtype, result, draw_shape(rng), drawn.ranges)
 
@@ -97,7 +100,7 @@ def _integer(rng: Random) -> Spec:
 
 def _rows(rng: Random) -> Spec:
     shape = _matrix(rng)
-    if rng.random() < 0.12:  # the two that every model of language is made of
+    if rng.random() < 0.12:  # softmax and its kin, which every language model is made of
         program, ranges = _classic(rng)
     else:
         program, ranges = draw_rows(rng, shape[-1])

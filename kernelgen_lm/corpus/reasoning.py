@@ -1,4 +1,4 @@
-"""The thinking that goes before a generated kernel: the numbers of its partition, and why they are what they are."""
+"""The thinking before a generated kernel: the numbers of its partition, and the reasons for them."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def _partition(spec: Spec, style: Style, kernel: Kernel, rng: Random) -> str:
     text = (
         f"{numbers.total} {numbers.unit} / {CORES} cores -> {numbers.share} per core, {numbers.cores} cores have work"
     )
+    # A few wordings, so that a model does not learn one sentence.
     opening = rng.choice(("Partition: ", "Cores: ", ""))
     return f"{opening}{text}."
 
@@ -85,6 +86,7 @@ def _instructions(spec: Spec, kernel: Kernel) -> str:
     if isinstance(spec.body, Movement):
         return ""
     names = [line.split("(")[0].strip() for line in kernel.lowered.lines if line.lstrip()[:1].isupper()]
+    # Flags are the structure's, which the next sentence is about.
     names = [name for name in names if not name.startswith(("SetFlag", "WaitFlag"))]
     text = f"Instructions: {', '.join(names)}." if names else ""
     if Kind.ROW in spec.body.kinds() and not spec.body.whole:

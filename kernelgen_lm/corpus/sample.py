@@ -81,6 +81,7 @@ class Sample(BaseModel):
 
 def sha256(text: str) -> str:
     """Hash of a text."""
+    # Answers of models may hold lone surrogates.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -109,6 +110,7 @@ def code_of(answer: str) -> str:
 
 
 def _after_thinking(answer: str) -> str:
+    # The last closing tag: thinking may quote the tags.
     return answer.rpartition("</think>")[2]
 
 
@@ -136,6 +138,7 @@ def read_samples(path: Path) -> Iterator[Sample]:
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the file, as a rename is atomic within one file system only.
     partial = path.with_suffix(path.suffix + ".partial")
     with partial.open("w", encoding="utf-8") as file:
         file.writelines(lines)

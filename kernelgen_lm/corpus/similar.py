@@ -46,20 +46,21 @@ def near_duplicates(samples: Iterable[Sample], threshold: float) -> Mapping[str,
     multipliers, offsets = _hashes()
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     kept: list[tuple[str, NDArray[np.uint64]]] = []
-    found: dict[str, str] = {}
+    duplicates: dict[str, str] = {}
     for sample in samples:
         mine = shingles(sample.answer)
         signature = _signature(mine, multipliers, offsets)
         keys = [(band, signature[band * bands.rows : (band + 1) * bands.rows].tobytes()) for band in range(bands.bands)]
+        # Sorted, so that the earliest duplicate is named whatever order a set has.
         candidates = sorted({index for key in keys for index in buckets[key]})
         same = next((kept[index][0] for index in candidates if _share(mine, kept[index][1]) >= threshold), None)
         if same is not None:
-            found[sample.id] = same
+            duplicates[sample.id] = same
             continue
         for key in keys:
             buckets[key].append(len(kept))
         kept.append((sample.id, mine))
-    return found
+    return duplicates
 
 
 def shingles(answer: str) -> NDArray[np.uint64]:
@@ -69,7 +70,7 @@ def shingles(answer: str) -> NDArray[np.uint64]:
     width = min(_TOKENS, len(parts))
     texts = {" ".join(parts[start : start + width]) for start in range(len(parts) - width + 1)}
     digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.unique(np.array([int.from_bytes(one, "big") for one in digests], np.uint64))
+    return np.unique(np.array([int.from_bytes(digest, "big") for digest in digests], np.uint64))
 
 
 def _share(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> float:
@@ -92,6 +93,7 @@ def _signature(
 def _hashes() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Odd multipliers and offsets, the same always."""
     rng = np.random.default_rng(0)
+    # Odd: multiplication by an odd number is a bijection on 64 bits, so no values collide by it.
     multipliers = rng.integers(0, _PRIME, _HASHES, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     return multipliers, rng.integers(0, _PRIME, _HASHES, dtype=np.uint64)
 
@@ -100,6 +102,7 @@ def _bands(threshold: float) -> _Bands:
     """As many rows per band as still propose nearly all pairs at the threshold."""
     for rows in _ROWS:
         count = _HASHES // rows
+        # The chance that two answers of that similarity agree in all rows of at least one band.
         if 1 - (1 - threshold**rows) ** count >= _RECALL:
             return _Bands(rows, count)
     return _Bands(1, _HASHES)

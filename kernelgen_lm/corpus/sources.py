@@ -36,13 +36,13 @@ from npukernelbench.tasks.goldens import OPERATOR_FOLDERS
 if TYPE_CHECKING:
     from npukernelbench.tasks import TaskRegistry
 
-__all__ = ["Finder", "Found", "Writer"]
+__all__ = ["CollectedKernel", "Finder", "Writer"]
 
 _KERNEL_SUFFIXES = frozenset({".cpp", ".cc", ".cce", ".asc"})
 
 
-class Found(NamedTuple):
-    """A kernel, and the task it answers, with the cases it is to be judged on.
+class CollectedKernel(NamedTuple):
+    """A kernel, and the task it answers, with the cases on which it is judged.
 
     ``where`` says where it lies, ``source`` what it comes from: ``goldens``, ``checkout``, ``operator`` or ``file``.
     ``files`` are the kernel's where it is no golden of the task's own; an operator is made one.
@@ -81,31 +81,32 @@ class Finder:
         #: Folders that hold kernels of operators without a task.
         self.without_task: list[str] = []
 
-    def goldens(self, expressions: Sequence[str]) -> Iterator[Found]:
+    def goldens(self, expressions: Sequence[str]) -> Iterator[CollectedKernel]:
         """The golden kernels of tasks; those without one are left out."""
-        for one in self._tasks.select(expressions):
-            if one.task.goldens:
-                task = replace(one.task, cases=one.cases)
-                yield Found(task, task.name, "goldens", {})
+        for selected in self._tasks.select(expressions):
+            if selected.task.goldens:
+                task = replace(selected.task, cases=selected.cases)
+                yield CollectedKernel(task, task.name, "goldens", {})
 
-    def below(self, path: Path, name: str = "") -> Iterator[Found]:
-        """Everything in a file or folder; ``name`` is the task of operators whose own name is none. UsageError."""
+    def below(self, path: Path, name: str = "") -> Iterator[CollectedKernel]:
+        """Everything in a file or folder; ``name`` is the task of operators not named like one. UsageError."""
         if path.is_file():
             yield self._file(path, name)
             return
         if not path.is_dir():
             raise UsageError(f"{path} does not exist", field="PATH", remedy="name a source file or a folder")
         before = len(self.without_task)
-        found = list(self._checkout(path) if _is_checkout(path) else self._operators(path, name))
-        yield from found
-        if not found and len(self.without_task) == before:
+        # A list, as whether there are any is known only at the end.
+        kernels = list(self._checkout(path) if _is_checkout(path) else self._operators(path, name))
+        yield from kernels
+        if not kernels and len(self.without_task) == before:
             raise UsageError(
                 f"{path} holds no operator",
                 field="PATH",
                 remedy="name a folder with op_host and op_kernel below it, a checkout of NPUKernelBench, or a file",
             )
 
-    def _file(self, path: Path, name: str) -> Found:
+    def _file(self, path: Path, name: str) -> CollectedKernel:
         if not name:
             raise UsageError(
                 f"{path}: what it computes is not known", field="--task", remedy="name the task it answers"
@@ -114,7 +115,7 @@ class Finder:
             known = ", ".join(sorted(_KERNEL_SUFFIXES))
             raise UsageError(f"{path} is no source of a kernel", field="PATH", remedy=f"endings: {known}")
         task = self._named(name)
-        return Found(task, path.name, "file", read_sources([str(path)], Track.STATIC).files)
+        return CollectedKernel(task, path.name, "file", read_sources([str(path)], Track.STATIC).files)
 
     def _named(self, name: str) -> Task:
         if name not in self._tasks:
@@ -123,7 +124,7 @@ class Finder:
             )
         return self._tasks[name]
 
-    def _operators(self, root: Path, name: str) -> Iterator[Found]:
+    def _operators(self, root: Path, name: str) -> Iterator[CollectedKernel]:
         """Folders with device code, each an operator."""
         for device in sorted(root.rglob(OPERATOR_FOLDERS[1])):
             folder = device.parent
@@ -136,23 +137,24 @@ class Finder:
             files = read_sources([str(folder)], Track.DYNAMIC).files
             yield self._operator(self._named(named), _relative(folder, root), "operator", files)
 
-    def _checkout(self, root: Path) -> Iterator[Found]:
+    def _checkout(self, root: Path) -> Iterator[CollectedKernel]:
         """Operators of NPUKernelBench on the cases that reach their kernel, scaled to what a CPU can afford."""
         wanted = self._tasks.select(self._operators_wanted)
         planned = plan(Checkout(root), self._tasks, wanted, dispatch=load_dispatch(), variant=Variant.ANSWER)
-        for one in planned:
-            if one.candidate is not None and one.task.cases:
-                where = _relative(one.operator.folder, root)
-                yield self._operator(one.task, where, "checkout", one.candidate.files)
+        for entry in planned:
+            if entry.candidate is not None and entry.task.cases:
+                where = _relative(entry.operator.folder, root)
+                yield self._operator(entry.task, where, "checkout", entry.candidate.files)
 
-    def _operator(self, task: Task, where: str, source: str, files: Mapping[str, str]) -> Found:
+    def _operator(self, task: Task, where: str, source: str, files: Mapping[str, str]) -> CollectedKernel:
         """The task with the operator as its golden kernel."""
         folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="kernelgen-operator-")))
         for name, text in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            # As it was read: bytes that are no UTF-8 must reach the judge unchanged.
             path.write_text(text, encoding="utf-8", errors="surrogateescape")
-        return Found(replace(task, goldens=(Golden(Track.DYNAMIC, folder),)), where, source, files)
+        return CollectedKernel(replace(task, goldens=(Golden(Track.DYNAMIC, folder),)), where, source, files)
 
     def __enter__(self) -> Finder:
         return self
@@ -173,13 +175,13 @@ class Writer:
     def __init__(self, plugins: Plugins) -> None:
         self._backend = make_backend(plugins.backends.find("reference"), {})
 
-    def files(self, found: Found, case: Case | None) -> Mapping[str, str] | str:
+    def files(self, kernel: CollectedKernel, case: Case | None) -> Mapping[str, str] | str:
         """The candidate's files for a case, or all cases (None); a text says why there are none."""
-        if found.source == "file":
-            return found.files if case is not None else "a single source is no answer of the dynamic track"
+        if kernel.source == "file":
+            return kernel.files if case is not None else "a single source is no answer of the dynamic track"
         track = Track.DYNAMIC if case is None else Track.STATIC
-        key = SampleKey(found.task.name, case.id if case else "", track, 0)
-        task = replace(found.task, content_hash=found.hash)  # the backend remembers operators by it
+        key = SampleKey(kernel.task.name, case.id if case else "", track, 0)
+        task = replace(kernel.task, content_hash=kernel.hash)  # the backend remembers operators by it
         request = GenerationRequest(key, task, case, Prompt((), "", ""), SamplingParams(), 0)
         answer = asyncio.run(self._ask(request))
         return answer.message if isinstance(answer, GenerationFault) else files_of(answer.text)

@@ -137,6 +137,7 @@ class Spec:
             goldens=(),
             path=Path("generated") / self.operator / "task.yaml",
             content_hash="",
+            # One block of 32 bytes per core, as two cores must not write the same block.
             workspace_bytes=DEFAULT_MACHINE.vector_cores * 32 if self.family == "whole" else 0,
         )
         return replace(task, content_hash=self.hash)
@@ -155,7 +156,7 @@ class Spec:
             "dtype": self.dtype.value,
             "result": self.result.value,
             "shape": list(self.shape),
-            "ranges": [list(one) for one in self.ranges],
+            "ranges": [list(interval) for interval in self.ranges],
         }
 
     @classmethod
@@ -169,7 +170,7 @@ class Spec:
             DType(data["dtype"]),
             DType(data["result"]),
             tuple(data["shape"]),
-            tuple(Interval(*one) for one in data["ranges"]),
+            tuple(Interval(*interval) for interval in data["ranges"]),
         )
 
     @classmethod
@@ -189,6 +190,7 @@ class Spec:
         low, high = self.ranges[index]
         shape = (self.columns,) if self._kind(index) is Kind.COL else self.shape
         if self.dtype.is_exact:
+            # The upper bound of integers is exclusive, an interval's is not.
             values = ValueSpec("integers", {"low": int(low), "high": int(high) + 1})
         else:
             values = ValueSpec("uniform", {"low": low, "high": high})

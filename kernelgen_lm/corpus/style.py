@@ -72,8 +72,8 @@ class Style:
 
     def to_json(self) -> Mapping[str, object]:
         """As JSON values."""
-        found = to_json(self)
-        return found if isinstance(found, dict) else {}
+        encoded = to_json(self)
+        return encoded if isinstance(encoded, dict) else {}
 
 
 def draw_style(rng: Random) -> Style:

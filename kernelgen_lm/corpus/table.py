@@ -46,6 +46,8 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     writer = None
     try:
         for batch in _batches(rows):
+            # The first batch decides the schema; later ones may hold a column of nulls only, which would get another
+            # type.
             table = pyarrow.Table.from_pylist(batch, schema=writer.schema if writer else None)
             writer = writer or parquet.ParquetWriter(unfinished, table.schema, compression="zstd")
             writer.write_table(table)
@@ -100,9 +102,10 @@ def _formats(path: Path) -> Callable[[Path, Iterable[str]], None]:
 
 
 def _write_compressed(path: Path, lines: Iterable[str]) -> None:
-    """Whole or not at all; equal lines give equal bytes."""
+    """Write the file completely or not at all; equal lines give equal bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".gz.partial")
+    # No name and no time in the header, as both would change the bytes.
     with unfinished.open("wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
         for line in lines:
             file.write(line.encode())

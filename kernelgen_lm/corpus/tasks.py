@@ -54,7 +54,7 @@ def write_questions(folder: Path, samples: Iterable[Sample], count: int) -> list
 def task_yaml(task: Task) -> str:
     """The task of a question as a task file."""
     case = task.cases[0]
-    limits = {dtype.value: {"atol": one.atol, "rtol": one.rtol} for dtype, one in task.tolerance.limits.items()}
+    limits = {dtype.value: {"atol": limit.atol, "rtol": limit.rtol} for dtype, limit in task.tolerance.limits.items()}
     data = {
         "name": task.name,
         "suite": task.suite,
@@ -77,28 +77,33 @@ def task_yaml(task: Task) -> str:
                     name: _tensor(value) for name, value in case.inputs.items() if isinstance(value, TensorCase)
                 },
                 "outputs": {
-                    name: {"shape": list(one.shape)}
-                    for name, one in case.outputs.items()
-                    if isinstance(one, TensorShape)
+                    name: {"shape": list(output.shape)}
+                    for name, output in case.outputs.items()
+                    if isinstance(output, TensorShape)
                 },
                 "profiles": sorted(case.profiles),
             }
         ],
     }
+    # In the order that people write, and without line breaks inside long texts.
     return yaml.safe_dump(data, sort_keys=False, width=1_000_000)
 
 
 def _inputs(task: Task) -> list[dict[str, object]]:
     return [
-        {"name": one.name, "dtypes": [dtype.value for dtype in one.dtypes], "description": one.description}
-        for one in task.inputs
+        {
+            "name": argument.name,
+            "dtypes": [dtype.value for dtype in argument.dtypes],
+            "description": argument.description,
+        }
+        for argument in task.inputs
     ]
 
 
 def _outputs(task: Task) -> list[dict[str, object]]:
     return [
-        {"name": one.name, "dtype": one.dtype.value if one.dtype else None, "description": one.description}
-        for one in task.outputs
+        {"name": output.name, "dtype": output.dtype.value if output.dtype else None, "description": output.description}
+        for output in task.outputs
     ]
 
 

@@ -87,22 +87,24 @@ def write_tiled(spec: Spec, shapes: Sequence[tuple[int, ...]], style: Style) -> 
     values = {field.name: getattr(style, field.name) for field in fields(Style)}
     tiled = _TiledStyle(**{**values, "plain_copies": False, "literal": False})
     writers = [_Sized(replace(spec, shape=shape), spec.body, tiled) for shape in shapes]
+    # The tile of a launch is at most this one, so its buffers decide whether a kernel fits.
     largest = _Sized(replace(spec, shape=(_MANY_ROWS, spec.columns)), spec.body, tiled)
     kernels = [writer.write() for writer in (*writers, largest)]
-    found = [kernel for kernel in kernels if kernel is not None]
-    if len(found) < len(kernels) or len({kernel.source for kernel in found}) > 1:
+    written = [kernel for kernel in kernels if kernel is not None]
+    # One source must serve all shapes: a difference means that a size is still a constant.
+    if len(written) < len(kernels) or len({kernel.source for kernel in written}) > 1:
         return None
     host = _Host(spec, spec.body, tiled, largest.sizes)
     name = spec.kernel
     files = {
         f"op_host/{name}_tiling.h": host.header(),
         f"op_host/{name}.cpp": host.source(),
-        f"op_kernel/{name}.cpp": found[0].source,
+        f"op_kernel/{name}.cpp": written[0].source,
     }
     task = tiled_task(spec, shapes)
     told = [describe_case(case) for case in task.cases]
-    numbers = [kernel.numbers for kernel in found[:-1]]
-    return Tiled(files, _thinking(spec, tiled, found[-1], list(zip(told, numbers, strict=True))))
+    numbers = [kernel.numbers for kernel in written[:-1]]
+    return Tiled(files, _thinking(spec, tiled, written[-1], list(zip(told, numbers, strict=True))))
 
 
 class _Sized:
@@ -122,8 +124,8 @@ class _Sized:
         self.sizes = list(parts.constants)
         parts.constants = []
         parts.arguments = (*parts.arguments, "tiling")
-        parts.members = [*(("uint32_t", one.name) for one in self.sizes), *parts.members]
-        read = [f"{one.name} = tilingData.{one.name};" for one in self.sizes]
+        parts.members = [*(("uint32_t", size.name) for size in self.sizes), *parts.members]
+        read = [f"{size.name} = tilingData.{size.name};" for size in self.sizes]
         parts.setup = ["GET_TILING_DATA(tilingData, tiling);", *read, *parts.setup]
         return Kernel(render(parts, writer.style), *fitted, parts)
 
@@ -149,9 +151,9 @@ class _Host:
             "namespace optiling {",
         ]
         lines.append(f"BEGIN_TILING_DATA_DEF({self.name}TilingData)")
-        for one in self.sizes:
-            comment = f"  // {one.meaning}" if self.style.comments else ""
-            lines.append(f"TILING_DATA_FIELD_DEF(uint32_t, {one.name});{comment}")
+        for size in self.sizes:
+            comment = f"  // {size.meaning}" if self.style.comments else ""
+            lines.append(f"TILING_DATA_FIELD_DEF(uint32_t, {size.name});{comment}")
         lines += ["END_TILING_DATA_DEF;", "", f"REGISTER_TILING_DATA_CLASS({self.name}, {self.name}TilingData)"]
         return laid_out([*lines, "}  // namespace optiling", "#endif"], self.style)
 
@@ -168,7 +170,7 @@ class _Host:
             *(self._rows() if self.spec.family == "rows" else self._flat()),
             "",
             f"{self.name}TilingData tiling;",
-            *(f"tiling.set_{one.name}({one.name});" for one in self.sizes),
+            *(f"tiling.set_{size.name}({size.name});" for size in self.sizes),
             "auto* raw = context->GetRawTilingData();",
             "tiling.SaveToBuffer(raw->GetData(), raw->GetCapacity());",
             "raw->SetDataSize(tiling.GetDataSize());",
@@ -180,8 +182,8 @@ class _Host:
         return ["namespace optiling {", *_function(head, body), "}  // namespace optiling"]
 
     def _flat(self) -> list[str]:
-        tile = next(one.value for one in self.sizes if one.name == "tile")
-        share = "share" in {one.name for one in self.sizes}
+        tile = next(size.value for size in self.sizes if size.name == "tile")
+        share = "share" in {size.name for size in self.sizes}
         lines = ["const uint32_t total = shape.GetShapeSize();", f"const uint32_t tile = {tile};"]
         if not share:
             return [*lines, "const uint32_t tiles = (total + tile - 1) / tile;", _least("blocks", "tiles", "cores")]
@@ -190,7 +192,7 @@ class _Host:
         return [*lines, "const uint32_t blocks = (total + share - 1) / share;"]
 
     def _rows(self) -> list[str]:
-        share = "share" in {one.name for one in self.sizes}
+        share = "share" in {size.name for size in self.sizes}
         lines = [
             "const uint32_t columns = shape.GetDim(shape.GetDimNum() - 1);",
             "const uint32_t rows = shape.GetShapeSize() / columns;",
@@ -247,7 +249,7 @@ def _least(name: str, left: str, right: str) -> str:
 
 
 def _thinking(spec: Spec, style: Style, largest: Kernel, cases: Sequence[tuple[str, Numbers]]) -> str:
-    """Who decides what, then the numbers of every case, then what a tile is made of."""
+    """What the host decides and what the kernel, then the numbers of every case, then what a tile is made of."""
     rows = spec.family == "rows"
     lines = ["Sizes are known at the launch: the tiling function computes them, the kernel reads them."]
     if style.partition is Partition.STRIPES:

@@ -1,6 +1,6 @@
 """From the blocks of a page to the functions it documents: signature, parameters, constraints, examples.
 
-A unit is the section around a prototype. What its parts are is told by their headings, in English or Chinese; a section
+A unit is the section around a prototype. The headings name its parts, in English or Chinese; a section
 without a prototype gives no unit, since nothing says what it is about.
 """
 
@@ -72,7 +72,7 @@ class Signature:
     @property
     def least(self) -> int:
         """How many arguments a call has to give."""
-        return sum(not one.default for one in self.arguments)
+        return sum(not argument.default for argument in self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,18 @@ class Unit:
 
 def units_of(blocks: Sequence[Block]) -> list[Unit]:
     """The functions that a page documents, in its order; sections without a prototype are no units."""
-    found: list[Unit] = []
+    units: list[Unit] = []
     for section in _sections(blocks):
         unit = _unit(section)
         if unit is not None:
-            found.append(unit)
-    return found
+            units.append(unit)
+    return units
 
 
 def prototypes(code: str) -> Iterator[Signature]:
     """The function prototypes in a piece of code; definitions and calls are none."""
     text = _COMMENT.sub(" ", code)
+    # A body makes it a definition, which is an example rather than a prototype.
     if "{" in text:
         return
     for statement in text.split(";"):
@@ -130,13 +131,14 @@ def _signature(statement: str) -> Signature | None:
         return None
     parts = [part.strip() for part in _split(match["rest"])]
     arguments = tuple(_argument(part) for part in parts if part and part != "void")
-    if any(one is None for one in arguments):
+    if any(argument is None for argument in arguments):
         return None
-    return Signature(statement + ";", match["name"], tuple(one for one in arguments if one is not None))
+    return Signature(statement + ";", match["name"], tuple(argument for argument in arguments if argument is not None))
 
 
 def _without_template(text: str) -> str:
     """The declaration behind ``template <…>``."""
+    # A loop, as templates of templates have two heads.
     while (head := re.match(r"template\s*<", text)) is not None:
         depth, at = 1, head.end()
         while at < len(text) and depth:
@@ -196,8 +198,9 @@ def _unit(section: Sequence[Block]) -> Unit | None:
             _add(unit, part, block)
     if not unit.signatures:
         return None
-    names = [one.name for one in unit.signatures]
+    names = [signature.name for signature in unit.signatures]
     word = re.sub(r"\W.*", "", unit.title)
+    # A page with several functions is about the one it is named for.
     unit.name = word if word in names else names[0]
     unit.title = unit.title or unit.name
     return unit
@@ -206,9 +209,9 @@ def _unit(section: Sequence[Block]) -> Unit | None:
 def _add(unit: Unit, part: Part, block: Block) -> None:
     """Put a block where it belongs."""
     if block.form is Form.CODE:
-        found = list(prototypes(block.text)) if part is not Part.EXAMPLES else []
-        unit.signatures += found
-        if not found:
+        signatures = list(prototypes(block.text)) if part is not Part.EXAMPLES else []
+        unit.signatures += signatures
+        if not signatures:
             unit.examples.append(Example(block.text, block.line))
     elif part is Part.PARAMETERS:
         unit.parameters.update(_parameters(block))

@@ -1,8 +1,8 @@
 """Ablation of preference training: the same pairs and steps under other settings, all evaluated on the same questions.
 
 The usual variants: plain DPO, the compile-keeping term at two weights, other strengths, and what was rejected (kernels
-that compile but fail against answers that do not compile). Every variant is a run folder of its own that can be gone on
-with; with several seeds each is trained once per seed.
+that compile but fail against answers that do not compile). Every variant is a run folder of its own that can be
+resumed; with several seeds each is trained once per seed.
 """
 
 from __future__ import annotations
@@ -68,10 +68,11 @@ def ablate(
 ) -> Mapping[str, object]:
     """Train every variant, evaluate them beside the model they start from; scores, also in ``folder/scores.json``.
 
-    Variants whose pairs there are none of are told and left out. UsageError, before anything is trained, for settings
+    Variants without pairs are reported and left out. UsageError, before anything is trained, for settings
     that are wrong.
     """
     one_process("ablate", "train each variant with kernelgen-lm dpo --set, and compare them with kernelgen-lm eval")
+    # Before hours of training: a folder without tasks is noticed now.
     what.selected()
     chosen = []
     for variant in variants:
@@ -79,6 +80,7 @@ def ablate(
         try:
             read_pairs(changed)
         except UsageError as error:
+            # A fault with a place is a broken file, not a variant that finds no pairs in it.
             if error.location is not None:
                 raise
             tell(f"{variant.name}: {error.message}; left out")
@@ -90,6 +92,7 @@ def ablate(
     for variant, changed in chosen:
         for number, seed in enumerate(seeds):
             run = folder / "variants" / f"{variant.name}-seed{seed}"
+            # The log is written last, so a variant with one is complete.
             if not (run / "log.json").is_file():
                 tell(f"{variant.name}, seed {seed}")
                 train(changed.model_copy(update={"seed": seed}), run)

@@ -21,7 +21,7 @@ Log = Sequence[Mapping[str, Any]]
 class Watch:
     """Keeps both files beside a run, and tells each new alarm once.
 
-    Steps go on counting after those of ``before``, the log of earlier rounds; ``number`` is the round.
+    Steps continue the count of ``before``, the log of earlier rounds; ``number`` is the round.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None], before: Log = (), number: int = 0) -> None:
@@ -39,10 +39,11 @@ class Watch:
         whole = self.whole(log)
         lines = (json.dumps(row) + "\n" for row in metrics_of(whole))
         record(self._folder / "metrics.jsonl", lines)
-        found = alarms(whole)
-        record(self._folder / "alarms.txt", [f"{one}\n" for one in found])
-        for alarm in found:
+        raised = alarms(whole)
+        record(self._folder / "alarms.txt", [f"{alarm}\n" for alarm in raised])
+        for alarm in raised:
             kind = alarm.split(":", 1)[0]
+            # Numbers in an alarm change with every step, so a new alarm is one of a new kind.
             if kind not in self._told and is_first():
                 self._told.add(kind)
                 self._tell(alarm)
@@ -54,6 +55,7 @@ def metrics_of(log: Log) -> list[dict[str, float]]:
     for entry in log:
         if "reward" not in entry:
             continue
+        # Answers that could not be judged say nothing about the model.
         judged = 1.0 - float(entry.get("npukb/infra", 0.0))
         row = {"step": float(entry["step"])} if "step" in entry else {}
         for name, key in (("pass@1", "npukb/correct"), ("compile@1", "npukb/compiled"), ("cheat", "npukb/cheat")):
@@ -83,30 +85,32 @@ _AS_THEY_ARE = (
 def alarms(log: Log) -> list[str]:
     """What looks wrong in a log, in words: the first quarter of it is compared with the last."""
     rows = metrics_of(log)
-    found = []
+    raised = []
     cheat = _quarters(rows, "cheat")
     if cheat and max(cheat) > 0:
-        found.append(f"cheating: {cheat[1]:.1%} of the last answers were refused as cheats")
+        raised.append(f"cheating: {cheat[1]:.1%} of the last answers were refused as cheats")
     compiled, reward, right = (_quarters(rows, name) for name in ("compile@1", "reward", "pass@1"))
+    # A falling rate alone is noise; with a rising reward it means that the reward pays for something else.
     if compiled and reward and reward[1] > reward[0] and compiled[1] < compiled[0] - 0.02:
-        found.append(f"compile rate: fell from {compiled[0]:.1%} to {compiled[1]:.1%} while the reward rose")
+        raised.append(f"compile rate: fell from {compiled[0]:.1%} to {compiled[1]:.1%} while the reward rose")
     if right and reward and reward[1] > reward[0] and right[1] < right[0] - 0.02:
-        found.append(f"reward hacking: pass@1 fell from {right[0]:.1%} to {right[1]:.1%} while the reward rose")
+        raised.append(f"reward hacking: pass@1 fell from {right[0]:.1%} to {right[1]:.1%} while the reward rose")
     entropy = _quarters(rows, "entropy")
     if entropy and entropy[1] < 0.1 * entropy[0]:
-        found.append(f"entropy: fell from {entropy[0]:.3g} to {entropy[1]:.3g}, answers are all alike")
+        raised.append(f"entropy: fell from {entropy[0]:.3g} to {entropy[1]:.3g}, answers are all alike")
     alike = _quarters(rows, "alike")
     if alike and alike[1] > 0.9:
-        found.append(f"signal: {alike[1]:.0%} of the last groups had one reward for all answers and taught nothing")
+        raised.append(f"signal: {alike[1]:.0%} of the last groups had one reward for all answers and taught nothing")
     infra = _quarters(rows, "infra")
     if infra and max(infra) > 0.05:
-        found.append(f"judge: {max(infra):.1%} of the answers could not be judged")
-    return found
+        raised.append(f"judge: {max(infra):.1%} of the answers could not be judged")
+    return raised
 
 
 def _quarters(rows: Sequence[Mapping[str, float]], name: str) -> tuple[float, float] | None:
     values = [row[name] for row in rows if name in row]
     if not values:
         return None
+    # Quarters, as single steps of on-policy training vary too much to compare.
     size = max(1, len(values) // 4)
     return sum(values[:size]) / size, sum(values[-size:]) / size

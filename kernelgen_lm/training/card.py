@@ -45,21 +45,21 @@ def card(model: Path, runs: Sequence[Path], scores: Path | None, data: Path | No
 
 
 def _data(path: Path) -> list[str]:
-    found = json.loads(_text(path, "what corpus check printed"))
-    if not isinstance(found, dict) or not isinstance(found.get("samples"), int):
+    facts = json.loads(_text(path, "what corpus check printed"))
+    if not isinstance(facts, dict) or not isinstance(facts.get("samples"), int):
         raise UsageError(
             "no samples are counted",
             location=SourceLocation(path),
             field="samples",
             remedy="name corpus check's output",
         )
-    again = found.get("executed again")
-    lines = [f"- {found['samples']:,} samples, each executed by the judge before it entered"]
-    lines += [f"- {found.get('left out', 0):,} left out because they share text or code with a benchmark"]
+    again = facts.get("executed again")
+    lines = [f"- {facts['samples']:,} samples, each executed by the judge before it entered"]
+    lines += [f"- {facts.get('left out', 0):,} left out because they share text or code with a benchmark"]
     if again:
         lines += [f"- executed again: {again['kernels']:,}, of which {len(again['failed']):,} failed"]
     for name in _SHARES:
-        shares = found.get(name)
+        shares = facts.get(name)
         if isinstance(shares, dict):
             lines += [f"- {name}: " + ", ".join(f"{key} {count:,}" for key, count in shares.items())]
     return lines
@@ -78,7 +78,7 @@ def _end(run: Path) -> list[str]:
 
 
 def _public(setting: object) -> object:
-    """Settings without the folders of whoever trained: the last two parts of a path say which it was."""
+    """Settings without the absolute folders of the training machine: the last two parts of a path are enough."""
     if isinstance(setting, dict):
         return {name: _public(value) for name, value in setting.items()}
     if isinstance(setting, list):
@@ -89,12 +89,12 @@ def _public(setting: object) -> object:
 
 
 def _scores(path: Path) -> list[str]:
-    found = json.loads(_text(path, "a file of kernelgen-lm eval"))
-    if not isinstance(found, dict) or not isinstance(found.get("rows"), list):
+    scores = json.loads(_text(path, "a file of kernelgen-lm eval"))
+    if not isinstance(scores, dict) or not isinstance(scores.get("rows"), list):
         raise UsageError(
             "no scores", location=SourceLocation(path), field="rows", remedy="kernelgen-lm eval writes them"
         )
-    return card_tables(found)
+    return card_tables(scores)
 
 
 def _text(path: Path, what: str) -> str:

@@ -1,22 +1,21 @@
-"""What every kind of training has in common: its settings, the model it starts from, going on after an interruption."""
+"""What every kind of training has in common: its settings, the model it starts from, resuming after an interruption."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kernelgen_lm.training.devices import accelerator, is_first, record
+from kernelgen_lm.training.devices import record
 from kernelgen_lm.training.nano import NanoConfig
 from npukernelbench.errors import UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-#: Is told how a run fares, a line at a time.
+#: Takes a run's progress, a line at a time.
 Tell = Callable[[str], None]
 
 __all__ = [
@@ -24,15 +23,10 @@ __all__ = [
     "Tell",
     "TrainConfig",
     "claim",
-    "common_arguments",
-    "finish",
-    "last_checkpoint",
     "load_model",
     "load_tokenizer",
-    "lora_config",
     "progress_line",
     "quiet",
-    "show_progress",
 ]
 
 
@@ -90,34 +84,6 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
         return None
 
 
-def common_arguments(config: TrainConfig, folder: Path) -> dict[str, Any]:
-    """Arguments that every trainer of TRL takes."""
-    device = accelerator()
-    return {
-        "output_dir": str(folder / "steps"),
-        "seed": config.seed,
-        "learning_rate": config.learning_rate,
-        "lr_scheduler_type": config.schedule,
-        "warmup_steps": config.warmup,
-        "weight_decay": config.weight_decay,
-        "max_grad_norm": config.clip,
-        "per_device_train_batch_size": config.micro_batch,
-        "gradient_accumulation_steps": config.accumulate,
-        "num_train_epochs": config.epochs,
-        "max_steps": config.steps,
-        "save_steps": config.save_every,
-        "save_total_limit": 2,
-        "logging_steps": config.log_every,
-        "bf16": config.precision == "bfloat16",
-        "use_cpu": not device,
-        "dataloader_pin_memory": device == "cuda",
-        "report_to": "none",
-        "disable_tqdm": True,
-        "gradient_checkpointing": config.checkpointing,
-        **({"fsdp": config.fsdp} if config.fsdp else {}),
-    }
-
-
 def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A checkpoint with its tokenizer."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -145,46 +111,15 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def lora_config(lora: Lora | None) -> Any:
-    """Adapters on every linear layer; None for all weights."""
-    if lora is None:
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
-
-
 def quiet(text: str) -> None:
-    """Tells nobody."""
+    """Discards the line."""
     del text
 
 
-def show_progress(trainer: Any, tell: Tell) -> None:
-    """A line per logged step in place of what the trainer prints."""
-    from transformers import PrinterCallback, TrainerCallback
-
-    class Progress(TrainerCallback):  # type: ignore[misc]
-        def on_log(self, args: object, state: Any, control: object, logs: Any = None, **_: object) -> None:
-            del args, control
-            if state.is_world_process_zero and logs:
-                line = progress_line(state.global_step, state.max_steps, logs)
-                if line:
-                    tell(line)
-
-    trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(Progress())
-
-
 def progress_line(step: int, steps: int, logs: Mapping[str, Any]) -> str:
-    """Where a run is and how it fares; empty when the log says neither."""
-    found = [f"{name} {float(logs[key]):.4g}" for key, name in _SHOWN if key in logs]
-    return f"step {step} of {steps}: {', '.join(found)}" if found else ""
+    """The step and the logged values of a run; empty when the log holds none."""
+    shown = [f"{name} {float(logs[key]):.4g}" for key, name in _SHOWN if key in logs]
+    return f"step {step} of {steps}: {', '.join(shown)}" if shown else ""
 
 
 _SHOWN = (
@@ -196,25 +131,3 @@ _SHOWN = (
     ("npukb/cheat", "cheats"),
     ("entropy", "entropy"),
 )
-
-
-def last_checkpoint(folder: Path) -> str | None:
-    """Where an interrupted run goes on: the last checkpoint that is whole. Its state is what is written last."""
-    found = sorted((folder / "steps").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
-    return next((str(path) for path in reversed(found) if _is_whole(path / "trainer_state.json")), None)
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        return isinstance(json.loads(path.read_text(encoding="utf-8")), dict)
-    except (OSError, ValueError):
-        return False
-
-
-def finish(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Save the model as ``folder/model`` and the log as ``folder/log.json``."""
-    trainer.save_model(str(folder / "model"))
-    if is_first():
-        tokenizer.save_pretrained(str(folder / "model"))
-    record(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
-    trainer.accelerator.wait_for_everyone()

@@ -28,7 +28,7 @@ def shares(hits: Iterable[tuple[str, bool]]) -> Mapping[str, float]:
     by_task: defaultdict[str, list[bool]] = defaultdict(list)
     for task, right in hits:
         by_task[task].append(right)
-    return {task: sum(found) / len(found) for task, found in by_task.items()}
+    return {task: sum(hits) / len(hits) for task, hits in by_task.items()}
 
 
 def rates_of(judged: Iterable[Judged]) -> Mapping[str, float]:
@@ -53,7 +53,7 @@ def read_rates(folders: Sequence[Path]) -> Mapping[str, float]:
             )
         for run in runs:
             samples = read_run(run).samples.items()
-            hits += _hits(Judged(key, one.verdict) for key, one in samples if one.verdict is not None)
+            hits += _hits(Judged(key, sample.verdict) for key, sample in samples if sample.verdict is not None)
         for path in rounds:
             hits += read_measured(path)
     return shares(hits)
@@ -61,11 +61,11 @@ def read_rates(folders: Sequence[Path]) -> Mapping[str, float]:
 
 def read_measured(path: Path) -> list[tuple[str, bool]]:
     """Tasks and whether their answers are right, of a round's measurement; without those that could not be judged."""
-    found: list[tuple[str, bool]] = []
+    hits: list[tuple[str, bool]] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            one = json.loads(line)
-            task, right = one["task"], one["correct"]
+            row = json.loads(line)
+            task, right = row["task"], row["correct"]
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
                 f"{path}:{number}: is not a line of a measurement",
@@ -73,12 +73,12 @@ def read_measured(path: Path) -> list[tuple[str, bool]]:
                 remedy="delete the file to measure anew",
             ) from error
         if right is not None:
-            found.append((str(task), bool(right)))
-    return found
+            hits.append((str(task), bool(right)))
+    return hits
 
 
 def _hits(judged: Iterable[Judged]) -> list[tuple[str, bool]]:
-    return [(one.key.task, one.correct) for one in judged if one.valid]
+    return [(answer.key.task, answer.correct) for answer in judged if answer.valid]
 
 
 def choose(tasks: Sequence[str], rates: Mapping[str, float], *, above: float = 0.0, below: float = 1.0) -> list[str]:

@@ -34,6 +34,7 @@ def accelerator() -> str:
 
 def processes() -> int:
     """How many processes train together."""
+    # From the environment, as torch.distributed is initialised later than settings are checked.
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 

@@ -77,32 +77,32 @@ class Examination:
     def selected(self) -> Mapping[str, Sequence[Selected]]:
         """Tasks and cases by group. UsageError when a folder holds none."""
         registry = load_registry(Plugins.load(), list(self.folders.values()))
-        found: dict[str, Sequence[Selected]] = {}
+        chosen: dict[str, Sequence[Selected]] = {}
         for group, folder in self.folders.items():
             names = [path.parent.name for path in sorted(folder.glob("*/task.yaml"))]
             if not names:
                 raise UsageError(f"{folder} holds no tasks", field=group, remedy="kernelgen-lm corpus tasks")
-            found[group] = registry.select(names)
+            chosen[group] = registry.select(names)
         if self.tasks:
-            found[self.tasks] = registry.select([self.tasks])
-        if not found:
+            chosen[self.tasks] = registry.select([self.tasks])
+        if not chosen:
             raise UsageError("nothing is asked", field="--held-out", remedy="name --held-out, --trained or --tasks")
-        return found
+        return chosen
 
 
 def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> list[Entrant]:
-    """Who takes part, the models first: ``[NAME=]FOLDER`` each; baselines may also be one of :data:`MADE`."""
-    found: list[Entrant] = []
+    """The models to compare, those under test first: ``[NAME=]FOLDER`` each, or for baselines one of :data:`MADE`."""
+    entered: list[Entrant] = []
 
     def enter(name: str, checkpoint: Path, style: str = "") -> None:
-        found.append(Entrant(name, sum(one.name == name for one in found), checkpoint, style))
+        entered.append(Entrant(name, sum(model.name == name for model in entered), checkpoint, style))
 
     for text in models:
         name, equals, path = text.partition("=")
         enter(_name(name) if equals else "model", _checkpoint(Path(path if equals else name)))
-    if len({one.name for one in found}) > 1:
+    if len({model.name for model in entered}) > 1:
         raise UsageError("several names for the model", field="MODEL", remedy="pass others as --baseline NAME=FOLDER")
-    own = [one.checkpoint for one in found]
+    own = [model.checkpoint for model in entered]
     for text in baselines:
         name, equals, path = text.partition("=")
         if equals:
@@ -112,12 +112,12 @@ def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> l
                 enter(FEW_SHOT, checkpoint, FEW_SHOT)
         elif text in MADE:
             style = FEW_SHOT if text == UNTRAINED_FEW_SHOT else ""
-            enter(text, untrained(own[0], folder / "untrained" / "model", _seed(found[0])), style)
+            enter(text, untrained(own[0], folder / "untrained" / "model", _seed(entered[0])), style)
         else:
             raise UsageError(
                 f"there is no baseline {text!r}", field="--baseline", remedy=f"{', '.join(MADE)} or NAME=FOLDER"
             )
-    return found
+    return entered
 
 
 def _name(text: str) -> str:
@@ -142,6 +142,7 @@ def untrained(model: Path, folder: Path, seed: int) -> Path:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+    # Made once: several calls must compare with the same weights.
     if not (folder / "config.json").is_file():
         torch.manual_seed(seed)
         made = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model), dtype=torch.float32)
@@ -159,17 +160,17 @@ def evaluate(who: Sequence[Entrant], what: Examination, folder: Path, base: str 
     """
     selected = what.selected()
     groups: dict[str, frozenset[Problem]] = {
-        name: frozenset((one.task.name, case.id) for one in chosen for case in one.cases)
+        name: frozenset((choice.task.name, case.id) for choice in chosen for case in choice.cases)
         for name, chosen in selected.items()
     }
     if what.corpus is not None:
-        groups |= group_by_corpus([one for chosen in selected.values() for one in chosen], what.corpus)
-    sittings = [sit(one, seed, what, selected, folder) for one in who for seed in what.seeds]
+        groups |= group_by_corpus([choice for chosen in selected.values() for choice in chosen], what.corpus)
+    sittings = [sit(entrant, seed, what, selected, folder) for entrant in who for seed in what.seeds]
     scores: dict[str, object] = {
         "asked": {"temperature": what.temperature, "max_tokens": what.max_tokens, "answers": what.answers},
         "models": [
-            {"model": one.name, "checkpoint": str(one.checkpoint), "prompt_style": one.style or what.style}
-            for one in who
+            {"model": entrant.name, "checkpoint": str(entrant.checkpoint), "prompt_style": entrant.style or what.style}
+            for entrant in who
         ],
         "rows": score_rows(sittings, groups),
         "differences": _differences(sittings, groups, who[0].name, base),
@@ -181,8 +182,8 @@ def evaluate(who: Sequence[Entrant], what: Examination, folder: Path, base: str 
 def _differences(sittings: Sequence[Sitting], groups: Groups, first: str, base: str) -> list[dict[str, object]]:
     if not base:
         return difference_rows(sittings, groups, first)
-    names = [name for name in dict.fromkeys(one.model for one in sittings) if name != base]
-    pairs = ([one for one in sittings if one.model in (name, base)] for name in names)
+    names = [name for name in dict.fromkeys(sitting.model for sitting in sittings) if name != base]
+    pairs = ([sitting for sitting in sittings if sitting.model in (name, base)] for name in names)
     return [row for name, pair in zip(names, pairs, strict=True) for row in difference_rows(pair, groups, name)]
 
 
@@ -190,7 +191,7 @@ def sit(
     entrant: Entrant, seed: int, what: Examination, selected: Mapping[str, Sequence[Selected]], folder: Path
 ) -> Sitting:
     """One run of ``npukb run``; its messages go to standard error as they come."""
-    names = sorted({one.task.name for chosen in selected.values() for one in chosen})
+    names = sorted({choice.task.name for chosen in selected.values() for choice in chosen})
     tasks = (
         what.tasks if tuple(selected) == (what.tasks,) else ",".join([*names, *([what.tasks] if what.tasks else [])])
     )
@@ -211,7 +212,9 @@ def sit(
             f"npukb run ended with {ended.returncode}", field=entrant.label, remedy="see its messages above"
         )
     run = Path(json.loads(ended.stdout)["directory"])
-    judged = tuple(Judged(key, one.verdict) for key, one in read_run(run).samples.items() if one.verdict is not None)
+    judged = tuple(
+        Judged(key, sample.verdict) for key, sample in read_run(run).samples.items() if sample.verdict is not None
+    )
     return Sitting(entrant.name, entrant.number, entrant.training_seed, seed, judged)
 
 
@@ -221,15 +224,15 @@ def group_by_corpus(selected: Sequence[Selected], corpus: Path) -> Groups:
     for sample in read_samples(corpus):
         seen.setdefault(sample.operator, set()).add(sample.shape)
     groups: dict[str, set[Problem]] = {"new operator": set(), "known operator, new shape": set(), "known": set()}
-    for one in selected:
-        for case in one.cases:
-            shapes = seen.get(one.task.name)
-            new = "known" if shapes and _shape(one.task, case) in shapes else "known operator, new shape"
-            groups["new operator" if shapes is None else new].add((one.task.name, case.id))
+    for choice in selected:
+        for case in choice.cases:
+            shapes = seen.get(choice.task.name)
+            new = "known" if shapes and _shape(choice.task, case) in shapes else "known operator, new shape"
+            groups["new operator" if shapes is None else new].add((choice.task.name, case.id))
     return {name: frozenset(problems) for name, problems in groups.items() if problems}
 
 
 def _shape(task: Task, case: Case) -> tuple[int, ...]:
     """Shape of the first input that is one tensor."""
-    values = (case.inputs.get(one.name) for one in task.inputs)
+    values = (case.inputs.get(parameter.name) for parameter in task.inputs)
     return next((value.tensor.shape for value in values if isinstance(value, TensorCase)), ())

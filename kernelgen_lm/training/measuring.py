@@ -1,7 +1,7 @@
 """How often a model is right on every task, by the sampler of the rollout.
 
 A run of the harness says the same, but answers wait there for the longest of their batch, and on a CPU they are few.
-What was judged is kept, so that an interrupted measurement goes on.
+Judged answers are kept, so that an interrupted measurement resumes.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ class Measurement:
         asked = [row for row in rows for _ in range(self.answers)]
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
         for first in range(len(lines), len(asked), _BATCH):
+            # Per batch, so that a measurement that resumes draws what it would have drawn.
             torch.manual_seed(self.seed + first)
-            lines += [json.dumps(one) + "\n" for one in self._judged(model, tokenizer, asked[first : first + _BATCH])]
+            lines += [
+                json.dumps(answer) + "\n" for answer in self._judged(model, tokenizer, asked[first : first + _BATCH])
+            ]
             write_lines(path, lines)
         return shares(read_measured(path))
 

@@ -28,13 +28,13 @@ Chosen = Literal["fastest", "first"]
 #: ablation), answers that do not compile, every wrong answer.
 KINDS = ("fails", "uncompiled", "any")
 _UNCOMPILED = frozenset({Outcome.TRUNCATED, Outcome.NO_CODE, Outcome.GUARD_REJECTED, Outcome.COMPILE_ERROR})
-_WRONG = frozenset(one for one in Outcome if one.owner is Owner.MODEL)
+_WRONG = frozenset(outcome for outcome in Outcome if outcome.owner is Owner.MODEL)
 
 
 class Mining(NamedTuple):
     """How pairs are made. ``rejected`` is one of :data:`KINDS` or names outcomes, separated by commas.
 
-    With ``slower`` above 1, right kernels that take so many times as long as the chosen one are rejected, too.
+    With ``slower`` above 1, right kernels that take that many times as long as the chosen one are rejected, too.
     """
 
     rejected: str = "fails"
@@ -47,7 +47,7 @@ def rejected_outcomes(text: str) -> frozenset[Outcome]:
     """What a kind or a list of outcomes stands for. UsageError for names of no wrong outcome."""
     if text in KINDS:
         return {"fails": _WRONG - _UNCOMPILED, "uncompiled": _UNCOMPILED, "any": _WRONG}[text]
-    known = {one.value: one for one in _WRONG}
+    known = {outcome.value: outcome for outcome in _WRONG}
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:
@@ -58,7 +58,7 @@ def rejected_outcomes(text: str) -> frozenset[Outcome]:
 
 def known_answers(samples: Iterable[CorpusSample]) -> Mapping[str, str]:
     """The right answers of a corpus by the hash of what was asked, for :func:`mine`."""
-    return {one.hashes["prompt"]: one.answer for one in samples if "prompt" in one.hashes}
+    return {sample.hashes["prompt"]: sample.answer for sample in samples if "prompt" in sample.hashes}
 
 
 def mine(
@@ -76,10 +76,11 @@ def mine(
                 questions[f"{key.track.value}:{key.task}/{key.case}/{sample.prompt.hash}"].append(sample)
     for name in sorted(questions):
         samples = _different(questions[name])
-        right = [one for one in samples if _outcome(one) is Outcome.OK]
+        right = [sample for sample in samples if _outcome(sample) is Outcome.OK]
         if how.chosen == "fastest":
             right.sort(key=_time)
-        wrong = [one for one in samples if _outcome(one) in outcomes]
+        wrong = [sample for sample in samples if _outcome(sample) in outcomes]
+        # Each answer once: one right kernel against many wrong ones would be learned by heart.
         own = [*zip(right, wrong, strict=False), *_slower(right, how.slower)]
         pairs = [_pair(_text(chosen), other, "run") for chosen, other in own]
         left = wrong[len(right) :]
@@ -114,18 +115,18 @@ def _outcome(sample: Sample) -> Outcome:
 
 def _different(samples: Sequence[Sample]) -> list[Sample]:
     """One sample per text."""
-    found: dict[str, Sample] = {}
-    for one in samples:
-        found.setdefault(_text(one), one)
-    return list(found.values())
+    different: dict[str, Sample] = {}
+    for sample in samples:
+        different.setdefault(_text(sample), sample)
+    return list(different.values())
 
 
 def _slower(right: Sequence[Sample], factor: float) -> list[tuple[Sample, Sample]]:
     """The fastest kernel against those that are slower by the factor, slowest first."""
-    timed = sorted((one for one in right if _time(one) > 0), key=_time)
+    timed = sorted((sample for sample in right if _time(sample) > 0), key=_time)
     if factor <= 1 or not timed:
         return []
-    return [(timed[0], one) for one in reversed(timed) if _time(one) >= factor * _time(timed[0])]
+    return [(timed[0], sample) for sample in reversed(timed) if _time(sample) >= factor * _time(timed[0])]
 
 
 def _time(sample: Sample) -> float:

@@ -67,6 +67,7 @@ def train_tokenizer(texts: Iterable[str], config: NanoConfig) -> PreTrainedToken
     trainer = trainers.BpeTrainer(
         vocab_size=config.vocabulary,
         special_tokens=[_PAD, _START, _END],
+        # Every byte is in the vocabulary, so that no text is beyond the tokenizer.
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
@@ -93,6 +94,7 @@ def make_model(config: NanoConfig, tokenizer: PreTrainedTokenizerFast, seed: int
             num_key_value_heads=config.key_value_heads,
             head_dim=config.hidden // config.heads,
             max_position_embeddings=config.window,
+            # With a vocabulary this size a second matrix would be a tenth of the parameters.
             tie_word_embeddings=True,
             bos_token_id=None,
             eos_token_id=tokenizer.eos_token_id,

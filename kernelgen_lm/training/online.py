@@ -14,24 +14,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from kernelgen_lm.training.alarms import Watch
-from kernelgen_lm.training.common import (
-    Tell,
-    TrainConfig,
-    claim,
-    common_arguments,
-    finish,
-    last_checkpoint,
-    load_model,
-    lora_config,
-    quiet,
-    show_progress,
-)
+from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet
 from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates, refuse_held_out
 from kernelgen_lm.training.devices import one_process, processes, record
 from kernelgen_lm.training.evaluate import Entrant, Examination, sit
 from kernelgen_lm.training.measuring import Measurement
 from kernelgen_lm.training.rollout import Conversations, TurnReward
 from kernelgen_lm.training.sampler import Sampling
+from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.generate.strategy import load_strategy
@@ -87,15 +77,16 @@ class GRPOSettings(TrainConfig):
 
 
 def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = quiet) -> None:
-    """Train, or go on. The model is in ``folder/model``; ``metrics.jsonl`` and ``alarms.txt`` follow the run.
+    """Train, or resume. The model is in ``folder/model``; ``metrics.jsonl`` and ``alarms.txt`` follow the run.
 
-    ``tell`` is told alarms as they come up, ``progress`` how every step fares.
+    ``tell`` gets alarms as they come up, ``progress`` a line for every logged step.
     """
     _check(settings)
     questions = _questions(settings)
     claim(settings, folder)
     log: list[Row] = []
     start = settings.model
+    # Every round is a run of its own, so that an interruption costs at most one round's progress.
     for number in range(settings.rounds):
         place = folder if settings.rounds == 1 else folder / f"round-{number}"
         chosen = _chosen(settings, number, start, questions, place)
@@ -103,6 +94,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
             tell(f"round {number}: no task is sometimes right and sometimes wrong any more; training ends here")
             break
         watch = Watch(folder, tell, log, number)
+        # The log is written last: with it and the weights the round is complete.
         if not (place / "log.json").is_file() or not (place / "model" / "config.json").is_file():
             _round(settings, number, start, chosen, place, watch, progress)
         done = json.loads((place / "log.json").read_text(encoding="utf-8"))
@@ -118,6 +110,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
 
 def _check(settings: GRPOSettings) -> None:
     """Before anything is done. UsageError for settings that do not go together."""
+    # Advantages are relative to a group, so a group must not be cut by a step's end.
     batch = settings.micro_batch * settings.accumulate * processes()
     if batch % settings.group:
         raise UsageError(
@@ -142,12 +135,17 @@ def _own_rollout(settings: GRPOSettings) -> bool:
 def _questions(settings: GRPOSettings) -> list[Row]:
     """Every task of the folder, in the prompt that the harness would ask. UsageError for held-out ones."""
     plugins = Plugins.load()
+    # The benchmark's own names are refused too, not only those that the corpus holds out.
     benchmark = {name for name, task in load_registry(plugins).items() if task.suite != "generated"}
     tasks = load_registry(plugins, [settings.tasks])
-    chosen = [one for one in tasks.select(["all"]) if settings.tasks.resolve() in one.task.path.resolve().parents]
+    chosen = [
+        selected
+        for selected in tasks.select(["all"])
+        if settings.tasks.resolve() in selected.task.path.resolve().parents
+    ]
     if not chosen:
         raise UsageError(f"{settings.tasks} holds no tasks", field="tasks", remedy="kernelgen-lm corpus tasks")
-    refuse_held_out([one.task.name for one in chosen], settings.held_out, benchmark)
+    refuse_held_out([selected.task.name for selected in chosen], settings.held_out, benchmark)
     style = load_style(plugins.prompts.find(settings.prompt_style))
     strategy = load_strategy(plugins.strategies.find(settings.strategy))
     return list(rows(chosen, Track.STATIC, style, RowFormat.TRL, strategy=strategy, tasks=lambda: tasks))
@@ -162,6 +160,7 @@ def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence
         by_task.setdefault(Question.parse(row["npukb_task"]).task, []).append(row)
     path = place / "tasks.json"
     if path.is_file():
+        # Measured again, an interrupted round would train on other tasks than before.
         names = list(json.loads(path.read_text(encoding="utf-8"))["chosen"])
     else:
         first = number == 0 and bool(settings.measured)
@@ -204,8 +203,7 @@ def _measure(
 def _round(
     settings: GRPOSettings, number: int, start: str, chosen: Sequence[Row], place: Path, watch: Watch, progress: Tell
 ) -> None:
-    """One run of TRL's trainer; goes on from its last checkpoint."""
-    from datasets import Dataset
+    """One run of TRL's trainer; it resumes from its last checkpoint."""
     from trl import GRPOConfig, GRPOTrainer
 
     model, tokenizer = load_model(start)
@@ -215,6 +213,7 @@ def _round(
     if settings.rounds > 1:
         steps = settings.steps // settings.rounds + (number < settings.steps % settings.rounds)
     own = settings.model_copy(update={"steps": steps, "seed": settings.seed + number})
+    # A curriculum's order is part of it.
     ordered = settings.rounds > 1 or bool(settings.measured)
     rollout = None
     if _own_rollout(settings):
@@ -224,11 +223,8 @@ def _round(
         hints = Hints(settings.hints)
         rollout = Conversations(sampling, tokenizer, prompts, scorer, turns=settings.turns, hints=hints)
     trainer = GRPOTrainer(
-        model=model,
-        processing_class=tokenizer,
+        **trained(settings, model, tokenizer, _enough(chosen, settings)),
         reward_funcs=[TurnReward(reward, settings.discount) if rollout is not None else reward],
-        train_dataset=Dataset.from_list([dict(row) for row in _enough(chosen, settings)]),
-        peft_config=lora_config(settings.lora),
         rollout_func=rollout,
         callbacks=[_callback(watch)],
         args=GRPOConfig(
@@ -242,9 +238,7 @@ def _round(
             shuffle_dataset=not ordered,
         ),
     )
-    show_progress(trainer, progress)
-    trainer.train(resume_from_checkpoint=last_checkpoint(place))
-    finish(trainer, tokenizer, place)
+    run_trainer(trainer, tokenizer, place, progress)
 
 
 def _enough(chosen: Sequence[Row], settings: GRPOSettings) -> list[Row]:
@@ -266,8 +260,8 @@ def _sampling(settings: GRPOSettings, model: Any, tokenizer: Any) -> Sampling:
     ends = named if isinstance(named, list) else [] if named is None else [named]
     window = int(getattr(model.config.get_text_config(), "max_position_embeddings", 1 << 20))
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    found = frozenset([*ends, int(tokenizer.eos_token_id)])
-    return Sampling(settings.temperature, settings.max_new_tokens, window, found, int(pad))
+    stops = frozenset([*ends, int(tokenizer.eos_token_id)])
+    return Sampling(settings.temperature, settings.max_new_tokens, window, stops, int(pad))
 
 
 def _callback(watch: Watch) -> Any:

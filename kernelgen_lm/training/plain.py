@@ -2,7 +2,7 @@
 
 Batches hold samples of similar length, so that little is padding; or samples are packed into sequences of the full
 length, in which no sample sees another (masks and positions say so; no flash attention is needed). Every number follows
-from the settings; a run goes on from its last checkpoint with the batches that are left.
+from the settings; a run resumes from its last checkpoint with the batches that are left.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def batches(samples: Sequence[Tokens], size: int, epoch: int, seed: int) -> list
     for start in range(0, len(order), size * _POOL):
         pool = sorted(order[start : start + size * _POOL], key=lambda index: len(samples[index].ids))
         made += [pool[at : at + size] for at in range(0, len(pool), size)]
+    # Shuffled again: sorted batches would go from short samples to long ones within a pool.
     rng.shuffle(made)
     return made
 
@@ -61,9 +62,10 @@ def pack(lengths: Sequence[int], longest: int) -> list[list[int]]:
     """
     packs: list[list[int]] = []
     room: list[tuple[int, int]] = []  # free tokens and the number of the sequence, sorted
-    for index in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
+    for index in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
         if lengths[index] > longest:
             raise ValueError(f"sample {index} has {lengths[index]} tokens, a sequence {longest}")
+        # The sorted list makes the best fit a binary search instead of a scan over all sequences.
         at = bisect_left(room, (lengths[index], -1))
         free, number = room.pop(at) if at < len(room) else (longest, len(packs))
         if number == len(packs):
@@ -81,15 +83,16 @@ def batch_of(sequences: Sequence[Sequence[Tokens]], pad: int, device: torch.devi
 
     if all(len(sequence) == 1 for sequence in sequences):
         return _padded([sequence[0] for sequence in sequences], pad, device)
-    longest = max(sum(len(one.ids) for one in sequence) for sequence in sequences)
+    longest = max(sum(len(sample.ids) for sample in sequence) for sequence in sequences)
     ids, places, labels, owners = [], [], [], []
     for sequence in sequences:
-        free = longest - sum(len(one.ids) for one in sequence)
-        learned = [_learned(one) for one in sequence]
-        ids.append([token for one in sequence for token in one.ids] + [pad] * free)
-        places.append([place for one in sequence for place in range(len(one.ids))] + list(range(free)))
-        labels.append([token for one in learned for token in one] + [_IGNORED] * free)
-        owners.append([n for n, one in enumerate(sequence) for _ in one.ids] + [len(sequence)] * free)
+        free = longest - sum(len(sample.ids) for sample in sequence)
+        learned = [_learned(sample) for sample in sequence]
+        ids.append([token for sample in sequence for token in sample.ids] + [pad] * free)
+        places.append([place for sample in sequence for place in range(len(sample.ids))] + list(range(free)))
+        labels.append([token for row in learned for token in row] + [_IGNORED] * free)
+        # Padding belongs to an owner of its own: no sample attends to it.
+        owners.append([n for n, sample in enumerate(sequence) for _ in sample.ids] + [len(sequence)] * free)
     owner = torch.tensor(owners, device=device)
     causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
     mask = (owner[:, None, :, None] == owner[:, None, None, :]) & causal
@@ -97,10 +100,10 @@ def batch_of(sequences: Sequence[Sequence[Tokens]], pad: int, device: torch.devi
     return {"attention_mask": mask, **{name: torch.tensor(rows, device=device) for name, rows in fields.items()}}
 
 
-def _learned(one: Tokens) -> list[int]:
+def _learned(sample: Tokens) -> list[int]:
     """Labels: the answer alone; never the first token, which would be learned from the sample before it."""
-    known = max(1, one.prompt)
-    return [_IGNORED] * known + one.ids[known:]
+    known = max(1, sample.prompt)
+    return [_IGNORED] * known + sample.ids[known:]
 
 
 def rate_at(step: int, steps: int, settings: SFTSettings) -> float:
@@ -127,10 +130,11 @@ def train(
     device = torch.device(accelerator() or "cpu")
     model.to(device)
     model.train()
+    # 0.95 as is usual for language models: PyTorch's 0.999 averages over more steps than a short run has.
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=settings.weight_decay)
-    lengths = [len(one.ids) for one in samples]
+    lengths = [len(sample.ids) for sample in samples]
     packs = pack(lengths, settings.max_length) if settings.packing else [[index] for index in range(len(samples))]
-    sequences = [Tokens([token for index in one for token in samples[index].ids], 0) for one in packs]
+    sequences = [Tokens([token for index in indices for token in samples[index].ids], 0) for indices in packs]
     per_epoch = -(-len(packs) // settings.micro_batch)
     order: tuple[int, list[list[int]]] = (-1, [])
     steps = settings.steps if settings.steps > 0 else math.ceil(settings.epochs * per_epoch / settings.accumulate)
@@ -142,10 +146,11 @@ def train(
         for part in range(settings.accumulate):
             number = step * settings.accumulate + part
             epoch, position = divmod(number, per_epoch)
+            # The order follows from seed and epoch alone, so a run that resumes makes the same batches.
             if order[0] != epoch:
                 order = (epoch, batches(sequences, settings.micro_batch, epoch, settings.seed))
             chosen = order[1][position]
-            batch = batch_of([[samples[index] for index in packs[one]] for one in chosen], pad, device)
+            batch = batch_of([[samples[index] for index in packs[at]] for at in chosen], pad, device)
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 loss = model(**batch).loss / settings.accumulate
             loss.backward()
@@ -172,10 +177,10 @@ def _padded(chosen: Sequence[Tokens], pad: int, device: torch.device) -> dict[st
     """One batch; prompts and padding are not learned."""
     import torch
 
-    longest = -(-max(len(one.ids) for one in chosen) // _STEP) * _STEP
-    ids = [[*one.ids, *[pad] * (longest - len(one.ids))] for one in chosen]
-    mask = [[1] * len(one.ids) + [0] * (longest - len(one.ids)) for one in chosen]
-    labels = [[*_learned(one), *[_IGNORED] * (longest - len(one.ids))] for one in chosen]
+    longest = -(-max(len(sample.ids) for sample in chosen) // _STEP) * _STEP
+    ids = [[*sample.ids, *[pad] * (longest - len(sample.ids))] for sample in chosen]
+    mask = [[1] * len(sample.ids) + [0] * (longest - len(sample.ids)) for sample in chosen]
+    labels = [[*_learned(sample), *[_IGNORED] * (longest - len(sample.ids))] for sample in chosen]
     fields = {"input_ids": ids, "attention_mask": mask, "labels": labels}
     return {name: torch.tensor(rows, device=device) for name, rows in fields.items()}
 
@@ -187,6 +192,7 @@ def _save(folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer
     path = folder / "state.pt"
     partial = folder / "state.pt.partial"
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, partial)
+    # Renaming is atomic: a run that is killed here resumes from the state before.
     partial.replace(path)
 
 
@@ -203,4 +209,5 @@ def _restore(
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     log = json.loads((folder / "log.json").read_text(encoding="utf-8")) if (folder / "log.json").is_file() else []
+    # Steps after the saved state are taken again, and would stand in the log twice.
     return int(state["step"]), [row for row in log if row["step"] <= state["step"]]

@@ -15,19 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from kernelgen_lm.training.common import (
-    Tell,
-    TrainConfig,
-    claim,
-    common_arguments,
-    finish,
-    last_checkpoint,
-    load_model,
-    lora_config,
-    quiet,
-    show_progress,
-)
+from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet
 from kernelgen_lm.training.mine import rejected_outcomes
+from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.nouns import Outcome
 
@@ -90,22 +80,18 @@ def losses(
 
 def _text(answer: object) -> str:
     """An answer as text: TRL takes messages as well as strings."""
-    return "".join(str(one["content"]) for one in answer) if isinstance(answer, list) else str(answer)
+    return "".join(str(message["content"]) for message in answer) if isinstance(answer, list) else str(answer)
 
 
 def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
-    """Train, or go on. The model is in ``folder/model`` at the end."""
-    from datasets import Dataset
+    """Train, or resume. The model is in ``folder/model`` at the end."""
     from trl import DPOConfig, DPOTrainer
 
     rows = read_pairs(settings)
     claim(settings, folder)
     model, tokenizer = load_model(settings.model)
     trainer = DPOTrainer(
-        model=model,
-        processing_class=tokenizer,
-        train_dataset=Dataset.from_list(rows),
-        peft_config=lora_config(settings.lora),
+        **trained(settings, model, tokenizer, rows),
         args=DPOConfig(
             **common_arguments(settings, folder),
             beta=settings.beta,
@@ -113,6 +99,4 @@ def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
             **losses(settings, rows, tokenizer),
         ),
     )
-    show_progress(trainer, tell)
-    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-    finish(trainer, tokenizer, folder)
+    run_trainer(trainer, tokenizer, folder, tell)

@@ -34,8 +34,8 @@ def turn_tokens(tokenizer: PreTrainedTokenizerBase, feedback: str) -> list[int]:
     ]
     text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     after = text.split(_MARK, 1)[1]
-    found: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
-    return found
+    tokens: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
+    return tokens
 
 
 @dataclass(slots=True)
@@ -114,13 +114,16 @@ class Conversations:
         """Tokens of every answer, with their chances where vLLM draws: the trainer corrects for its arithmetic."""
         if trainer.use_vllm:
             _, answers, chances, _ = trainer.vllm_generation.generate(prompts=prompts, images=None, num_generations=1)
-            return [(list(tokens), [one[0] for one in found]) for tokens, found in zip(answers, chances, strict=True)]
+            return [
+                (list(tokens), [chance[0] for chance in drawn]) for tokens, drawn in zip(answers, chances, strict=True)
+            ]
         drawn = sample(trainer.accelerator.unwrap_model(trainer.model), prompts, self._settings)
         return [(tokens, None) for tokens in drawn]
 
     def _answered(self, row: _Row, tokens: list[int], chances: list[float | None] | None) -> None:
         row.add(tokens, 1, chances)
         row.answer = str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        # An answer that no end token closes has met the limit.
         row.cut = not tokens or tokens[-1] not in self._settings.ends
         row.turns += 1
 
@@ -134,6 +137,7 @@ class Conversations:
             if row.turns == 1:
                 row.first = turn.reward.metrics["correct"]
             asked = turn_tokens(self._tokenizer, turn.feedback) if again and turn.feedback and not row.cut else []
+            # The answer's own end token is also the first of what follows it.
             if row.tokens and asked and asked[0] == row.tokens[-1]:
                 asked = asked[1:]
             used = len(row.prompt) + len(row.tokens) + len(asked)
@@ -166,6 +170,7 @@ class TurnReward:
             log("npukb/turns", sum(npukb_turns) / len(npukb_turns))
             log("npukb/first_correct", sum(npukb_first) / len(npukb_first))
         return [
+            # A discounted penalty would be a smaller one, which would reward long conversations.
             value if value is None or value <= 0 else value * self._discount ** (turns - 1)
             for value, turns in zip(rewards, npukb_turns, strict=True)
         ]

@@ -39,21 +39,23 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
     import torch
 
     device = model.device
-    width = max(len(one) for one in prompts)
-    ids = torch.tensor([[settings.pad] * (width - len(one)) + list(one) for one in prompts], device=device)
-    mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=device)
+    width = max(len(prompt) for prompt in prompts)
+    ids = torch.tensor([[settings.pad] * (width - len(prompt)) + list(prompt) for prompt in prompts], device=device)
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts], device=device)
     answers: list[list[int]] = [[] for _ in prompts]
-    room = [min(settings.longest, settings.window - len(one)) for one in prompts]
+    room = [min(settings.longest, settings.window - len(prompt)) for prompt in prompts]
     rows = list(range(len(prompts)))
     done = [limit < 1 for limit in room]
     cache, training = roomy_cache(model), model.training
     model.eval()
     with torch.no_grad():
         while not all(done[row] for row in rows):
+            # Rows are padded on the left, and a position counts real tokens only.
             places = mask.cumsum(-1).sub(1).clamp(min=0)[:, -ids.shape[1] :]
             output = model(
                 ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1
             )
+            # In float32: half types round small chances to 0.
             chances = torch.softmax(output.logits[:, -1].float() / settings.temperature, -1)
             drawn = torch.multinomial(chances, 1)
             for row, token in zip(rows, drawn[:, 0].tolist(), strict=True):
@@ -62,6 +64,7 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
                     done[row] = token in settings.ends or len(answers[row]) >= room[row]
             ids, mask = drawn, torch.cat([mask, torch.ones_like(drawn)], -1)
             kept = [position for position, row in enumerate(rows) if not done[row]]
+            # Selecting copies the whole cache, so it is done for a quarter of the rows at a time.
             if kept and 4 * len(kept) <= 3 * len(rows):
                 index = torch.tensor(kept, device=device)
                 cache.batch_select_indices(index)
@@ -91,6 +94,7 @@ def roomy_cache(model: PreTrainedModel) -> DynamicCache:
             return self.keys, self.values
 
     cache = DynamicCache(config=model.config)
+    # Layers with a sliding window keep their own kind, which drops old tokens.
     cache.layers = [Roomy() if type(layer) is DynamicLayer else layer for layer in cache.layers]
     return cache
 

@@ -25,8 +25,8 @@ Groups = Mapping[str, frozenset[Problem]]
 ALL = "all"
 
 _HITS: Mapping[str, Callable[[Judged], bool]] = {
-    "compile": lambda one: one.compiled,
-    "correct": lambda one: one.correct,
+    "compile": lambda answer: answer.compiled,
+    "correct": lambda answer: answer.correct,
 }
 
 
@@ -53,10 +53,10 @@ class _Pool(NamedTuple):
 def score_rows(sittings: Sequence[Sitting], groups: Groups) -> list[dict[str, object]]:
     """A row per model, seeds and group; ``valid`` leaves out what could not be judged, ``all`` counts it as wrong."""
     rows: list[dict[str, object]] = []
-    for model in dict.fromkeys(one.model for one in sittings):
-        for pool in _pools([one for one in sittings if one.model == model]):
+    for model in dict.fromkeys(sitting.model for sitting in sittings):
+        for pool in _pools([sitting for sitting in sittings if sitting.model == model]):
             for group, problems in groups.items():
-                judged = [one for one in pool.judged if one.problem in problems]
+                judged = [answer for answer in pool.judged if answer.problem in problems]
                 if judged:
                     place = {"model": model, "training_seed": pool.training_seed, "sampling_seed": pool.sampling_seed}
                     rows.append({**place, "group": group, **_rates(judged, pool.most)})
@@ -64,9 +64,9 @@ def score_rows(sittings: Sequence[Sitting], groups: Groups) -> list[dict[str, ob
 
 
 def _rates(judged: Sequence[Judged], most: int) -> dict[str, object]:
-    kept = {"valid": [one for one in judged if one.valid], "all": list(judged)}
+    kept = {"valid": [answer for answer in judged if answer.valid], "all": list(judged)}
     return {
-        "tasks": len({one.key.task for one in judged}),
+        "tasks": len({answer.key.task for answer in judged}),
         "answers": len(judged),
         "faults": len(judged) - len(kept["valid"]),
         "compile@1": to_json(both(kept, _HITS["compile"])),
@@ -78,41 +78,44 @@ def _rates(judged: Sequence[Judged], most: int) -> dict[str, object]:
 
 def _pools(sittings: Sequence[Sitting]) -> list[_Pool]:
     """One per pair of seeds, and one over all when there are several, with the k that one sitting alone allows."""
-    single = [_Pool(one.training_seed, str(one.sampling_seed), list(one.judged), _most(one.judged)) for one in sittings]
+    single = [
+        _Pool(sitting.training_seed, str(sitting.sampling_seed), list(sitting.judged), _most(sitting.judged))
+        for sitting in sittings
+    ]
     if len(single) < 2:
         return single
-    judged = [one for sitting in sittings for one in sitting.judged]
+    judged = [answer for sitting in sittings for answer in sitting.judged]
     return [*single, _Pool(ALL, ALL, judged, min(pool.most for pool in single))]
 
 
 def _most(judged: Iterable[Judged]) -> int:
     """The most answers that a problem has."""
     counts: defaultdict[Problem, int] = defaultdict(int)
-    for one in judged:
-        counts[one.problem] += 1
+    for answer in judged:
+        counts[answer.problem] += 1
     return max(counts.values(), default=0)
 
 
 def difference_rows(sittings: Sequence[Sitting], groups: Groups, model: str) -> list[dict[str, object]]:
     """``model`` against every other: a row per pair of seeds that both have, and one over all."""
-    mine = [one for one in sittings if one.model == model]
+    mine = [sitting for sitting in sittings if sitting.model == model]
     rows: list[dict[str, object]] = []
-    for other in dict.fromkeys(one.model for one in sittings if one.model != model):
-        theirs = [one for one in sittings if one.model == other]
-        pairs = [(one, found) for one in mine if (found := _partner(one, theirs)) is not None]
+    for other in dict.fromkeys(sitting.model for sitting in sittings if sitting.model != model):
+        theirs = [sitting for sitting in sittings if sitting.model == other]
+        pairs = [(left, right) for left in mine if (right := _partner(left, theirs)) is not None]
         for group, problems in groups.items():
             if len(pairs) > 1:
-                rows += [_difference(group, problems, [one], [found]) for one, found in pairs]
+                rows += [_difference(group, problems, [left], [right]) for left, right in pairs]
             rows.append(_difference(group, problems, mine, theirs))
     return [row for row in rows if row["tasks"]]
 
 
 def _partner(sitting: Sitting, others: Sequence[Sitting]) -> Sitting | None:
     """The sitting with the same sampling seed, of the checkpoint in the same place (or the only one)."""
-    same = [one for one in others if one.sampling_seed == sitting.sampling_seed]
-    exact = [one for one in same if one.number == sitting.number]
-    found = exact or (same if len(same) == 1 else [])
-    return found[0] if found else None
+    same = [other for other in others if other.sampling_seed == sitting.sampling_seed]
+    exact = [other for other in same if other.number == sitting.number]
+    candidates = exact or (same if len(same) == 1 else [])
+    return candidates[0] if candidates else None
 
 
 def _difference(
@@ -127,6 +130,7 @@ def _difference(
     }
     for name, hit in _HITS.items():
         first, second = _shares(mine, problems, hit), _shares(theirs, problems, hit)
+        # Only tasks that both answered: the interval is over pairs.
         tasks = sorted(first.keys() & second.keys())
         row["tasks"] = len(tasks)
         if tasks:
@@ -139,12 +143,12 @@ def _shares(
     sittings: Sequence[Sitting], problems: frozenset[Problem], hit: Callable[[Judged], bool]
 ) -> dict[str, float]:
     """By task, the share of its valid answers that hit."""
-    found: defaultdict[str, list[bool]] = defaultdict(list)
+    answers: defaultdict[str, list[bool]] = defaultdict(list)
     for sitting in sittings:
-        for one in sitting.judged:
-            if one.valid and one.problem in problems:
-                found[one.key.task].append(hit(one))
-    return {task: sum(hits) / len(hits) for task, hits in found.items()}
+        for answer in sitting.judged:
+            if answer.valid and answer.problem in problems:
+                answers[answer.key.task].append(hit(answer))
+    return {task: sum(hits) / len(hits) for task, hits in answers.items()}
 
 
 def card_tables(scores: Mapping[str, object]) -> list[str]:
@@ -190,8 +194,8 @@ def _place(row: Mapping[str, object]) -> tuple[object, object, object]:
 
 def _at(row: Mapping[str, object]) -> Mapping[str, object]:
     """pass@k by k."""
-    found = row["pass@k"]
-    return found if isinstance(found, Mapping) else {}
+    curve = row["pass@k"]
+    return curve if isinstance(curve, Mapping) else {}
 
 
 def _listed(value: object) -> list[Mapping[str, object]]:

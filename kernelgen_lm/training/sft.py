@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 from kernelgen_lm.corpus.sample import Sample
 from kernelgen_lm.corpus.table import read_table
 from kernelgen_lm.training import plain
-from kernelgen_lm.training.common import (
-    Tell,
-    claim,
-    common_arguments,
-    finish,
-    last_checkpoint,
-    load_model,
-    lora_config,
-    quiet,
-    show_progress,
-)
+from kernelgen_lm.training.common import Tell, claim, load_model, quiet
 from kernelgen_lm.training.devices import one_process
 from kernelgen_lm.training.nano import make_model, train_tokenizer
 from kernelgen_lm.training.supervised import SFTSettings
+from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +26,7 @@ _TOKENIZER_TEXTS = 4000
 
 
 def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
-    """Train, or go on where an interrupted run stopped. The model is in ``folder/model`` at the end."""
+    """Train, or resume an interrupted run. The model is in ``folder/model`` at the end."""
     if settings.engine == "plain":
         one_process("engine", "use engine: trl")
         if settings.lora is not None:
@@ -62,7 +53,6 @@ def _train_with_trl(
     samples: Sequence[Sample],
     tell: Tell,
 ) -> None:
-    from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     rows = []
@@ -70,10 +60,7 @@ def _train_with_trl(
         messages = [message.model_dump() for message in sample.messages]
         rows.append({"prompt": messages[:-1], "completion": messages[-1:]})
     trainer = SFTTrainer(
-        model=model,
-        processing_class=tokenizer,
-        train_dataset=Dataset.from_list(rows),
-        peft_config=lora_config(settings.lora),
+        **trained(settings, model, tokenizer, rows),
         args=SFTConfig(
             **common_arguments(settings, folder),
             max_length=settings.max_length,
@@ -81,9 +68,7 @@ def _train_with_trl(
             completion_only_loss=True,
         ),
     )
-    show_progress(trainer, tell)
-    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-    finish(trainer, tokenizer, folder)
+    run_trainer(trainer, tokenizer, folder, tell)
 
 
 def _start(settings: SFTSettings, samples: list[Sample]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

@@ -26,6 +26,7 @@ def arranged(files: Mapping[str, str]) -> dict[str, str]:
 def place_of_file(name: str, text: str) -> str:
     """``name`` from its last ``op_host`` or ``op_kernel`` on; without one, the folder that ``text`` speaks for."""
     parts = name.split("/")
+    # The last one: repositories nest operators in folders of any name.
     for at in reversed(range(len(parts) - 1)):
         if parts[at] in (HOST_FOLDER, DEVICE_FOLDER):
             return "/".join(parts[at:])

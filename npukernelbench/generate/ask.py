@@ -22,7 +22,7 @@ __all__ = ["More", "answers", "make_backend"]
 
 _log = logging.getLogger(__name__)
 #: Answers of several streams that may wait to be taken; beyond that the streams wait.
-_MOST_FOUND = 64
+_MOST_WAITING = 64
 _REMEDY = "derive from npukernelbench.generate.TextBackend, or see docs/plugins.md"
 
 
@@ -41,6 +41,7 @@ def make_backend(registration: Registration, model_args: Mapping[str, object]) -
     try:
         args = schema.model_validate(dict(model_args))
     except ValidationError as error:
+        # The first error only, and without the value, which may be a key.
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         known = ", ".join(schema.model_fields) or "none"
@@ -97,10 +98,11 @@ async def _in_turn(
 async def _overlapping(
     backend: Backend, requests: Sequence[GenerationRequest], more: More | None
 ) -> AsyncGenerator[GenerationResult, None]:
-    """A stream for whatever there is to ask, as soon as it is there. The first error ends all of them, after what had
-    come before it.
+    """A stream for every group of requests, as soon as it arrives. The first error ends all of them, after the answers
+    that came before it.
     """
-    found: asyncio.Queue[GenerationResult | Exception | None] = asyncio.Queue(_MOST_FOUND)
+    # Bounded, so that a slow consumer slows the streams instead of filling memory.
+    answers: asyncio.Queue[GenerationResult | Exception | None] = asyncio.Queue(_MOST_WAITING)
     streams: set[asyncio.Task[None]] = set()
 
     async def drain(some: Sequence[GenerationRequest]) -> None:
@@ -108,9 +110,9 @@ async def _overlapping(
         try:
             async with aclosing(_asked(backend, some)) as results:
                 async for result in results:
-                    await found.put(result)
+                    await answers.put(result)
         except Exception as error:  # noqa: BLE001
-            await found.put(error)
+            await answers.put(error)
 
     async def feed(some: Sequence[GenerationRequest]) -> None:
         """Boundary, as above."""
@@ -118,16 +120,17 @@ async def _overlapping(
             while some:
                 stream = asyncio.create_task(drain(some))
                 streams.add(stream)
+                # The event loop keeps weak references: a task that nobody holds may be collected while it runs.
                 stream.add_done_callback(streams.discard)
                 some = () if more is None else await more()
             await asyncio.gather(*streams)
         except Exception as error:  # noqa: BLE001
-            await found.put(error)
-        await found.put(None)
+            await answers.put(error)
+        await answers.put(None)
 
     feeding = asyncio.create_task(feed(requests))
     try:
-        while (result := await found.get()) is not None:
+        while (result := await answers.get()) is not None:
             if isinstance(result, Exception):
                 raise result
             yield result
@@ -135,6 +138,7 @@ async def _overlapping(
         ending = (feeding, *streams)
         for task in ending:
             task.cancel()
+        # A cancelled task still runs its own clean-up, which must end before the backend is closed.
         await asyncio.gather(*ending, return_exceptions=True)
 
 
@@ -142,6 +146,7 @@ async def _asked(backend: Backend, requests: Sequence[GenerationRequest]) -> Asy
     """One stream: an answer for each distinct key."""
     waiting: dict[SampleKey, GenerationRequest] = {}
     for request in requests:
+        # Two requests with one key would leave the second waiting for ever.
         waiting.setdefault(request.key, request)
     stream = _stream(backend, tuple(waiting.values()))
     async with aclosing(_collect(stream, waiting)) as results:
@@ -191,6 +196,7 @@ def _stream(backend: Backend, requests: tuple[GenerationRequest, ...]) -> AsyncI
     stream: object = backend.generate_many(requests)
     if isinstance(stream, AsyncIterator):
         return stream
+    # Closed here, as Python warns of a coroutine that was never awaited.
     if inspect.iscoroutine(stream):
         stream.close()
     raise BackendError(
@@ -229,7 +235,7 @@ async def _quiet_close(stream: AsyncIterator[GenerationResult]) -> None:
 
 
 def _construct(registration: Registration, target: Callable[[BaseModel], object], args: BaseModel) -> Backend:
-    """Boundary: a backend that cannot be constructed, or is none once it is, is a broken plugin."""
+    """Boundary: a backend that cannot be constructed, or lacks the protocol once constructed, is a broken plugin."""
     who = f"backend '{registration.name}' of plugin '{registration.plugin}'"
     try:
         backend = target(args)

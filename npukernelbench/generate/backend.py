@@ -110,7 +110,7 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back what ``open`` took."""
+        """Release what ``open`` took."""
         ...
 
 

@@ -46,8 +46,10 @@ class CompletionCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60.0, check_same_thread=False)
+            # With a write-ahead log, runs that share the file read while another one writes.
             self._database.execute("pragma journal_mode = wal")
             (version,) = self._database.execute("pragma user_version").fetchone()
+            # 0 is the version of a file that was just made.
             if version not in (0, _SCHEMA):
                 raise self._broken(f"its format has version {version}, this harness knows {_SCHEMA}")
             self._database.execute(_TABLE)
@@ -73,7 +75,7 @@ class CompletionCache:
             raise self._broken(str(error)) from error
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._database.close()
 
     def _broken(self, problem: str) -> StoreError:
@@ -116,13 +118,14 @@ class CachedBackend:
             raise RuntimeError("the backend is not open")
         missing = []
         for request in requests:
-            found = cache.get(address(self._facts, request))
-            if found is None:
+            kept = cache.get(address(self._facts, request))
+            if kept is None:
                 missing.append(request)
             else:
-                yield GenerationResult(request, found)
+                yield GenerationResult(request, kept)
         if not missing:
             return
+        # Several streams may miss at the same time, and a backend is opened once.
         async with self._opening:
             if not self._opened:
                 self._opened = True
@@ -143,6 +146,7 @@ def backend_facts(name: str, backend: Backend) -> dict[str, JSON]:
             if marks.get("decides", True):
                 decisive[field] = getattr(args, field)
     described = dict(backend.describe()) if isinstance(backend, Described) else {}
+    # Names of backends may be written either way; both must find the same answers.
     return {"backend": name.lower().replace("_", "-"), "args": redact(to_json(decisive)), "facts": to_json(described)}
 
 

@@ -16,7 +16,7 @@ _WHOLE_BYTES = 1 << 20
 def checkpoint_facts(model: str, revision: str | None = None) -> dict[str, str]:
     """What decides a checkpoint's answers: the content of a local folder, or name and revision on the hub.
 
-    BackendError when ``model`` looks like a folder and is none, or holds no checkpoint.
+    BackendError when ``model`` looks like a folder but is not one, or holds no checkpoint.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -45,6 +45,7 @@ def checkpoint_print(folder: Path) -> str:
         with path.open("rb") as file:
             digest.update(file.read(_WHOLE_BYTES))
             if size > _WHOLE_BYTES:
+                # Both ends: reading every weight would take minutes, and training changes all of them.
                 file.seek(max(_WHOLE_BYTES, size - _WHOLE_BYTES))
                 digest.update(file.read())
     return digest.hexdigest()[:16]

@@ -63,25 +63,26 @@ def extract_from_reasoning(parser: Registration, completion: Completion, task: T
     if not getattr(parser.load(), "searches_reasoning", False):
         return None
     thinking = f"{completion.reasoning}\n{split_thinking(completion.text).thinking}"
-    found = extract(
+    extracted = extract(
         parser, replace(completion, text=thinking, reasoning="", finish_reason=FinishReason.STOP), task, track
     )
-    if isinstance(found, Outcome) or not any("__global__" in text for text in found.files.values()):
+    if isinstance(extracted, Outcome) or not any("__global__" in text for text in extracted.files.values()):
         return None
-    return found
+    return extracted
 
 
 def extract_with(parse: Parser, completion: Completion, task: Task, track: Track) -> Candidate | Outcome:
     """The same as :func:`extract` with the parser function in hand; what it raises comes through.
 
     An answer that ended at the token limit counts as truncated when no block was closed, when it stops inside a block,
-    or when the source found runs up to the very end of the text.
+    or when the source runs up to the very end of the text.
     """
     text = without_thinking(completion.text)
     cut_off = completion.finish_reason is FinishReason.LENGTH
     files = {name: source for name, source in (parse(text) or {}).items() if source.strip()}
     if not files:
         return Outcome.TRUNCATED if cut_off else Outcome.NO_CODE
+    # A complete kernel before the limit counts: only what stopped inside the source is cut off.
     if cut_off and (has_unclosed_block(text) or any(text.rstrip().endswith(s.rstrip()) for s in files.values())):
         return Outcome.TRUNCATED
     if track is Track.STATIC and DEVICE_SOURCE not in files:
@@ -95,6 +96,7 @@ def candidate_of(files: Mapping[str, str]) -> Candidate:
     """A candidate with its content hash: sha256 over names and texts in the order of names."""
     digest = hashlib.sha256()
     ordered = dict(sorted(files.items()))
+    # Each part with its length, so that text cannot move between name and content unnoticed.
     for part in (part for item in ordered.items() for part in item):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big"))

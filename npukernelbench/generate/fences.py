@@ -114,11 +114,13 @@ def _is_source(language: str) -> bool:
 
 
 def _fence(line: str) -> _Fence | None:
+    # Nearly every line ends here: the test is many times cheaper than the patterns.
     if "```" not in line and "~~~" not in line:
         return None
     match = _FENCE.match(line)
     if match is not None:
         run, info = match.group(1), match.group(2).strip()
+        # Markdown: an opening fence of backticks has no backtick behind it.
         inline_code = run[0] == "`" and "`" in info
         return None if inline_code else _Fence(run, info)
     trailing = _TRAILING_FENCE.fullmatch(line.rstrip())
@@ -135,6 +137,7 @@ def _starts_over(opening: _Opening, fence: _Fence) -> bool:
 
 def _closes(opening: _Opening, fence: _Fence) -> bool:
     same_kind = fence.run[0] == opening.fence[0] and len(fence.run) >= len(opening.fence)
+    # A comment of the source may quote a fence.
     in_comment = fence.before.lstrip().startswith(("//", "/*", "*"))
     return same_kind and not fence.info and not in_comment
 
@@ -149,11 +152,12 @@ def _open(number: int, fence: _Fence) -> _Opening | None:
 @lru_cache(maxsize=64)
 def _info(info: str) -> tuple[str, str]:
     """Language (lower case) and file name of an info string such as ``cpp``, ``cpp:a/b.cpp`` or ``kernel.cpp``."""
+    # Bounded, so that a line of a megabyte costs no more than a short one.
     info = info[:_LABEL_LIMIT]
-    found = _NAME.search(info)
-    name = relative_name(found.group()) if found else ""
-    if found and found.start() == 0:
-        return found.group().rpartition(".")[2].lower(), name
+    match = _NAME.search(info)
+    name = relative_name(match.group()) if match else ""
+    if match and match.start() == 0:
+        return match.group().rpartition(".")[2].lower(), name
     language = _LANGUAGE.match(info)
     if language is None:
         return ("", name) if not info or name else (info.lower(), "")

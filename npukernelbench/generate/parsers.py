@@ -41,6 +41,7 @@ def fenced(text: str) -> Mapping[str, str] | None:
         return {DEVICE_SOURCE: best.text}
     entries = [block for block in named if _ENTRY in block.text]
     if _ENTRY in best.text and (not entries or best.position > entries[-1].position):
+        # A later kernel without a name corrects the named one before it.
         files[entries[-1].name if entries else DEVICE_SOURCE] = best.text
     return files
 
@@ -100,14 +101,15 @@ def _tag_contents(text: str) -> list[str]:
         if not match.group(1):
             opening = match
         elif opening is not None and opening.group(2).lower() == match.group(2).lower():
+            # The line break after the tag belongs to the tag, not to the source.
             contents.append(re.sub(r"\A[ \t]*\r?\n", "", text[opening.end() : match.start()], count=1))
             opening = None
     return contents
 
 
 def _is_source(text: str) -> bool:
-    found = scan(text)
-    plain = not found.blocks and not found.unclosed and not _TAG.search(text)
+    scanned = scan(text)
+    plain = not scanned.blocks and not scanned.unclosed and not _TAG.search(text)
     return plain and _SOURCE.search(text) is not None
 
 

@@ -1,8 +1,8 @@
 """The next turn of a conversation: what a model is told about its kernel, and what it is asked then.
 
-Pure functions of what was asked, answered and found, so that a run that was interrupted goes on with the same words,
+Pure functions of question, answer and verdict, so that an interrupted run resumes with the same words,
 and so that a trainer can hold the same conversation: :func:`next_prompt` after each verdict, until it returns None.
-How much is told is the hint level; of hidden cases no more than how they ended, whatever the level.
+The hint level decides how much the model learns; of hidden cases it never learns more than how they ended.
 """
 
 from __future__ import annotations
@@ -57,9 +57,11 @@ def next_prompt(
         return None
     said = Message("assistant", completion.text)
     messages = (*prompt.messages, said, Message("user", feedback(candidate, verdict, hints)))
+    # The hash of the whole conversation follows from that of the part before, so no turn is hashed twice.
     digest = hashlib.sha256(prompt.hash.encode())
     for message in messages[-2:]:
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode("utf-8", "surrogatepass")).digest())
+    # Without the part of the turn before: names would grow with every turn.
     template = prompt.template.partition("+")[0]
     return Prompt(messages, f"{template}+repair-{hints.value}@{VERSION}", digest.hexdigest())
 
@@ -95,7 +97,9 @@ def _passed(verdict: Verdict) -> list[str]:
     total = verdict.metrics.get("cases_total", 0.0)
     if total > 1:
         lines.append(f"{verdict.metrics.get('cases_passed', 0.0):.0f} of {total:.0f} cases are right.")
-    hidden = [one for one in verdict.cases if one.case.startswith(_HIDDEN) and one.outcome is not Outcome.OK]
+    hidden = [
+        judged for judged in verdict.cases if judged.case.startswith(_HIDDEN) and judged.outcome is not Outcome.OK
+    ]
     if hidden:
         lines.append(f"{len(hidden)} of the wrong ones are cases that you are not shown ({hidden[0].outcome.value}).")
     return lines
@@ -104,19 +108,19 @@ def _passed(verdict: Verdict) -> list[str]:
 def _listed(candidate: Candidate | None, verdict: Verdict, severities: tuple[Severity, ...]) -> Iterator[str]:
     """Diagnostics of these severities, each once, the first of the deciding case before those of others."""
     several = len(verdict.cases) > 1
-    found: dict[Diagnostic | tuple[object, ...], tuple[str, Diagnostic]] = {}
-    told = [one for one in verdict.cases if not one.case.startswith(_HIDDEN)]
-    for case, diagnostics in [("", verdict.diagnostics), *((one.case, one.diagnostics) for one in told)]:
+    listed: dict[Diagnostic | tuple[object, ...], tuple[str, Diagnostic]] = {}
+    told = [judged for judged in verdict.cases if not judged.case.startswith(_HIDDEN)]
+    for case, diagnostics in [("", verdict.diagnostics), *((judged.case, judged.diagnostics) for judged in told)]:
         for diagnostic in diagnostics:
             if diagnostic.severity in severities:
                 same = (diagnostic.rule, diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message)
-                found.setdefault(same, (case if several else "", diagnostic))
-    for case, diagnostic in list(found.values())[:_MOST_DIAGNOSTICS]:
+                listed.setdefault(same, (case if several else "", diagnostic))
+    for case, diagnostic in list(listed.values())[:_MOST_DIAGNOSTICS]:
         yield ""
         yield from _described(candidate, diagnostic, case)
-    if len(found) > _MOST_DIAGNOSTICS:
+    if len(listed) > _MOST_DIAGNOSTICS:
         yield ""
-        yield f"… and {len(found) - _MOST_DIAGNOSTICS} more."
+        yield f"… and {len(listed) - _MOST_DIAGNOSTICS} more."
 
 
 def _described(candidate: Candidate | None, diagnostic: Diagnostic, case: str) -> Iterator[str]:
@@ -144,6 +148,7 @@ def _advice(verdict: Verdict) -> Iterator[str]:
     """Where the time of a launch goes, and how much of it the machine needs."""
     for case in verdict.cases:
         profile = case.profile
+        # The time of a hidden case would tell its size.
         if profile is None or case.case.startswith(_HIDDEN):
             continue
         word = "predicted" if profile.predicted else "measured"

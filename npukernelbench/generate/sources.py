@@ -46,7 +46,7 @@ def read_sources(sources: Sequence[str], track: Track) -> Sources:
             )
         shown = "<stdin>" if sources[0] == "-" else sources[0]
         return Sources({DEVICE_SOURCE: _read(sources[0])}, {DEVICE_SOURCE: shown})
-    paths = [path for source in sources for path in _found(source)]
+    paths = [path for source in sources for path in _named_files(source)]
     texts = {path: _read(path) for path in paths}
     files = arranged(texts)
     return Sources(files, {place_of_file(path, text): path for path, text in texts.items()})
@@ -103,11 +103,11 @@ def read_answer(sources: Sequence[str]) -> str:
     return _read(sources[0])
 
 
-def _found(source: str) -> list[str]:
+def _named_files(source: str) -> list[str]:
     path = Path(source)
     if not path.is_dir():
         return [source]
-    files = [str(one) for one in source_files(path)]
+    files = [str(file) for file in source_files(path)]
     if not files:
         raise UsageError(
             f"{source} holds no source file in {HOST_FOLDER}/ or {DEVICE_FOLDER}/",
@@ -121,6 +121,7 @@ def _read(source: str) -> str:
     """The file's text; bytes that are no UTF-8 stay recognisable for the guard that refuses them."""
     try:
         if source == "-":
+            # Bounded, as standard input may be endless.
             raw = sys.stdin.buffer.read(_MOST_BYTES)
         else:
             with Path(source).open("rb") as file:

@@ -2,8 +2,8 @@
 
 With ``direct``, the default, a model writes Ascend C. Other strategies let it write something else and make the kernel
 themselves, or lead it there in several steps; each is an object of a plugin. What a strategy makes is judged like any
-other candidate. Every method is a pure function of its arguments, so that a run which was interrupted goes on with the
-same words.
+other candidate. Every method is a pure function of its arguments, so that an interrupted run resumes with the same
+words.
 """
 
 from __future__ import annotations
@@ -123,13 +123,14 @@ class Direct:
         return style.render(task, case, track)
 
     def make(self, answer: Answer) -> Made:
-        """The files that the parser finds; a draft out of the reasoning where it may look there, and that is said."""
-        found = extract(answer.parser, answer.completion, answer.task, answer.track)
-        if not isinstance(found, Outcome):
-            return Made(found)
+        """The files that the parser finds, or a draft out of the reasoning where it may look there."""
+        extracted = extract(answer.parser, answer.completion, answer.task, answer.track)
+        if not isinstance(extracted, Outcome):
+            return Made(extracted)
         draft = extract_from_reasoning(answer.parser, answer.completion, answer.task, answer.track)
         if draft is None:
-            return no_candidate(found)
+            return no_candidate(extracted)
+        # The verdict says it, so that results with drafts can be told from those without.
         return Made(draft, diagnostics=(_DRAFT,), metrics={FROM_REASONING: 1.0})
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:

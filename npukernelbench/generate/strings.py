@@ -33,6 +33,7 @@ def strings(text: str) -> Mapping[str, str] | None:
     sources; None when there is none.
     """
     blocks = [block.text for block in scan(text).blocks if block.language in ("python", "py", "json", "")]
+    # The last block first: models correct themselves at the end.
     for candidate in (*reversed(blocks), text):
         files = _of_module(candidate) or _of_object(candidate)
         if files:
@@ -43,17 +44,18 @@ def strings(text: str) -> Mapping[str, str] | None:
 def _of_module(text: str) -> dict[str, str] | None:
     if "kernel_src" not in text:
         return None
-    found = _parsed(text) or {match.group(1): match.group(3) for match in _ASSIGNED.finditer(text)}
-    kernel = found.get("kernel_src", "")
+    # The pattern is for answers whose Python does not parse, often because they were cut off.
+    assigned = _parsed(text) or {match.group(1): match.group(3) for match in _ASSIGNED.finditer(text)}
+    kernel = assigned.get("kernel_src", "")
     if not kernel.strip():
         return None
     entry = _ENTRY.search(kernel)
     name = next((part for part in entry.groups() if part), "kernel") if entry else "kernel"
     files = {f"{DEVICE_FOLDER}/{name}.cpp": _trimmed(kernel)}
-    operator = found.get("host_operator_src", "")
+    operator = assigned.get("host_operator_src", "")
     if operator.strip():
         files[f"{HOST_FOLDER}/{name}.cpp"] = _trimmed(operator)
-    tiling = found.get("host_tiling_src", "")
+    tiling = assigned.get("host_tiling_src", "")
     if tiling.strip():
         headers = [header for header in _INCLUDED.findall(operator + kernel) if "tiling" in header]
         files[f"{HOST_FOLDER}/{headers[0] if headers else f'{name}_tiling.h'}"] = _trimmed(tiling)
@@ -64,19 +66,19 @@ def _parsed(text: str) -> dict[str, str]:
     """String constants that a module assigns to the names that matter; empty when it is no valid module."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # C++ in a string that is not raw: its escapes are the model's affair
+            warnings.simplefilter("ignore")  # C++ in a string that is not raw: its escapes do not concern us
             body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    found: dict[str, str] = {}
+    assigned: dict[str, str] = {}
     for node in body:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
         value = getattr(node, "value", None)
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found |= {t.id: value.value for t in targets if isinstance(t, ast.Name) and t.id in _NAMES}
-    return found
+            assigned |= {t.id: value.value for t in targets if isinstance(t, ast.Name) and t.id in _NAMES}
+    return assigned
 
 
 def _of_object(text: str) -> dict[str, str] | None:

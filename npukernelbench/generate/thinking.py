@@ -31,6 +31,7 @@ def split_thinking(text: str) -> Split:
         piece = text[start : tag.start()]
         if tag.group(1):
             if not inside:
+                # Templates that open the block themselves leave only the closing tag in the answer.
                 thinking.extend(answer)
                 answer.clear()
             thinking.append(piece)

@@ -65,6 +65,7 @@ def to_json(value: object) -> JSON:
 
     TypeError on what JSON cannot hold: bytes, arrays, functions, mappings with keys other than text or enum members.
     """
+    # Exact types first: most values are these, and isinstance is slower for each of them.
     if type(value) in _PLAIN:
         return value  # type: ignore[return-value]
     if isinstance(value, Enum):
@@ -74,6 +75,7 @@ def to_json(value: object) -> JSON:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
+        # json would write NaN and Infinity, which other readers refuse.
         return float(value) if math.isfinite(value) else str(float(value))
     if isinstance(value, PurePath):
         return value.as_posix()
@@ -90,6 +92,7 @@ def _container_to_json(value: object) -> JSON:
         named = {_key_text(key): item for key, item in value.items()}
         return {key: to_json(named[key]) for key in sorted(named)}
     if isinstance(value, Set):
+        # A set's order changes from process to process with the seed of text hashes.
         return sorted((to_json(item) for item in value), key=dumps)
     if isinstance(value, (list, tuple)):
         return [to_json(item) for item in value]

@@ -71,6 +71,7 @@ class DType(str, Enum):
         import numpy as np
 
         if self is DType.BFLOAT16:
+            # NumPy has no bfloat16 of its own.
             import ml_dtypes
 
             bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)

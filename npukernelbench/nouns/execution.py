@@ -80,9 +80,9 @@ class RunRequest:
 
     ``inputs`` hold the values in interface order, already of the case's element types. The executor allocates outputs
     and workspace itself, fills them with a pattern drawn from ``seed``, and never sees expected values. An executor
-    whose memory is what it is, such as a device, does not look at ``allocation``. ``repeat`` is 0 for the run that is
+    that cannot choose its memory, such as a device, ignores ``allocation``. ``repeat`` is 0 for the run that is
     judged; other runs must give the same bytes, and the executor varies what it can. With ``fewer_cores`` a tiling
-    function that asks how many cores there are is told of fewer: sums may then be made in another order.
+    function that asks for the number of cores gets a smaller one: the order of sums may then change.
     """
 
     task: Task

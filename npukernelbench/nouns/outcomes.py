@@ -8,7 +8,7 @@ __all__ = ["Outcome", "Owner", "Stage", "Tier", "Track"]
 
 
 class Stage(str, Enum):
-    """The way of one sample. Members are in order; every stage has its own time-out and its own set of outcomes."""
+    """The stages of one sample, in order; every stage has its own time-out and its own set of outcomes."""
 
     GENERATE = "generate"  # the model is asked
     EXTRACT = "extract"  # code is taken out of its answer
@@ -26,7 +26,7 @@ class Stage(str, Enum):
 
 
 class Owner(str, Enum):
-    """Who answers for an outcome. Only ``MODEL`` outcomes count against a model."""
+    """Who is at fault for an outcome. Only ``MODEL`` outcomes count against a model."""
 
     MODEL = "model"
     TASK = "task"
@@ -59,13 +59,14 @@ class Outcome(str, Enum):
 
     @property
     def owner(self) -> Owner:
-        """Who answers for this outcome."""
+        """Who is at fault for this outcome."""
         if self is Outcome.OK:
             return Owner.NONE
         if self is Outcome.INFRA_ERROR:
             return Owner.INFRA
         if self is Outcome.SKIPPED:
             return Owner.USER
+        # All others, so that a new outcome counts against a model until it is said otherwise.
         return Owner.MODEL
 
     @property

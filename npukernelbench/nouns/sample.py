@@ -144,6 +144,7 @@ class Verdict:
     diagnostics: tuple[Diagnostic, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
+    # The same kernel gets the same verdict on machines with other sandboxes.
     sandbox: str = field(default="", compare=False)
 
 

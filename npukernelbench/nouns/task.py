@@ -194,7 +194,7 @@ class Task:
 
     ``kernel`` is the name of the entry function; ``reference`` is ``module.function`` inside
     :mod:`npukernelbench.reference`; ``content_hash`` covers the resolved definition and every golden file. ``hidden``
-    says how hidden cases may look; empty where the default rule of element-wise tasks has to do.
+    says how hidden cases may look; empty where the default rule of element-wise tasks applies.
     """
 
     name: str

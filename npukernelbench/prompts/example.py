@@ -43,6 +43,7 @@ def nearest(task: Task, others: Iterable[Task]) -> Task | None:
 
 
 def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
+    # The name last, so that the choice does not depend on the order of files.
     return (other.suite != task.suite, -len(task.tags & other.tags), other.level != task.level, other.name)
 
 
@@ -50,6 +51,7 @@ def is_same_operator(task: Task, other: Task) -> bool:
     """Whether a kernel for one would do for the other, as far as names, references and formulas tell."""
     mine, theirs = _fold(task.name), _fold(other.name)
     return (
+        # Suites repeat operators with a prefix or without: Gelu and CraftGelu are the same.
         mine.endswith(theirs)
         or theirs.endswith(mine)
         or task.reference == other.reference

@@ -94,6 +94,7 @@ def _tensor(
         sizes = [item.size for item in tensor]
         dtype = tensor[0].dtype if tensor else None
         constants.append(f"constexpr uint32_t {upper}_COUNT = {len(tensor)};")
+        # C++ has no arrays without elements.
         constants.append(f"constexpr uint32_t {upper}_SIZES[] = {_braced(sizes or [0])};")
     else:
         dtype = tensor.dtype
@@ -103,6 +104,7 @@ def _tensor(
     if dtype is not None:
         macros.append(f"#define DTYPE_{upper} {_COMPONENT.get(dtype, dtype.ascend_c)}")
         for other in dict.fromkeys((*allowed, dtype)):
+            # Macros rather than constants: #if must be able to read them.
             macros.append(f"#define {upper}_IS_{other.value.upper()} {int(other is dtype)}")
 
 
@@ -135,6 +137,7 @@ def _literal(value: bool | int | float) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
+        # A plain literal is an int of 32 bits.
         return str(value) if abs(value) < 2**31 else f"{value}LL"
     if math.isnan(value):
         return '__builtin_nanf("")'

@@ -168,6 +168,7 @@ def _short(value: TensorShape | tuple[TensorShape, ...] | None) -> str:
 
 def _hash(template: str, files: tuple[str, ...], messages: tuple[Message, ...]) -> str:
     digest = hashlib.sha256(template.encode())
+    # The templates too: a change of wording that left this prompt alone still is another style.
     for name in files:
         digest.update(_file_digest(name))
     for message in messages:
@@ -187,10 +188,12 @@ def _environment() -> jinja2.Environment:
 
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
+        # A name that a template misspells is an error, not an empty text in a prompt.
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        # The prompts are Markdown and C++; escaping is for HTML.
         autoescape=False,
         auto_reload=False,
     )

@@ -56,6 +56,7 @@ def gelu_by_name(x: NDArray[np.float64], approximate: str) -> NDArray[np.float64
     from scipy.special import erfc
 
     if approximate == "none":
+        # erfc rather than 1 + erf, which loses all digits for very negative x.
         return np.asarray(0.5 * x * erfc(-x / math.sqrt(2.0)))
     if approximate == "tanh":
         return gelu(x)
@@ -77,6 +78,7 @@ def geglu(
 
 def softmax(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """``exp(x - max) / sum(exp(x - max))`` along the last axis."""
+    # Less the largest element, so that nothing overflows.
     shifted = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
 

@@ -43,6 +43,7 @@ def swiglu_grad(y_grad: _Floats, x: _Floats, dim: int) -> _Floats:
 
 def _swish_slope(t: _Floats) -> _Floats:
     """``p * (1 + t * (1 - p))`` with ``p = sigmoid(t)``."""
+    # sigmoid(-t) rather than 1 - sigmoid(t), which loses all digits for large t.
     return np.asarray(_sigmoid(t) * (1.0 + t * _sigmoid(-t)))
 
 

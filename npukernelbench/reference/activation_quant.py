@@ -77,6 +77,7 @@ def dequant_swiglu_quant(
 def _dynamic(value: _Floats) -> tuple[_Floats, _Floats]:
     """``value / scale`` and ``scale = max |value| / 127`` along the last axis; a row of zeros stays zero."""
     scale = np.abs(value).max(axis=-1, keepdims=True) / 127.0
+    # A row of zeros has scale 0.
     return _clip(np.divide(value, scale, out=np.zeros_like(value), where=scale > 0.0)), scale
 
 

@@ -28,6 +28,7 @@ def flash_attention(
     batches, rows, width = query.shape
     if head_num < 1 or width % head_num:
         raise ValueError(f"{width} columns cannot hold {head_num} heads")
+    # Kernels get attributes in single precision.
     scale = float(np.float32(scale_value))
     largest = np.empty((batches, head_num, rows))
     sums, result = np.empty_like(largest), np.empty_like(query)
@@ -80,6 +81,7 @@ def mla(
 def _weighted(scores: _Floats, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
     """Largest score and sum of powers per row, and the values weighted by the softmax of the scores."""
     largest = scores.max(axis=-1)
+    # Less the largest score, so that nothing overflows.
     powers = np.exp(scores - largest[..., np.newaxis])
     sums = powers.sum(axis=-1)
     return largest, sums, powers @ values / sums[..., np.newaxis]

@@ -16,7 +16,7 @@ def is_finite(x: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def is_inf(x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """``y`` is true where ``x`` is an infinity of either sign, any shape; NaN is none."""
+    """``y`` is true where ``x`` is an infinity of either sign, any shape; NaN is not."""
     return np.isinf(x)
 
 

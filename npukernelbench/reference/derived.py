@@ -126,5 +126,6 @@ def _codes(inputs: _Inputs) -> NDArray[np.int64]:
     indices: Any = inputs["indices"]
     rows = np.asarray(indices, dtype=np.int64)
     extents = rows.max(axis=0) + 1
+    # Row-major strides, so that codes have the lexicographic order of the rows.
     strides = np.append(np.cumprod(extents[:0:-1])[::-1], 1)
     return np.asarray(rows @ strides, dtype=np.int64)

@@ -53,8 +53,10 @@ def expected_outputs(task: Task, case: Case, inputs: Mapping[str, Argument]) -> 
     function = resolve(task.reference)
     arguments = {name: _exact(value) for name, value in inputs.items()}
     try:
+        # Infinities and NaN are results; a warning about them would be an error in tests.
         with np.errstate(all="ignore"):
             result = function(**arguments, **case.attributes)
+    # A reference may come from a plugin or a task file: its failure is a fault of the task.
     except Exception as error:
         raise _fault(task, case, f"the reference {task.reference} failed: {type(error).__name__}: {error}") from error
     values = result if isinstance(result, tuple) else (result,)
@@ -97,6 +99,7 @@ def _conform_tensor(task: Task, case: Case, name: str, declared: TensorShape, va
     if array.shape != declared.shape:
         shapes = f"{list(array.shape)}, but the case declares {list(declared.shape)}"
         raise _fault(task, case, f"the reference {task.reference} gives {name!r} the shape {shapes}")
+    # Rounding is the kernel's to do: judged against the unrounded value, half a step either way is right.
     quantised = declared.dtype.is_exact and declared.dtype in task.tolerance.limits and array.dtype.kind == "f"
     if declared.dtype.is_exact and array.dtype.kind not in "iub" and not quantised:
         message = f"the reference {task.reference} gives {array.dtype} for the {declared.dtype.value} output {name!r}"

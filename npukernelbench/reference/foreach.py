@@ -151,6 +151,7 @@ def addcmul_list(x1: _Tensors, x2: _Tensors, x3: _Tensors, scalars: _Tensor) -> 
 def lerp_scalar(x1: _Tensors, x2: _Tensors, weight: _Tensor) -> _Tensors:
     """``y[k] = x1[k] + weight * (x2[k] - x1[k])``, exactly ``x1[k]`` at weight 0 and ``x2[k]`` at weight 1."""
     w = float(weight.reshape(()))
+    # Not a + w * (b - a), which at weight 1 misses b by the rounding of the difference.
     return [a * (1.0 - w) + b * w for a, b in zip(x1, x2, strict=True)]
 
 
@@ -197,6 +198,7 @@ def zero(x: _Tensors) -> _Tensors:
 
 def _as_scalar(scalar: _Tensor, like: _Tensor) -> _Tensor:
     """A tensor of one element as a rank-0 array of the type that ``like`` is computed in."""
+    # Without the conversion NumPy would promote integers to float64, which a kernel does not.
     return scalar.reshape(()).astype(like.dtype)
 
 

@@ -196,6 +196,6 @@ def tanh(x: _Tensors) -> _Tensors:
 
 
 def _to_odd(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole numbers as they are, anything else to the odd one of its two neighbours."""
+    """Whole numbers unchanged, other values to the odd one of their two neighbours."""
     below = np.floor(x)
     return np.where((below == x) | (below % 2 != 0), below, below + 1.0)

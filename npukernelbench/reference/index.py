@@ -53,6 +53,7 @@ def scatter_list(
     """
     if reduce != "update":
         raise ValueError(f"reduce must be update, not {reduce!r}")
+    # Copies: the inputs are also what the kernel is launched with.
     result = [tensor.copy() for tensor in var]
     for k, tensor in enumerate(result):
         start, length = (int(item) for item in indice[k])

@@ -105,4 +105,5 @@ def _divisor(weights: _Floats, reduction: str) -> float:
 
 def _log_sum_exp(x: _Floats) -> _Floats:
     largest = x.max(axis=1)
+    # Less the largest logit, so that nothing overflows.
     return np.asarray(largest + np.log(np.exp(x - largest[:, None]).sum(axis=1)))

@@ -16,8 +16,8 @@ def masked_select(x: NDArray[Any], mask: NDArray[np.bool_]) -> tuple[NDArray[Any
 
     Equal shapes. Source: ``torch.masked_select``.
     """
-    found = x[mask]
-    return found, np.array([1, found.size], dtype=np.uint64)
+    selected = x[mask]
+    return selected, np.array([1, selected.size], dtype=np.uint64)
 
 
 def tril(x: NDArray[Any], diagonal: int) -> NDArray[Any]:

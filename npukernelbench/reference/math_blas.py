@@ -71,5 +71,5 @@ def _elements(x: NDArray[Any], n: int, inc: int) -> NDArray[Any]:
 
 
 def _sums(x: NDArray[np.complex128]) -> NDArray[np.float32]:
-    """``|Re| + |Im|`` as single precision gives it, so that what is a tie there is one here."""
+    """``|Re| + |Im|`` in single precision, so that ties of the kernel are ties here, too."""
     return np.asarray(np.abs(x.real) + np.abs(x.imag)).astype(np.float32)

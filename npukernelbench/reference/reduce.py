@@ -50,6 +50,7 @@ def selected_softmax(sel: NDArray[np.bool_], input1: _Floats, input2: _Floats) -
     Source: CANN's SelectReduceMaxDSubExpReduceSumDRealDiv.
     """
     chosen = np.where(sel, input1, input2)
+    # Less the largest element, so that nothing overflows.
     powers = np.exp(chosen - chosen.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 

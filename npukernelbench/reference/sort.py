@@ -21,6 +21,7 @@ def top_k(
     count = int(k.reshape(()))
     if not 0 <= count <= x.shape[dim]:
         raise ValueError(f"there are no {count} elements along axis {dim}")
+    # Stable and of the negated values: of equal elements the first must win in both directions.
     order = np.argsort(-x if largest else x, axis=dim, kind="stable")
     positions = np.take(order, np.arange(count), axis=dim)
     return np.take_along_axis(x, positions, axis=dim), positions.astype(np.int32)

@@ -25,6 +25,7 @@ def coalesce_sparse(
     new_indices = np.zeros((count, indices.shape[1]), indices.dtype)
     new_indices[unique_indices] = indices
     new_values = np.zeros((count, *values.shape[1:]), values.dtype)
+    # Plain indexing would add only one of several values with the same index.
     np.add.at(new_values, unique_indices, values)
     return new_indices, new_values
 

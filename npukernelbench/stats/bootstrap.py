@@ -34,7 +34,7 @@ def cluster_ratio(clusters: Sequence[Cluster], confidence: float = 0.95, draws: 
     Where resampling cannot tell anything, because there is one cluster or all have the same share of 0 or of 1, it is
     Wilson's interval with the clusters as trials (with one cluster: its whole). ValueError when nothing was counted.
     """
-    parts, wholes = [one.part for one in clusters], [one.whole for one in clusters]
+    parts, wholes = [cluster.part for cluster in clusters], [cluster.whole for cluster in clusters]
     total, size = sum(parts), sum(wholes)
     if not clusters or min(wholes) <= 0:
         raise ValueError("every cluster must have counted something, and there must be a cluster")
@@ -45,6 +45,7 @@ def cluster_ratio(clusters: Sequence[Cluster], confidence: float = 0.95, draws: 
     weights = _weights(len(clusters), draws)
     shares = sorted(((weights @ parts) / (weights @ wholes)).tolist())
     skipped = int((1 - confidence) / 2 * draws)
+    # Rounded, as matrix products differ in the last digits from machine to machine.
     return Interval(round(shares[skipped], _DIGITS), round(shares[-1 - skipped], _DIGITS))
 
 

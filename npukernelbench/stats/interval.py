@@ -40,6 +40,7 @@ def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     share, square = successes / trials, z * z / trials
     centre = share + square / 2
     spread = z * sqrt(share * (1 - share) / trials + square / (4 * trials))
+    # Exact at the ends, where rounding would leave a bound like 1e-17.
     low = 0.0 if successes == 0 else max(0.0, (centre - spread) / (1 + square))
     high = 1.0 if successes == trials else min(1.0, (centre + spread) / (1 + square))
     return Interval(low, high)
@@ -53,6 +54,7 @@ def cluster_mean(clusters: Sequence[Sequence[float]], confidence: float = 0.95) 
     """
     if not clusters or not all(clusters):
         raise ValueError("every cluster needs a value, and there must be a cluster")
+    # fsum, so that the order of samples does not change the last digit.
     means = [fsum(cluster) / len(cluster) for cluster in clusters]
     count = len(means)
     value = fsum(means) / count

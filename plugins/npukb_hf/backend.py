@@ -54,7 +54,7 @@ class HFBackend:
         await asyncio.to_thread(self._load)
 
     async def close(self) -> None:
-        """Forget the weights."""
+        """Drop the weights."""
         self._stop.set()
         self._model = self._tokenizer = None
 
@@ -88,15 +88,17 @@ class HFBackend:
                 field="model_args.model",
                 remedy="name a folder that save_pretrained wrote, or a checkpoint that this machine can download",
             ) from error
+        # Answers continue at the end of a row, so the padding must be at its beginning.
         self._tokenizer.padding_side = "left"
         if self._tokenizer.pad_token_id is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
 
     def _batches(self, requests: Sequence[GenerationRequest]) -> list[list[GenerationRequest]]:
-        """Requests that may share a batch, in order: whoever came first is answered first."""
+        """Requests that may share a batch, in order: the first request is answered first."""
         batches: list[list[GenerationRequest]] = []
         for request in requests:
             last = batches[-1] if batches else None
+            # A batch is generated with one set of parameters.
             if last and len(last) < self.args.batch_size and last[0].params == request.params:
                 last.append(request)
             else:
@@ -132,6 +134,7 @@ class HFBackend:
         with torch.inference_mode():
             output = self._model.generate(
                 **inputs,
+                # Greedy: the row's own processor has already left a single token possible.
                 do_sample=False,
                 temperature=None,
                 top_p=None,
@@ -211,5 +214,6 @@ def _dtype(name: str, device: str) -> object:
     import torch
 
     if name == "auto":
+        # Half types are slow on most CPUs, and some operations have no CPU kernel for them.
         return torch.float32 if device == "cpu" else "auto"
     return getattr(torch, name)

@@ -32,8 +32,10 @@ class RowSampler:
 
         del input_ids
         uniform = torch.tensor([[row.random()] for row in self._rows], dtype=torch.float64)
+        # In double and on the CPU: sums in a device's order would make the draw depend on the device.
         cumulative = torch.softmax(scores.double().cpu(), dim=-1).cumsum(dim=-1)
         drawn = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
+        # Rounding may leave the last sum below the drawn number.
         drawn = drawn.clamp(max=scores.shape[-1] - 1).to(scores.device)
         return torch.full_like(scores, float("-inf")).scatter(-1, drawn, 0.0)
 

@@ -84,6 +84,7 @@ class KernelGenBackend:
             yield result
 
     def _make(self) -> Backend:
+        # The user's arguments last, so that they win.
         fields = {"model": self._checkpoint(), "revision": self.args.revision, **self.args.engine_args}
         if self._engine_name() == "vllm":
             from npukb_vllm.args import VllmArgs
@@ -106,15 +107,15 @@ class KernelGenBackend:
             return self.args.path
         if self.hub:
             return self.hub
-        found = default_checkpoint()
-        if found is None:
+        checkpoint = default_checkpoint()
+        if checkpoint is None:
             raise BackendError(
                 "no default checkpoint of KernelGen-LM is installed",
                 field="--model",
                 remedy="name a size (--model kernelgen-lm:1.7b, … 4b, 8b, 14b, 32b, 32b-rl), a folder "
                 f"(--model_args path=FOLDER), or set {VARIABLE}=FOLDER",
             )
-        return str(found)
+        return str(checkpoint)
 
 
 def default_checkpoint(environ: Mapping[str, str] = os.environ) -> Path | None:

@@ -21,23 +21,20 @@ from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
     Artifact,
-    Case,
     CompileRequest,
     CompileResult,
     DType,
-    InputSpec,
     Observation,
     Outcome,
-    OutputSpec,
     Profile,
     RunRequest,
     Task,
     TensorCase,
     TensorShape,
-    Tolerance,
     Track,
     ValueSpec,
 )
+from npukernelbench.nouns.probe import probe_task
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument
@@ -173,32 +170,6 @@ def command(out: str, base: str, device: int) -> Iterator[str]:
 def _task(row: Row) -> Task:
     size, out_size = row.tensor_bytes
     data, parameters = TensorShape((size,), DType.UINT8), TensorShape((2,), DType.INT32)
-    case = Case(
-        id="case",
-        inputs={"data": TensorCase(data, ValueSpec()), "parameters": TensorCase(parameters, ValueSpec())},
-        outputs={"out": TensorShape((out_size,), DType.UINT8)},
-        attributes={},
-    )
-    return Task(
-        name="Calibration",
-        suite="calibration",
-        level=1,
-        category="Calibration",
-        version=1,
-        kernel="probe",
-        core=row.runs_on,
-        summary="",
-        description="",
-        formula="",
-        inputs=(InputSpec("data", (DType.UINT8,)), InputSpec("parameters", (DType.INT32,))),
-        outputs=(OutputSpec("out", dtype=DType.UINT8),),
-        attributes=(),
-        cases=(case,),
-        reference="",
-        tolerance=Tolerance(),
-        tags=frozenset(),
-        goldens=(),
-        path=Path("calibration"),
-        content_hash="calibration",
-        workspace_bytes=4096,
-    )
+    inputs = {"data": TensorCase(data, ValueSpec()), "parameters": TensorCase(parameters, ValueSpec())}
+    out = {"out": TensorShape((out_size,), DType.UINT8)}
+    return probe_task("Calibration", inputs, outputs=out, core=row.runs_on)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -13,8 +13,13 @@ __all__ = ["TRANSPORT", "OpenAIArgs"]
 TRANSPORT: dict[str, JsonValue] = {"decides": False}
 
 
+def _transport(default: Any, description: str, *, gt: float | None = None, ge: float | None = None) -> Any:
+    """A field that is so marked."""
+    return Field(default, gt=gt, ge=ge, description=description, json_schema_extra=TRANSPORT)
+
+
 class OpenAIArgs(BaseModel):
-    """Arguments of the openai backend. The API key is none: it comes from the environment and is never stored."""
+    """Arguments of the openai backend. The API key comes from the environment and is never stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,50 +27,20 @@ class OpenAIArgs(BaseModel):
     base_url: str | None = Field(
         None, description="address up to and including /v1; default: OPENAI_BASE_URL, else OpenAI's"
     )
-    api_key_env: str = Field(
-        "OPENAI_API_KEY", description="name of the environment variable that holds the key", json_schema_extra=TRANSPORT
+    api_key_env: str = _transport("OPENAI_API_KEY", "name of the environment variable that holds the key")
+    client: Literal["direct", "openai"] = _transport(
+        "direct", "HTTP client: direct is aiohttp and fast, openai is the official package"
     )
-    client: Literal["direct", "openai"] = Field(
-        "direct",
-        description="HTTP client: direct is aiohttp and fast, openai is the official package",
-        json_schema_extra=TRANSPORT,
+    concurrency: int = _transport(16, "most requests at a time; fewer while the server is busy", ge=1)
+    requests_per_minute: float | None = _transport(None, "most requests a minute; default: no limit", gt=0)
+    tokens_per_minute: float | None = _transport(
+        None, "most tokens a minute, prompts and longest answers together", gt=0
     )
-    concurrency: int = Field(
-        16,
-        ge=1,
-        description="most requests at a time; fewer while the server is busy",
-        json_schema_extra=TRANSPORT,
-    )
-    requests_per_minute: float | None = Field(
-        None, gt=0, description="most requests a minute; default: no limit", json_schema_extra=TRANSPORT
-    )
-    tokens_per_minute: float | None = Field(
-        None,
-        gt=0,
-        description="most tokens a minute, prompts and longest answers together",
-        json_schema_extra=TRANSPORT,
-    )
-    timeout_s: float = Field(
-        600.0, gt=0, description="longest wait for one answer, in seconds", json_schema_extra=TRANSPORT
-    )
-    max_retries: int = Field(
-        5, ge=0, description="how often one request is repeated after a transient failure", json_schema_extra=TRANSPORT
-    )
-    backoff_s: float = Field(
-        0.5,
-        ge=0,
-        description="first wait before a repetition; it doubles with each, with jitter",
-        json_schema_extra=TRANSPORT,
-    )
-    max_backoff_s: float = Field(
-        30.0, ge=0, description="longest wait between repetitions", json_schema_extra=TRANSPORT
-    )
-    max_retry_after_s: float = Field(
-        120.0,
-        ge=0,
-        description="longest wait that a server may request before the sample fails",
-        json_schema_extra=TRANSPORT,
-    )
+    timeout_s: float = _transport(600.0, "longest wait for one answer, in seconds", gt=0)
+    max_retries: int = _transport(5, "how often one request is repeated after a transient failure", ge=0)
+    backoff_s: float = _transport(0.5, "first wait before a repetition; it doubles with each, with jitter", ge=0)
+    max_backoff_s: float = _transport(30.0, "longest wait between repetitions", ge=0)
+    max_retry_after_s: float = _transport(120.0, "longest wait that a server may request before the sample fails", ge=0)
     extra_body: Mapping[str, object] = Field(default_factory=dict, description="further fields of every request body")
     system_role: Literal["system", "developer", "user"] = Field(
         "system", description="role that carries the system prompt"

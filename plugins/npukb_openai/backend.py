@@ -106,9 +106,11 @@ class OpenAIBackend:
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
         """Ask all requests, at most ``concurrency`` at a time; yield answers as they come.
 
-        No more than twice as many are under way or wait to be taken: who does not take answers is not sent more.
+        No more than twice as many are under way or wait to be taken: no further request is sent for a caller that
+        takes no answers.
         """
         results: asyncio.Queue[GenerationResult | Exception] = asyncio.Queue()
+        # Twice, so that the next requests are ready while answers wait to be taken.
         room = asyncio.Semaphore(2 * self.args.concurrency)
 
         async def ask(request: GenerationRequest) -> None:
@@ -132,7 +134,7 @@ class OpenAIBackend:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _ask(self, request: GenerationRequest) -> Completion | GenerationFault:
-        """Ask until there is an answer, or no hope of one."""
+        """Ask until there is an answer, or no further attempt can give one."""
         for attempt in count():
             answer = await self._try(request)
             if isinstance(answer, Completion):
@@ -140,6 +142,7 @@ class OpenAIBackend:
             fault = self._fault(answer, attempt)
             if fault is not None:
                 return fault
+            # Outside of the slot: a request that waits must not keep others from being sent.
             await asyncio.sleep(self._wait_s(request.seed, attempt, answer.retry_after_s))
         raise AssertionError("unreachable: the loop has no end")
 
@@ -155,6 +158,7 @@ class OpenAIBackend:
             return GenerationFault(f"{message}; {wait}")
         if attempt < self.args.max_retries:
             return None
+        # A server that has answered before may be restarting; one that never did has a wrong address.
         if failure.unreachable and not self._ever_answered:
             raise BackendError(
                 f"no server can be reached at {self._address}: {message}",
@@ -190,6 +194,7 @@ class OpenAIBackend:
         except Exception as error:
             if field != "max_tokens" or request.params.max_tokens is None or not wants_other_limit_field(error):
                 raise
+        # Newer models refuse the older name, and older servers do not know the newer one.
         self._limit_field = "max_completion_tokens"
         return await self._send(request, self._limit_field)
 
@@ -211,6 +216,7 @@ class OpenAIBackend:
 
     def _wait_s(self, seed: int, attempt: int, retry_after_s: float | None) -> float:
         own = backoff_s(seed, attempt, first_s=self.args.backoff_s, most_s=self.args.max_backoff_s)
+        # Some jitter on top: all refused requests are told the same time, and would come back at once.
         return own if retry_after_s is None else retry_after_s + own * 0.1
 
     def _without_key(self, message: str) -> str:

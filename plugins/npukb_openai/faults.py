@@ -38,7 +38,7 @@ _CONTEXT_LENGTH = (
 class Action(Enum):
     """What to do about a failure."""
 
-    STOP = "stop"  # nobody can be asked: credentials, address or model name
+    STOP = "stop"  # no request can succeed: credentials, address or model name
     GIVE_UP = "give up"  # this request would fail again
     RETRY = "retry"  # later may help
 
@@ -67,6 +67,7 @@ def classify(error: Exception) -> Failure:
         cause = error.__cause__ or error
         message = f"the connection failed: {type(cause).__name__}: {cause}".rstrip(": ")
         return Failure(Action.RETRY, message, unreachable=type(cause).__name__ == "ConnectError")
+    # Proxies under load send HTML or half of a body: the next answer may be whole.
     if isinstance(error, MalformedAnswer | ValueError):
         return Failure(Action.RETRY, f"the server sent no valid answer: {error}")
     return Failure(Action.GIVE_UP, f"the request cannot be made: {type(error).__name__}: {error}")
@@ -74,6 +75,7 @@ def classify(error: Exception) -> Failure:
 
 def backoff_s(seed: int, attempt: int, *, first_s: float, most_s: float) -> float:
     """Seconds before repetition ``attempt`` (from 0): doubling up to ``most_s``, of it a seeded half to whole."""
+    # The exponent is bounded, as a float overflows with enough attempts.
     whole = min(most_s, first_s * 2.0 ** min(attempt, 30))
     return whole * (0.5 + 0.5 * derive(seed, "backoff", attempt) / 2**63)
 
@@ -91,6 +93,7 @@ def _of_status(status: int, error: Exception) -> Failure:
     message = f"HTTP {status}: {_message(error)}"
     if status in _FATAL_STATUS:
         return Failure(Action.STOP, message, remedy=_FATAL_STATUS[status])
+    # OpenAI answers 429 for an empty account as well, which no waiting fills.
     if status == 429 and "insufficient_quota" in _text(error):
         return Failure(Action.STOP, message, remedy=_FATAL_STATUS[402])
     if status in _TRANSIENT_STATUS or status >= 500:

@@ -51,14 +51,16 @@ class Limiter:
         self._wake()
 
     async def _acquire(self) -> None:
+        # A newcomer must not overtake those that wait.
         if self._under_way < self.limit and not self._waiting:
             self._under_way += 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            await turn  # the slot is counted by whoever completes the future
+            await turn  # what completes the future has counted the slot
         except asyncio.CancelledError:
+            # Cancelled after its turn had come: the slot that was counted for it must be given on.
             if turn.done() and not turn.cancelled():
                 self._under_way -= 1
                 self._wake()

@@ -14,7 +14,7 @@ __all__ = ["Pace", "estimated_tokens"]
 
 #: How far requests may run ahead of an even pace, in seconds.
 _BURST_S = 6.0
-#: Characters per token where nobody has counted yet.
+#: Characters per token before the server has counted any.
 _CHARACTERS_PER_TOKEN = 3.5
 
 
@@ -35,7 +35,7 @@ class Pace:
         self._ahead: list[float] = [float("-inf"), float("-inf")]
 
     async def wait(self, tokens: float) -> None:
-        """Wait for the turn of a request that may take so many tokens."""
+        """Wait for the turn of a request that may take ``tokens`` tokens."""
         now = self._clock()
         delay = max(self._advance(0, now, self._per_request_s), self._advance(1, now, self._per_token_s * tokens))
         if delay > 0:
@@ -49,6 +49,7 @@ class Pace:
     def _advance(self, which: int, now: float, cost_s: float) -> float:
         if cost_s <= 0:
             return 0.0
+        # Time that was not used does not add up beyond the burst.
         begin = max(self._ahead[which], now - _BURST_S)
         self._ahead[which] = begin + cost_s
         return max(0.0, begin - now)

@@ -94,10 +94,10 @@ class Wire:
         if not 200 <= response.status < 300:
             headers = {name.lower(): text for name, text in response.headers.items()}
             raise StatusError(Reply(response.status, headers, content))
-        found = json.loads(content, object_hook=Loose)
-        if not isinstance(found, Loose):
+        parsed = json.loads(content, object_hook=Loose)
+        if not isinstance(parsed, Loose):
             raise ValueError(f"no JSON object but {content[:80]!r}")
-        return found
+        return parsed
 
     async def _exchange(self, path: str, body: bytes) -> tuple[aiohttp.ClientResponse, bytes]:
         async with self._opened().post(self.base_url + path, data=body, proxy=self._proxy) as response:
@@ -116,8 +116,10 @@ class Wire:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers,
+                # No limit here: the backend's limiter already counts the requests under way.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60.0),
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=_CONNECT_S),
+                # A cookie of a load balancer would tie all requests to one replica.
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session

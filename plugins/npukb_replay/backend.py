@@ -43,7 +43,7 @@ class ReplayBackend:
         self._library = read_library(self.args.path.expanduser())
 
     async def close(self) -> None:
-        """Forget what was read."""
+        """Drop what was read."""
         self._library = None
 
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:

@@ -10,7 +10,7 @@
 
 ``.md`` and ``.txt`` hold answers as models gave them, ``.cpp`` holds bare source. Names are compared without case, with
 ``_`` and ``-`` alike; a task's kernel name stands for the task. The more specific name wins; two files for one name are
-an error, because one of them would be ignored in silence.
+an error, because one of them would be ignored silently.
 """
 
 from __future__ import annotations
@@ -70,18 +70,19 @@ class Library:
 
     def find(self, key: SampleKey, kernel: str) -> Completion | str:
         """The answer to ``key``, or in words why there is none."""
+        # The specific name first; without duplicates, as a name may be empty.
         for case in dict.fromkeys((_canonical(key.case), "")):
             for track in (key.track.value, ""):
                 names = dict.fromkeys((_canonical(key.task), _canonical(kernel)))
-                found = [
+                matching = [
                     self.shelves[s]
                     for s in (Shelf(n, case, key.index, track, key.turn) for n in names)
                     if s in self.shelves
                 ]
-                if len(found) > 1:
-                    return f"two answers to {key}: {' and '.join(map(_describe, found))}; remove one"
-                if found:
-                    return found[0] if isinstance(found[0], Completion) else _read(found[0])
+                if len(matching) > 1:
+                    return f"two answers to {key}: {' and '.join(map(_describe, matching))}; remove one"
+                if matching:
+                    return matching[0] if isinstance(matching[0], Completion) else _read(matching[0])
         if key.turn:
             return f"no answer of turn {key.turn} is stored under {self.path}"
         per_case = f"{key.task}/{key.case}/{key.index}.md or " if key.case else ""
@@ -113,6 +114,7 @@ def content_hash(path: Path) -> str:
     for file in _files(path):
         data = _bytes(file)
         for part in (file.relative_to(path).as_posix().encode("utf-8", "surrogateescape"), data):
+            # Lengths too, so that names and contents cannot be cut elsewhere and give the same hash.
             digest.update(len(part).to_bytes(8, "big"))
             digest.update(part)
     return digest.hexdigest()
@@ -126,8 +128,8 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if _is_run(path):
         return [file for file in (path / "events.jsonl",) if file.is_file()]
-    found = (file for file in path.rglob("*") if file.suffix.lower() in (*_SUFFIXES, ".jsonl") and file.is_file())
-    return sorted(found)
+    files = (file for file in path.rglob("*") if file.suffix.lower() in (*_SUFFIXES, ".jsonl") and file.is_file())
+    return sorted(files)
 
 
 def _is_run(path: Path) -> bool:
@@ -152,6 +154,7 @@ def _run(folder: Path) -> Iterator[tuple[Shelf, Completion]]:
 
     run = read_run(folder)
     stored = {key: completion for key, (_, completion) in run.completions.items()}
+    # A run that was judged elsewhere keeps completions with its samples.
     judged = {key: sample.completion for key, sample in run.samples.items() if key not in stored}
     for key, completion in {**stored, **judged}.items():
         if completion is not None:

@@ -20,12 +20,11 @@ from npukb_tile.ir import (
     Expr,
     For,
     If,
-    Load,
+    Move,
     Name,
     Num,
     Program,
     Statement,
-    Store,
 )
 from npukb_tile.launching import Number, pitch_unit
 
@@ -62,14 +61,16 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
                 visit(statement.otherwise, divisors)
             elif isinstance(statement, Block):
                 visit(statement.body, dict(divisors))
-            elif isinstance(statement, Load | Store):
+            elif isinstance(statement, Move):
                 dtype = program.buffers[statement.buffer].dtype
+                # One template serves all its types: the copy must move whole blocks for the smallest.
                 size = min(DTYPES[member].itemsize for member in program.members(types.get(dtype, dtype)))
                 whole = _divisor(statement.cols, divisors) * size % _BLOCK_BYTES == 0
                 start = _divisor(statement.start, divisors) * size % _BLOCK_BYTES == 0
                 if whole and start and isinstance(statement.rows, Num) and statement.rows.value == 1:
                     plain.add(id(statement))
 
+    # On the dynamic track no number is known, so no copy can be proven to move whole blocks.
     if known:
         start = dict(known)
         # Twice: what a loop's body assigns holds at its beginning too.

@@ -21,13 +21,13 @@ def program_in(completion: Completion) -> str | Outcome:
     text = split_thinking(completion.text).answer
     cut_off = completion.finish_reason is FinishReason.LENGTH
     blocks = [block for block in scan(text).blocks if block.text.strip()]
-    found = [block.text for block in blocks if _KERNEL.search(block.text) and _HOST.search(block.text)]
-    found = found or [block.text for block in blocks if _KERNEL.search(block.text)]
-    found = found or [block.text for block in blocks if block.language in _LANGUAGES]
-    if not found and not blocks and _KERNEL.search(text) and _HOST.search(text) and not has_unclosed_block(text):
-        found = [text]
-    if not found:
+    sources = [block.text for block in blocks if _KERNEL.search(block.text) and _HOST.search(block.text)]
+    sources = sources or [block.text for block in blocks if _KERNEL.search(block.text)]
+    sources = sources or [block.text for block in blocks if block.language in _LANGUAGES]
+    if not sources and not blocks and _KERNEL.search(text) and _HOST.search(text) and not has_unclosed_block(text):
+        sources = [text]
+    if not sources:
         return Outcome.TRUNCATED if cut_off else Outcome.NO_CODE
-    if cut_off and (has_unclosed_block(text) or text.rstrip().endswith(found[-1].rstrip())):
+    if cut_off and (has_unclosed_block(text) or text.rstrip().endswith(sources[-1].rstrip())):
         return Outcome.TRUNCATED
-    return found[-1]
+    return sources[-1]

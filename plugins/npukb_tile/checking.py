@@ -90,6 +90,7 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
             raise ProgramError("interface", f"the task has no attribute {name}", line=program.attributes[name].line)
     for spec in task.inputs if cases is None else ():
         tensor = program.tensors[spec.name]
+        # A dynamic kernel is judged on types that no known case shows.
         missing = {dtype.value for dtype in spec.dtypes} - set(program.members(tensor.dtype))
         if missing:
             raise ProgramError(
@@ -117,6 +118,7 @@ def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *,
                     f"{name} is {list(shape)}, case {case.id} has {list(declared.shape)}",
                     line=program.launch.line,
                 )
+        # Without numbers: they decide which copies are plain, not how much memory there is.
         most = max(most, check_unified_buffer(lower_parts(program, planned.types, {}), planned, names))
     if dynamic:
         lower_dynamic(program)
@@ -154,6 +156,7 @@ def check_values(program: Program, task: Task, case: Case, seed: int = 0) -> Cas
         raise UsageError(f"the interpreter knows no policy {task.tolerance.policy}")
     for name, actual in outputs.items():
         wanted, declared = expected[name], case.outputs[name]
+        # Lists of tensors cannot come out of a program, which has single tensors only.
         if not isinstance(declared, TensorShape) or not isinstance(wanted, np.ndarray):
             continue
         limits: ToleranceLimits | None = task.tolerance.limits.get(declared.dtype)

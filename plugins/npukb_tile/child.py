@@ -1,7 +1,7 @@
 """The process that reads a model's program: lowers it and tries it, within limits, and reports plain JSON.
 
 Nothing of the program is executed; this process exists because reading may take more time, memory or stack than a
-program is worth. It is told the task and its public cases, and never an expected value.
+program is worth. It gets the task and its public cases, and never an expected value.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def _files(request: Request) -> Mapping[str, str]:
     static = request.track is Track.STATIC
     check_interface(program, request.task, cases if static else None)
     check_budgets(program, cases, dynamic=not static)
+    # A few small cases show most faults; the twin judges all of them, and is quicker.
     for case in [case for case in cases if is_small(case, _MOST_ELEMENTS)][:_MOST_TRIED]:
         _try(program, request, case)
     if static:
@@ -85,6 +86,7 @@ def _try(program: Program, request: Request, case: Case) -> None:
 
 
 def _fault(rule: str, detail: str, line: int, remedy: str | None) -> dict[str, Any]:
+    # The detail goes into the next question to a model.
     short = detail if len(detail) <= _MOST_DETAIL else detail[:_MOST_DETAIL] + "…"
     return {"fault": {"rule": rule, "detail": short, "line": line, "remedy": (remedy or "")[:_MOST_DETAIL]}}
 
@@ -93,8 +95,10 @@ def main(respond: Callable[[Request], dict[str, Any]] = answer) -> None:
     """Read the request from the file that the first argument names, write the answer to the descriptor of the
     second.
     """
+    # Programs may be MOST_DEPTH levels deep, and a level takes several frames in each pass.
     sys.setrecursionlimit(3000)
     request = pickle.loads(Path(sys.argv[1]).read_bytes())
+    # A program may hold lone surrogates, and its text comes back in messages.
     data = json.dumps(respond(request)).encode("utf-8", "backslashreplace")
     with os.fdopen(int(sys.argv[2]), "wb") as report:
         report.write(data)

@@ -95,9 +95,9 @@ def check(app: App, /, file: Path, task_name: str | None, **options: Any) -> int
         if elements > MOST_ELEMENTS:
             app.console.out(f"case {case.id}: not run, {elements} elements")
             continue
-        found = check_values(program, task, case)
-        wrong += bool(found.wrong)
-        app.console.out(f"case {case.id}: {found.wrong or 'right'}")
+        compared = check_values(program, task, case)
+        wrong += bool(compared.wrong)
+        app.console.out(f"case {case.id}: {compared.wrong or 'right'}")
     return 1 if wrong else 0
 
 
@@ -162,8 +162,9 @@ def tune_command(app: App, /, file: Path, task_name: str, case_id: str | None, *
         tried = list(tune(program, case, measure))
     finally:
         executor.close()
-    for one in tried[:-1]:
-        app.console.out(f"{'does not do' if one.time_us is None else f'{one.time_us:9.2f} us'}  {one.change}")
+    # The last one repeats the best.
+    for trial in tried[:-1]:
+        app.console.out(f"{'does not do' if trial.time_us is None else f'{trial.time_us:9.2f} us'}  {trial.change}")
     first, best = tried[0].time_us, tried[-1]
     gain = f", {first / best.time_us:.2f} times as fast as written" if first and best.time_us else ""
     app.console.out(f"best: {best.change}{gain}")

@@ -113,6 +113,7 @@ class _Lowering:
     def statement(self, statement: TileSet) -> tuple[Instruction, ...]:
         names = [statement.target.buffer, *references(statement.value)]
         held = [self.program.buffers[name] for name in names]
+        # A column holds one element per row: a temporary as long as a column would be too short for a tile.
         wide = [buffer for buffer in held if not buffer.column]
         tall = [buffer for buffer in wide if buffer.rank == 2]
         self.model = (tall or wide or held)[0].name
@@ -129,6 +130,7 @@ class _Lowering:
 
     def _take(self, dtype: str, shape: ShapeClass, least: int = 256) -> Operand:
         """A free temporary."""
+        # The lowest free number, so that a program needs as few temporaries as its deepest statement.
         number = next((i for i in range(len(self.slots)) if i not in self.busy), len(self.slots))
         if number == len(self.slots):
             self.slots.append(Slot())
@@ -210,7 +212,7 @@ class _Lowering:
         return lowered[kind](node, want)
 
     def _result(self, node: TileOp, want: Operand | None, *inputs: Operand | Expr, apart: bool = False) -> Operand:
-        """Where an operation writes: what is wanted, an operand that nobody needs any more, or a new temporary."""
+        """Where an operation writes: what is wanted, an operand that is not read again, or a new temporary."""
         dtype = self._resolve(node.dtype)
         place = self._fits(want, dtype, node.shape)
         taken = {operand.name for operand in inputs if isinstance(operand, Operand)}
@@ -228,6 +230,7 @@ class _Lowering:
 
     def _unary(self, node: TileOp, want: Operand | None) -> Operand:
         library = OPERATIONS[node.op].library
+        # Library functions must not write where they read, so their operand may not lie in the result.
         [value] = [self._tile(node.arguments[0], node, None if library else want)]
         result = self._result(node, want, value, apart=library)
         work = (self._take("bytes", ShapeClass.FULL, LIBRARY_SCRATCH),) if library else ()
@@ -238,10 +241,12 @@ class _Lowering:
     def _binary(self, node: TileOp, want: Operand | None) -> Operand:
         left_node, right_node = node.arguments
         target = want.name if want is not None else ""
+        # The left side may be computed in the target only if the right side does not read it afterwards.
         in_left = want if target not in set(references(right_node)) else None
         left = self._operand(left_node, in_left)
         used = isinstance(left, Operand) and left.name == target
         right = self._operand(right_node, None if used else want)
+        # Instructions take a scalar on the right; these operations may swap their sides.
         if not isinstance(left, Operand) and node.op in ("add", "mul", "max", "min"):
             left, right = right, left
         if not isinstance(left, Operand):
@@ -271,12 +276,14 @@ class _Lowering:
         operation = node.op
         if not isinstance(left, Operand):
             left, right = right, left
+            # A comparison turned round keeps its meaning only with the other sign.
             operation = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}.get(operation, operation)
         assert isinstance(left, Operand)
         if isinstance(right, Operand) and right.shape is not left.shape:
             raise ProgramError(
                 "shape", "comparisons do not broadcast", line=node.line, remedy="compare the difference with 0.0"
             )
+        # The comparison of int32 on these cores knows EQ alone.
         if "int32" in left.dtype and operation != "eq":
             raise ProgramError(
                 "dtype", "integers can be compared for equality only", line=node.line, remedy="cast to float32 first"
@@ -308,6 +315,7 @@ class _Lowering:
     def _across(self, node: TileOp, want: Operand | None) -> Operand:
         value = self._tile(node.arguments[0], node)
         result = self._result(node, want, apart=True)
+        # No instruction multiplies along a row: it is folded in halves, which needs memory for a whole row of float32.
         folds = node.op == "row_prod"
         work = (self._take("float32" if folds else "words", ShapeClass.FULL, _REDUCE_BYTES),)
         self._emit(node.op, result, value, line=node.line, work=work)
@@ -326,6 +334,7 @@ class _Lowering:
         source = self._operand(node.arguments[0], None)
         index = self._operand(node.arguments[1], None)
         assert isinstance(index, Operand)
+        # An index in a temporary may be overwritten by its offsets in bytes; one in a buffer is the program's.
         offsets = index if index.slot >= 0 else self._take("int32", ShapeClass.FULL)
         shift = [argument.value for argument in node.arguments[2:] if isinstance(argument, Scalar)]
         result = self._result(node, want, source, apart=True)
@@ -381,6 +390,7 @@ class _Lowering:
 
         mask = self._operand(inner, None)
         number = "float16" if to == "bool" else to
+        # Select writes no bytes, so a bool comes about as a half and is cast.
         ones = self._take(number, node.shape)
         self._emit("fill", ones, Num(1.0, Kind.FLOAT, node.line), line=node.line)
         self._emit("where", ones, mask, ones, Num(0.0, Kind.FLOAT, node.line), line=node.line)
@@ -471,6 +481,7 @@ def _path(origin: str, to: str, line: int) -> list[str]:
     }
     if (origin, to) in direct or (origin in bytes_ and to in halves) or (origin in halves and to in bytes_):
         return [to]
+    # Cast between bytes and anything but half does not exist.
     if origin in bytes_ and to not in bytes_:
         return ["float16", *_path("float16", to, line)]
     if to in bytes_ and origin not in bytes_:

@@ -115,6 +115,7 @@ def literal(value: int | float | bool, kind: Kind) -> str:
         return str(int(value))
     if math.isinf(value):
         return "INFINITE" if value > 0 else "-INFINITE"
+    # repr() gives the shortest text that reads back as the same number.
     text = repr(float(value))
     return f"{text}f"
 
@@ -128,6 +129,7 @@ def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -
         return known.get(node.name, safe(node.name))
     if isinstance(node, Binary):
         own = _LEVEL[node.op]
+        # One level higher on the right: a - (b - c) keeps its parentheses, (a - b) - c needs none.
         left, right = render(node.left, known, own), render(node.right, known, own + 1)
         text = f"{left} {_SPELLING.get(node.op, node.op)} {right}"
         return f"({text})" if own < level else text
@@ -209,7 +211,7 @@ class Writer:
         self._depth += 1
 
     def text(self) -> str:
-        """All of it."""
+        """The lines as one text."""
         return "\n".join(self.lines) + "\n"
 
 

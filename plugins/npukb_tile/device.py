@@ -290,6 +290,7 @@ for _reduced, _op, _name in (
     ("Prod", "Mul", "product"),
 ):
     _ALL[f"Col{_reduced}"] = _COL.replace("NAME", _name).replace("REDUCED", _reduced).replace("OP", _op)
+# One text per operation, so that a lowered file shows plain calls instead of a macro.
 for _op in ("Add", "Sub", "Mul", "Div", "Max", "Min"):
     for _turned in (False, True):
         _prefix = f"{_op}From" if _turned else _op

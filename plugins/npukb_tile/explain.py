@@ -25,8 +25,8 @@ def explain_program(program: Program) -> list[str]:
     for block in walk_blocks(program.kernel):
         if block.stage is Stage.COMPUTE:
             lines.append(f"{block.name}, line {block.line}")
-            for one in block_instructions(block.body, parts.computed):
-                lines += [f"  {text}" for text in spell(one)]
+            for instruction in block_instructions(block.body, parts.computed):
+                lines += [f"  {text}" for text in spell(instruction)]
     return lines
 
 

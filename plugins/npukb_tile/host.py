@@ -119,6 +119,7 @@ def write_tiling_header(program: Program) -> str:
         "namespace optiling {",
         f"BEGIN_TILING_DATA_DEF({name}TilingData)",
     ]
+    # Attributes travel in the tiling structure too: a kernel gets no attributes of its own.
     kinds = {**{a.name: a.kind for a in program.attributes.values()}, **program.numbers}
     lines += [f"TILING_DATA_FIELD_DEF({TYPES[kind]}, {field});" for field, kind in kinds.items()]
     lines += [f"TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, {held}Cube);" for held in program.multipliers]
@@ -157,6 +158,7 @@ def write_definition(program: Program) -> str:
     inference = _inference(program)
     used = set(re.findall(r"[A-Za-z_]\w*", tiling))
     shared = set(re.findall(r"[A-Za-z_]\w*", inference))
+    # Only what is used: a lowered file is read by people, and by models as an example.
     common = "\n\n".join(text for name, text in _FUNCTIONS.items() if name in used | shared)
     parts = [
         f"// {program.operator} on the host: tiling, shapes and types, definition. Lowered from a tile program.",
@@ -272,6 +274,7 @@ def _needed(program: Program) -> tuple[Statement, ...]:
     shapes = [shape for shape in program.shapes if program.tensors[shape.tensor].role is TensorRole.OUTPUT]
     wanted = {name for shape in shapes for name in _names_of_shape(shape.shape)}
     kept: list[Statement] = []
+    # From the end, as a statement is needed if a later one reads what it assigns.
     for statement in reversed(program.host):
         assigned = _assigns(statement)
         if assigned & wanted:
@@ -291,12 +294,12 @@ def _assigns(statement: Statement) -> set[str]:
 
 
 def _names_of_shape(shape: ShapeExpr) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for part in shape:
         for inner in (part.extent, part.first, part.last):
             if inner is not None:
-                found |= {one.name for one in _expression_parts(inner) if isinstance(one, Name)}
-    return found
+                names |= {part.name for part in _expression_parts(inner) if isinstance(part, Name)}
+    return names
 
 
 def _expression_parts(node: Expr) -> list[Expr]:
@@ -311,7 +314,7 @@ def _inference(program: Program) -> str:
     body = _needed(program)
     _host_body(body, writer, _variables(writer, body))
     for index, tensor in enumerate(program.of_role(TensorRole.OUTPUT)):
-        shape = next(one for one in program.shapes if one.tensor == tensor.name)
+        shape = next(candidate for candidate in program.shapes if candidate.tensor == tensor.name)
         _output_shape(shape, index, writer)
     writer.line("return GRAPH_SUCCESS;")
     writer.close()
@@ -319,7 +322,9 @@ def _inference(program: Program) -> str:
     writer.open("static graphStatus InferDataType(gert::InferDataTypeContext* context)")
     inputs = program.of_role(TensorRole.INPUT)
     for index, tensor in enumerate(program.of_role(TensorRole.OUTPUT)):
-        like = next((number for number, one in enumerate(inputs) if one.dtype == tensor.dtype in program.types), None)
+        like = next(
+            (number for number, other in enumerate(inputs) if other.dtype == tensor.dtype in program.types), None
+        )
         value = f"context->GetInputDataType({like})" if like is not None else DTYPES[tensor.dtype].ge
         writer.line(f"context->SetOutputDataType({index}, {value});")
     writer.line("return GRAPH_SUCCESS;")
@@ -370,6 +375,7 @@ def _opdef(program: Program) -> str:
 
 def _slot(program: Program, tensor: Tensor, word: str, rows: int) -> list[str]:
     members = program.members(tensor.dtype)
+    # Definitions pair the element types of arguments by position, so every list has the length of the longest.
     types = ", ".join(DTYPES[member].ge for member in (members if len(members) == rows else members * rows))
     formats = ", ".join(["ge::FORMAT_ND"] * rows)
     return [
@@ -385,6 +391,7 @@ def _attribute(attribute: Attribute) -> str:
     if attribute.default is None:
         return f'        this->Attr("{attribute.name}").AttrType(REQUIRED).{setter}();'
     value = (
+        # The setter takes a float literal without its suffix.
         literal(attribute.default, attribute.kind).rstrip("f")
         if attribute.kind is Kind.FLOAT
         else literal(attribute.default, attribute.kind)

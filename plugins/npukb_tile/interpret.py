@@ -23,6 +23,7 @@ from npukb_tile.ir import (
     For,
     If,
     Load,
+    Move,
     Multiply,
     Peek,
     Program,
@@ -48,7 +49,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def interpret(
     program: Program, inputs: Mapping[str, Array], attributes: Mapping[str, Number], steps: int = 10**12
 ) -> dict[str, Array]:
-    """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than so many steps."""
+    """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than ``steps`` steps."""
     defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
     values = {**defaults, **attributes}
     planned = plan(program, {name: Facts(x.shape, str(x.dtype)) for name, x in inputs.items()}, values)
@@ -60,6 +61,7 @@ def interpret(
             memory[tensor.name] = np.zeros(size, numpy_dtype(planned.types.get(tensor.dtype, tensor.dtype)))
             written[tensor.name] = np.zeros(size, bool)
     names = {**values, **planned.numbers}
+    # One iterator for all cores: they share the limit.
     left = iter(range(steps))
     cores = [_Core(program, planned, dict(names), memory, written, number, left) for number in range(planned.cores)]
     _together([core.run() for core in cores])
@@ -84,6 +86,7 @@ def _together(runs: Sequence[Generator[int, None, None]]) -> None:
     while waiting:
         met = [next(run, None) for run in waiting]
         lines = {line for line in met if line is not None}
+        # On the device such a kernel hangs: SyncAll counts every core at the same place.
         if lines and (None in met or len(lines) > 1):
             raise ProgramError(
                 "sync",
@@ -120,8 +123,8 @@ class _Core:
         if not 0 <= index < source.size:
             what = node.tensor if isinstance(node, Element) else node.buffer
             raise ProgramError("out_of_bounds", f"{what}[{index}] of {source.size} elements", line=node.line)
-        one: Number = source.reshape(-1)[index].item()
-        return one
+        element: Number = source.reshape(-1)[index].item()
+        return element
 
     def _step(self, line: int) -> None:
         if next(self.steps, None) is None:
@@ -184,7 +187,7 @@ class _Core:
             self.memory[statement.tensor][places] = tile.reshape(-1)
             self.written[statement.tensor][places] = True
 
-    def _places(self, move: Load | Store) -> tuple[Array, tuple[int, int]]:
+    def _places(self, move: Move) -> tuple[Array, tuple[int, int]]:
         start, rows, cols, stride = (int(self.value(e)) for e in (move.start, move.rows, move.cols, move.stride))
         size = self.memory[move.tensor].size
         if rows < 1 or cols < 1:

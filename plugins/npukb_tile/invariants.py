@@ -34,16 +34,19 @@ def check_storage(program: Program, storage: Mapping[str, Storage]) -> None:
 def check_computed(program: Program, computed: Computed) -> None:
     """Instructions use buffers of the program and temporaries that exist, and library functions write apart."""
     for instructions in computed.instructions.values():
-        for one in instructions:
-            for operand in (one.target, *one.operands, *one.work):
+        for instruction in instructions:
+            for operand in (instruction.target, *instruction.operands, *instruction.work):
                 if not isinstance(operand, Operand):
                     continue
                 known = operand.name in program.buffers if operand.slot < 0 else operand.slot < len(computed.slots)
                 if not known:
-                    raise ProgramError("lowering", f"{operand.name} has no memory", line=one.line)
-            places = [operand.slot if operand.slot >= 0 else operand.name for operand in (one.target, *one.work)]
+                    raise ProgramError("lowering", f"{operand.name} has no memory", line=instruction.line)
+            places = [
+                operand.slot if operand.slot >= 0 else operand.name
+                for operand in (instruction.target, *instruction.work)
+            ]
             if len(set(places)) != len(places):
-                raise ProgramError("lowering", f"{one.operation} works where it writes", line=one.line)
+                raise ProgramError("lowering", f"{instruction.operation} works where it writes", line=instruction.line)
 
 
 def slot_bytes(parts: DeviceParts, planned: Planned, names: Mapping[str, Number]) -> list[int]:
@@ -59,6 +62,7 @@ def slot_bytes(parts: DeviceParts, planned: Planned, names: Mapping[str, Number]
             elements = rows if rows_only else elements
             itemsize = DTYPES[planned.types.get(dtype, dtype)].itemsize if dtype != "mask" else 0
             most = max(most, elements * itemsize or -(-elements // 8))
+        # As the kernel's own Bytes rounds: instructions write whole repeats of 256 bytes.
         sizes.append(-(-most // 256) * 256)
     return sizes
 

@@ -30,6 +30,7 @@ __all__ = [
     "Kind",
     "Launch",
     "Load",
+    "Move",
     "Multiplier",
     "Multiply",
     "Name",
@@ -237,8 +238,8 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """``rows`` runs of ``cols`` neighbouring elements, ``stride`` apart, from ``tensor[start]`` on, into a buffer."""
+class Move:
+    """``rows`` runs of ``cols`` neighbouring elements, ``stride`` apart, from ``tensor[start]`` on, and a buffer."""
 
     buffer: str
     tensor: str
@@ -250,16 +251,13 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
-    """The way back of :class:`Load`."""
+class Load(Move):
+    """Fills the buffer from the tensor."""
 
-    buffer: str
-    tensor: str
-    start: Expr
-    rows: Expr
-    cols: Expr
-    stride: Expr
-    line: int
+
+@dataclass(frozen=True, slots=True)
+class Store(Move):
+    """Writes the buffer to the tensor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from npukb_tile.ir import (
     If,
     Kind,
     Load,
+    Move,
     Multiply,
     Name,
     Num,
@@ -29,7 +30,6 @@ from npukb_tile.ir import (
     ShapeClass,
     Stage,
     Statement,
-    Store,
     Sync,
     TileSet,
     statements,
@@ -71,6 +71,7 @@ def write_kernel(parts: DeviceParts, tiling: str) -> tuple[str, list[str]]:
     writer = Writer()
     _Class(parts, tiling, writer).write()
     body = writer.text()
+    # What the text names is the one list of used functions that cannot be out of date.
     functions = device_functions(set(re.findall(r"[A-Za-z_]\w*", body)))
     return body, functions
 
@@ -162,6 +163,7 @@ class _Class:
                 sizes.add(f"Bytes<{self.parts.cpp(dtype)}>({render(buffer.rows)})")
             else:
                 sizes.add(self._bytes(name, dtype))
+        # Sorted, so that equal programs give equal text, whatever order a set has.
         ordered = sorted(sizes)
         text = f"{slot.least_bytes}u" if slot.least_bytes > 256 or not ordered else ordered.pop(0)
         for size in ordered:
@@ -211,21 +213,23 @@ class _Class:
             elif isinstance(statement, Block):
                 self.out.line(f"{statement.name}({', '.join(safe(name) for name in self._free(statement))});")
             elif isinstance(statement, Sync):
+                # SyncAll waits for the other cores, not for this core's own copies: their data must be out before.
                 self.out.line("PipeBarrier<PIPE_ALL>();")
                 self.out.line("SyncAll();")
             elif isinstance(statement, Multiply):
                 for line in product_calls(statement):
                     self.out.line(line)
             elif isinstance(statement, TileSet):
-                for one in self.parts.computed.instructions[id(statement)]:
-                    for line in spell(one):
+                for instruction in self.parts.computed.instructions[id(statement)]:
+                    for line in spell(instruction):
                         self.out.line(line)
-            elif isinstance(statement, Load | Store):
+            elif isinstance(statement, Move):
                 self._move(statement)
 
     def _assign(self, statement: Assign, declared: set[str]) -> None:
         peeks = [part for part in expressions(statement) if isinstance(part, Peek)]
         if peeks:
+            # The scalar unit waits for no other unit by itself, and the buffer may be filled by either of these two.
             self.out.line("Flag<HardEvent::V_S>();")
             self.out.line("Flag<HardEvent::MTE2_S>();")
         text = self._render(statement.value)
@@ -261,12 +265,12 @@ class _Class:
 
     def _free(self, block: Block) -> list[str]:
         """Scalars of Process that a block uses, in the order of their names' first use."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         own = _assigned_in(block.body) | _loops_in(block.body)
         for part in expressions(block):
             if isinstance(part, Name) and part.name in self.locals and part.name not in own:
-                found[part.name] = None
-        return list(found)
+                names[part.name] = None
+        return list(names)
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
@@ -300,6 +304,8 @@ class _Class:
         names = _moved(block)
         resident = [name for name in names if self.parts.storage[name] is Storage.RESIDENT]
         if resident:
+            # No queue orders these copies: the vector unit may still read the buffer, and a copy out may still be under
+            # way.
             self.out.line("Flag<HardEvent::V_MTE2>();")
             self.out.line("Flag<HardEvent::MTE3_MTE2>();")
         for name in names:
@@ -316,6 +322,7 @@ class _Class:
         resident = [name for name in names if self.parts.storage[name] is Storage.RESIDENT]
         if resident:
             self.out.line("Flag<HardEvent::V_MTE3>();")
+            # A buffer that is copied through is filled by a copy, not by the vector unit.
             self.out.line("Flag<HardEvent::MTE2_MTE3>();")
         for name in names:
             self._take(name, "DeQue")
@@ -348,7 +355,7 @@ class _Class:
 
     def _extents(self, block: Block, instructions: list[Instruction]) -> None:
         """The numbers that the instructions are given, as far as these use them."""
-        text = " ".join(line for one in instructions for line in spell(one))
+        text = " ".join(line for instruction in instructions for line in spell(instruction))
         words = set(re.findall(r"[A-Za-z_]\w*", text))
         assert block.cols is not None
         cols = f"static_cast<uint32_t>({render(block.cols)})"
@@ -370,7 +377,7 @@ class _Class:
             if name in words:
                 self.out.line(f"const uint32_t {name} = {values[name]};")
 
-    def _move(self, move: Load | Store) -> None:
+    def _move(self, move: Move) -> None:
         buffer = self.program.buffers[move.buffer]
         cpp = self.parts.cpp(buffer.dtype)
         place = f"{move.tensor}Global[{render(move.start)}]"
@@ -392,7 +399,7 @@ class _Class:
         self.out.line(f"const DataCopyExtParams {name}{params};")
         self.out.line(f"DataCopyPad({ends[0]}, {ends[1]}, {name}{padding});")
 
-    def _rows(self, move: Load | Store, buffer: Buffer, cpp: str) -> tuple[str, str]:
+    def _rows(self, move: Move, buffer: Buffer, cpp: str) -> tuple[str, str]:
         """Parameters of a copy of several rows. The gap of a tile's rows is counted in blocks of 32 bytes."""
         members = self.program.members(self.parts.dtype(buffer.dtype))
         size = f"sizeof({cpp})"
@@ -401,6 +408,7 @@ class _Class:
         width = f"static_cast<uint32_t>({cols} * {size})"
         gap = f"static_cast<uint32_t>(({render(move.stride)} - {render(move.cols, level=6)}) * {size})"
         unit = self.parts.aligned.unit
+        # Rows that are padded to whole blocks lie next to each other: there is no gap to say.
         if len(members) == 1 and unit == block:
             inner = "0"
         else:
@@ -416,78 +424,38 @@ class _Class:
 
 def block_instructions(body: tuple[Statement, ...], computed: Computed) -> list[Instruction]:
     """The instructions of a body, in the order of the text."""
-    found: list[Instruction] = []
-    for statement in body:
-        if isinstance(statement, TileSet):
-            found += computed.instructions[id(statement)]
-        elif isinstance(statement, For):
-            found += block_instructions(statement.body, computed)
-        elif isinstance(statement, If):
-            found += block_instructions((*statement.then, *statement.otherwise), computed)
-    return found
+    sets = (statement for statement in statements(body) if isinstance(statement, TileSet))
+    return [instruction for statement in sets for instruction in computed.instructions[id(statement)]]
 
 
 def _temporaries(instructions: list[Instruction]) -> list[Operand]:
-    found: dict[str, Operand] = {}
-    for one in instructions:
-        for operand in (one.target, *one.operands, *one.work):
+    temporaries: dict[str, Operand] = {}
+    for instruction in instructions:
+        for operand in (instruction.target, *instruction.operands, *instruction.work):
             if isinstance(operand, Operand) and operand.slot >= 0 and not operand.name.endswith("Wide"):
-                found[operand.name] = Operand(operand.name, operand.dtype, ShapeClass.FULL, operand.slot)
-    return sorted(found.values(), key=lambda operand: (operand.slot, operand.name))
+                temporaries[operand.name] = Operand(operand.name, operand.dtype, ShapeClass.FULL, operand.slot)
+    return sorted(temporaries.values(), key=lambda operand: (operand.slot, operand.name))
 
 
 def _used(block: Block) -> tuple[list[str], list[str]]:
-    """Buffers that a compute block reads and writes."""
-    read: dict[str, None] = {}
-    written: dict[str, None] = {}
-
-    def visit(body: tuple[Statement, ...]) -> None:
-        for statement in body:
-            if isinstance(statement, TileSet):
-                read.update(dict.fromkeys(references(statement.value)))
-                written[statement.target.buffer] = None
-            elif isinstance(statement, For):
-                visit(statement.body)
-            elif isinstance(statement, If):
-                visit((*statement.then, *statement.otherwise))
-
-    visit(block.body)
-    return list(read), list(written)
+    """Buffers that a compute block reads and writes, each once, in the order of the text."""
+    sets = [statement for statement in statements(block.body) if isinstance(statement, TileSet)]
+    read = dict.fromkeys(name for statement in sets for name in references(statement.value))
+    return list(read), list(dict.fromkeys(statement.target.buffer for statement in sets))
 
 
 def _moved(block: Block) -> list[str]:
-    found: dict[str, None] = {}
-
-    def visit(body: tuple[Statement, ...]) -> None:
-        for statement in body:
-            if isinstance(statement, Load | Store):
-                found[statement.buffer] = None
-            elif isinstance(statement, For):
-                visit(statement.body)
-            elif isinstance(statement, If):
-                visit((*statement.then, *statement.otherwise))
-
-    visit(block.body)
-    return list(found)
+    return list(dict.fromkeys(part.buffer for part in statements(block.body) if isinstance(part, Move)))
 
 
 def _local_kinds(program: Program) -> dict[str, Kind]:
     """Types of the scalars that the kernel assigns and counts with."""
     kinds: dict[str, Kind] = {}
-
-    def visit(body: tuple[Statement, ...]) -> None:
-        for statement in body:
-            if isinstance(statement, Assign):
-                kinds[statement.name] = statement.value.kind
-            elif isinstance(statement, For):
-                kinds[statement.name] = Kind.INT
-                visit(statement.body)
-            elif isinstance(statement, If):
-                visit((*statement.then, *statement.otherwise))
-            elif isinstance(statement, Block):
-                visit(statement.body)
-
-    visit(program.kernel)
+    for statement in statements(program.kernel):
+        if isinstance(statement, Assign):
+            kinds[statement.name] = statement.value.kind
+        elif isinstance(statement, For):
+            kinds[statement.name] = Kind.INT
     return kinds
 
 
@@ -506,26 +474,12 @@ def _assigned_in(body: tuple[Statement, ...]) -> set[str]:
 
 
 def _loops_in(body: tuple[Statement, ...]) -> set[str]:
-    found: set[str] = set()
-    for statement in body:
-        if isinstance(statement, For):
-            found |= {statement.name} | _loops_in(statement.body)
-        elif isinstance(statement, If):
-            found |= _loops_in((*statement.then, *statement.otherwise))
-    return found
+    return {statement.name for statement in statements(body) if isinstance(statement, For)}
 
 
 def _times(body: tuple[Statement, ...], name: str) -> int:
     """How many assignments there are to a name."""
-    total = 0
-    for statement in body:
-        if isinstance(statement, Assign):
-            total += statement.name == name
-        elif isinstance(statement, For | Block):
-            total += _times(statement.body, name)
-        elif isinstance(statement, If):
-            total += _times((*statement.then, *statement.otherwise), name)
-    return total
+    return sum(isinstance(statement, Assign) and statement.name == name for statement in statements(body))
 
 
 def _read_after(body: tuple[Statement, ...], loop: For) -> set[str]:

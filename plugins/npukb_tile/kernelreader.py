@@ -37,7 +37,7 @@ __all__ = ["KernelReader"]
 
 #: What stage functions call, and what they must therefore not be called.
 _INSTRUCTIONS = {
-    *(name for one in OPERATIONS.values() for name in (one.instruction, one.scalar_instruction)),
+    *(name for operation in OPERATIONS.values() for name in (operation.instruction, operation.scalar_instruction)),
     *DEVICE_FUNCTIONS,
     *[
         "Adds",
@@ -85,11 +85,11 @@ class KernelReader:
 
     def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
         """The statements of a body."""
-        found = (self._statement(node) for node in nodes if not _is_text(node))
-        return tuple(statement for statement in found if statement is not None)
+        statements = (self._statement(node) for node in nodes if not _is_text(node))
+        return tuple(statement for statement in statements if statement is not None)
 
     def finish(self, kernel: ast.FunctionDef) -> None:
-        """What can be said of the whole: nothing is there for nothing."""
+        """Checks of the whole kernel: everything that is declared is used."""
         lines = {name: ("buffer", buffer.line) for name, buffer in self.buffers.items()}
         lines |= {name: ("multiplier", held.line) for name, held in self.multipliers.items()}
         for name, (what, line) in lines.items():
@@ -113,6 +113,7 @@ class KernelReader:
             return self._assign(node, node.targets[0])
         if isinstance(node, ast.AugAssign):
             target = node.target
+            # Read as the assignment it stands for, so that no later pass has to know it.
             plain = ast.Assign([target], ast.BinOp(_read(target), node.op, node.value))
             return self._assign(ast.fix_missing_locations(ast.copy_location(plain, node)), target)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -302,6 +303,7 @@ class KernelReader:
     def _label(self, label: str, stage: Stage) -> str:
         words = (label or stage.value).split("_")
         base = "".join(word[:1].upper() + word[1:] for word in words)
+        # A member function of that name would hide the instruction inside the class.
         base += "Stage" if base in _INSTRUCTIONS else ""
         name, number = base, 1
         while name in self._names:

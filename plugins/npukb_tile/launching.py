@@ -115,6 +115,7 @@ def _binary(node: Binary, value: Callable[[Expr], Number]) -> Number:
     if node.op in ("/", "//", "%") and right == 0:
         raise ProgramError("division", f"division by zero: {left} {node.op} 0", line=node.line)
     if node.op in ("//", "%"):
+        # C++ rounds towards zero, Python down; floats are exact up to 2^53.
         quotient = math.trunc(left / right) if abs(left) < 2**52 else abs(int(left)) // int(right)
         return quotient if node.op == "//" else left - quotient * right
     results: dict[str, Callable[[], Number]] = {
@@ -274,6 +275,7 @@ def buffer_bytes(program: Program, planned: Planned, names: Mapping[str, Number]
     for buffer in program.buffers.values():
         rows, cols = (int(evaluate(extent, names, {})) for extent in (buffer.rows, buffer.cols))
         if buffer.rank == 2 and not buffer.column:
+            # Rows of a tile begin at multiples of 32 bytes.
             cols = -(-cols // unit) * unit
         dtype = planned.types.get(buffer.dtype, buffer.dtype)
         sizes[buffer.name] = buffer.depth * (-(-rows * cols * DTYPES[dtype].itemsize // 256) * 256)

@@ -1,4 +1,4 @@
-"""How large a program may be, and how much it may ask of whoever reads it."""
+"""How large a program may be, and how much work reading it may cause."""
 
 from __future__ import annotations
 

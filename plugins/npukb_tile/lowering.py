@@ -40,6 +40,7 @@ def lower_parts(program: Program, types: Mapping[str, str], numbers: Mapping[str
 
 def lower_dynamic(program: Program) -> Lowered:
     """The answer of the dynamic track: definition, tiling, shape inference, kernel."""
+    # A variable with one type needs no template.
     single = {name: members[0] for name, members in program.types.items() if len(members) == 1}
     parts = lower_parts(program, single, {})
     tiling = f"{program.operator}TilingData"
@@ -72,6 +73,7 @@ def lower_static(program: Program, inputs: Mapping[str, Facts], attributes: Mapp
     body, functions = write_kernel(parts, "")
     entry = [f'extern "C" __global__ __aicore__ void {program.name}({_entry_arguments(program)}, GM_ADDR workspace) {{']
     entry += _mixed(program)
+    # A static launch starts all cores; where cores meet, those without work must come along.
     idle = [] if _meets(program) else [f"    if (GetBlockIdx() >= {planned.cores}) {{", "        return;", "    }"]
     body_lines = _launch(program, parts, "")
     if program.multipliers:

@@ -48,12 +48,16 @@ def lower(request: Request, timeout_s: float) -> Lowered:
     paths = tuple(path for path in sys.path if path and Path(path).exists())
     with Scratch("tile") as work:
         question = work / "request"
+        # The request is ours and may be a pickle; the answer is JSON, since the process has read foreign text.
         question.write_bytes(pickle.dumps(request))
         reading, writing = os.pipe()
         try:
             done = run(
+                # Isolated: nothing of the user's environment or working folder reaches the process that reads a model's
+                # text.
                 (sys.executable, "-I", "-B", "-c", _START.format(paths=list(paths)), str(question), str(writing)),
                 work=work,
+                # NumPy would start a thread per core, whose stacks and buffers count against the memory limit.
                 environment={"PATH": os.defpath, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
                 limits=Limits(timeout_s, _MEMORY_BYTES, _FILE_BYTES),
                 report=(reading, writing),
@@ -65,16 +69,17 @@ def lower(request: Request, timeout_s: float) -> Lowered:
             raise
     if not done.report:
         return _ended(done.timed_out, done.returncode, timeout_s, done.output)
-    found = json.loads(done.report)
-    if "files" in found:
-        return Lowered(files=found["files"])
-    fault = found["fault"]
+    report = json.loads(done.report)
+    if "files" in report:
+        return Lowered(files=report["files"])
+    fault = report["fault"]
     wrong = _diagnostic(fault["rule"], fault["detail"], fault["line"], fault["remedy"])
     return Lowered(wrong=wrong, ours=fault["rule"] == "lowering")
 
 
 def _ended(timed_out: bool, returncode: int, timeout_s: float, output: str) -> Lowered:
     """The process said nothing: the program took too much, or it never came to read it."""
+    # A signal is how the limits on memory and stack end a process.
     if timed_out or returncode < 0:
         what = f"took longer than {timeout_s:g} s" if timed_out else "took more memory or stack than available"
         return Lowered(wrong=_diagnostic("limit", f"reading the program {what}", 1, "write a smaller program"))

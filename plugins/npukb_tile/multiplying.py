@@ -154,6 +154,8 @@ def multiply_arrays(
         name = node.tensors[number]
         if name in written and not written[name][places[number]].all():
             raise ProgramError("uninitialised", f"{name} is multiplied before it is written", line=node.line)
+        # In double the order of additions, which the cube unit does not promise, makes no difference that a tolerance
+        # sees.
         factors.append(memory[name][places[number]].astype(np.float64))
     memory[node.tensors[0]][places[0]] = factors[0] @ factors[1]
     written[node.tensors[0]][places[0]] = True
@@ -175,6 +177,7 @@ def _places(
             line=node.line,
             remedy="the last product is smaller: min(tile, n - offset)",
         )
+    # Overlapping rows would be written twice, in an order that the device does not promise.
     if stride < shape[1]:
         raise ProgramError("limit", f"rows of {shape[1]} elements that begin {stride} apart overlap", line=node.line)
     return start + np.arange(shape[0])[:, None] * stride + np.arange(shape[1])
@@ -224,8 +227,10 @@ def constant_tiling(program: Program, numbers: Mapping[str, Number], types: Mapp
     for held in program.multipliers.values():
         rows, inner, cols = (int(evaluate(extent, numbers, {})) for extent in (held.rows, held.inner, held.cols))
         itemsize = DTYPES[types.get(held.dtype, held.dtype)].itemsize
+        # 128 x 128 float32 sums are 64 KiB: half of L0C, and each factor fits its half of L0A and L0B.
         base_m, base_n = min(128, -(-rows // 16) * 16), min(128, -(-cols // 32) * 32)
         base_k = min(256 // itemsize // 2, -(-inner // 32) * 32)
+        # Four steps in L1 let the next factors arrive while the cube unit works.
         steps = min(4, -(-inner // base_k))
         fields = {
             "usedCoreNum": 1,
@@ -274,6 +279,7 @@ def product_calls(node: Multiply) -> list[str]:
         f"{name}Global[{render(start)}]" for name, start in zip(node.tensors, node.starts, strict=True)
     )
     return [
+        # The library reads and writes global memory by itself, so everything of ours must be out before.
         "PipeBarrier<PIPE_ALL>();",
         f"{node.multiplier}Object.SetOrgShape({rows}, {of_b}, {of_a}, {inner}, {of_sums});",
         f"{node.multiplier}Object.SetTensorA({left});",

@@ -103,6 +103,7 @@ def apply(node: TileOp, values: list[Any], dtype: str, cols: int) -> Any:
     if op == "where":
         result = np.where(*values)
     elif op.startswith(("row_", "col_")):
+        # The order in which a core adds is its own; sums in double agree with all of them.
         result = _REDUCE[op[4:]](values[0].astype(np.float64), axis=1 if op.startswith("row") else 0, keepdims=True)
     elif len(values) == 1:
         result = _UNARY[op](_wide(values[0]))
@@ -132,6 +133,7 @@ def _cast(value: Array, dtype: str, mode: str) -> Any:
     if to.kind in "iu" and value.dtype.kind not in "iu":
         bounds = np.iinfo(to)
         rounded = _ROUND[mode or "rint"](value.astype(np.float64))
+        # Casts saturate on the device, and turn NaN into 0; NumPy leaves both undefined.
         return np.clip(np.nan_to_num(rounded, nan=0.0), bounds.min, bounds.max).astype(to)
     return value.astype(to)
 

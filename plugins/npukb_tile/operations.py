@@ -34,6 +34,10 @@ class Operation(NamedTuple):
     floats_only: bool = False
 
 
+#: Functions of the math library, each of one tile.
+_ANGLES = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh")
+_OTHERS = ("ceil", "erf", "erfc", "floor", "frac", "log10", "log2", "round", "sigmoid", "sign", "trunc")
+
 OPERATIONS: dict[str, Operation] = {
     "abs": Operation("unary", "Abs", floats_only=True),
     "exp": Operation("unary", "Exp", floats_only=True),
@@ -43,34 +47,7 @@ OPERATIONS: dict[str, Operation] = {
     "reciprocal": Operation("unary", "Reciprocal", floats_only=True),
     "relu": Operation("unary", "Relu"),
     "neg": Operation("unary", "Muls"),
-    **{
-        name: Operation("unary", name.capitalize(), library=True, floats_only=True)
-        for name in [
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
-            "atanh",
-            "ceil",
-            "cos",
-            "cosh",
-            "erf",
-            "erfc",
-            "floor",
-            "frac",
-            "round",
-            "sign",
-            "sin",
-            "sinh",
-            "tan",
-            "tanh",
-            "trunc",
-            "sigmoid",
-            "log2",
-            "log10",
-        ]
-    },
+    **{name: Operation("unary", name.capitalize(), library=True, floats_only=True) for name in (*_ANGLES, *_OTHERS)},
     "add": Operation("binary", "Add", "Adds"),
     "sub": Operation("binary", "Sub"),
     "mul": Operation("binary", "Mul", "Muls"),

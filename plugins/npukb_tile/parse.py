@@ -103,6 +103,7 @@ def _tree(source: str) -> ast.Module:
         raise ProgramError("syntax", error.msg or "not Python's grammar", line=error.lineno or 0) from error
     except ValueError as error:
         raise ProgramError("syntax", str(error), line=1) from error
+    # Level by level without recursion: this check must survive what would break the others.
     level: list[ast.AST] = [tree]
     for _ in range(MOST_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -161,6 +162,7 @@ def _program(
     scalars = ScalarReader({**kinds, **numbers}, tensors, host=False)
     inner = KernelReader(scalars, types, set(kinds) | set(numbers))
     statements = inner.body(kernel.body)
+    # Only at the end is it known what nothing uses.
     inner.finish(kernel)
     return Program(
         name=kernel.name,
@@ -235,8 +237,8 @@ class HostReader:
 
     def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
         """The statements, without launch and shapes, which are kept apart."""
-        found = (self._statement(node) for node in nodes if not _is_text(node))
-        return tuple(statement for statement in found if statement is not None)
+        statements = (self._statement(node) for node in nodes if not _is_text(node))
+        return tuple(statement for statement in statements if statement is not None)
 
     def _statement(self, node: ast.stmt) -> Statement | None:
         if self.launch is not None:
@@ -260,6 +262,7 @@ class HostReader:
 
     def _assign(self, node: ast.Assign, target: ast.Name) -> Statement:
         value = self.scalars.read(node.value)
+        # Variables become C++ variables, which have one type.
         known = self.scalars.kinds.setdefault(target.id, value.kind)
         if known is not value.kind:
             raise fault(node, "dtype", f"{target.id} was {known.value} and would become {value.kind.value}")

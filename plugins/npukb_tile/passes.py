@@ -123,11 +123,12 @@ class PassesStrategy:
             made = made_of(source, answer)
             if made.outcome is not Outcome.OK:
                 return made
+            # A right program is no kernel yet: the conversation must go on, which OK would end.
             return Made(candidate_of({PROGRAM: source}), Outcome.NO_CODE, Stage.EXTRACT, (_RIGHT,))
-        found = extract(answer.parser, answer.completion, answer.task, answer.track)
-        if isinstance(found, Outcome):
-            return no_candidate(found)
-        return Made(candidate_of({**found.files, PROGRAM: _shown(answer.prompt, "The program")}))
+        extracted = extract(answer.parser, answer.completion, answer.task, answer.track)
+        if isinstance(extracted, Outcome):
+            return no_candidate(extracted)
+        return Made(candidate_of({**extracted.files, PROGRAM: _shown(answer.prompt, "The program")}))
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
         """The next pass where this one compiled, else the same again; None at the end."""
@@ -140,11 +141,13 @@ class PassesStrategy:
         if step + 1 < self.steps and sample.candidate is not None and _passed(step, verdict.outcome, verdict.stage):
             told = feedback(sample.candidate, verdict, hints) if step + 2 == self.steps else ""
             return _next_pass(sample.prompt, sample.candidate.files, step + 1, told)
+        # Turns of this pass: every pass begins a conversation of its own.
         asked = sum(message.role == "assistant" for message in sample.prompt.messages) + 1
         return None if asked >= turns else next_prompt(sample.prompt, completion, sample.candidate, verdict, hints)
 
 
 def _passed(step: int, outcome: Outcome, stage: Stage) -> bool:
+    # A pass that compiles is done, though its kernel is still incomplete and fails when run.
     return outcome is Outcome.NO_CODE if step == 0 else stage.order > Stage.COMPILE.order
 
 
@@ -172,13 +175,15 @@ def _lowered(source: str, task: Task, track: Track) -> Mapping[str, str]:
 
 def _next_pass(prompt: Prompt, files: Mapping[str, str], step: int, told: str) -> Prompt:
     """The question for one pass. What stays the same comes out of the question before."""
-    before, one = prompt.messages[1].content, _PASSES[step - 1]
+    before, tile_pass = prompt.messages[1].content, _PASSES[step - 1]
+    # The prompt is all that a resumed run has; the entry that it shows tells the track.
     static = "GM_ADDR tiling)" not in before
+    how = tile_pass.static if static else tile_pass.dynamic
     context = before if step == 1 else before[: before.index(_MARK)]
     code = {name: text for name, text in files.items() if name != PROGRAM}
     parts = [
         context.rstrip(),
-        f"\n{_MARK} {step} of {len(_PASSES)}: {one.title}\n\n{one.static if static else one.dynamic}\n\n{one.rules}\n",
+        f"\n{_MARK} {step} of {len(_PASSES)}: {tile_pass.title}\n\n{how}\n\n{tile_pass.rules}\n",
         f"### The program\n\n{wrap(files[PROGRAM], 'python')}",
     ]
     if code:
@@ -201,8 +206,8 @@ _MARK = "# Pass"
 
 
 def _step(prompt: Prompt) -> int:
-    found = _STEP.match(prompt.template)
-    return int(found.group(1)) if found else 0
+    match = _STEP.match(prompt.template)
+    return int(match.group(1)) if match else 0
 
 
 def _shown(prompt: Prompt, title: str) -> str:

@@ -54,7 +54,7 @@ def language() -> str:
     """The sections of the documentation that define the language."""
     page = next(path for path in _PAGES if path.exists()).read_text(encoding="utf-8")
     sections = re.split(r"^## ", page, flags=re.MULTILINE)
-    wanted = {name: next(one for one in sections if one.startswith(f"{name}\n")) for name in _SECTIONS}
+    wanted = {name: next(section for section in sections if section.startswith(f"{name}\n")) for name in _SECTIONS}
     short_rows = page[page.index("Short rows are best") : page.index("## When a program is wrong")]
     parts = [f"## {text.strip()}" for text in wanted.values()]
     parts.insert(2, short_rows.strip())
@@ -65,8 +65,8 @@ def exemplar(task: Task, tasks: Mapping[str, Task]) -> Exemplar | None:
     """A program for the operator that is closest to the task: of its category, else the first of all that do."""
     written = [other for other in tasks.values() if _program(other).exists()]
     kin = replace(task, category=_KIN.get(task.category, task.category))
-    found = nearest(kin, written) or _first(task, written)
-    return None if found is None else Exemplar(found, _program(found).read_text(encoding="utf-8"))
+    example = nearest(kin, written) or _first(task, written)
+    return None if example is None else Exemplar(example, _program(example).read_text(encoding="utf-8"))
 
 
 def opening(task: Task, case: Case | None, tasks: Mapping[str, Task]) -> Prompt:
@@ -93,6 +93,7 @@ def messages_hash(template: str, messages: Iterable[Message]) -> str:
     """The hash of a prompt."""
     digest = hashlib.sha256(template.encode())
     for message in messages:
+        # Every message is hashed by itself, so that text cannot move from one to the next unnoticed.
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode("utf-8", "surrogatepass")).digest())
     return digest.hexdigest()
 
@@ -112,7 +113,7 @@ def operator_text(task: Task, case: Case | None) -> str:
         lines += [f"- attribute {name} = {value}" for name, value in case.attributes.items()]
     else:
         lines += ["One program serves every case, these and others:", ""]
-        lines += [f"- {describe_case(one)}" for one in task.cases]
+        lines += [f"- {describe_case(case)}" for case in task.cases]
     in_place = [item for item in task.outputs if item.alias_of]
     lines += [
         f"- {item.name} lies in the memory of {item.alias_of}: load what you need before you store" for item in in_place
@@ -140,6 +141,7 @@ def _program(task: Task) -> Path:
 
 def _first(task: Task, written: Iterable[Task]) -> Task | None:
     others = [other for other in written if not is_same_operator(task, other)]
+    # Activations first: element-wise programs show the language and little else.
     return min(others, key=lambda other: (other.category != "Activation", other.name), default=None)
 
 

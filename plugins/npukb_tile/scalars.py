@@ -120,6 +120,7 @@ class ScalarReader:
         if isinstance(value, bool):
             return Num(value, Kind.BOOL, node.lineno)
         if isinstance(value, int):
+            # Literals are never negative: the sign is an operator.
             if value >= MOST_INTEGER:
                 raise fault(node, "number", "an integer beyond 64 bits")
             return Num(value, Kind.INT, node.lineno)
@@ -150,6 +151,7 @@ class ScalarReader:
         if op is None:
             raise fault(node, "syntax", f"there is no scalar operator {type(node.op).__name__}", "use + - * / // %")
         left, right = self._alike(left, self.read(right_node))
+        # Python and C++ disagree on / between integers, so neither meaning is guessed.
         if op == "/" and left.kind is not Kind.FLOAT:
             raise fault(node, "dtype", "/ divides floats", "use // for integers, or float(a) / float(b)")
         if op in ("//", "%") and left.kind is not Kind.INT:
@@ -169,6 +171,7 @@ class ScalarReader:
         if isinstance(node.op, ast.USub):
             value = self.read(node.operand)
             if isinstance(value, Num) and value.kind is not Kind.BOOL:
+                # A negative number stays a literal, so that later passes see a constant.
                 return Num(-value.value, value.kind, node.lineno)
             return Call("neg", (value,), value.kind, node.lineno)
         raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar expression of the language")

@@ -21,12 +21,12 @@ from npukb_tile.ir import (
     For,
     If,
     Load,
+    Move,
     Multiply,
     Peek,
     Program,
     Scalar,
     Statement,
-    Store,
     TileExpr,
     TileSet,
 )
@@ -45,7 +45,7 @@ class Storage(str, Enum):
 
 @dataclass(slots=True)
 class Uses:
-    """Blocks that use a buffer. Blocks are told apart by their place: the body they lie in and their number there."""
+    """Blocks that use a buffer. Their place identifies blocks: the body they lie in and their number there."""
 
     loads: list[tuple[int, int]] = field(default_factory=list)
     reads: list[tuple[int, int]] = field(default_factory=list)
@@ -63,10 +63,13 @@ def assign_storage(program: Program) -> dict[str, Storage]:
 
 def _storage(uses: Uses) -> Storage:
     loads, reads, writes, stores = (sorted(set(part)) for part in (uses.loads, uses.reads, uses.writes, uses.stores))
+    # A queue hands its tensor on as a whole: the scalar unit has no turn in it, and a loop of copies would need a
+    # tensor each.
     if uses.peeked or uses.nested:
         return Storage.RESIDENT
     if len(uses.loads) == 1 and len(reads) == 1 and not writes and not stores and _follows(loads[0], reads[0]):
         return Storage.INPUT_QUEUE
+    # A buffer that carries a value from round to round must stay where it is; a queue gives out other memory each time.
     if len(uses.stores) == 1 and len(writes) == 1 and not loads and not uses.carried and set(reads) <= set(writes):
         return Storage.OUTPUT_QUEUE if _follows(writes[0], stores[0]) else Storage.RESIDENT
     if len(uses.loads) == 1 and len(uses.stores) == 1 and not reads and not writes and _follows(loads[0], stores[0]):
@@ -79,8 +82,8 @@ def _follows(first: tuple[int, int], second: tuple[int, int]) -> bool:
 
 
 def uses_of(program: Program) -> dict[str, Uses]:
-    """Who uses every buffer."""
-    found: dict[str, Uses] = defaultdict(Uses, {name: Uses() for name in program.buffers})
+    """The uses of every buffer."""
+    used: dict[str, Uses] = defaultdict(Uses, {name: Uses() for name in program.buffers})
     bodies = 0
 
     def visit(body: tuple[Statement, ...]) -> None:
@@ -90,9 +93,9 @@ def uses_of(program: Program) -> dict[str, Uses]:
         for number, statement in enumerate(body):
             for peek in expressions(statement, deep=False):
                 if isinstance(peek, Peek):
-                    found[peek.buffer].peeked = True
+                    used[peek.buffer].peeked = True
             if isinstance(statement, Block):
-                _block(statement, (own, number), found)
+                _block(statement, (own, number), used)
             elif isinstance(statement, For):
                 visit(statement.body)
             elif isinstance(statement, If):
@@ -100,10 +103,10 @@ def uses_of(program: Program) -> dict[str, Uses]:
                 visit(statement.otherwise)
 
     visit(program.kernel)
-    return dict(found)
+    return dict(used)
 
 
-def _block(block: Block, place: tuple[int, int], found: dict[str, Uses]) -> None:
+def _block(block: Block, place: tuple[int, int], used: dict[str, Uses]) -> None:
     written: set[str] = set()
 
     def visit(body: tuple[Statement, ...], nested: bool) -> None:
@@ -113,15 +116,17 @@ def _block(block: Block, place: tuple[int, int], found: dict[str, Uses]) -> None
             elif isinstance(statement, If):
                 visit(statement.then, True)
                 visit(statement.otherwise, True)
-            elif isinstance(statement, Load | Store):
-                uses = found[statement.buffer]
+            elif isinstance(statement, Move):
+                uses = used[statement.buffer]
                 (uses.loads if isinstance(statement, Load) else uses.stores).append(place)
                 uses.nested |= nested
             elif isinstance(statement, TileSet):
                 for name in references(statement.value):
-                    found[name].reads.append(place)
-                    found[name].carried |= name not in written
-                found[statement.target.buffer].writes.append(place)
+                    used[name].reads.append(place)
+                    # Inside a loop the first round may read what nothing has written yet, so only writes outside of
+                    # loops count.
+                    used[name].carried |= name not in written
+                used[statement.target.buffer].writes.append(place)
                 if not nested:
                     written.add(statement.target.buffer)
 
@@ -147,7 +152,7 @@ def expressions(statement: Statement, *, deep: bool = True) -> Iterator[Expr]:
         tops, inner = [statement.start, statement.stop, statement.step], statement.body
     elif isinstance(statement, If):
         tops, inner = [statement.condition], (*statement.then, *statement.otherwise)
-    elif isinstance(statement, Load | Store):
+    elif isinstance(statement, Move):
         tops = [statement.start, statement.rows, statement.cols, statement.stride]
     elif isinstance(statement, Multiply):
         tops = [*statement.starts, *statement.extents, *statement.strides]
@@ -158,8 +163,8 @@ def expressions(statement: Statement, *, deep: bool = True) -> Iterator[Expr]:
     for top in tops:
         yield from parts_of(top)
     if deep:
-        for one in inner:
-            yield from expressions(one)
+        for expression in inner:
+            yield from expressions(expression)
 
 
 def _scalars(node: TileExpr) -> Iterator[Expr]:

@@ -1,7 +1,7 @@
 """``--strategy tile``: the model writes a tile program, the lowering is ours.
 
-What is wrong with a program is said with its line and a remedy before anything is compiled; what is made of it is
-judged like any other kernel.
+Faults of a program are reported with line and remedy before anything is compiled; the lowered kernel is judged like
+any other.
 """
 
 from __future__ import annotations
@@ -53,12 +53,13 @@ class TileStrategy:
 
 def made_of(source: str, answer: Answer) -> Made:
     """What a program is lowered to, or what is wrong with it. Only cases that the model may know are tried."""
+    # A static kernel is made for its one case, hidden or not; a dynamic one must not be fitted to hidden shapes.
     told = [case for case in answer.cases if answer.track is Track.STATIC or not case.id.startswith(_HIDDEN)]
-    found = lower(Request(source, answer.task, tuple(told), answer.track), answer.timeout_s)
-    if found.wrong is None:
-        return Made(candidate_of({**found.files, PROGRAM: source}))
-    outcome = Outcome.INFRA_ERROR if found.ours else Outcome.COMPILE_ERROR
-    return Made(candidate_of({PROGRAM: source}), outcome, Stage.COMPILE, (found.wrong,))
+    lowered = lower(Request(source, answer.task, tuple(told), answer.track), answer.timeout_s)
+    if lowered.wrong is None:
+        return Made(candidate_of({**lowered.files, PROGRAM: source}))
+    outcome = Outcome.INFRA_ERROR if lowered.ours else Outcome.COMPILE_ERROR
+    return Made(candidate_of({PROGRAM: source}), outcome, Stage.COMPILE, (lowered.wrong,))
 
 
 TILE = TileStrategy()

@@ -75,6 +75,7 @@ class TileReader:
 
     def _operator(self, node: ast.BinOp) -> TileExpr:
         symbol = type(node.op).__name__
+        # The vector unit's own power is far slower than a product.
         if symbol == "Pow" and isinstance(node.right, ast.Constant) and node.right.value == 2:
             return self._square(node)
         op = OPERATORS.get(symbol)
@@ -90,6 +91,7 @@ class TileReader:
         dtype, shape = self._common(node, base, base)
         self._computes(node, dtype, OPERATIONS["mul"].floats_only)
         square = TileOp("mul", (base, base), dtype, shape, node.lineno)
+        # Squares of squares double their tree each time: a short line could ask for millions of instructions.
         if _operations(square) > MOST_OPERATIONS:
             raise fault(
                 node,
@@ -140,7 +142,7 @@ class TileReader:
         operation = OPERATIONS.get(name)
         if operation is None or (name in OPERATORS.values() and name not in ("max", "min")):
             known = ", ".join(
-                sorted(name for name, one in OPERATIONS.items() if one.kind in ("unary", "across", "down"))
+                sorted(name for name, operation in OPERATIONS.items() if operation.kind in ("unary", "across", "down"))
             )
             raise fault(
                 node, "unknown_name", f"there is no operation {name} on tiles", f"among others there are {known}"
@@ -245,7 +247,7 @@ class TileReader:
 
     def _common(self, node: ast.expr, left: TileExpr, right: TileExpr) -> tuple[str, ShapeClass]:
         """Type and shape of two operands next to each other."""
-        tiles = [one for one in (left, right) if not isinstance(one, Scalar)]
+        tiles = [operand for operand in (left, right) if not isinstance(operand, Scalar)]
         dtypes = {tile.dtype for tile in tiles}
         if "mask" in dtypes:
             raise fault(node, "dtype", "a mask is no number", "where(mask, a, b) or float32(mask)")
@@ -258,6 +260,7 @@ class TileReader:
         shapes = {tile.shape for tile in tiles}
         if shapes == {_ROW, _COLUMN}:
             raise fault(node, "shape", "a row and a column do not make a tile", "add one of them to a full tile")
+        # The functions that broadcast are written for float32.
         if len(shapes) == 2 and any(member != "float32" for member in self.members(dtype)):
             raise fault(node, "dtype", "tiles of different shapes work in float32 only", "cast first: float32(x)")
         return dtype, _FULL if len(shapes) == 2 else shapes.pop()

@@ -37,6 +37,7 @@ def tune(program: Program, case: Case, measure: Callable[[Program], float | None
     """Every variant as it is measured; the last one repeats the best. ``measure`` gives microseconds."""
     best = Tried("as written", measure(program), program)
     yield best
+    # Not every combination: each variant costs a compilation and a run.
     for vary in (_lengths, _depths, _cores):
         start = best
         for change, variant in vary(start.program):
@@ -61,6 +62,7 @@ def _lengths(program: Program) -> Iterator[tuple[str, Program]]:
     """Other lengths of the tiles that the launch gives."""
     for place, (name, value) in enumerate(program.launch.numbers):
         longest = max((number for number in _literals(value) if number >= _LEAST_LENGTH), default=0)
+        # These say how the work is divided, not how long a tile is.
         if not longest or (name in ("share", "total") or longest % _LEAST_LENGTH):
             continue
         for length in _LENGTHS:
@@ -80,7 +82,7 @@ def _depths(program: Program) -> Iterator[tuple[str, Program]]:
 
 
 def _cores(program: Program) -> Iterator[tuple[str, Program]]:
-    """Work cut for fewer cores, where they need not meet: those that do are all there."""
+    """Work cut for fewer cores, where cores need not meet: SyncAll waits for all of them."""
     if program.multipliers or any(isinstance(statement, Sync) for statement in statements(program.kernel)):
         return
     for cores in _CORES:
@@ -133,13 +135,17 @@ def _cut(node: Expr, cores: int) -> Expr:
 
 def _for_cores(body: tuple[Statement, ...], cores: int) -> tuple[Statement, ...]:
     changed: list[Statement] = []
-    for one in body:
-        if isinstance(one, Assign):
-            changed.append(replace(one, value=_cut(one.value, cores)))
-        elif isinstance(one, If):
-            changed.append(replace(one, then=_for_cores(one.then, cores), otherwise=_for_cores(one.otherwise, cores)))
-        elif isinstance(one, For):
-            changed.append(replace(one, body=_for_cores(one.body, cores)))
+    for statement in body:
+        if isinstance(statement, Assign):
+            changed.append(replace(statement, value=_cut(statement.value, cores)))
+        elif isinstance(statement, If):
+            changed.append(
+                replace(
+                    statement, then=_for_cores(statement.then, cores), otherwise=_for_cores(statement.otherwise, cores)
+                )
+            )
+        elif isinstance(statement, For):
+            changed.append(replace(statement, body=_for_cores(statement.body, cores)))
         else:
-            changed.append(one)
+            changed.append(statement)
     return tuple(changed)

@@ -45,10 +45,12 @@ class Child:
                 stdout=PIPE,
                 stderr=PIPE if conversation else STDOUT,
                 env=dict(environment),
+                # A process group of its own, so that a signal reaches what the child has started as well.
                 start_new_session=True,
                 pass_fds=(far,),
                 limit=_LINE_LIMIT,
             )
+        # A cancellation, too, must not leave the pipe open: the leash would never end.
         except BaseException:
             os.close(near)
             raise
@@ -72,6 +74,7 @@ class Child:
                 os.killpg(self.process.pid, sign)
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.process.wait(), wait_s)
+        # Last: closing the pipe makes the leash kill what the signals have left.
         os.close(self._leash)
         await asyncio.wait((self._reader,), timeout=1.0)
         self._reader.cancel()

@@ -40,6 +40,7 @@ def _watch(descriptor: int, released: threading.Event) -> None:
         pass
     released.set()
     os.killpg(os.getpgrp(), signal.SIGTERM)
+    # An engine needs a moment to release its device.
     time.sleep(_GRACE_S)
     os.killpg(os.getpgrp(), signal.SIGKILL)
 

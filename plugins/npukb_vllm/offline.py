@@ -78,6 +78,7 @@ class VllmBackend:
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
         """Hand over everything, yield answers as they come. A child that dies is a fault of what was left."""
         waiting = dict(enumerate(requests))
+        # All at once: the engine batches what it has, and keeps its own queue.
         for number, request in waiting.items():
             await self._write(self._message(number, request))
         while waiting:
@@ -129,6 +130,7 @@ class VllmBackend:
         """The child's next message, None when there is none any more."""
         pipe = self._child.process.stdout if self._child else None
         line = await pipe.readline() if pipe else b""
+        # A line without its end is what a child that died had begun to write.
         message: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
         return message
 
@@ -139,6 +141,7 @@ def sampling_fields(params: SamplingParams, seed: int, max_tokens: int) -> dict[
         "temperature": 1.0 if params.temperature is None else params.temperature,
         "top_p": 1.0 if params.top_p is None else params.top_p,
         "max_tokens": params.max_tokens or max_tokens,
+        # Folded as the openai backend folds it, so that engine and server draw with the same seed.
         "seed": seed % 2**31,
         **params.extra,
     }

@@ -94,6 +94,7 @@ class VllmServerBackend:
         if self._client is None:
             raise RuntimeError("the backend is not open")
         original = {request.key: request for request in requests}
+        # Servers take defaults from the checkpoint's generation_config, which the run would not record.
         stated = [replace(request, params=self._stated(request)) for request in requests]
         async for result in self._client.generate_many(stated):
             answer = result.answer

@@ -36,6 +36,7 @@ async def _serve(requests: IO[str], answers: IO[str]) -> None:
         tokenizer = await tokenizer
     _say(answers, {"ready": True})
     tasks: set[asyncio.Task[None]] = set()
+    # In a thread, as reading a pipe would block the engine's event loop.
     while line := await asyncio.to_thread(requests.readline):
         task = asyncio.create_task(_answer(engine, tokenizer, json.loads(line), answers))
         tasks.add(task)
@@ -67,7 +68,7 @@ async def _answer(engine: Any, tokenizer: Any, request: dict[str, Any], answers:
         if type(error).__name__ == "EngineDeadError":
             sys.stderr.write(f"{error}\n")
             sys.stderr.flush()
-            os._exit(1)  # nobody will be answered any more, and the harness asks again later
+            os._exit(1)  # no request gets an answer any more, and the harness asks again later
         answer = {"error": f"{type(error).__name__}: {error}"}
     _say(answers, {"id": key, **answer})
 

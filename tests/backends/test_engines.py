@@ -106,8 +106,8 @@ def finish(folder: Path, words: list[str], mark: str) -> StoredRun:
 
 
 def run_folder(folder: Path) -> Path:
-    (found,) = (folder / "results").iterdir()
-    return found
+    (run,) = (folder / "results").iterdir()
+    return run
 
 
 def completions_in(folder: Path) -> int:
@@ -118,14 +118,14 @@ def completions_in(folder: Path) -> int:
 def marked(mark: str) -> list[int]:
     """Processes that descend from a run of ours."""
     word = f"{MARK}={mark}".encode()
-    found = []
+    resumed = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and word in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+                resumed.append(int(entry.name))
         except OSError:
             continue  # gone, or not ours to read
-    return found
+    return resumed
 
 
 def check(stored: StoredRun, least: int = 100) -> None:

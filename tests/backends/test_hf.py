@@ -31,11 +31,11 @@ def backend(checkpoint: Path, **args: object) -> HFBackend:
 
 
 def texts(checkpoint: Path, requests: list[object], **args: object) -> dict[int, str]:
-    found = {}
+    texts_by_index = {}
     for index, result in ask(backend(checkpoint, **args), requests).items():  # type: ignore[arg-type]
         assert isinstance(result.answer, Completion), result.answer
-        found[index] = result.answer.text
-    return found
+        texts_by_index[index] = result.answer.text
+    return texts_by_index
 
 
 def test_an_answer_does_not_depend_on_its_batch(checkpoint: Path, task: Task) -> None:
@@ -47,8 +47,8 @@ def test_an_answer_does_not_depend_on_its_batch(checkpoint: Path, task: Task) ->
 
 
 def test_temperature_0_takes_no_notice_of_the_seed(checkpoint: Path, task: Task) -> None:
-    found = texts(checkpoint, [request(task, i, temperature=0.0, max_tokens=8) for i in range(3)])
-    assert len(set(found.values())) == 1
+    answers = texts(checkpoint, [request(task, i, temperature=0.0, max_tokens=8) for i in range(3)])
+    assert len(set(answers.values())) == 1
 
 
 def test_an_answer_that_reaches_its_limit_says_so(checkpoint: Path, task: Task) -> None:

@@ -106,14 +106,14 @@ def test_every_sample_has_its_own_seed(server: ChatServer) -> None:
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_reasoning_is_kept_apart(server: ChatServer, field: str) -> None:
     server.replies(server.completion("answer", **{field: "thought"}))
-    found = completion(server)
-    assert (found.text, found.reasoning) == ("answer", "thought")
+    answer = completion(server)
+    assert (answer.text, answer.reasoning) == ("answer", "thought")
 
 
 def test_a_budget_spent_on_reasoning_is_a_truncated_answer(server: ChatServer) -> None:
     server.replies(server.completion(None, finish_reason="length", reasoning="thought"))
-    found = completion(server)
-    assert (found.text, found.finish_reason, found.reasoning) == ("", FinishReason.LENGTH, "thought")
+    answer = completion(server)
+    assert (answer.text, answer.finish_reason, answer.reasoning) == ("", FinishReason.LENGTH, "thought")
 
 
 @pytest.mark.parametrize(
@@ -156,16 +156,16 @@ def test_a_failure_that_stays_is_a_fault_to_retry_later(server: ChatServer) -> N
 
 def test_a_server_that_asks_for_a_long_wait_is_not_waited_for(server: ChatServer) -> None:
     server.replies(server.error(429, "come back tomorrow", {"Retry-After": "86400"}))
-    found = fault(server)
-    assert "asks to wait 86400 s" in found.message
-    assert found.retryable
+    refused = fault(server)
+    assert "asks to wait 86400 s" in refused.message
+    assert refused.retryable
     assert len(server.requests) == 1
 
 
 def test_a_slow_server_is_a_timeout(server: ChatServer) -> None:
     server.replies(server.reply(body={}, delay_s=0.15))
-    found = fault(server, timeout_s=0.05, max_retries=0)
-    assert found == GenerationFault("the server did not answer in time (asked once)", retryable=True)
+    refused = fault(server, timeout_s=0.05, max_retries=0)
+    assert refused == GenerationFault("the server did not answer in time (asked once)", retryable=True)
 
 
 def test_a_connection_cut_in_mid_body_is_repeated(server: ChatServer) -> None:
@@ -177,9 +177,9 @@ def test_a_connection_cut_in_mid_body_is_repeated(server: ChatServer) -> None:
 
 def test_a_connection_that_is_always_cut_is_a_fault(server: ChatServer) -> None:
     server.replies(server.reply(body=server.completion().body, cut_at=40))
-    found = fault(server, max_retries=1)
-    assert found.message.startswith("the connection failed")
-    assert found.retryable
+    refused = fault(server, max_retries=1)
+    assert refused.message.startswith("the connection failed")
+    assert refused.retryable
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_a_connection_that_is_always_cut_is_a_fault(server: ChatServer) -> None:
 )
 def test_malformed_answers_are_repeated_then_a_fault(server: ChatServer, raw: bytes) -> None:
     server.replies(server.reply(raw=raw))
-    found = fault(server, max_retries=1)
-    assert found.message.startswith("the server sent no")
-    assert found.retryable
+    refused = fault(server, max_retries=1)
+    assert refused.message.startswith("the server sent no")
+    assert refused.retryable
     assert len(server.requests) == 2
 
 
@@ -213,9 +213,9 @@ def test_a_prompt_that_is_too_long_is_not_repeated(server: ChatServer) -> None:
     server.replies(
         server.error(400, "This model's maximum context length is 10 tokens", code="context_length_exceeded")
     )
-    found = fault(server)
-    assert "do not fit the model's context" in found.message
-    assert not found.retryable
+    refused = fault(server)
+    assert "do not fit the model's context" in refused.message
+    assert not refused.retryable
     assert len(server.requests) == 1
 
 
@@ -234,8 +234,8 @@ def test_the_name_of_the_token_limit_is_learned_once(server: ChatServer) -> None
 
     server.script = script
     params = SamplingParams(max_tokens=50)
-    found = ask(server, *(request(i, params) for i in range(3)), concurrency=1)
-    assert all(isinstance(answer, Completion) for answer in found.values())
+    answers = ask(server, *(request(i, params) for i in range(3)), concurrency=1)
+    assert all(isinstance(answer, Completion) for answer in answers.values())
     assert [body.get("max_tokens") for body in server.requests] == [50, None, None, None]
     assert [body.get("max_completion_tokens") for body in server.requests] == [None, 50, 50, 50]
 
@@ -251,7 +251,7 @@ def test_answers_that_nobody_takes_stop_further_requests(server: ChatServer) -> 
     backend = make_backend(registration, QUICK | {"base_url": server.base_url, "concurrency": 2})
 
     async def take_one_and_look_away() -> tuple[int, int]:
-        found = 1
+        taken = 1
         await backend.open()
         stream = backend.generate_many([request(index) for index in range(30)])
         await anext(stream)
@@ -260,20 +260,20 @@ def test_answers_that_nobody_takes_stop_further_requests(server: ChatServer) -> 
             before = len(server.requests)
             await asyncio.sleep(0.3)
         async for _ in stream:
-            found += 1
+            taken += 1
         await backend.close()
-        return before, found
+        return before, taken
 
-    sent, found = asyncio.run(take_one_and_look_away())
+    sent, taken = asyncio.run(take_one_and_look_away())
     assert sent <= 5
-    assert found == len(server.requests) == 30
+    assert taken == len(server.requests) == 30
 
 
 def test_one_fault_does_not_touch_the_other_answers(server: ChatServer) -> None:
     bad_seed = request(3).seed % 2**31
     server.script = lambda body, number: server.error(400, "no") if body["seed"] == bad_seed else server.completion()
-    found = ask(server, *(request(i) for i in range(6)))
-    assert [index for index, answer in sorted(found.items()) if isinstance(answer, GenerationFault)] == [3]
+    answers = ask(server, *(request(i) for i in range(6)))
+    assert [index for index, answer in sorted(answers.items()) if isinstance(answer, GenerationFault)] == [3]
 
 
 def test_a_server_that_is_not_there_stops_the_run(server: ChatServer) -> None:

@@ -40,12 +40,12 @@ def answer(task: Task, track: Track = Track.STATIC) -> Completion | GenerationFa
 def test_the_golden_kernel_is_specialised_and_survives_every_parser(tmp_path: Path) -> None:
     (tmp_path / "golden.cpp").write_text(GOLDEN)
     task = replace(tiny_task(), goldens=(Golden(Track.STATIC, tmp_path / "golden.cpp"),))
-    found = answer(task)
-    assert isinstance(found, Completion)
+    completion = answer(task)
+    assert isinstance(completion, Completion)
     expected = candidate_of({"kernel.cpp": specialise(task, task.case("smoke"), GOLDEN)})
     parsers = Plugins.load(autoload=False, environ={}).parsers
     for name in ("auto", "fenced"):
-        assert extract(parsers.find(name), found, task, Track.STATIC) == expected
+        assert extract(parsers.find(name), completion, task, Track.STATIC) == expected
 
 
 def test_the_dynamic_golden_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -54,11 +54,11 @@ def test_the_dynamic_golden_is_taken_as_it_is(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     task = replace(tiny_task(), goldens=(Golden(Track.DYNAMIC, tmp_path),))
-    found = answer(task, Track.DYNAMIC)
-    assert isinstance(found, Completion)
+    completion = answer(task, Track.DYNAMIC)
+    assert isinstance(completion, Completion)
     parsers = Plugins.load(autoload=False, environ={}).parsers
     for name in ("auto", "fenced"):
-        assert extract(parsers.find(name), found, task, Track.DYNAMIC) == candidate_of(files)
+        assert extract(parsers.find(name), completion, task, Track.DYNAMIC) == candidate_of(files)
 
 
 @pytest.mark.parametrize("track", Track)
@@ -69,9 +69,9 @@ def test_a_task_without_a_golden_kernel_is_named(track: Track) -> None:
 
 
 def test_a_golden_kernel_that_is_not_there_is_named(tmp_path: Path) -> None:
-    found = answer(replace(tiny_task(), goldens=(Golden(Track.STATIC, tmp_path / "gone.cpp"),)))
-    assert isinstance(found, GenerationFault)
-    assert str(tmp_path / "gone.cpp") in found.message
+    fault = answer(replace(tiny_task(), goldens=(Golden(Track.STATIC, tmp_path / "gone.cpp"),)))
+    assert isinstance(fault, GenerationFault)
+    assert str(tmp_path / "gone.cpp") in fault.message
 
 
 def test_golden_is_another_name_for_it() -> None:

@@ -107,8 +107,8 @@ def test_the_more_specific_name_wins(tmp_path: Path) -> None:
     write(tmp_path / "Tiny-Sqrt/smoke/0.md", "case and index")
     write(tmp_path / "Tiny-Sqrt/0.md", "index, any case")
     write(tmp_path / "Tiny-Sqrt/1.md", "another index, any case")
-    found = replay(tmp_path, request(0), request(0, "0"), request(1))
-    assert [text_of(answer) for answer in found] == ["case and index", "index, any case", "another index, any case"]
+    answers = replay(tmp_path, request(0), request(0, "0"), request(1))
+    assert [text_of(answer) for answer in answers] == ["case and index", "index, any case", "another index, any case"]
 
 
 def test_what_is_missing_is_a_fault_that_says_what_was_looked_for(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_records_of_a_jsonl_file(tmp_path: Path) -> None:
     ]
     file = write(tmp_path / "answers.jsonl", "\n".join(map(json.dumps, records)) + "\n\n")
     for path in (file, tmp_path):
-        found = replay(path, request(0), request(1), request(2))
-        assert found == [
+        answers = replay(path, request(0), request(1), request(2))
+        assert answers == [
             Completion("zero"),
             Completion("cut", FinishReason.LENGTH, reasoning="r"),
             Completion("any case"),
@@ -160,9 +160,9 @@ def test_a_run_is_replayed_from_its_own_folder(tmp_path: Path) -> None:
     completion = Completion("from the run", FinishReason.LENGTH, reasoning="r", model="m")
     store.add_completion(request(0).key, PROMPT, completion)
     store.close()
-    found = replay(tmp_path / "run", request(0), request(1))
-    assert found[0] == completion
-    assert "none under" in fault_of(found[1])
+    answers = replay(tmp_path / "run", request(0), request(1))
+    assert answers[0] == completion
+    assert "none under" in fault_of(answers[1])
 
 
 def test_a_file_that_is_no_text_is_a_fault_with_its_place(tmp_path: Path) -> None:

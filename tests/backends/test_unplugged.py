@@ -68,9 +68,11 @@ def test_nothing_is_lost_when_the_server_is_unplugged(server: ChatServer, tmp_pa
     assert 0 < len(answered) < 24
     assert first.by_outcome == {Outcome.WRONG_VALUE: len(answered), Outcome.INFRA_ERROR: 24 - len(answered)}
     assert first.valid == len(answered)
-    blamed = [one for one in stored.samples.values() if one.verdict and one.verdict.outcome is Outcome.INFRA_ERROR]
-    assert {one.verdict.owner for one in blamed if one.verdict} == {Owner.INFRA}
-    assert all("connection" in one.verdict.diagnostics[0].message for one in blamed if one.verdict)
+    blamed = [
+        sample for sample in stored.samples.values() if sample.verdict and sample.verdict.outcome is Outcome.INFRA_ERROR
+    ]
+    assert {sample.verdict.owner for sample in blamed if sample.verdict} == {Owner.INFRA}
+    assert all("connection" in sample.verdict.diagnostics[0].message for sample in blamed if sample.verdict)
 
     asked_before = len(server.requests)
     server.script = lambda body, number: server.completion(WRONG)

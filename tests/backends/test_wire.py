@@ -61,34 +61,34 @@ async def thrice(wire: Wire) -> list[Loose]:
 
 
 def test_a_connection_is_used_again() -> None:
-    found, connections, requests = conversation(lambda n: ([reply(b'{"n": %d}' % n)], True), thrice)
-    assert (found, connections) == ([{"n": 0}, {"n": 1}, {"n": 2}], 1)
+    replies, connections, requests = conversation(lambda n: ([reply(b'{"n": %d}' % n)], True), thrice)
+    assert (replies, connections) == ([{"n": 0}, {"n": 1}, {"n": 2}], 1)
     assert requests[0].startswith(b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:")
     assert b"\r\nAuthorization: Bearer key\r\n" in requests[0]
     assert json.loads(requests[2].partition(b"\r\n\r\n")[2]) == {"number": 2, "text": "ä\ud800"}
 
 
 def test_a_connection_that_the_server_closed_meanwhile_costs_nothing() -> None:
-    found, connections, requests = conversation(lambda n: ([reply(b'{"n": %d}' % n)], False), thrice)
-    assert (found, connections, len(requests)) == ([{"n": 0}, {"n": 1}, {"n": 2}], 3, 3)
+    replies, connections, requests = conversation(lambda n: ([reply(b'{"n": %d}' % n)], False), thrice)
+    assert (replies, connections, len(requests)) == ([{"n": 0}, {"n": 1}, {"n": 2}], 3, 3)
 
 
 @pytest.mark.parametrize("field", ["Connection: close", "connection: Close"])
 def test_a_server_that_says_it_closes_is_believed(field: str) -> None:
-    found, connections, _ = conversation(lambda n: ([reply(b"{}", field)], True), thrice)
-    assert (found, connections) == ([{}, {}, {}], 3)
+    replies, connections, _ = conversation(lambda n: ([reply(b"{}", field)], True), thrice)
+    assert (replies, connections) == ([{}, {}, {}], 3)
 
 
 def test_a_body_in_chunks() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     pieces = [head, b"4;x=y\r\n", b'{"a"\r\n', b"7\r\n: [1, 2\r\n", b"2\r\n]}\r\n", b"0\r\nTrailer: 1\r\n\r\n"]
-    found, connections, _ = conversation(lambda n: (pieces, True), thrice)
-    assert (found, connections) == ([{"a": [1, 2]}] * 3, 1)
+    replies, connections, _ = conversation(lambda n: (pieces, True), thrice)
+    assert (replies, connections) == ([{"a": [1, 2]}] * 3, 1)
 
 
 def test_a_body_up_to_the_end() -> None:
-    found, connections, _ = conversation(lambda n: ([b"HTTP/1.1 200 OK\r\n\r\n", b'{"a": 1}'], False), thrice)
-    assert (found, connections) == ([{"a": 1}] * 3, 3)
+    replies, connections, _ = conversation(lambda n: ([b"HTTP/1.1 200 OK\r\n\r\n", b'{"a": 1}'], False), thrice)
+    assert (replies, connections) == ([{"a": 1}] * 3, 3)
 
 
 def test_an_error_has_what_the_official_clients_has() -> None:
@@ -141,9 +141,9 @@ def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, spared: str
         finally:
             await far.close()
 
-    found, _, requests = conversation(lambda _: ([reply(b'{"a": 1}')], True), talk)
-    assert (found == {"a": 1}) is through_proxy
-    assert [one.startswith(b"POST http://nowhere.invalid/v1/chat/completions ") for one in requests] == (
+    answer, _, requests = conversation(lambda _: ([reply(b'{"a": 1}')], True), talk)
+    assert (answer == {"a": 1}) is through_proxy
+    assert [request.startswith(b"POST http://nowhere.invalid/v1/chat/completions ") for request in requests] == (
         [True] if through_proxy else []
     )
 

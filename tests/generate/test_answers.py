@@ -51,13 +51,13 @@ def test_what_an_answer_holds(entry: dict[str, Any]) -> None:
         filled(entry["text"]), FinishReason(entry.get("finish", "stop")), filled(entry.get("reasoning", ""))
     )
     track = Track(entry.get("track", "static"))
-    found = extract(parser, completion, TASK, track)
-    draft = extract_from_reasoning(parser, completion, TASK, track) if isinstance(found, Outcome) else None
+    extracted = extract(parser, completion, TASK, track)
+    draft = extract_from_reasoning(parser, completion, TASK, track) if isinstance(extracted, Outcome) else None
     expected = entry.get("files") or entry.get("from_reasoning")
     if expected is None:
-        assert found is Outcome(entry["outcome"])
+        assert extracted is Outcome(entry["outcome"])
         assert draft is None
         return
-    taken = found if "files" in entry else draft
-    assert isinstance(taken, Candidate), found
+    taken = extracted if "files" in entry else draft
+    assert isinstance(taken, Candidate), extracted
     assert taken == candidate_of({name: filled(text) for name, text in expected.items()})

@@ -100,9 +100,9 @@ def test_answers_nobody_asked_for_are_ignored() -> None:
 
 def test_a_backend_that_breaks_off_costs_only_what_it_did_not_answer() -> None:
     backend = Scripted(0, RuntimeError("card fell off the bus"))
-    found = ask(backend, 0, 1, 2)
-    assert found[0] == "answer 0"
-    assert found[1] == found[2] == "the backend stopped early with RuntimeError: card fell off the bus"
+    answers = ask(backend, 0, 1, 2)
+    assert answers[0] == "answer 0"
+    assert answers[1] == answers[2] == "the backend stopped early with RuntimeError: card fell off the bus"
     assert backend.calls[-1] == "close"
 
 
@@ -166,14 +166,14 @@ class _Overlapping(FakeBackend):
         self.last = asyncio.Event()
 
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
-        for one in requests:
-            if one.key.index == 9:
+        for request in requests:
+            if request.key.index == 9:
                 raise BackendError("no more")
-            if one.key.index == 0:
+            if request.key.index == 0:
                 await self.last.wait()
-            if one.key.index == 3:
+            if request.key.index == 3:
                 self.last.set()
-            yield GenerationResult(one, Completion(str(one.key.index)))
+            yield GenerationResult(request, Completion(str(request.key.index)))
 
 
 def _asked_in_steps(backend: Backend, *steps: tuple[int, ...]) -> list[int]:
@@ -204,8 +204,8 @@ def test_the_first_error_of_several_streams_comes_through() -> None:
 
 
 def test_several_streams_lose_and_repeat_nothing() -> None:
-    found = _asked_in_steps(_Overlapping(), *((10 + 3 * i, 11 + 3 * i, 12 + 3 * i) for i in range(200)))
-    assert sorted(found) == list(range(10, 610))
+    answers = _asked_in_steps(_Overlapping(), *((10 + 3 * i, 11 + 3 * i, 12 + 3 * i) for i in range(200)))
+    assert sorted(answers) == list(range(10, 610))
 
 
 def test_stopping_early_closes_the_backend() -> None:

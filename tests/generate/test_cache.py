@@ -42,17 +42,17 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
 
 
 def test_whatever_decides_an_answer_decides_its_address() -> None:
-    one = request(tiny_task(), temperature=0.5)
+    base = request(tiny_task(), temperature=0.5)
     facts = {"backend": "fake", "args": {}, "facts": {}}
-    here = address(facts, one)
-    assert address(dict(facts), replace(one, task=tiny_task("Other"))) == here
+    here = address(facts, base)
+    assert address(dict(facts), replace(base, task=tiny_task("Other"))) == here
     others = [
-        address({**facts, "facts": {"checkpoint": "b"}}, one),
-        address(facts, replace(one, seed=1)),
-        address(facts, replace(one, params=SamplingParams(temperature=0.6))),
-        address(facts, replace(one, params=replace(one.params, extra={"top_k": 5}))),
-        address(facts, replace(one, key=replace(one.key, index=1))),
-        address(facts, replace(one, prompt=replace(one.prompt, messages=(Message("user", "Else."),)))),
+        address({**facts, "facts": {"checkpoint": "b"}}, base),
+        address(facts, replace(base, seed=1)),
+        address(facts, replace(base, params=SamplingParams(temperature=0.6))),
+        address(facts, replace(base, params=replace(base.params, extra={"top_k": 5}))),
+        address(facts, replace(base, key=replace(base.key, index=1))),
+        address(facts, replace(base, prompt=replace(base.prompt, messages=(Message("user", "Else."),)))),
     ]
     assert len({here, *others}) == 7
 
@@ -88,8 +88,8 @@ def test_a_second_run_pays_for_nothing_that_the_first_asked(tmp_path: Path) -> N
     for number in range(3):
         plan = make_plan(tmp_path / str(number), config=config, samples=2)
         summary = run(plan, plugins, RecordingObserver())
-    assert [len(one.requests) for one in made] == [8, 4, 0]
-    assert [one.opened for one in made] == [True, True, False]
+    assert [len(backend.requests) for backend in made] == [8, 4, 0]
+    assert [backend.opened for backend in made] == [True, True, False]
     assert made[1].closed
     assert summary.total == summary.valid == 8
     assert summary.results.spent.cached == 8

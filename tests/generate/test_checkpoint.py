@@ -18,8 +18,8 @@ def checkpoint(folder: Path, weights: bytes) -> Path:
 
 
 def test_equal_contents_have_equal_prints_wherever_they_lie(tmp_path: Path) -> None:
-    one, other = (checkpoint(tmp_path / name, b"abc") for name in ("one", "other"))
-    assert checkpoint_facts(str(one)) == checkpoint_facts(str(other))
+    first, other = (checkpoint(tmp_path / name, b"abc") for name in ("one", "other"))
+    assert checkpoint_facts(str(first)) == checkpoint_facts(str(other))
 
 
 @pytest.mark.parametrize("position", [0, -1])

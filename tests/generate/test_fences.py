@@ -13,17 +13,17 @@ SOURCES = st.text(st.characters(codec="utf-8") | st.sampled_from("`~\n<>#/ \r"),
 
 @given(SOURCES)
 def test_what_is_wrapped_comes_back_byte_for_byte(source: str) -> None:
-    found = scan(f"Here it is:\n\n{wrap(source)}\nDone.")
+    scanned = scan(f"Here it is:\n\n{wrap(source)}\nDone.")
     expected = source if source.endswith("\n") else source + "\n"
-    assert [block.text for block in found.blocks] == [expected]
-    assert found.blocks[0].language == "cpp"
-    assert not found.unclosed
+    assert [block.text for block in scanned.blocks] == [expected]
+    assert scanned.blocks[0].language == "cpp"
+    assert not scanned.unclosed
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_scanned_without_complaint(text: str) -> None:
-    found = scan(text)
-    assert all(block.text in text + "\n" for block in found.blocks)
+    scanned = scan(text)
+    assert all(block.text in text + "\n" for block in scanned.blocks)
 
 
 @pytest.mark.parametrize(
@@ -75,24 +75,24 @@ def test_other_lines_above_do_not_name_it(above: str) -> None:
 
 
 def test_an_unfinished_block_swallows_nothing() -> None:
-    found = scan("```cpp\nint draft;\n\nNo, wait.\n```cpp\nint answer;\n```\n")
-    assert [block.text for block in found.blocks] == ["int answer;\n"]
-    assert not found.unclosed
+    scanned = scan("```cpp\nint draft;\n\nNo, wait.\n```cpp\nint answer;\n```\n")
+    assert [block.text for block in scanned.blocks] == ["int answer;\n"]
+    assert not scanned.unclosed
 
 
 def test_a_source_block_inside_a_markdown_block_is_found() -> None:
-    found = scan("````markdown\n# Answer\n```cpp\nint a;\n```\n````\n")
-    assert [block.text for block in found.blocks] == ["int a;\n"]
+    scanned = scan("````markdown\n# Answer\n```cpp\nint a;\n```\n````\n")
+    assert [block.text for block in scanned.blocks] == ["int a;\n"]
 
 
 def test_a_longer_fence_protects_shorter_ones() -> None:
-    found = scan("````cpp\n// ```cpp\n```\nint a;\n````\n")
-    assert [block.text for block in found.blocks] == ["// ```cpp\n```\nint a;\n"]
+    scanned = scan("````cpp\n// ```cpp\n```\nint a;\n````\n")
+    assert [block.text for block in scanned.blocks] == ["// ```cpp\n```\nint a;\n"]
 
 
 def test_indented_tilde_and_carriage_return_fences() -> None:
-    found = scan("1. step\r\n   ~~~cpp\r\n   int a;\r\n   ~~~\r\n")
-    assert [block.text for block in found.blocks] == ["   int a;\r\n"]
+    scanned = scan("1. step\r\n   ~~~cpp\r\n   int a;\r\n   ~~~\r\n")
+    assert [block.text for block in scanned.blocks] == ["   int a;\r\n"]
 
 
 def test_an_opening_fence_may_follow_words_and_a_closing_one_code() -> None:

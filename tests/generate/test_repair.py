@@ -99,9 +99,9 @@ def test_a_fault_of_ours_is_nothing_to_repair() -> None:
 
 @given(st.lists(st.text(max_size=3000), max_size=12), st.sampled_from(Hints), st.integers(0, 99))
 def test_what_is_told_stays_short_whatever_was_found(messages: list[str], hints: Hints, line: int) -> None:
-    found = [Diagnostic(Severity.ERROR, "compile", text, "kernel.cpp", line, remedy=text) for text in messages]
-    told = feedback(CANDIDATE, verdict(Outcome.COMPILE_ERROR, *found), hints)
+    diagnostics = [Diagnostic(Severity.ERROR, "compile", text, "kernel.cpp", line, remedy=text) for text in messages]
+    told = feedback(CANDIDATE, verdict(Outcome.COMPILE_ERROR, *diagnostics), hints)
     assert len(told) < 6500
     assert told.startswith("The answer is not right.")
     assert told.endswith("in the same format as before.\n")
-    assert feedback(CANDIDATE, verdict(Outcome.COMPILE_ERROR, *found), hints) == told
+    assert feedback(CANDIDATE, verdict(Outcome.COMPILE_ERROR, *diagnostics), hints) == told

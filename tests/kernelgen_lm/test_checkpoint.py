@@ -33,9 +33,9 @@ QUESTIONS = 12
 
 @pytest.fixture
 def checkpoint() -> Path:
-    found = default_checkpoint({})
-    assert found is not None
-    return found
+    folder = default_checkpoint({})
+    assert folder is not None
+    return folder
 
 
 def test_it_is_whole_and_small(checkpoint: Path) -> None:
@@ -50,7 +50,7 @@ def test_its_weights_are_those_of_its_architecture(checkpoint: Path) -> None:
     header = json.loads(data[8 : 8 + size])
     tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
     assert tensors["model.embed_tokens.weight"]["shape"] == [config["vocab_size"], config["hidden_size"]]
-    layers = {int(found[1]) for name in tensors if (found := re.match(r"model\.layers\.(\d+)\.", name))}
+    layers = {int(match[1]) for name in tensors if (match := re.match(r"model\.layers\.(\d+)\.", name))}
     assert layers == set(range(config["num_hidden_layers"]))
     assert {entry["dtype"] for entry in tensors.values()} == {"F32"}
     end = max(entry["data_offsets"][1] for entry in tensors.values())

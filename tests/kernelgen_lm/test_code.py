@@ -15,7 +15,7 @@ from kernelgen_lm.corpus.check import Contamination, execute_again, task_of
 from kernelgen_lm.corpus.code import CodeWish, require_stated, worth_judging
 from kernelgen_lm.corpus.observed import Launch, explain
 from kernelgen_lm.corpus.sample import Sample, files_of, read_samples
-from kernelgen_lm.corpus.sources import Found
+from kernelgen_lm.corpus.sources import CollectedKernel
 from kernelgen_lm.judging import Bench
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, CaseResult, LineCost, Outcome, Profile, Stage, Track
@@ -76,7 +76,7 @@ def test_the_thinking_states_what_was_observed(goldens: Mapping[str, Sample]) ->
 def test_what_comes_from_a_benchmark_is_contaminated(goldens: Mapping[str, Sample]) -> None:
     contamination = Contamination([load_task(SQRT / "task.yaml").task])
     for sample in goldens.values():
-        assert "made from this task" in {found.what for found in contamination.findings(sample)}
+        assert "made from this task" in {finding.what for finding in contamination.findings(sample)}
 
 
 def test_the_task_of_a_sample_has_its_cases(goldens: Mapping[str, Sample]) -> None:
@@ -97,11 +97,15 @@ def test_operators_below_a_folder_are_found_by_name(
     assert main(words) == 0
     said = capsys.readouterr()
     assert "nobody_knows_this: no task is named like it" in said.err
-    found = list(read_samples(tmp_path / "out" / "shards"))
-    assert sorted(one.track for one in found) == ["dynamic", "static"]
-    for one in found:
-        assert (one.licence, one.provenance["origin"], one.provenance["benchmark"]) == ("MIT", "somewhere@1", "Sqrt")
-        assert one.provenance["derived"] is (one.track == "static")
+    samples = list(read_samples(tmp_path / "out" / "shards"))
+    assert sorted(sample.track for sample in samples) == ["dynamic", "static"]
+    for sample in samples:
+        assert (sample.licence, sample.provenance["origin"], sample.provenance["benchmark"]) == (
+            "MIT",
+            "somewhere@1",
+            "Sqrt",
+        )
+        assert sample.provenance["derived"] is (sample.track == "static")
     shards = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shards").glob("*")}
     assert main(words) == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shards").glob("*")} == shards
@@ -154,8 +158,8 @@ def test_a_mistake_is_named(words: list[str], said: str, tmp_path: Path, capsys:
 
 def test_goldens_of_other_suites_need_a_licence() -> None:
     task = load_task(SQRT / "task.yaml").task
-    require_stated([Found(task, "Sqrt", "goldens", {})], "", "")
-    others = Found(replace(task, suite="theirs"), "Sqrt", "goldens", {})
+    require_stated([CollectedKernel(task, "Sqrt", "goldens", {})], "", "")
+    others = CollectedKernel(replace(task, suite="theirs"), "Sqrt", "goldens", {})
     require_stated([others], "MIT", "their package")
     with pytest.raises(UsageError, match="licence has to be known"):
         require_stated([others], "", "their package")

@@ -121,7 +121,7 @@ def units(folder: Path, name: str, text: str) -> list[Unit]:
 def test_a_function_of_a_markdown_page(tmp_path: Path) -> None:
     blend, negate, count = units(tmp_path, "page.md", MARKDOWN)
     [signature] = blend.signatures
-    assert [one.name for one in signature.arguments] == ["dst", "left", "right", "factor", "count"]
+    assert [argument.name for argument in signature.arguments] == ["dst", "left", "right", "factor", "count"]
     assert (signature.arguments[0].ctype, signature.arguments[4].default, signature.least) == (
         "const LocalTensor<T>&",
         "64",
@@ -135,14 +135,14 @@ def test_a_function_of_a_markdown_page(tmp_path: Path) -> None:
     }
     assert blend.constraints == ["All tensors begin at multiples of 32 bytes, each of them.", "count is at most 4096."]
     assert blend.result == ["Nothing."]
-    assert [one.line for one in blend.examples] == [39]
-    assert (negate.name, [len(one.arguments) for one in count.signatures]) == ("Negate", [1, 3])
+    assert [example.line for example in blend.examples] == [39]
+    assert (negate.name, [len(prototype.arguments) for prototype in count.signatures]) == ("Negate", [1, 3])
 
 
 @pytest.mark.parametrize(("name", "text"), [("page.html", HTML), ("page.txt", TEXT)])
 def test_other_kinds_of_pages_say_the_same(name: str, text: str, tmp_path: Path) -> None:
     [unit] = units(tmp_path, name, text)
-    assert (unit.name, [one.name for one in unit.signatures[0].arguments]) == ("Blend", ["dst", "left"])
+    assert (unit.name, [signature.name for signature in unit.signatures[0].arguments]) == ("Blend", ["dst", "left"])
     assert list(unit.parameters.values()) == ["The result.", "The operand."]
     assert unit.purpose[0].startswith("Adds two tensors")
     assert unit.constraints[-1] == "Rows of 32 bytes."
@@ -153,8 +153,8 @@ def test_html_inside_markdown(tmp_path: Path) -> None:
     text = f"# F\n\n{table}\n\nAfter.\n"
     path = tmp_path / "page.md"
     path.write_text(text, encoding="utf-8")
-    heading, found, after = read_page(path)
-    assert found.rows == (("Name", "Description"), ("a", "b"))
+    heading, read, after = read_page(path)
+    assert read.rows == (("Name", "Description"), ("a", "b"))
     assert (heading.form, after.form, after.text, after.line) == (Form.HEADING, Form.PARAGRAPH, "After.", 8)
 
 
@@ -171,7 +171,7 @@ def test_html_inside_markdown(tmp_path: Path) -> None:
     ],
 )
 def test_prototypes_are_told_from_calls(code: str, names: list[str]) -> None:
-    assert [one.name for one in prototypes(code)] == names
+    assert [prototype.name for prototype in prototypes(code)] == names
 
 
 @given(st.text(alphabet="ab()<>,;&*= \n#|-`{}[]:\t\u53c2", max_size=200), st.sampled_from(("md", "html", "txt")))
@@ -187,15 +187,15 @@ def test_any_text_can_be_read(text: str, kind: str) -> None:
 
 def test_questions_have_the_answers_of_the_page(tmp_path: Path) -> None:
     every = units(tmp_path, "page.md", MARKDOWN)
-    found = {one.kind: one for one in questions(every[0], every, "Ascend C", 0)}
-    assert set(found) == {"purpose", "parameters", "defaults", "constraints", "result", "which", "call"}
-    assert "`Blend(dst, left, right, factor);`" in found["call"].answer
-    assert "factor is missing" in found["call"].thinking
-    assert found["defaults"].answer.startswith("count (then 64)")
-    assert found["which"].answer == "Blend."
-    assert found["which"].asked.count("Blend") == 1
-    assert [one.asked for one in questions(every[0], every, "Ascend C", 0)] == [
-        one.asked for one in questions(every[0], every, "Ascend C", 0)
+    asked = {question.kind: question for question in questions(every[0], every, "Ascend C", 0)}
+    assert set(asked) == {"purpose", "parameters", "defaults", "constraints", "result", "which", "call"}
+    assert "`Blend(dst, left, right, factor);`" in asked["call"].answer
+    assert "factor is missing" in asked["call"].thinking
+    assert asked["defaults"].answer.startswith("count (then 64)")
+    assert asked["which"].answer == "Blend."
+    assert asked["which"].asked.count("Blend") == 1
+    assert [question.asked for question in questions(every[0], every, "Ascend C", 0)] == [
+        question.asked for question in questions(every[0], every, "Ascend C", 0)
     ]
 
 
@@ -207,7 +207,7 @@ def test_examples_are_executed_or_left_out(
     pages.mkdir()
     host = kernel + "int main() { twice<<<1, nullptr, nullptr>>>(x, y, w); }\n"
     examples = [kernel, kernel.replace("Adds", "Muls"), kernel.replace("twice", "unknown"), host]
-    blocks = "".join(f"\n```cpp\n{one}```\n" for one in examples)
+    blocks = "".join(f"\n```cpp\n{example}```\n" for example in examples)
     (pages / "page.md").write_text(
         MARKDOWN + "\n# Add\n\n```cpp\nvoid Add(int a);\n```\n\n## Examples\n" + blocks, encoding="utf-8"
     )
@@ -217,10 +217,10 @@ def test_examples_are_executed_or_left_out(
     assert main(words) == 0
     assert " 4 left_out" in capsys.readouterr().out
     samples = list(read_samples(tmp_path / "out" / "shards"))
-    [executed] = [one for one in samples if one.question]
+    [executed] = [sample for sample in samples if sample.question]
     assert files_of(executed.answer) == {"kernel.cpp": kernel}
     assert (executed.kind, executed.provenance["function"], executed.verdict["outcome"]) == ("document", "Add", "ok")
-    assert all((one.licence, one.provenance["origin"]) == ("CC-BY-4.0", "pages@2") for one in samples)
+    assert all((sample.licence, sample.provenance["origin"]) == ("CC-BY-4.0", "pages@2") for sample in samples)
     with Bench() as bench:
         assert execute_again([executed], 1, 0, bench) == []
     [left_out] = [path.read_text(encoding="utf-8") for path in (tmp_path / "out" / "left_out").glob("*")]
@@ -247,10 +247,10 @@ def test_a_function_may_be_named_like_an_operator_but_not_repeat_a_golden_kernel
     samples = list(read_samples(tmp_path / "out" / "shards"))
     assert samples
     contamination = Contamination([task])
-    assert not [found for one in samples for found in contamination.findings(one)]
+    assert not [finding for sample in samples for finding in contamination.findings(sample)]
     asked = samples[0].messages[0].model_copy(update={"content": f"{task.summary} {task.description} {task.formula}"})
     copied = Sample.model_validate({**samples[0].model_dump(), "messages": (asked, samples[0].messages[1])})
-    assert [found.what.split(":")[0] for found in contamination.findings(copied)] == ["wording"]
+    assert [finding.what.split(":")[0] for finding in contamination.findings(copied)] == ["wording"]
 
 
 @pytest.mark.parametrize(

@@ -61,10 +61,10 @@ def sample() -> Sample:
 
 def test_mutants_are_different_and_the_same_each_time(sample: Sample) -> None:
     source = source_of(sample.answer)
-    found = mutants(source, Random(1), len(MUTATIONS))
-    assert len(found) >= 5
-    assert source not in {one.source for one in found}
-    assert found == mutants(source, Random(1), len(MUTATIONS))
+    made = mutants(source, Random(1), len(MUTATIONS))
+    assert len(made) >= 5
+    assert source not in {mutant.source for mutant in made}
+    assert made == mutants(source, Random(1), len(MUTATIONS))
 
 
 def test_a_repair_holds_what_the_judge_said(sample: Sample, tmp_path: Path) -> None:
@@ -78,11 +78,11 @@ def test_a_repair_holds_what_the_judge_said(sample: Sample, tmp_path: Path) -> N
     with Bench() as bench:
         dynamic = sample.model_copy(update={"track": "dynamic", "id": "two"})
         assert not make_errors([dynamic], bench, tmp_path, seed=0, per_sample=6, tell=lambda count: None)
-    for one in repairs:
-        asked = one.messages[-2].content
-        assert one.verdict["mutant"] in asked
-        assert source_of(one.answer) == source_of(sample.answer)
-        assert source_of(one.messages[-3].content) != source_of(sample.answer)
+    for repair in repairs:
+        asked = repair.messages[-2].content
+        assert repair.verdict["mutant"] in asked
+        assert source_of(repair.answer) == source_of(sample.answer)
+        assert source_of(repair.messages[-3].content) != source_of(sample.answer)
 
 
 def test_pairs_prefer_the_right_kernel_to_one_that_compiles(sample: Sample, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_golden_kernel_in_a_corpus_is_found(sample: Sample) -> None:
     stolen = sample.model_copy(
         update={"operator": "gelu", "messages": (asked, Message(role="assistant", content=copied))}
     )
-    kinds = {found.what.split(":")[0] for found in contamination.findings(stolen)}
+    kinds = {finding.what.split(":")[0] for finding in contamination.findings(stolen)}
     assert kinds >= {"the operator's name", "instructions", "code"}
 
 
@@ -115,10 +115,10 @@ def test_a_chain_is_what_a_kernel_computes() -> None:
 
 
 def test_statistics_count_what_is_there(sample: Sample) -> None:
-    found = statistics([sample, sample.model_copy(update={"id": "two"})])
-    assert found["samples"] == 2
-    assert found["repeated sources"] == 1
-    assert found["family"] == {"elementwise": 2}
+    counted = statistics([sample, sample.model_copy(update={"id": "two"})])
+    assert counted["samples"] == 2
+    assert counted["repeated sources"] == 1
+    assert counted["family"] == {"elementwise": 2}
 
 
 def test_task_files_ask_what_the_questions_ask(tmp_path: Path) -> None:

@@ -36,12 +36,12 @@ def judged(task: str, index: int, outcome: Outcome) -> Judged:
 
 
 def sitting(model: str, rights: dict[str, int], answers: int, number: int = 0, seed: int = 0) -> Sitting:
-    found = [
+    judgements = [
         judged(task, index, Outcome.OK if index < right else Outcome.WRONG_VALUE)
         for task, right in rights.items()
         for index in range(answers)
     ]
-    return Sitting(model, number, str(number), seed, tuple(found))
+    return Sitting(model, number, str(number), seed, tuple(judgements))
 
 
 RIGHTS = st.dictionaries(st.sampled_from("ABCDE"), st.integers(0, 3), min_size=1)
@@ -49,11 +49,11 @@ RIGHTS = st.dictionaries(st.sampled_from("ABCDE"), st.integers(0, 3), min_size=1
 
 @settings(max_examples=40, deadline=None)
 @given(RIGHTS, RIGHTS)
-def test_rows_count_what_was_right(one: dict[str, int], other: dict[str, int]) -> None:
+def test_rows_count_what_was_right(new: dict[str, int], other: dict[str, int]) -> None:
     groups = {"all": frozenset((task, "0") for task in "ABCDE"), "half": frozenset({("A", "0"), ("B", "0")})}
-    sittings = [sitting("new", one, 3), sitting("old", other, 3)]
+    sittings = [sitting("new", new, 3), sitting("old", other, 3)]
     rows = {(row["model"], row["group"]): row for row in score_rows(sittings, groups)}
-    for name, rights in (("new", one), ("old", other)):
+    for name, rights in (("new", new), ("old", other)):
         row = rows[name, "all"]
         assert row["answers"] == 3 * len(rights)
         for k in (1, 2, 3):
@@ -64,12 +64,12 @@ def test_rows_count_what_was_right(one: dict[str, int], other: dict[str, int]) -
         assert row["compile@1"]["valid"]["value"] == 1  # type: ignore[index]
         assert ((name, "half") in rows) == bool(rights.keys() & {"A", "B"})
     differences = {row["group"]: row for row in difference_rows(sittings, groups, "new")}
-    both = sorted(one.keys() & other.keys())
+    both = sorted(new.keys() & other.keys())
     assert ("all" in differences) == bool(both)
     if both:
-        found = differences["all"]["correct@1"]
-        assert found["value"] == pytest.approx(sum(one[t] - other[t] for t in both) / 3 / len(both))  # type: ignore[index]
-        assert found["low"] - 1e-8 <= found["value"] <= found["high"] + 1e-8  # type: ignore[index]
+        difference = differences["all"]["correct@1"]
+        assert difference["value"] == pytest.approx(sum(new[t] - other[t] for t in both) / 3 / len(both))  # type: ignore[index]
+        assert difference["low"] - 1e-8 <= difference["value"] <= difference["high"] + 1e-8  # type: ignore[index]
 
 
 def test_seeds_are_rows_and_differences_go_seed_by_seed() -> None:
@@ -95,8 +95,8 @@ def test_seeds_are_rows_and_differences_go_seed_by_seed() -> None:
 
 
 def test_our_faults_are_neither_right_nor_wrong() -> None:
-    found = [judged("A", 0, Outcome.OK), judged("A", 1, Outcome.INFRA_ERROR), judged("A", 2, Outcome.COMPILE_ERROR)]
-    row = score_rows([Sitting("m", 0, "0", 0, tuple(found))], {"g": frozenset({("A", "0")})})[0]
+    answers = [judged("A", 0, Outcome.OK), judged("A", 1, Outcome.INFRA_ERROR), judged("A", 2, Outcome.COMPILE_ERROR)]
+    row = score_rows([Sitting("m", 0, "0", 0, tuple(answers))], {"g": frozenset({("A", "0")})})[0]
     assert row["faults"] == 1
     assert row["correct@1"]["valid"]["value"] == 0.5  # type: ignore[index]
     assert row["correct@1"]["all"]["value"] == pytest.approx(1 / 3)  # type: ignore[index]
@@ -217,8 +217,8 @@ def checkpoint(folder: Path, seed: int) -> Path:
 
 def test_who_takes_part(tmp_path: Path) -> None:
     paths = [checkpoint(tmp_path / name / "model", seed) for name, seed in (("a", 3), ("b", 4), ("c", 5))]
-    found = entrants([f"rl={paths[0]}", f"rl={paths[1]}"], [f"sft={paths[2]}", "few-shot"], tmp_path)
-    told = [(one.name, one.label, one.training_seed, one.style) for one in found]
+    taking_part = entrants([f"rl={paths[0]}", f"rl={paths[1]}"], [f"sft={paths[2]}", "few-shot"], tmp_path)
+    told = [(entrant.name, entrant.label, entrant.training_seed, entrant.style) for entrant in taking_part]
     assert told == [
         ("rl", "rl", "3", ""),
         ("rl", "rl-1", "4", ""),

@@ -75,7 +75,7 @@ def test_rates_come_from_the_rounds_of_another_training(tmp_path: Path) -> None:
             {"task": "B", "correct": None},
             {"task": f"C{number}", "correct": 1.0},
         ]
-        text = "".join(json.dumps(one) + "\n" for one in lines)
+        text = "".join(json.dumps(line) + "\n" for line in lines)
         (tmp_path / f"round-{number}" / "measured.jsonl").write_text(text, encoding="utf-8")
     assert read_rates([tmp_path]) == {"A": 0.5, "C0": 1.0, "C1": 1.0}
     assert read_rates([tmp_path / "round-1"]) == {"A": 0.0, "C1": 1.0}
@@ -169,36 +169,36 @@ def test_metrics_and_alarms_are_there_while_it_runs(tmp_path: Path) -> None:
 
 def test_a_reward_that_rises_without_right_kernels_is_an_alarm() -> None:
     rows = [{"reward": 0.1 * i, "npukb/correct": 0.5 - 0.02 * i, "npukb/compiled": 0.9} for i in range(16)]
-    assert [one.split(":")[0] for one in alarms(rows)] == ["reward hacking"]
+    assert [alarm.split(":")[0] for alarm in alarms(rows)] == ["reward hacking"]
     dull = [{"reward": 0.5, "frac_reward_zero_std": 1.0}] * 8
-    assert [one.split(":")[0] for one in alarms(dull)] == ["signal"]
+    assert [alarm.split(":")[0] for alarm in alarms(dull)] == ["signal"]
 
 
 class Characters:
     """A tokenizer of one number per character; 0 ends a turn."""
 
     def apply_chat_template(self, messages: Any, tokenize: bool, add_generation_prompt: bool = False) -> str:
-        text = "".join(f"{one['role'][0]}:{one['content']}\0" for one in messages)
+        text = "".join(f"{message['role'][0]}:{message['content']}\0" for message in messages)
         return text + ("a:" if add_generation_prompt else "")
 
     def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
-        return {"input_ids": [ord(one) for one in text]}
+        return {"input_ids": [ord(letter) for letter in text]}
 
     def decode(self, tokens: Sequence[int], skip_special_tokens: bool) -> str:
-        return "".join(chr(one) for one in tokens if one)
+        return "".join(chr(token) for token in tokens if token)
 
 
 class Grader:
     """Right is what begins with 'r'; the words of the next turn repeat the answer."""
 
     def repair(self, answers: Sequence[Answer], hints: Hints) -> list[Turn]:
-        found = []
-        for one in answers:
-            right = one.text.startswith("r")
+        turns = []
+        for answer in answers:
+            right = answer.text.startswith("r")
             metrics = dict.fromkeys(METRIC_NAMES, 0.0) | {"correct": float(right)}
             reward = Reward(float(right), Stage.DONE, Outcome.OK, Owner.NONE, "p", metrics)
-            found.append(Turn(reward, "" if right else f"no {one.text}"))
-        return found
+            turns.append(Turn(reward, "" if right else f"no {answer.text}"))
+        return turns
 
 
 def test_a_conversation_is_one_sequence_of_which_the_judges_words_are_not_learned() -> None:
@@ -216,15 +216,15 @@ def test_a_conversation_is_one_sequence_of_which_the_judges_words_are_not_learne
     rollout = Scripted(
         sampling, Characters(), {name: f"T/{name}" for name in says}, Grader(), turns=2, hints=Hints.NONE
     )  # type: ignore[arg-type]
-    found = rollout(prompts, SimpleNamespace(use_vllm=False))
-    assert found["logprobs"] is None
+    drawn = rollout(prompts, SimpleNamespace(use_vllm=False))
+    assert drawn["logprobs"] is None
     assert asked[1] == ["u:q2\0a:wrong\0u:no wrong\0a:", "u:q3\0a:wrong\0u:no wrong\0a:"]
-    assert found["npukb_answer"] == ["right", "right", "worse", "endless"]
-    assert found["npukb_turns"] == [1, 2, 2, 1]
-    assert found["npukb_first"] == [1.0, 0.0, 0.0, 0.0]
-    assert found["npukb_cut"] == [False, False, False, True]
-    for tokens, mask, said in zip(found["completion_ids"], found["env_mask"], says.values(), strict=True):
-        own = "".join(chr(token) for token, one in zip(tokens, mask, strict=True) if one)
+    assert drawn["npukb_answer"] == ["right", "right", "worse", "endless"]
+    assert drawn["npukb_turns"] == [1, 2, 2, 1]
+    assert drawn["npukb_first"] == [1.0, 0.0, 0.0, 0.0]
+    assert drawn["npukb_cut"] == [False, False, False, True]
+    for tokens, mask, said in zip(drawn["completion_ids"], drawn["env_mask"], says.values(), strict=True):
+        own = "".join(chr(token) for token, own_token in zip(tokens, mask, strict=True) if own_token)
         assert len(tokens) == len(mask)
         assert own == "".join(said)
     short = Scripted(
@@ -249,12 +249,12 @@ def test_answers_of_vllm_come_with_their_chances_and_the_judges_words_with_none(
     sampling = Sampling(1.0, 50, 200, frozenset({0}), 0)
     rollout = Conversations(sampling, Characters(), {"q3": "T/q3"}, Grader(), turns=2, hints=Hints.NONE)  # type: ignore[arg-type]
     trainer = SimpleNamespace(use_vllm=True, vllm_generation=Engine())
-    found = rollout([[{"role": "user", "content": "q3"}]], trainer)
-    tokens, mask, chances = found["completion_ids"][0], found["env_mask"][0], found["logprobs"][0]
+    drawn = rollout([[{"role": "user", "content": "q3"}]], trainer)
+    tokens, mask, chances = drawn["completion_ids"][0], drawn["env_mask"][0], drawn["logprobs"][0]
     assert len(tokens) == len(mask) == len(chances)
-    own = [chance for chance, one in zip(chances, mask, strict=True) if one]
+    own = [chance for chance, own_token in zip(chances, mask, strict=True) if own_token]
     assert own == [-0.5, -0.25, -0.25, -0.25, -0.25, None] * 2
-    assert {chance for chance, one in zip(chances, mask, strict=True) if not one} == {0.0}
+    assert {chance for chance, own_token in zip(chances, mask, strict=True) if not own_token} == {0.0}
 
 
 def test_a_repaired_kernel_is_worth_less_and_a_loss_stays_a_loss() -> None:
@@ -343,12 +343,12 @@ class Oddly:
         self.scored: list[Answer] = []
 
     def score(self, answers: Sequence[Answer]) -> list[Reward]:
-        found = []
+        rewards = []
         for answer in answers:
             value = None if len(self.scored) == 1 else float(len(self.scored) % 2)
             self.scored.append(answer)
-            found.append(Reward(value, Stage.DONE, Outcome.OK, Owner.NONE, "p", {"correct": value or 0.0}))
-        return found
+            rewards.append(Reward(value, Stage.DONE, Outcome.OK, Owner.NONE, "p", {"correct": value or 0.0}))
+        return rewards
 
 
 @pytest.mark.skipif(find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers")
@@ -388,7 +388,7 @@ def test_the_preset_for_a_cpu_is_consistent(group: int) -> None:
 @given(st.integers(1, 9), st.integers(1, 6))
 def test_there_are_enough_rows_for_a_step(count: int, prompts: int) -> None:
     rows = [{"npukb_task": str(number)} for number in range(count)]
-    found = online._enough(rows, GRPOSettings(tasks=Path(), group=2, micro_batch=2, accumulate=prompts))
-    assert len(found) >= prompts
-    assert found == rows * (len(found) // count)
-    assert len(found) < prompts + count
+    enough = online._enough(rows, GRPOSettings(tasks=Path(), group=2, micro_batch=2, accumulate=prompts))
+    assert len(enough) >= prompts
+    assert enough == rows * (len(enough) // count)
+    assert len(enough) < prompts + count

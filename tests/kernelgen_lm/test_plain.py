@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelgen_lm.training import plain
-from kernelgen_lm.training.common import claim, last_checkpoint, progress_line
+from kernelgen_lm.training.common import claim, progress_line
 from kernelgen_lm.training.sft import SFTSettings
+from kernelgen_lm.training.trainers import last_checkpoint
 from npukernelbench.errors import UsageError
 
 TORCH = pytest.mark.skipif(
@@ -26,10 +27,10 @@ TORCH = pytest.mark.skipif(
 @given(st.lists(st.integers(1, 40), max_size=60), st.integers(40, 90))
 def test_packs_hold_every_sample_once_and_waste_little(lengths: list[int], longest: int) -> None:
     packs = plain.pack(lengths, longest)
-    assert sorted(index for one in packs for index in one) == list(range(len(lengths)))
-    used = [sum(lengths[index] for index in one) for one in packs]
-    assert all(0 < one <= longest for one in used)
-    assert sum(one <= longest / 2 for one in used) <= 1  # two such would have been one
+    assert sorted(index for sequence in packs for index in sequence) == list(range(len(lengths)))
+    used = [sum(lengths[index] for index in sequence) for sequence in packs]
+    assert all(0 < length <= longest for length in used)
+    assert sum(length <= longest / 2 for length in used) <= 1  # two such would have been one
     assert packs == plain.pack(lengths, longest)
 
 
@@ -60,19 +61,19 @@ def test_a_packed_batch_has_the_loss_and_gradients_of_separate_samples() -> None
     device = torch.device("cpu")
     for seed in range(4):
         chosen = samples(7, seed)
-        packs = plain.pack([len(one.ids) for one in chosen], 64)
-        assert any(len(one) > 1 for one in packs)
-        found = []
+        packs = plain.pack([len(sample.ids) for sample in chosen], 64)
+        assert any(len(sequence) > 1 for sequence in packs)
+        results = []
         for batch in (
-            plain.batch_of([[one] for one in chosen], 0, device),
-            plain.batch_of([[chosen[index] for index in one] for one in packs], 0, device),
+            plain.batch_of([[sample] for sample in chosen], 0, device),
+            plain.batch_of([[chosen[index] for index in sequence] for sequence in packs], 0, device),
         ):
             model.zero_grad()
             loss = model(**batch).loss
             loss.backward()
-            found.append((float(loss.detach()), [one.grad.clone() for one in model.parameters()]))
-        assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
-        for first, second in zip(found[0][1], found[1][1], strict=True):
+            results.append((float(loss.detach()), [parameter.grad.clone() for parameter in model.parameters()]))
+        assert results[0][0] == pytest.approx(results[1][0], rel=1e-5)
+        for first, second in zip(results[0][1], results[1][1], strict=True):
             assert torch.allclose(first, second, rtol=1e-3, atol=1e-6)
 
 
@@ -101,14 +102,14 @@ def test_a_sequence_that_trl_packs_has_the_loss_of_separate_samples_without_flas
     assert model.config._attn_implementation == "sdpa"
     chosen = samples(4, 5)
     row = {
-        "input_ids": [token for one in chosen for token in one.ids],
-        "labels": [label for one in chosen for label in plain._learned(one)],
-        "seq_lengths": [len(one.ids) for one in chosen],
+        "input_ids": [token for sample in chosen for token in sample.ids],
+        "labels": [label for sample in chosen for label in plain._learned(sample)],
+        "seq_lengths": [len(sample.ids) for sample in chosen],
     }
     batch = DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)([row])
     assert "attention_mask" not in batch
     fields = {name: batch[name] for name in ("input_ids", "position_ids", "labels")}
-    separate = plain.batch_of([[one] for one in chosen], 0, torch.device("cpu"))
+    separate = plain.batch_of([[sample] for sample in chosen], 0, torch.device("cpu"))
     with torch.no_grad():
         # without a cache, as its trainer calls the model: only then do transformers look for packed positions
         packed = float(model(**fields, use_cache=False).loss)
@@ -138,7 +139,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_weights(
         plain.train(model, tokenizer, chosen, wanted, folder, told.append)
 
     run(tmp_path / "whole")
-    assert [one.split(":")[0] for one in told] == [f"step {step} of 9" for step in range(1, 10)]
+    assert [line.split(":")[0] for line in told] == [f"step {step} of 9" for step in range(1, 10)]
     save, kills = plain._save, iter([True, False, True, True, False, False, False, False])
 
     def save_then_die(folder: Path, model: Any, optimizer: Any, step: int) -> None:
@@ -197,8 +198,8 @@ def test_a_folder_of_an_older_version_is_taken_up_and_one_of_other_settings_refu
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_the_first_token_of_a_sample_is_never_learned(seed: int) -> None:
-    for one in samples(3, seed):
-        labels = plain._learned(one)
-        assert len(labels) == len(one.ids)
+    for sample in samples(3, seed):
+        labels = plain._learned(sample)
+        assert len(labels) == len(sample.ids)
         assert labels[0] == -100
-        assert labels[max(1, one.prompt) :] == one.ids[max(1, one.prompt) :]
+        assert labels[max(1, sample.prompt) :] == sample.ids[max(1, sample.prompt) :]

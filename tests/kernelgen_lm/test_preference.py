@@ -63,13 +63,13 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def pairs(run: list[Path], how: Mining) -> list[tuple[str, str]]:
-    found = []
+    rows = []
     for pair in mine(run, how):
         texts = [pair[name][0]["content"] for name in ("chosen", "rejected")]  # type: ignore[index]
         assert all(text.startswith("<think>\nhm\n</think>\n\n") for text in texts)
         assert pair["prompt"] == [{"role": "user", "content": "write it"}]
-        found.append(tuple(text.split()[-1] for text in texts))
-    return found
+        rows.append(tuple(text.split()[-1] for text in texts))
+    return rows
 
 
 def test_the_fastest_right_kernel_is_chosen_and_what_compiles_but_fails_rejected(run: list[Path]) -> None:
@@ -91,15 +91,15 @@ def test_slow_right_kernels_are_rejected_when_that_is_asked(run: list[Path]) -> 
 
 
 def test_a_known_answer_is_chosen_where_the_models_own_are_used_up(run: list[Path]) -> None:
-    found = list(mine(run, Mining("any"), {"h": "known", "other": "never"}))
-    assert [(pair["source"], pair["chosen"][0]["content"].split()[-1]) for pair in found] == [  # type: ignore[index]
+    mined = list(mine(run, Mining("any"), {"h": "known", "other": "never"}))
+    assert [(pair["source"], pair["chosen"][0]["content"].split()[-1]) for pair in mined] == [  # type: ignore[index]
         ("run", "fast"),
         ("run", "middle"),
         ("run", "slow"),
         ("corpus", "known"),
     ]
-    assert found[-1]["rejected_outcome"] == "rule_violation"
-    assert found[-1]["prompt"] == [{"role": "user", "content": "write it"}]
+    assert mined[-1]["rejected_outcome"] == "rule_violation"
+    assert mined[-1]["prompt"] == [{"role": "user", "content": "write it"}]
     assert len(list(mine(run, Mining("any", per_question=3), {"h": "known"}))) == 3
     assert [pair["source"] for pair in mine(run, Mining("fails"), {"h": "known"})] == ["run", "run"]
 
@@ -115,7 +115,9 @@ def test_kinds_divide_what_the_model_answers_for() -> None:
 
 def write_pairs(path: Path, outcomes: list[str]) -> Path:
     row = {"prompt": [], "chosen": [], "rejected": []}
-    path.write_text("".join(json.dumps({**row, "rejected_outcome": one}) + "\n" for one in outcomes), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps({**row, "rejected_outcome": outcome}) + "\n" for outcome in outcomes), encoding="utf-8"
+    )
     return path
 
 
@@ -140,7 +142,7 @@ def test_variants_are_trained_once_and_evaluated_beside_their_start(
     seen: dict[str, Any] = {}
 
     def evaluate(who: Any, what: Any, folder: Path, base: str) -> dict[str, object]:
-        seen["who"] = [(one.label, one.training_seed) for one in who]
+        seen["who"] = [(entrant.label, entrant.training_seed) for entrant in who]
         seen["base"] = base
         return {}
 
@@ -158,7 +160,7 @@ def test_variants_are_trained_once_and_evaluated_beside_their_start(
     variants = [*USUAL, read_variant("mine:keep=0.7,beta=0.2")]
     for _ in range(2):
         ablate(settings, variants, (0, 7), Examination(), tmp_path / "out", told.append, train)
-    assert [one[:3] for one in trained if one[3] == 7] == [
+    assert [call[:3] for call in trained if call[3] == 7] == [
         (0.0, 0.1, "any"),
         (0.2, 0.1, "any"),
         (1.0, 0.1, "any"),
@@ -170,7 +172,7 @@ def test_variants_are_trained_once_and_evaluated_beside_their_start(
     assert len(trained) == 14
     assert seen["base"] == "start"
     assert seen["who"][:3] == [("start", "0"), ("plain", "0"), ("plain-1", "7")]
-    assert [one for one in told if "left out" in one] == ["uncompiled: the files hold no such pairs; left out"] * 2
+    assert [line for line in told if "left out" in line] == ["uncompiled: the files hold no such pairs; left out"] * 2
 
 
 def test_keeping_is_measured_in_the_pull_of_the_preference() -> None:

@@ -55,7 +55,7 @@ def test_only_the_first_process_writes_and_tells(tmp_path: Path, monkeypatch: py
         told: list[str] = []
         Watch(tmp_path / rank, told.append).look(cheating)
         record(tmp_path / rank / "one.txt", ["x"])
-        assert [one.split(":")[0] for one in told] == told_here
+        assert [line.split(":")[0] for line in told] == told_here
         assert sorted(path.name for path in tmp_path.glob(f"{rank}/*")) == (
             ["alarms.txt", "metrics.jsonl", "one.txt"] if told_here else []
         )
@@ -72,17 +72,17 @@ def test_two_processes_learn_what_one_does_from_the_same_batches(tmp_path: Path)
         }
         for number in range(10, 22)
     ]
-    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs), encoding="utf-8")
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs), encoding="utf-8")
     shared = ["model=model", "pairs=[pairs.jsonl]", "steps=3", "log_every=1", "learning_rate=0.003", "save_every=2"]
-    words = [part for one in shared for part in ("--set", one)]
+    words = [part for setting in shared for part in ("--set", setting)]
     for processes in (1, 2):
         batch = ["--set", f"micro_batch={4 // processes}"]
         told = command("dpo", "--out", f"run{processes}", *words, *batch, folder=tmp_path, processes=processes)
         assert told.count(f"run{processes}/model") == 1
-    one, two = (log_of(tmp_path / f"run{processes}", "loss") for processes in (1, 2))
-    assert len(one) == 3
-    assert two == pytest.approx(one, rel=1e-3)
-    assert one[-1] < one[0]
+    alone, two = (log_of(tmp_path / f"run{processes}", "loss") for processes in (1, 2))
+    assert len(alone) == 3
+    assert two == pytest.approx(alone, rel=1e-3)
+    assert alone[-1] < alone[0]
 
 
 @needs_training

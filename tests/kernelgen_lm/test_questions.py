@@ -79,16 +79,16 @@ def test_pieces_make_up_the_result(form: str) -> None:
     arrays = [np.arange(rows * columns).reshape(rows, columns) + 1000 * k for k in range(movement.inputs())]
     expected = movement.evaluate(arrays)
     assert expected.shape == movement.shape(rows, columns)
-    found = np.full(expected.shape, -1)
+    moved = np.full(expected.shape, -1)
     for row in range(expected.shape[0]):
         for piece in movement.pieces(rows, columns):
             to = slice(piece.to, piece.to + piece.length)
             if piece.source is None:
-                found[row, to] = piece.value
+                moved[row, to] = piece.value
             else:
                 source = int(eval(piece.row.format(r=row).replace("/", "//")))
-                found[row, to] = arrays[piece.source][source, piece.begin : piece.begin + piece.length]
-    assert (found == expected).all()
+                moved[row, to] = arrays[piece.source][source, piece.begin : piece.begin + piece.length]
+    assert (moved == expected).all()
 
 
 def test_held_out_operators_are_about_as_many_as_asked_for() -> None:

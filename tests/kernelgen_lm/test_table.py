@@ -59,15 +59,17 @@ def sample(number: int, code: str = "", **changes: object) -> Sample:
 @settings(max_examples=80, deadline=None)
 def test_packing_is_first_fit_with_the_longest_first(lengths: list[int], length: int) -> None:
     packing = first_fit(lengths, length)
-    placed = [index for one in packing.bins for index in one]
+    placed = [index for sequence in packing.bins for index in sequence]
     assert sorted([*placed, *packing.too_long]) == list(range(len(lengths)))
-    assert all(sum(lengths[index] for index in one) <= length for one in packing.bins)
-    assert packing.too_long == [index for index, one in enumerate(lengths) if one > length]
+    assert all(sum(lengths[index] for index in sequence) <= length for sequence in packing.bins)
+    assert packing.too_long == [index for index, sample_length in enumerate(lengths) if sample_length > length]
     assert packing == first_fit(lengths, length)
     naive: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: (-lengths[index], index)):
         if lengths[index] <= length:
-            room = next((one for one in naive if sum(lengths[i] for i in one) + lengths[index] <= length), None)
+            room = next(
+                (sequence for sequence in naive if sum(lengths[i] for i in sequence) + lengths[index] <= length), None
+            )
             naive.append([index]) if room is None else room.append(index)
     assert packing.bins == naive
 
@@ -97,7 +99,7 @@ def test_many_samples_waste_little() -> None:
     rng = Random(1)
     lengths = [int(rng.lognormvariate(7, 0.6)) + 1 for _ in range(20_000)]
     packing = first_fit(lengths, 32_768)
-    tokens = sum(one for one in lengths if one <= 32_768)
+    tokens = sum(length for length in lengths if length <= 32_768)
     assert tokens / (32_768 * len(packing.bins)) > 0.99
 
 
@@ -158,7 +160,7 @@ def test_pairs_are_found_when_they_are_as_similar_as_that(seed: int, changes: in
     for _ in range(changes):
         other[rng.randrange(len(other))] = f"Relu(t0, t{rng.randrange(9)}, {rng.randrange(99)});"
     pair = [sample(0, "\n".join(text)), sample(1, "\n".join(other))]
-    left, right = (set(shingles(one.answer).tolist()) for one in pair)
+    left, right = (set(shingles(sample.answer).tolist()) for sample in pair)
     share = len(left & right) / len(left | right)
     for threshold in (0.6, 0.8, 0.95):
         if share >= threshold + 0.02:
@@ -216,9 +218,9 @@ def test_check_takes_several_files_and_drops_near_duplicates(
     words = ["corpus", "check", str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl"), "--near-duplicates", "0.9"]
     words += ["--out", str(tmp_path / "all.jsonl.gz"), "--page", str(tmp_path / "page.md")]
     assert main(words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["samples"], found["near duplicates"], found["findings"]) == (3, 1, [])
-    assert [one.id for one in read_samples(tmp_path / "all.jsonl.gz")] == ["s0", "s1", "s2"]
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["samples"], printed["near duplicates"], printed["findings"]) == (3, 1, [])
+    assert [sample.id for sample in read_samples(tmp_path / "all.jsonl.gz")] == ["s0", "s1", "s2"]
     assert "| near duplicates left out | 1 |" in (tmp_path / "page.md").read_text(encoding="utf-8")
     assert main(["corpus", "check", str(tmp_path / "one.jsonl"), "--near-duplicates", "0.1"]) == 2
 
@@ -257,7 +259,7 @@ def _said(role: str, content: object) -> dict[str, object]:
     ],
 )
 def test_rows_of_many_forms_are_conversations(row: dict[str, object], roles: list[str]) -> None:
-    assert [one.role for one in conversation(row)] == roles
+    assert [message.role for message in conversation(row)] == roles
 
 
 def test_chat_is_taken_once_and_needs_a_licence() -> None:
@@ -265,7 +267,7 @@ def test_chat_is_taken_once_and_needs_a_licence() -> None:
     rows = [{"prompt": text, "completion": "b"} for text in ("a", "a", "x" * 200, "c", "d")]
     samples, counts = make_chat([{"text": "no"}, *rows], wish, "MIT")
     assert counts == {"ok": 2, "repeated": 1, "too_long": 1, "no_conversation": 1}
-    assert [one.messages[0].content for one in samples] == ["a", "c"]
+    assert [sample.messages[0].content for sample in samples] == ["a", "c"]
     assert samples[0].provenance["revision"] == "abc"
     with pytest.raises(UsageError, match="licence is unknown"):
         make_chat(rows, wish, "")
@@ -293,7 +295,9 @@ def test_chat_comes_out_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(words) == 0
     taken = list(read_samples(tmp_path / "chat.jsonl"))
     assert len(taken) == 5
-    assert {(one.kind, one.licence, one.provenance["origin"]) for one in taken} == {("chat", "CC0-1.0", "chats")}
+    assert {(sample.kind, sample.licence, sample.provenance["origin"]) for sample in taken} == {
+        ("chat", "CC0-1.0", "chats")
+    }
     assert main(["corpus", "chat", str(tmp_path / "nothing"), "--out", str(tmp_path / "x.jsonl")]) == 2
     assert "cannot be loaded" in capsys.readouterr().err
 
@@ -324,7 +328,7 @@ def test_packed_samples_do_not_read_each_other(tmp_path: Path, capsys: pytest.Ca
     tokenizer = train_tokenizer([sample(0).answer], config)
     tokenizer.save_pretrained(tmp_path / "tokenizer")
     samples = [sample(number, "\n".join(code(Random(number), number + 1))) for number in range(4)]
-    write_lines(tmp_path / "samples.jsonl", [one.line() for one in samples])
+    write_lines(tmp_path / "samples.jsonl", [sample.line() for sample in samples])
     words = ["corpus", "pack", str(tmp_path / "samples.jsonl"), "--tokenizer", str(tmp_path / "tokenizer")]
     assert main([*words, "--out", str(tmp_path / "packed.jsonl"), "--length", "4096"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -69,7 +69,7 @@ def test_alarms_tell_hacking_from_learning() -> None:
         {"reward": 0.1 * i, "npukb/compiled": 1 - i / 16, "npukb/cheat": 0.1, "entropy": 0.5**i, "npukb/infra": 0.2}
         for i in steps
     ]
-    assert [one.split()[0] for one in alarms(hacking)] == ["cheating:", "compile", "entropy:", "judge:"]
+    assert [alarm.split()[0] for alarm in alarms(hacking)] == ["cheating:", "compile", "entropy:", "judge:"]
 
 
 @needs_training
@@ -140,7 +140,7 @@ def test_batches_hold_every_sample_once_and_similar_lengths() -> None:
     assert sorted(index for batch in made for index in batch) == list(range(50))
     assert made == plain.batches(samples, 4, 0, 7)
     assert made != plain.batches(samples, 4, 1, 7)
-    assert all(max(len(samples[i].ids) for i in one) - min(len(samples[i].ids) for i in one) < 20 for one in made)
+    assert all(max(len(samples[i].ids) for i in batch) - min(len(samples[i].ids) for i in batch) < 20 for batch in made)
 
 
 def test_the_learning_rate_rises_then_falls() -> None:

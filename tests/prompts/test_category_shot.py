@@ -20,8 +20,8 @@ STYLE = CATEGORY_SHOT.with_tasks(lambda: SUITE)
 
 
 def example_of(task: Task, tasks: dict[str, Task], track: Track = Track.STATIC) -> str | None:
-    found = category_example(task, tasks, track)
-    return found.task.name if found else None
+    example = category_example(task, tasks, track)
+    return example.task.name if example else None
 
 
 @pytest.mark.parametrize("track", list(Track))
@@ -38,17 +38,17 @@ def test_the_example_is_another_golden_of_the_category(name: str, track: Track) 
         and any(golden.track is track for golden in other.goldens)
         and other.reference != task.reference
     ]
-    found = category_example(task, SUITE, track)
+    example = category_example(task, SUITE, track)
     if not same:
-        assert found is None
+        assert example is None
         assert text == DEFAULT.render(task, case, track).messages[1].content
         return
-    assert found is not None
-    assert found.task in same
-    expected = golden_kernel(found.task, found.task.case("smoke") if track is Track.STATIC else None, track)
-    assert found.files == expected
-    assert all(one.rstrip() in text for one in expected.values())
-    assert found.task.summary in text
+    assert example is not None
+    assert example.task in same
+    expected = golden_kernel(example.task, example.task.case("smoke") if track is Track.STATIC else None, track)
+    assert example.files == expected
+    assert all(reference.rstrip() in text for reference in expected.values())
+    assert example.task.summary in text
     assert "the larger of two" not in text.lower()
     assert text.count(f"void {task.kernel}(") >= 2
 
@@ -102,10 +102,10 @@ def test_a_dynamic_golden_is_shown_whole_on_its_track(tmp_path: Path) -> None:
     static = Golden(Track.STATIC, tmp_path / "static.cpp")
     swish = replace(SUITE["Swish"], goldens=(static, Golden(Track.DYNAMIC, tmp_path)))
     tasks = {"Swish": swish}
-    found = category_example(SUITE["Gelu"], tasks, Track.DYNAMIC)
-    assert found is not None
-    assert found.case is None
-    assert list(found.files) == ["op_host/swish.cpp", "op_kernel/swish.cpp"]
+    example = category_example(SUITE["Gelu"], tasks, Track.DYNAMIC)
+    assert example is not None
+    assert example.case is None
+    assert list(example.files) == ["op_host/swish.cpp", "op_kernel/swish.cpp"]
     text = CATEGORY_SHOT.with_tasks(lambda: tasks).render(SUITE["Gelu"], None, Track.DYNAMIC).messages[1].content
     assert "A correct answer for all cases of that operator." in text
     assert "```cpp op_host/swish.cpp\n// op_host/swish.cpp of Swish\n```" in text
@@ -117,10 +117,10 @@ def test_a_dynamic_golden_is_shown_whole_on_its_track(tmp_path: Path) -> None:
 
 def test_a_golden_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
     gone = replace(SUITE["Swish"], goldens=(Golden(Track.STATIC, tmp_path / "gone.cpp"),))
-    with pytest.raises(TaskError, match="cannot read the golden kernel") as found:
+    with pytest.raises(TaskError, match="cannot read the golden kernel") as caught:
         category_example(SUITE["Gelu"], {"Swish": gone}, Track.STATIC)
-    assert found.value.location is not None
-    assert found.value.location.path == tmp_path / "gone.cpp"
+    assert caught.value.location is not None
+    assert caught.value.location.path == tmp_path / "gone.cpp"
 
 
 def test_styles_are_given_the_tasks_when_they_are_loaded() -> None:

@@ -107,12 +107,12 @@ def test_softmax_survives_large_inputs() -> None:
 
 def test_softmax_gradient_from_the_gradient_of_the_product() -> None:
     scores, grad, values = RNG.normal(size=(2, 5)), RNG.normal(size=(2, 3)), RNG.normal(size=(5, 3))
-    found = activation.fused_matmul_softmax_grad(activation.softmax(scores), grad, values)
+    gradients = activation.fused_matmul_softmax_grad(activation.softmax(scores), grad, values)
     for index in np.ndindex(2, 5):
         step = np.zeros_like(scores)
         step[index] = 1e-5
         above, below = (np.sum(grad * (activation.softmax(scores + s) @ values)) for s in (step, -step))
-        assert_close(found[index], (above - below) / 2e-5, 1e-6, 1e-9)
+        assert_close(gradients[index], (above - below) / 2e-5, 1e-6, 1e-9)
 
 
 def test_mul_sigmoid_doubles_from_its_threshold_on() -> None:
@@ -219,8 +219,8 @@ def test_gated_units_and_their_gradients_agree_with_torch(dtype: str, dim: int) 
     dy = torch.from_numpy(RNG.normal(size=tuple(a.shape)))
     for approximate, name in ((0, "none"), (1, "tanh")):
         y = torch.nn.functional.gelu(a, approximate=name) * b
-        found, gate = activation.geglu(array, dim, approximate, True)
-        assert_close(found, y.detach().numpy(), 1e-9)
+        actual, gate = activation.geglu(array, dim, approximate, True)
+        assert_close(actual, y.detach().numpy(), 1e-9)
         grad = activation_grad.geglu_grad(dy.numpy(), array, gate, dim, approximate, True)
         assert_close(grad, gradient(torch, y, x, dy), 1e-9, 1e-11)
         flipped = activation.geglu(array, dim, approximate, False)[0]
@@ -235,8 +235,8 @@ def test_softmax_and_its_gradient_agree_with_torch(dtype: str) -> None:
     x.requires_grad_()
     p = torch.softmax(x, -1)
     assert_close(activation.softmax(array), p.detach().numpy())
-    found = activation.fused_matmul_softmax_grad(activation.softmax(array), upper, matrix)
-    assert_close(found, gradient(torch, p @ values, x, dy), 1e-10, 1e-12)
+    gradients = activation.fused_matmul_softmax_grad(activation.softmax(array), upper, matrix)
+    assert_close(gradients, gradient(torch, p @ values, x, dy), 1e-10, 1e-12)
 
 
 def test_mul_sigmoid_and_quantised_units_agree_with_torch() -> None:
@@ -252,6 +252,6 @@ def test_mul_sigmoid_and_quantised_units_agree_with_torch() -> None:
     assert_close(activation_quant.dequant_swiglu_quant(a, None, None, None, *full, None, True, "static")[0], wanted)
     g = torch.nn.functional.gelu(x1)
     scale = g.abs().amax(-1, keepdim=True) / 127
-    found = activation_quant.gelu_quant(a, None, None, "none", "dynamic")
-    assert_close(found[0], (g / scale).numpy(), 1e-9)
-    assert_close(found[1], scale.numpy(), 1e-9)
+    quantised = activation_quant.gelu_quant(a, None, None, "none", "dynamic")
+    assert_close(quantised[0], (g / scale).numpy(), 1e-9)
+    assert_close(quantised[1], scale.numpy(), 1e-9)

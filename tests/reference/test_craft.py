@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from statistics import NormalDist, fmean, pvariance
 from typing import Any
 
 import numpy as np
 import pytest
 
+from npukernelbench import reference
 from npukernelbench.reference import (
     craft_activation,
     craft_loss,
@@ -36,15 +39,8 @@ def single(value: float) -> float:
 
 
 def test_every_reference_of_the_suite_is_used() -> None:
-    modules = (
-        craft_activation,
-        craft_loss,
-        craft_math,
-        craft_normalization,
-        craft_optimizer,
-        craft_pooling,
-        craft_reduce,
-    )
+    names = [module.name for module in iter_modules(reference.__path__) if module.name.startswith("craft_")]
+    modules = [import_module(f"{reference.__name__}.{name}") for name in names]
     offered = {f"{module.__name__.rpartition('.')[2]}.{name}" for module in modules for name in module.__all__}
     tasks = suite().values()
     named = {task.reference for task in tasks if task.suite == "ascendcraft"}

@@ -133,7 +133,7 @@ def test_rounding_to_odd_and_fractions() -> None:
             foreach_unary.round_off_number(x, np.array([mode]))
 
 
-def one(value: float, dtype: Any = np.float64) -> Any:
+def scalar(value: float, dtype: Any = np.float64) -> Any:
     """A scalar as operators get it: of one element, of rank 0 or 1."""
     return np.array(value, dtype=dtype) if RNG.random() < 0.5 else np.array([value], dtype=dtype)
 
@@ -182,20 +182,20 @@ def test_operations_on_two_lists(name: str) -> None:
 @pytest.mark.parametrize("name", SCALED)
 def test_operations_on_two_lists_and_a_scalar(name: str) -> None:
     a, b = reals(), reals(3, 5)
-    assert_alike(getattr(foreach, name)(a, b, one(0.3)), of_first(SCALED[name], [0.3] * 4, a, b), 1e-12)
+    assert_alike(getattr(foreach, name)(a, b, scalar(0.3)), of_first(SCALED[name], [0.3] * 4, a, b), 1e-12)
 
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_operations_on_a_list_and_a_scalar(name: str) -> None:
     x = reals()
-    assert_alike(getattr(foreach, name)(x, one(-0.7)), of_first(SCALARS[name], [-0.7] * 4, x))
+    assert_alike(getattr(foreach, name)(x, scalar(-0.7)), of_first(SCALARS[name], [-0.7] * 4, x))
 
 
 @pytest.mark.parametrize("name", ["add_scalar", "sub_scalar", "mul_scalar", "div_scalar"])
 def test_every_tensor_has_its_own_scalar(name: str) -> None:
     x, scalars = reals(), [1.0, -2.5, 0.75, 3.0]
-    found = getattr(foreach, f"{name}_list")(x, np.array(scalars))
-    assert_alike(found, of_first(SCALARS[name], scalars, x))
+    actual = getattr(foreach, f"{name}_list")(x, np.array(scalars))
+    assert_alike(actual, of_first(SCALARS[name], scalars, x))
     with pytest.raises(ValueError, match="zip"):
         getattr(foreach, f"{name}_list")(x, np.array([1.0, 2.0]))
 
@@ -204,7 +204,7 @@ def test_every_tensor_has_its_own_scalar(name: str) -> None:
 def test_operations_on_three_lists(name: str) -> None:
     a, b, c, scalars = reals(), reals(), away(), [1.0, -2.5, 0.75, 3.0]
     assert_alike(
-        getattr(foreach, f"{name}_scalar")(a, b, c, one(-0.7)), of_first(TERNARY[name], [-0.7] * 4, a, b, c), 1e-12
+        getattr(foreach, f"{name}_scalar")(a, b, c, scalar(-0.7)), of_first(TERNARY[name], [-0.7] * 4, a, b, c), 1e-12
     )
     assert_alike(
         getattr(foreach, f"{name}_list")(a, b, c, np.array(scalars)), of_first(TERNARY[name], scalars, a, b, c), 1e-12
@@ -217,7 +217,7 @@ def wrapped(value: int) -> int:
 
 def test_integers_are_computed_in_their_type_and_wrap() -> None:
     a, b, c = whole(-(2**31), 2**31), whole(-50000, 50000), whole(-50000, 50000)
-    two, three = one(2, np.int32), one(3, np.int32)
+    two, three = scalar(2, np.int32), scalar(3, np.int32)
     many = np.array([2, -3, 5, 7], dtype=np.int64)
 
     def expect(formula: Callable[..., int], scalars: Sequence[int], *lists: Sequence[Any]) -> list[Any]:
@@ -241,25 +241,25 @@ def test_integers_are_computed_in_their_type_and_wrap() -> None:
     assert_alike(foreach.addcmul_list(a, b, c, many), expect(lambda s, p, q, r: p + s * q * r, [2, -3, 5, 7], a, b, c))
     assert_alike(foreach.pow_scalar(b, three), expect(lambda s, p: p**s, [3] * 4, b))
     small = whole(0, 12)
-    assert_alike(foreach.pow_scalar_and_tensor(one(-3, np.int64), small), expect(lambda s, p: s**p, [-3] * 4, small))
+    assert_alike(foreach.pow_scalar_and_tensor(scalar(-3, np.int64), small), expect(lambda s, p: s**p, [-3] * 4, small))
 
 
 def test_powers_and_their_special_cases() -> None:
     x = reals(0.1, 4)
-    assert_alike(foreach.pow_scalar(x, one(1.7)), each(lambda t: math.exp(1.7 * math.log(t)), x), 1e-12)
-    assert_alike(foreach.pow_scalar_and_tensor(one(1.7), x), each(lambda t: math.exp(t * math.log(1.7)), x), 1e-12)
+    assert_alike(foreach.pow_scalar(x, scalar(1.7)), each(lambda t: math.exp(1.7 * math.log(t)), x), 1e-12)
+    assert_alike(foreach.pow_scalar_and_tensor(scalar(1.7), x), each(lambda t: math.exp(t * math.log(1.7)), x), 1e-12)
     base = [np.array([-2.0, 0.0])]
-    assert foreach.pow_scalar(base, one(3.0))[0].tolist() == [-8.0, 0.0]
-    assert foreach.pow_scalar(base, one(0.0))[0].tolist() == [1.0, 1.0]
+    assert foreach.pow_scalar(base, scalar(3.0))[0].tolist() == [-8.0, 0.0]
+    assert foreach.pow_scalar(base, scalar(0.0))[0].tolist() == [1.0, 1.0]
     with np.errstate(invalid="ignore"):
-        assert np.isnan(foreach.pow_scalar(base, one(0.5))[0]).tolist() == [True, False]
-    assert foreach.pow_scalar_and_tensor(one(0.0), [np.array([0.0, 2.0])])[0].tolist() == [1.0, 0.0]
+        assert np.isnan(foreach.pow_scalar(base, scalar(0.5))[0]).tolist() == [True, False]
+    assert foreach.pow_scalar_and_tensor(scalar(0.0), [np.array([0.0, 2.0])])[0].tolist() == [1.0, 0.0]
 
 
 def test_interpolation_is_exact_at_its_ends() -> None:
     a, b = reals(-1e-9, 1e-9), reals(1e9, 2e9)
-    assert_alike(foreach.lerp_scalar(a, b, one(0.0)), a, 0.0)
-    assert_alike(foreach.lerp_scalar(a, b, one(1.0)), b, 0.0)
+    assert_alike(foreach.lerp_scalar(a, b, scalar(0.0)), a, 0.0)
+    assert_alike(foreach.lerp_scalar(a, b, scalar(1.0)), b, 0.0)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3.5])
@@ -271,8 +271,8 @@ def test_norms_of_whole_tensors(p: float) -> None:
 
 def test_limits_of_norms() -> None:
     x = [np.array([[3.0, -4.0], [0.0, 1.0]])]
-    found = [foreach.norm(x, np.array(p))[0] for p in (math.inf, -math.inf, 0, np.int64(1))]
-    assert [(float(item), item.shape) for item in found] == [(4.0, ()), (0.0, ()), (3.0, ()), (8.0, ())]
+    norms = [foreach.norm(x, np.array(p))[0] for p in (math.inf, -math.inf, 0, np.int64(1))]
+    assert [(float(item), item.shape) for item in norms] == [(4.0, ()), (0.0, ()), (3.0, ()), (8.0, ())]
 
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
@@ -281,24 +281,24 @@ def test_unscaling_finds_what_is_not_finite_wherever_it_is(bad: float, place: in
     grads = reals()
     scaled = [item.copy() for item in grads]
     scaled[place].reshape(-1)[-1] = bad
-    found, flag = foreach.non_finite_check_and_unscale(scaled, np.array(0.0), np.array(0.25))
-    assert_alike(found, [item * 0.25 for item in scaled])
+    unscaled, flag = foreach.non_finite_check_and_unscale(scaled, np.array(0.0), np.array(0.25))
+    assert_alike(unscaled, [item * 0.25 for item in scaled])
     assert (flag.tolist(), flag.shape) == (1.0, ())
 
 
 @pytest.mark.parametrize("before", [0.0, 1.0])
 def test_unscaling_keeps_the_flag_where_all_is_finite(before: float) -> None:
     grads = reals()
-    found, flag = foreach.non_finite_check_and_unscale(grads, np.array([before]), np.array([8.0]))
-    assert_alike(found, [item * 8.0 for item in grads])
+    unscaled, flag = foreach.non_finite_check_and_unscale(grads, np.array([before]), np.array([8.0]))
+    assert_alike(unscaled, [item * 8.0 for item in grads])
     assert flag.tolist() == [before]
 
 
 def test_zero_keeps_shapes_and_types() -> None:
     x = [*reals(), *whole(-5, 5)]
-    found = foreach.zero(x)
-    assert [(item.shape, item.dtype) for item in found] == [(item.shape, item.dtype) for item in x]
-    assert not any(item.any() for item in found)
+    zeros = foreach.zero(x)
+    assert [(item.shape, item.dtype) for item in zeros] == [(item.shape, item.dtype) for item in x]
+    assert not any(item.any() for item in zeros)
 
 
 def smoke(name: str) -> tuple[Task, Case]:
@@ -309,8 +309,8 @@ def smoke(name: str) -> tuple[Task, Case]:
 def test_lists_updated_in_place_are_expected_as_lists() -> None:
     task, case = smoke("ForeachNonFiniteCheckAndUnscale")
     inputs = generate_inputs(task, case, 0)
-    found = expected_outputs(task, case, inputs)
-    grads, flag, scaled = found["scaled_grads_ref"], found["found_inf_ref"], inputs["scaled_grads"]
+    expected = expected_outputs(task, case, inputs)
+    grads, flag, scaled = expected["scaled_grads_ref"], expected["found_inf_ref"], inputs["scaled_grads"]
     assert isinstance(grads, list)
     assert isinstance(scaled, list)
     assert isinstance(flag, np.ndarray)
@@ -324,9 +324,9 @@ def test_lists_updated_in_place_are_expected_as_lists() -> None:
 
 def test_norms_are_one_number_per_tensor() -> None:
     task, case = smoke("ForeachNorm")
-    found = expected_outputs(task, case, generate_inputs(task, case, 0))["y"]
-    assert isinstance(found, list)
-    assert [item.shape for item in found] == [(), (), ()]
+    norms = expected_outputs(task, case, generate_inputs(task, case, 0))["y"]
+    assert isinstance(norms, list)
+    assert [item.shape for item in norms] == [(), (), ()]
 
 
 @pytest.fixture(scope="module")
@@ -350,10 +350,10 @@ def test_functions_of_one_list_agree_with_torch(torch: Any, name: str) -> None:
     special = [np.array([np.nan, np.inf, -np.inf, 0.0, -0.0])]
     expected = getattr(torch, f"_foreach_{function}")(tensors(torch, special))
     with np.errstate(all="ignore"):
-        found = getattr(foreach_unary, name)(special)
+        actual = getattr(foreach_unary, name)(special)
     if name == "sign":  # NumPy has NaN for NaN, torch has zero; the task draws none
-        found[0][0] = 0.0
-    assert_alike(found, numbers(expected))
+        actual[0][0] = 0.0
+    assert_alike(actual, numbers(expected))
 
 
 @pytest.mark.parametrize("name", ["absolute", "neg", "sign"])
@@ -398,11 +398,11 @@ def test_operations_on_real_lists_agree_with_torch(torch: Any) -> None:
     a, b, c, many = reals(), away(), away(), np.array([2.0, -3.0, 0.5, 7.0])
     p, q, r = (tensors(torch, item) for item in (a, b, c))
     assert_alike(foreach.div_list(a, b), numbers(torch._foreach_div(p, q)))
-    assert_alike(foreach.div_scalar(a, one(1.2)), numbers(torch._foreach_div(p, 1.2)))
+    assert_alike(foreach.div_scalar(a, scalar(1.2)), numbers(torch._foreach_div(p, 1.2)))
     assert_alike(foreach.div_scalar_list(a, many), numbers(torch._foreach_div(p, many.tolist())))
-    assert_alike(foreach.addcdiv_scalar(a, b, c, one(1.2)), numbers(torch._foreach_addcdiv(p, q, r, 1.2)), 1e-12)
+    assert_alike(foreach.addcdiv_scalar(a, b, c, scalar(1.2)), numbers(torch._foreach_addcdiv(p, q, r, 1.2)), 1e-12)
     assert_alike(foreach.addcdiv_list(a, b, c, many), numbers(torch._foreach_addcdiv(p, q, r, many.tolist())), 1e-12)
-    assert_alike(foreach.lerp_scalar(a, b, one(0.3)), numbers(torch._foreach_lerp(p, q, 0.3)), 1e-12)
+    assert_alike(foreach.lerp_scalar(a, b, scalar(0.3)), numbers(torch._foreach_lerp(p, q, 0.3)), 1e-12)
     for order in (0, 1, 2, 3, math.inf, -math.inf):
         assert_alike(foreach.norm(a, np.array(order)), numbers(torch.linalg.vector_norm(t, order) for t in p), 1e-12)
     for order in (1, 2, math.inf):
@@ -418,6 +418,6 @@ def test_unscaling_agrees_with_torch(torch: Any, bad: float) -> None:
     copies = [torch.from_numpy(item.copy()) for item in grads]
     flag = torch.zeros(1)
     torch._amp_foreach_non_finite_check_and_unscale_(copies, flag, torch.tensor([0.125]))
-    found, found_inf = foreach.non_finite_check_and_unscale(grads, np.zeros(1), np.array([0.125]))
-    assert_alike(found, numbers(copies))
+    unscaled, found_inf = foreach.non_finite_check_and_unscale(grads, np.zeros(1), np.array([0.125]))
+    assert_alike(unscaled, numbers(copies))
     assert found_inf.tolist() == flag.tolist()

@@ -64,7 +64,7 @@ def test_group_gemm_group_by_group() -> None:
     m, k, n = zip(*sizes, strict=True)
     d = gmm.group_gemm(a, b, c, alpha, beta, m, k, n)
     expected = [alpha[i] * product(x, y) + beta[i] * z for i, (x, y, z) in enumerate(parts)]
-    assert_close(d, np.concatenate([one.reshape(-1) for one in expected]))
+    assert_close(d, np.concatenate([group.reshape(-1) for group in expected]))
     with pytest.raises(ValueError, match="the groups hold"):
         gmm.group_gemm(a, b, c, alpha, beta, (2, 1, 2), k, n)
 
@@ -117,7 +117,7 @@ def test_quantised_groups() -> None:
     got = gmm.grouped_matmul_slice_k_per_token_dequant(memory, right, scale, tokens, np.array([4, 6]))
     halves = [exact(left[:, :4], right[:4]), exact(left[:, 4:], right[4:])]
     expected = [half * scale[g] * tokens[g][:, np.newaxis] for g, half in enumerate(halves)]
-    assert_close(got, np.concatenate([one.reshape(-1) for one in expected]))
+    assert_close(got, np.concatenate([group.reshape(-1) for group in expected]))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])

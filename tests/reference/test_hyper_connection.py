@@ -35,23 +35,23 @@ def test_the_identity_leaves_streams_alone_and_adds_the_layer() -> None:
 def test_gradients_against_differences(which: int) -> None:
     inputs = drawn((2,), width=5)
     grad_y = np.random.default_rng(6).normal(size=inputs[0].shape)
-    found = reference.mhc_post_grad(grad_y, *inputs)[which]
-    assert found.shape == inputs[which].shape
+    gradient = reference.mhc_post_grad(grad_y, *inputs)[which]
+    assert gradient.shape == inputs[which].shape
     for place in np.ndindex(*inputs[which].shape):
-        moved = [np.array(one) for one in inputs]
+        moved = [np.array(array) for array in inputs]
         moved[which][place] += 1.0
         difference = reference.mhc_post(*moved) - reference.mhc_post(*inputs)  # linear in each input
-        np.testing.assert_allclose(found[place], (difference * grad_y).sum(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(gradient[place], (difference * grad_y).sum(), rtol=1e-9, atol=1e-9)
 
 
 def test_torch_agrees() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    inputs = [torch.tensor(one, requires_grad=True) for one in drawn()]
+    inputs = [torch.tensor(array, requires_grad=True) for array in drawn()]
     x, h_res, h_out, h_post = inputs
     y = torch.einsum("...ij,...jd->...id", h_res, x) + h_post[..., None] * h_out[..., None, :]
     np.testing.assert_allclose(reference.mhc_post(*drawn()), y.detach().numpy(), rtol=1e-12)
     grad_y = torch.randn(y.shape, dtype=y.dtype, generator=torch.Generator().manual_seed(1))
     y.backward(grad_y)
-    found = reference.mhc_post_grad(grad_y.numpy(), *drawn())
-    for mine, theirs in zip(found, inputs, strict=True):
+    gradients = reference.mhc_post_grad(grad_y.numpy(), *drawn())
+    for mine, theirs in zip(gradients, inputs, strict=True):
         np.testing.assert_allclose(mine, theirs.grad.numpy(), rtol=1e-10, atol=1e-12)

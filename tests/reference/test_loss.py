@@ -36,7 +36,7 @@ def test_mse_gradient(reduction: str) -> None:
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_cross_entropy_row_by_row(reduction: str) -> None:
-    found, log_prob, zloss, lse = loss.cross_entropy_loss(X, TARGET, WEIGHT, reduction, 1, 0.1, 0.01, True)
+    actual, log_prob, zloss, lse = loss.cross_entropy_loss(X, TARGET, WEIGHT, reduction, 1, 0.1, 0.01, True)
     rows, total = [], 0.0
     for i in range(5):
         row_lse = math.log(math.fsum(math.exp(t) for t in X[i]))
@@ -48,17 +48,17 @@ def test_cross_entropy_row_by_row(reduction: str) -> None:
         rows.append(0.0 if t == 1 else -(1 - SMOOTHING) * WEIGHT[t] * logs[t] - smooth)
         total += 0.0 if t == 1 else WEIGHT[t]
     wanted = {"none": rows, "sum": math.fsum(rows), "mean": math.fsum(rows) / total}[reduction]
-    assert_close(found, wanted)
-    assert found.shape == ((5,) if reduction == "none" else ())
+    assert_close(actual, wanted)
+    assert actual.shape == ((5,) if reduction == "none" else ())
     assert_close(zloss, [float(np.float32(0.01)) * math.fsum(t * t for t in lse) / 5])
 
 
 def test_cross_entropy_without_options() -> None:
-    found, _, zloss, lse = loss.cross_entropy_loss(X, TARGET, None, "mean", -100, 0.0, 0.01, False)
+    actual, _, zloss, lse = loss.cross_entropy_loss(X, TARGET, None, "mean", -100, 0.0, 0.01, False)
     assert (zloss.shape, lse.shape) == ((0,), (0,))
-    assert_close(found, loss.cross_entropy_loss(X, TARGET, np.ones(4), "sum", -100, 0.0, 0.0, False)[0] / 5)
+    assert_close(actual, loss.cross_entropy_loss(X, TARGET, np.ones(4), "sum", -100, 0.0, 0.0, False)[0] / 5)
     large = loss.cross_entropy_loss(X + 5000, TARGET, None, "mean", -100, 0.0, 0.0, False)[0]
-    assert_close(large, found, 1e-9)
+    assert_close(large, actual, 1e-9)
     with pytest.raises(ValueError, match="none, mean or sum"):
         loss.cross_entropy_loss(X, TARGET, None, "max", -100, 0.0, 0.0, False)
 
@@ -70,15 +70,15 @@ def test_cross_entropy_gradient_by_differences(reduction: str, ignore: int) -> N
     zupper = np.array([0.7])
 
     def forward(x: Any) -> float:
-        found = loss.cross_entropy_loss(x, TARGET, WEIGHT, reduction, ignore, 0.1, 0.25, True)
-        return float(np.sum(upper * found[0]) + zupper[0] * found[2][0])
+        outputs = loss.cross_entropy_loss(x, TARGET, WEIGHT, reduction, ignore, 0.1, 0.25, True)
+        return float(np.sum(upper * outputs[0]) + zupper[0] * outputs[2][0])
 
     _, log_prob, _, lse = loss.cross_entropy_loss(X, TARGET, WEIGHT, reduction, ignore, 0.1, 0.25, True)
-    found = loss.cross_entropy_loss_grad(upper, log_prob, TARGET, WEIGHT, zupper, lse, reduction, ignore, 0.1, 0.25)
+    gradients = loss.cross_entropy_loss_grad(upper, log_prob, TARGET, WEIGHT, zupper, lse, reduction, ignore, 0.1, 0.25)
     for index in np.ndindex(5, 4):
         step = np.zeros_like(X)
         step[index] = 1e-5
-        assert_close(found[index], (forward(X + step) - forward(X - step)) / 2e-5, 1e-5, 1e-8)
+        assert_close(gradients[index], (forward(X + step) - forward(X - step)) / 2e-5, 1e-5, 1e-8)
 
 
 def tensors(dtype: str, *shapes: tuple[int, ...]) -> tuple[Any, list[Any], list[Any]]:
@@ -117,8 +117,8 @@ def test_cross_entropy_and_its_gradient_agree_with_torch(
         ignore_index=ignore,
         label_smoothing=float(np.float32(smoothing)),
     )
-    found, log_prob, _, _ = loss.cross_entropy_loss(array, TARGET, weight, reduction, ignore, smoothing, 0.0, False)
-    assert_close(found, y.detach().numpy())
+    actual, log_prob, _, _ = loss.cross_entropy_loss(array, TARGET, weight, reduction, ignore, smoothing, 0.0, False)
+    assert_close(actual, y.detach().numpy())
     assert_close(log_prob, torch.log_softmax(x, 1).detach().numpy())
     upper = torch.full_like(y, 1.5)
     wanted = torch.autograd.grad(y, x, upper)[0].numpy()

@@ -114,8 +114,8 @@ def test_ternary_operators_in_exact_arithmetic() -> None:
 
 def test_integer_addcmul_keeps_its_type_and_wraps() -> None:
     x = np.array([2**31 - 1, -5], np.int32)
-    one, value = np.ones(2, np.int32), np.array(3, np.int32)
-    y = elementwise.addcmul(x, one, one, value)
+    ones, value = np.ones(2, np.int32), np.array(3, np.int32)
+    y = elementwise.addcmul(x, ones, ones, value)
     assert (y.dtype.name, y.tolist()) == ("int32", [-(2**31) + 2, -2])
 
 

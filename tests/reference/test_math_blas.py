@@ -50,9 +50,9 @@ def test_where_the_extremes_are(size: int, n: int, incx: int) -> None:
         (math_blas.icamax, z, max),
         (math_blas.icamin, z, min),
     ):
-        found = reference(vector, n, incx)
-        assert (found.shape, found.dtype.name) == ((), "int32")
-        assert found.item() == ranked(vector, n, incx, pick)
+        place = reference(vector, n, incx)
+        assert (place.shape, place.dtype.name) == ((), "int32")
+        assert place.item() == ranked(vector, n, incx, pick)
 
 
 def test_of_equal_extremes_the_first_counts() -> None:

@@ -31,13 +31,13 @@ def row_moments(row: Any) -> tuple[float, float]:
 
 def slopes(function: Callable[[Any], float], at: Any, step: float = 1e-5) -> Any:
     """Central differences of a scalar function of an array."""
-    found = np.empty_like(at)
+    slope = np.empty_like(at)
     for index in np.ndindex(*at.shape):
         above, below = at.copy(), at.copy()
         above[index] += step
         below[index] -= step
-        found[index] = (function(above) - function(below)) / (2 * step)
-    return found
+        slope[index] = (function(above) - function(below)) / (2 * step)
+    return slope
 
 
 def test_layer_norm_row_by_row_with_and_without_scale_and_shift() -> None:
@@ -87,8 +87,8 @@ def test_sums_are_normalised_as_layer_norm_does() -> None:
 def test_the_rms_family_is_one() -> None:
     a, b, gamma = normals(3, 5), normals(3, 5), normals(5)
     wanted = norm.rms_norm(a + b, gamma, 1e-6)
-    for found in (norm.add_rms_norm(a, b, gamma, 1e-6), norm.inplace_add_rms_norm(a, b, gamma, 1e-6)):
-        for actual, expected in zip(found, (*wanted, a + b), strict=True):
+    for outputs in (norm.add_rms_norm(a, b, gamma, 1e-6), norm.inplace_add_rms_norm(a, b, gamma, 1e-6)):
+        for actual, expected in zip(outputs, (*wanted, a + b), strict=True):
             assert_close(actual, expected)
     y1, y2, rstd, x = norm.add_rms_norm_cast(a, b, gamma, 1e-6)
     assert_close(y1, wanted[0])
@@ -196,14 +196,14 @@ def test_group_norm_swish_gradients_are_slopes(shape: tuple[int, ...]) -> None:
     given, attributes = {"x": x}, {"num_groups": 2}
     mean = derived.group_norm_mean(given, attributes).reshape(shape[0], 2)
     rstd = derived.group_norm_rstd(given, attributes).reshape(shape[0], 2)
-    found = norm_grad.group_norm_swish_grad(dy, mean, rstd, x, gamma, beta, 2, "NCHW", 0.75, True, True)
+    gradients = norm_grad.group_norm_swish_grad(dy, mean, rstd, x, gamma, beta, 2, "NCHW", 0.75, True, True)
 
     def forward(x: Any, gamma: Any, beta: Any) -> float:
         return float(np.sum(dy * norm.group_norm_swish(x, gamma, beta, 2, "NCHW", 1e-5, True, 0.75)[0]))
 
-    assert_close(found[0], slopes(lambda t: forward(t, gamma, beta), x), 1e-5, 1e-7)
-    assert_close(found[1], slopes(lambda t: forward(x, t, beta), gamma), 1e-6, 1e-8)
-    assert_close(found[2], slopes(lambda t: forward(x, gamma, t), beta), 1e-6, 1e-8)
+    assert_close(gradients[0], slopes(lambda t: forward(t, gamma, beta), x), 1e-5, 1e-7)
+    assert_close(gradients[1], slopes(lambda t: forward(x, t, beta), gamma), 1e-6, 1e-8)
+    assert_close(gradients[2], slopes(lambda t: forward(x, gamma, t), beta), 1e-6, 1e-8)
     none = norm_grad.group_norm_swish_grad(dy, mean, rstd, x, gamma, beta, 2, "NCHW", 0.75, False, False)
     assert (none[1].shape, none[2].shape) == ((0,), (0,))
     with pytest.raises(ValueError, match="NCHW"):
@@ -244,8 +244,8 @@ def test_rms_norms_agree_with_torch(dtype: str) -> None:
     y = torch.from_numpy(wanted).float()
     rounded = torch.fake_quantize_per_channel_affine(y, scales, zeros, 2, -128, 127)
     quantised = torch.round(rounded / scales + zeros).numpy()
-    found = norm.add_rms_norm_quant(x1, x2, g, scales.numpy(), None, zeros.numpy(), None, -1, 1e-5, True)[0]
-    assert np.abs(found - quantised).max() <= 0.5 + 1e-3
+    quantised_output = norm.add_rms_norm_quant(x1, x2, g, scales.numpy(), None, zeros.numpy(), None, -1, 1e-5, True)[0]
+    assert np.abs(quantised_output - quantised).max() <= 0.5 + 1e-3
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -254,9 +254,9 @@ def test_batch_norm_agrees_with_torch(dtype: str, training: bool) -> None:
     torch, (x, w, b), (array, weight, bias) = torch_pair(dtype, (4, 3, 5, 2), (3,), (3,))
     mean, variance = torch.tensor([0.1, -0.2, 0.3]).double(), torch.tensor([0.5, 1.0, 2.0]).double()
     momentum = float(np.float32(0.1))
-    found = norm.batch_norm(array, weight, bias, mean.numpy().copy(), variance.numpy().copy(), 1e-5, 0.1, training)
+    outputs = norm.batch_norm(array, weight, bias, mean.numpy().copy(), variance.numpy().copy(), 1e-5, 0.1, training)
     wanted = torch.nn.functional.batch_norm(x, mean, variance, w, b, training, momentum, EPSILON)
-    for actual, expected in zip(found, (wanted, mean, variance), strict=False):
+    for actual, expected in zip(outputs, (wanted, mean, variance), strict=False):
         assert_close(actual, expected.numpy())
 
 
@@ -268,8 +268,8 @@ def test_group_norm_swish_and_its_gradients_agree_with_torch(dtype: str) -> None
     z = torch.nn.functional.group_norm(x, 3, w, b, EPSILON)
     y = z * torch.sigmoid(1.5 * z)
     y.backward(dy)
-    found, mean, rstd = norm.group_norm_swish(array, gamma, beta, 3, "NCHW", 1e-5, True, 1.5)
-    assert_close(found, y.detach().numpy())
+    swish, mean, rstd = norm.group_norm_swish(array, gamma, beta, 3, "NCHW", 1e-5, True, 1.5)
+    assert_close(swish, y.detach().numpy())
     assert_close(norm.group_norm_swish(array, gamma, beta, 3, "NCHW", 1e-5, False, 1.5)[0], z.detach().numpy())
     grads = norm_grad.group_norm_swish_grad(upper, mean, rstd, array, gamma, beta, 3, "NCHW", 1.5, True, True)
     for actual, expected in zip(grads, (x, w, b), strict=True):
@@ -283,15 +283,15 @@ def test_gradients_agree_with_torch(dtype: str) -> None:
     given = {"x1": x1, "x2": x2, "x": x1, "gx": x2, "gamma": gamma}
 
     def gradients(y: Any) -> list[Any]:
-        found = torch.autograd.grad(y, leaves, dy, allow_unused=True)
-        return [None if item is None else item.numpy() for item in found]
+        slopes_of_leaves = torch.autograd.grad(y, leaves, dy, allow_unused=True)
+        return [None if item is None else item.numpy() for item in slopes_of_leaves]
 
     for leaf in leaves:
         leaf.requires_grad_()
     wanted = gradients(torch.nn.functional.layer_norm(a + b, (8,), w, c, EPSILON))
     statistics = derived.add_layer_norm_rstd(given, {}), derived.add_layer_norm_mean(given, {})
-    found = norm_grad.add_layer_norm_grad(upper, x1, x2, *statistics, gamma, None)
-    for actual, expected in zip(found, (wanted[0], *wanted[2:]), strict=True):
+    ours = norm_grad.add_layer_norm_grad(upper, x1, x2, *statistics, gamma, None)
+    for actual, expected in zip(ours, (wanted[0], *wanted[2:]), strict=True):
         assert_close(actual, expected, 1e-10, 1e-11)
 
     wanted = gradients(torch.nn.functional.layer_norm(0.5 * a + b, (8,), w, c, EPSILON))
@@ -302,6 +302,6 @@ def test_gradients_agree_with_torch(dtype: str) -> None:
         assert_close(actual, expected, 1e-10, 1e-11)
 
     wanted = gradients(torch.nn.functional.rms_norm(a, (8,), w, EPSILON))
-    found = norm_grad.rms_norm_grad(upper, x1, derived.rms_norm_rstd(given, {}), gamma)
-    assert_close(found[0], wanted[0], 1e-10, 1e-11)
-    assert_close(found[1], wanted[2], 1e-10, 1e-11)
+    ours = norm_grad.rms_norm_grad(upper, x1, derived.rms_norm_rstd(given, {}), gamma)
+    assert_close(ours[0], wanted[0], 1e-10, 1e-11)
+    assert_close(ours[1], wanted[2], 1e-10, 1e-11)

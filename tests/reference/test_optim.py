@@ -36,7 +36,7 @@ def test_adam_w_by_scalars(amsgrad: bool, maximize: bool) -> None:
         top = max(largest[place], square) if amsgrad else largest[place]
         root = math.sqrt((top if amsgrad else square) / (1 - b2**7)) + single(eps)
         weight = var[place] * (1 - rate * single(decay)) - rate * (mean / (1 - b1**7)) / root
-        np.testing.assert_allclose([one[place] for one in got], [weight, mean, square, top], rtol=1e-12)  # type: ignore[index]
+        np.testing.assert_allclose([output[place] for output in got], [weight, mean, square, top], rtol=1e-12)  # type: ignore[index]
 
 
 def test_amsgrad_needs_its_tensor_and_nothing_else_does() -> None:
@@ -70,13 +70,13 @@ def test_adam_with_average_by_scalars(mode: int, correct: bool) -> None:
         update = (mean / c1) / (math.sqrt(square / c2) + single(eps)) + (w * var[place] if mode == 1 else 0)
         weight = var[place] - single(lr) * update
         expected = [weight, mean, square, e * s[place] + (1 - e) * weight]
-        np.testing.assert_allclose([one[place] for one in got], expected, rtol=1e-12)
+        np.testing.assert_allclose([output[place] for output in got], expected, rtol=1e-12)
 
 
 def test_other_modes_are_refused() -> None:
-    one = np.ones(1)
+    ones = np.ones(1)
     with pytest.raises(ValueError, match="0 or 1"):
-        optim.adam_ema_step(one, one, one, one, one, np.array([1]), 0.1, 0.9, 0.9, 0.99, 1e-8, 2, True, 0.0)
+        optim.adam_ema_step(ones, ones, ones, ones, ones, np.array([1]), 0.1, 0.9, 0.9, 0.99, 1e-8, 2, True, 0.0)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -99,11 +99,11 @@ def test_adam_w_agrees_with_torch_over_several_steps(amsgrad: bool, maximize: bo
             var, m, v, grad, np.array([step]), largest, lr, beta1, beta2, decay, eps, amsgrad, maximize
         )
         np.testing.assert_allclose(var, weight.detach().numpy(), rtol=1e-11)
-        found = optimizer.state[weight]
-        np.testing.assert_allclose(m, found["exp_avg"].numpy(), rtol=1e-11)
-        np.testing.assert_allclose(v, found["exp_avg_sq"].numpy(), rtol=1e-11)
+        state = optimizer.state[weight]
+        np.testing.assert_allclose(m, state["exp_avg"].numpy(), rtol=1e-11)
+        np.testing.assert_allclose(v, state["exp_avg_sq"].numpy(), rtol=1e-11)
         if amsgrad:
-            np.testing.assert_allclose(largest, found["max_exp_avg_sq"].numpy(), rtol=1e-11)
+            np.testing.assert_allclose(largest, state["max_exp_avg_sq"].numpy(), rtol=1e-11)
 
 
 @pytest.mark.parametrize("mode", [0, 1])

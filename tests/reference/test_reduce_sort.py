@@ -109,6 +109,6 @@ def test_top_k_agrees_with_torch(dim: int, largest: bool, dtype: str) -> None:
     x = RNG.permutation(2 * 5 * 7).reshape(2, 5, 7).astype(dtype)
     k = 2
     values, indices = sort.top_k(x.astype(np.float64), np.array([k], np.int32), True, dim, largest)
-    found = torch.topk(torch.from_numpy(x), k, dim=dim, largest=largest, sorted=True)
-    assert np.array_equal(values, found.values.numpy())
-    assert np.array_equal(indices, found.indices.numpy())
+    theirs = torch.topk(torch.from_numpy(x), k, dim=dim, largest=largest, sorted=True)
+    assert np.array_equal(values, theirs.values.numpy())
+    assert np.array_equal(indices, theirs.indices.numpy())

@@ -164,19 +164,19 @@ def test_expected_outputs_see_inputs_rounded_to_the_element_type() -> None:
 )
 def test_expected_outputs_have_the_judged_type_and_shape(name: str, output: str, dtype: str) -> None:
     task, case = smoke(name)
-    found = expected_outputs(task, case, generate_inputs(task, case, 0))
-    array, declared = found[output], case.outputs[output]
+    outputs = expected_outputs(task, case, generate_inputs(task, case, 0))
+    array, declared = outputs[output], case.outputs[output]
     assert isinstance(array, np.ndarray)
     assert isinstance(declared, TensorShape)
     assert (array.dtype.name, array.shape) == (dtype, declared.shape)
-    assert list(found) == list(case.outputs)
+    assert list(outputs) == list(case.outputs)
 
 
 def test_lists_and_complex_numbers_come_out_as_such() -> None:
     task, case = smoke("ForeachAddScalar")
-    found = expected_outputs(task, case, generate_inputs(task, case, 0))["y"]
-    assert isinstance(found, list)
-    assert [item.shape for item in found] == [(7, 301), (129,), (3, 5, 7)]
+    outputs = expected_outputs(task, case, generate_inputs(task, case, 0))["y"]
+    assert isinstance(outputs, list)
+    assert [item.shape for item in outputs] == [(7, 301), (129,), (3, 5, 7)]
     muls = suite()["Muls"]
     case = muls.case("complex64_by_3")
     y = expected_outputs(muls, case, generate_inputs(muls, case, 0))["y"]

@@ -33,8 +33,10 @@ def test_coalescing_with_a_dictionary(dims: int, tail: tuple[int, ...], dtype: s
 
 def test_coalesced_integers_wrap() -> None:
     ones = np.full(2, 2**31 - 1, np.int32)
-    found = tensor_move.coalesce_sparse(np.zeros(1, np.int64), np.zeros(2, np.int64), np.zeros((2, 1), np.int64), ones)
-    assert found[1].tolist() == [-2]
+    coalesced = tensor_move.coalesce_sparse(
+        np.zeros(1, np.int64), np.zeros(2, np.int64), np.zeros((2, 1), np.int64), ones
+    )
+    assert coalesced[1].tolist() == [-2]
 
 
 def test_expanding() -> None:

@@ -28,7 +28,7 @@ STAGES = {Outcome.OK: Stage.DONE, Outcome.WRONG_VALUE: Stage.CHECK, Outcome.COMP
 
 
 def samples(problems: dict[tuple[str, str], list[Outcome]], speed: Random) -> list[Sample]:
-    found = []
+    made = []
     for (task, case), outcomes in problems.items():
         for index, outcome in enumerate(outcomes):
             metrics = {"roofline": speed.choice([0.1, 0.6, 1.0])} if outcome is Outcome.OK else {}
@@ -42,8 +42,8 @@ def samples(problems: dict[tuple[str, str], list[Outcome]], speed: Random) -> li
                 metrics=metrics,
             )
             key = SampleKey(task, case, Track.STATIC, index)
-            found.append(Sample(key, Prompt((), "t@1", "h"), None, None, verdict))
-    return found
+            made.append(Sample(key, Prompt((), "t@1", "h"), None, None, verdict))
+    return made
 
 
 @settings(max_examples=40, deadline=None)
@@ -87,10 +87,10 @@ CLUSTERS = st.lists(st.integers(1, 20).flatmap(lambda n: st.tuples(st.integers(0
 
 
 @given(CLUSTERS)
-def test_an_interval_holds_its_share_and_stays_in_bounds(found: list[tuple[int, int]]) -> None:
-    clusters = [Cluster(float(part), float(whole)) for part, whole in found]
+def test_an_interval_holds_its_share_and_stays_in_bounds(counts: list[tuple[int, int]]) -> None:
+    clusters = [Cluster(float(part), float(whole)) for part, whole in counts]
     low, high = cluster_ratio(clusters)
-    share = sum(one.part for one in clusters) / sum(one.whole for one in clusters)
+    share = sum(cluster.part for cluster in clusters) / sum(cluster.whole for cluster in clusters)
     assert 0 <= low <= high <= 1
     assert low - 1e-9 <= share <= high + 1e-9
     assert cluster_ratio(clusters) == (low, high)

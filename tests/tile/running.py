@@ -95,7 +95,7 @@ def both(twin: Twin, source: str, inputs: Arrays, attributes: Mapping[str, float
     lowered = lower_static(program, facts, given).files["kernel.cpp"]
     declared = {"y": (shape_of(program, facts, given), DType(str(meant.dtype)))}
     finished = twin.run_source(lowered, dict(inputs), declared)
-    assert not finished.diagnostics, [str(one) for one in finished.diagnostics] + [lowered]
+    assert not finished.diagnostics, [str(diagnostic) for diagnostic in finished.diagnostics] + [lowered]
     return meant, finished.output("y")
 
 

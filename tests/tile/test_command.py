@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "tasks/ascendcraft/activation/el
 
 
 def npukb_tile(*arguments: object) -> tuple[int, str]:
-    words = [str(one) for one in arguments]
+    words = [str(argument) for argument in arguments]
     done = CliRunner().invoke(tile, words, obj=App(Console()), standalone_mode=False)
     if done.exception is not None:
         raise done.exception

@@ -50,8 +50,8 @@ def run_dynamic(twin: Twin, files, inputs, shape, dtype):
     )
     request = CompileRequest(task, None, Track.DYNAMIC, candidate_of(dict(files)), 60.0, task.cases)
     compiled = twin.executor.compile(request)
-    assert compiled.artifact is not None, [str(one) for one in compiled.diagnostics]
+    assert compiled.artifact is not None, [str(diagnostic) for diagnostic in compiled.diagnostics]
     seen = twin.executor.run(RunRequest(task, task.cases[0], compiled.artifact, inputs, 5, 30.0))
-    assert seen.outcome is Outcome.OK, [str(one) for one in seen.diagnostics]
-    assert not seen.diagnostics, [str(one) for one in seen.diagnostics]
+    assert seen.outcome is Outcome.OK, [str(diagnostic) for diagnostic in seen.diagnostics]
+    assert not seen.diagnostics, [str(diagnostic) for diagnostic in seen.diagnostics]
     return seen.outputs["y"]

@@ -99,16 +99,16 @@ def test_the_host_function(elu: tuple[Task, Case, str], name: str) -> None:
     text, rule = RUNNING[name]
     source = program.replace("    total = x.size\n", text)
     assert source != program
-    found = answer(Request(source, task, (case,), Track.STATIC))
-    assert found["fault"]["rule"] == rule
-    assert found["fault"]["line"] > 0
+    made = answer(Request(source, task, (case,), Track.STATIC))
+    assert made["fault"]["rule"] == rule
+    assert made["fault"]["line"] > 0
 
 
 def test_a_shape_without_end_is_not_made(elu: tuple[Task, Case, str]) -> None:
     task, case, program = elu
     source = program.replace("y.shape = x.shape", "y.shape = (1000000000, 1000000000)")
-    found = answer(Request(source, task, (case,), Track.STATIC))
-    assert found["fault"]["rule"] == "output_shape"
+    made = answer(Request(source, task, (case,), Track.STATIC))
+    assert made["fault"]["rule"] == "output_shape"
 
 
 def test_a_kernel_without_end_is_left_to_the_twin(elu: tuple[Task, Case, str]) -> None:

@@ -95,9 +95,11 @@ def test_numpy_and_both_tracks_agree(twin: Twin, factors: str, m: int, k: int, n
         case = task.cases[0] if track is Track.STATIC else None
         request = CompileRequest(task, case, track, candidate_of(dict(files)), 60.0, task.cases)
         compiled = twin.executor.compile(request)
-        assert compiled.artifact is not None, [str(one) for one in compiled.diagnostics]
+        assert compiled.artifact is not None, [str(diagnostic) for diagnostic in compiled.diagnostics]
         seen = twin.executor.run(RunRequest(task, task.cases[0], compiled.artifact, inputs, 5, 30.0))
-        assert (seen.outcome, seen.diagnostics) == (Outcome.OK, ()), [str(one) for one in seen.diagnostics]
+        assert (seen.outcome, seen.diagnostics) == (Outcome.OK, ()), [
+            str(diagnostic) for diagnostic in seen.diagnostics
+        ]
         np.testing.assert_array_equal(seen.outputs["y"], expected)
 
 

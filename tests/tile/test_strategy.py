@@ -103,13 +103,13 @@ def test_a_wrong_program_is_explained_and_repaired(tmp_path, plugins, fakes, tas
     assert summary.ok == 1
     first, second = (stored.samples[key] for key in sorted(stored.samples))
     assert (first.verdict.outcome, first.verdict.stage) == (Outcome.COMPILE_ERROR, Stage.COMPILE)
-    [found] = first.verdict.diagnostics
-    assert (found.rule, found.file, found.line) == ("out_of_bounds", PROGRAM, line)
-    assert found.remedy
+    [diagnostic] = first.verdict.diagnostics
+    assert (diagnostic.rule, diagnostic.file, diagnostic.line) == ("out_of_bounds", PROGRAM, line)
+    assert diagnostic.remedy
     told = requests[1].prompt.messages[-1].content
     assert f"{PROGRAM}:{line}: error:" in told
     assert WRONG[1] in told
-    assert found.remedy in told
+    assert diagnostic.remedy in told
     assert second.verdict.outcome is Outcome.OK
 
 

@@ -29,15 +29,15 @@ def test_it_keeps_the_fastest_that_fits() -> None:
     _, program, case = of("CraftGelu")
 
     def measure(variant: Program) -> float:
-        found = planned(variant, case)
+        plan = planned(variant, case)
         depth = variant.buffers["x_tile"].depth
-        return abs(int(found.numbers["tile"]) - 2048) + 10.0 * (depth == 2) + abs(found.cores - 24)
+        return abs(int(plan.numbers["tile"]) - 2048) + 10.0 * (depth == 2) + abs(plan.cores - 24)
 
     tried = list(tune(program, case, measure))
     best = planned(tried[-1].program, case)
     assert (best.numbers["tile"], best.cores, tried[-1].program.buffers["x_tile"].depth) == (2048, 24, 1)
     assert tried[-1].change == "tile of 2048, depth 1, cut for 24 cores"
-    assert any("16384" in one.change and one.time_us is None for one in tried)
+    assert any("16384" in trial.change and trial.time_us is None for trial in tried)
     assert tried[0].change == "as written"
 
 
@@ -50,7 +50,7 @@ def test_nothing_better_leaves_the_program_alone() -> None:
 
 def test_cores_that_meet_stay_all_there() -> None:
     _, program, case = of("CraftMseLoss")
-    assert not [one for one in tune(program, case, lambda _: 1.0) if "cores" in one.change]
+    assert not [trial for trial in tune(program, case, lambda _: 1.0) if "cores" in trial.change]
 
 
 def test_what_is_not_right_is_never_kept() -> None:

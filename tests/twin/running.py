@@ -9,32 +9,27 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import (
     Allocation,
-    Case,
     CompileRequest,
     CompileResult,
-    Core,
     Diagnostic,
     DType,
-    InputSpec,
     Observation,
     Outcome,
-    OutputSpec,
     RunRequest,
     Severity,
     Task,
     TensorCase,
     TensorShape,
-    Tolerance,
     Track,
     ValueSpec,
 )
+from npukernelbench.nouns.probe import probe_task
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -148,35 +143,9 @@ class Twin:
 def task_for(inputs: Inputs, outputs: Outputs, entry: str = "probe") -> Task:
     """A task whose one case has these tensors."""
     values = ValueSpec()
-    case = Case(
-        id="case",
-        inputs={name: _case_input(value, values) for name, value in inputs.items()},
-        outputs={name: TensorShape(shape, dtype) for name, (shape, dtype) in outputs.items()},
-        attributes={},
-    )
-    return Task(
-        name="Probe",
-        suite="testing",
-        level=1,
-        category="Test",
-        version=1,
-        kernel=entry,
-        core=Core.VECTOR,
-        summary="A kernel of a test.",
-        description="",
-        formula="",
-        inputs=tuple(InputSpec(name, tuple(DType)) for name in inputs),
-        outputs=tuple(OutputSpec(name, dtype=dtype) for name, (_, dtype) in outputs.items()),
-        attributes=(),
-        cases=(case,),
-        reference="",
-        tolerance=Tolerance(),
-        tags=frozenset(),
-        goldens=(),
-        path=Path("probe"),
-        content_hash="probe",
-        workspace_bytes=4096,
-    )
+    tensors = {name: _case_input(value, values) for name, value in inputs.items()}
+    results = {name: TensorShape(shape, dtype) for name, (shape, dtype) in outputs.items()}
+    return probe_task("Probe", tensors, outputs=results, kernel=entry)
 
 
 def _case_input(value: Argument, values: ValueSpec) -> TensorCase | tuple[TensorCase, ...] | None:
