@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from npukernelbench.config import default_cache_dir
 from npukernelbench.nouns import FinishReason
 from npukernelbench.store import read_run
 
@@ -88,11 +89,12 @@ class Environment(NamedTuple):
     folder: Path
 
     def npukb(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """With the machine's cache: ``reference`` derives static kernels, for which a twin would be built anew."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NPUKB_", "PYTHON"))}
         return subprocess.run(
             [str(self.python), "-m", "npukernelbench", *arguments],
             cwd=self.folder,
-            env={**inherited, "XDG_CACHE_HOME": str(self.folder / "cache"), **environ},
+            env={**inherited, "NPUKB_CACHE_DIR": str(default_cache_dir()), **environ},
             capture_output=True,
             text=True,
             timeout=120,
@@ -242,10 +244,10 @@ def test_a_strangers_format_works_wherever_one_can_be_named(environment: Environ
         environment.npukb("export", str(judged), "--format", "pages").stdout == f"{judged / 'pages' / 'index.html'}\n"
     )
     assert (judged / "pages" / "index.html").read_text() == "<h1>1 of 1</h1>"
-    listed = {one["name"]: one["plugin"] for one in environment.json("ls", "reporters")}
+    listed = {reporter["name"]: reporter["plugin"] for reporter in environment.json("ls", "reporters")}
     assert listed["csv"] == "stranger"
     assert {name for name, plugin in listed.items() if plugin == "builtin"} == {
-        "table", "markdown", "json", "jsonl", "parquet", "lm-eval"
+        "table", "summary", "markdown", "html", "json", "jsonl", "parquet", "lm-eval"
     }  # fmt: skip
     refused = environment.npukb("report", str(judged), "--format", "pages")
     assert refused.returncode == 2
@@ -257,4 +259,5 @@ def test_an_unknown_format_says_what_is_meant_and_what_there_is(environment: Env
         result = environment.npukb(command, str(judged), "--format", "cvs", "-p", "no:broken")
         assert result.returncode == 2
         assert "there is no reporter 'cvs'" in result.stderr
-        assert "did you mean 'csv'? known: csv, json, jsonl, lm-eval, markdown, pages, parquet, table" in result.stderr
+        known = "csv, html, json, jsonl, lm-eval, markdown, pages, parquet, summary, table"
+        assert f"did you mean 'csv'? known: {known}" in result.stderr
