@@ -96,7 +96,7 @@ def test_operators_below_a_folder_are_found_by_name(
     words += ["--licence", "MIT", "--origin", "somewhere@1"]
     assert main(words) == 0
     said = capsys.readouterr()
-    assert "nobody_knows_this: no task is named like it" in said.err
+    assert "nobody_knows_this: no task has this name" in said.err
     samples = list(read_samples(tmp_path / "out" / "shards"))
     assert sorted(sample.track for sample in samples) == ["dynamic", "static"]
     for sample in samples:
