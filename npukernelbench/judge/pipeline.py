@@ -401,7 +401,7 @@ class _Sitting:
 
 
 def _first_error(diagnostics: Sequence[Diagnostic]) -> str:
-    return next((one.message for one in diagnostics if one.severity is Severity.ERROR), "")
+    return next((diagnostic.message for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR), "")
 
 
 def _fault(case: Case, stage: Stage, error: Exception, action: str, rule: str) -> CaseResult:

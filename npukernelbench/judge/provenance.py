@@ -60,12 +60,14 @@ def doubtful(
     """What about a right kernel gives cause to judge it on other inputs, too: what the lint found in its source, and
     inputs that matter and were read in part only. No reason alone rejects a kernel.
     """
-    reasons = [f"{one.rule}: {one.message}" for one in diagnostics if one.rule.startswith(_LINT)]
+    reasons = [
+        f"{diagnostic.rule}: {diagnostic.message}" for diagnostic in diagnostics if diagnostic.rule.startswith(_LINT)
+    ]
     if least_traffic(task, case).reads:
         reasons += [
-            f"unread_input: only {one.touched.read_bytes} of the {one.nbytes} bytes of input {one.name} were read"
-            for one in _inputs(touched, case)
-            if one.touched.read_bytes < one.touched.nbytes
+            f"unread_input: only {given.touched.read_bytes} of the {given.nbytes} bytes of input {given.name} were read"
+            for given in _inputs(touched, case)
+            if given.touched.read_bytes < given.touched.nbytes
         ]
     return tuple(reasons)
 

@@ -88,7 +88,7 @@ def baseline_us(
         return None
     known = f"{machine}.json" if name == GOLDEN else f"{machine}.{name}.json"
     places = (folder / "baselines" / known for folder in task.path.parents)  # suites may lie inside of others
-    file = next((one for one in places if one.is_file()), None)
+    file = next((place for place in places if place.is_file()), None)
     if file is None:
         return None
     entry = _baseline(file, model).get(task.name)

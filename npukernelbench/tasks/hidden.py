@@ -159,7 +159,7 @@ class _Drawing:
         inputs: dict[str, CaseInput] = dict.fromkeys(spec.name for spec in task.inputs)
         for name in present:
             bindings = members if name in lists else [single]
-            drawn = tuple(self._input(name, dtypes[name], one, model, unusual) for one in bindings)
+            drawn = tuple(self._input(name, dtypes[name], binding, model, unusual) for binding in bindings)
             inputs[name] = drawn if name in lists else drawn[0]
         return Case(
             id=f"hidden-{self._number:03d}",
@@ -247,7 +247,7 @@ class _Drawing:
             return tuple(TensorShape(item.tensor.shape, dtype) for item in like)
         shape = self._form.outputs[spec.name]
         if isinstance(bindings, list):
-            return tuple(TensorShape(one.shape(shape), dtype) for one in bindings)
+            return tuple(TensorShape(binding.shape(shape), dtype) for binding in bindings)
         return TensorShape(bindings.shape(shape), dtype)
 
     def _attribute(self, spec: AttributeSpec, binding: Binding) -> AttributeValue:

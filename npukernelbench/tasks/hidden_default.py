@@ -57,7 +57,7 @@ def default_forms(task: Task) -> tuple[HiddenForm, ...]:
         ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound and not typed else _RANKS
         dtypes = (_dtypes(case),) if typed else ()
         for rank in ranks:
-            key = (rank, tuple(case.attributes.items()), *(tuple(one.items()) for one in dtypes))
+            key = (rank, tuple(case.attributes.items()), *(tuple(dtype.items()) for dtype in dtypes))
             found.setdefault(key, _form(task, case, roles, rank, dtypes))
     return tuple(form for form in found.values() if form.axes)
 

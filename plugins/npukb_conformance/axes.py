@@ -85,7 +85,7 @@ def _fits(task: Task, case: Case) -> Iterator[_Fit]:
         return
     for form in task.hidden:
         shapes = {**form.shapes, **form.outputs}
-        shapes |= {one.name: shapes[one.shape_like] for one in task.outputs if one.shape_like in shapes}
+        shapes |= {output.name: shapes[output.shape_like] for output in task.outputs if output.shape_like in shapes}
         axes = _axes(shapes, tensors) if tensors.keys() <= shapes.keys() else None
         if axes is not None:
             fit = _Fit(form, axes, shapes)

@@ -99,7 +99,7 @@ class Dispatch:
                 continue
             task = tasks[name]
             cases = {case.id for case in task.cases}
-            tensors = {*(one.name for one in task.inputs), *(one.name for one in task.outputs)}
+            tensors = {*(spec.name for spec in task.inputs), *(output.name for output in task.outputs)}
             yield from (
                 f"{name}: there is no case {i!r}" for i in {*(rule.only or ()), *rule.without, *rule.shapes} - cases
             )
@@ -115,7 +115,7 @@ class Dispatch:
 def as_launched(case: Case, rule: Rule) -> Case:
     """The case with the outputs that the interface allocates; the same case when they are those of the task."""
     outputs = dict(case.outputs)
-    complex_input = any(one.dtype.is_complex for one in input_tensors(case))
+    complex_input = any(input_tensor.dtype.is_complex for input_tensor in input_tensors(case))
     for name in rule.real:
         declared = outputs[name]
         if isinstance(declared, TensorShape) and complex_input:

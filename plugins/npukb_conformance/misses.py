@@ -68,14 +68,14 @@ def unknown_names(explanations: Mapping[str, Sequence[Explanation]], tasks: Mapp
 
 def mismatches(results: Iterable[OperatorResult], explanations: Mapping[str, Sequence[Explanation]]) -> Iterator[str]:
     """Cases without an explanation that need one, and with one that need none, among the operators that were judged."""
-    for one in results:
-        if one.compiled is None:
+    for result in results:
+        if result.compiled is None:
             continue
-        name = one.planned.task.name
-        needed = {case.case for case in one.cases if case.conceded or not case.passed}
+        name = result.planned.task.name
+        needed = {case.case for case in result.cases if case.conceded or not case.passed}
         given = {case for entry in explanations.get(name, ()) for case in entry.cases}
-        if not one.compiles and not given:
+        if not result.compiles and not given:
             yield f"{name}: it does not compile, and no reason is given"
         yield from (f"{name}: no reason is given why case {case} is not right" for case in sorted(needed - given))
-        judged = {case.case for case in one.cases}
+        judged = {case.case for case in result.cases}
         yield from (f"{name}: case {case} is right but has a reason" for case in sorted(given & judged - needed))

@@ -35,7 +35,7 @@ def conformance_page(
         raise UsageError(
             f"the page cannot be written:\n  {shown}", field="--markdown", remedy="bring misses.yaml up to date"
         )
-    tried = [one for one in results if one.compiled is not None]
+    tried = [result for result in results if result.compiled is not None]
     missed = [one for one in tried if (one.planned.cases and not one.passes) or not one.compiles]
     conceded = [one for one in tried if one.conceded]
     builds = [_build_s(one) for one in tried]
@@ -48,7 +48,7 @@ def conformance_page(
         idle=[one.planned.task.name for one in tried if not one.planned.cases],
         conceded=[row for one in conceded for row in _conceded(one, explanations)],
         kept_back=[(one.planned.task.name, *_kept_back(one)) for one in tried if one.planned.kept_back],
-        operators=[_row(one) for one in results],
+        operators=[_row(result) for result in results],
     )
 
 

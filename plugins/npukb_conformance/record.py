@@ -59,12 +59,12 @@ class CaseRecord:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What running and checking said; what compiling said is not repeated."""
-        return tuple(one for result in self.verdict.cases for one in result.diagnostics)
+        return tuple(diagnostic for result in self.verdict.cases for diagnostic in result.diagnostics)
 
     @property
     def warnings(self) -> int:
         """How many different things the executor warned of."""
-        return sum(one.severity is Severity.WARNING for one in self.diagnostics)
+        return sum(diagnostic.severity is Severity.WARNING for diagnostic in self.diagnostics)
 
     @property
     def seconds(self) -> float:

@@ -39,7 +39,7 @@ class ConformanceTotals:
     @classmethod
     def of(cls, results: Sequence[OperatorResult]) -> ConformanceTotals:
         """Count."""
-        tried = [one for one in results if one.compiled is not None]
+        tried = [result for result in results if result.compiled is not None]
         return cls(
             operators=len(results),
             tried=len(tried),
@@ -111,7 +111,7 @@ def operator_table(results: Sequence[OperatorResult], title: str) -> Table:
         Column("cases s", numeric=True),
         Column("first miss"),
     )
-    return Table(title, columns, tuple(_row(one) for one in results))
+    return Table(title, columns, tuple(_row(result) for result in results))
 
 
 def misses(result: OperatorResult) -> list[str]:
@@ -124,9 +124,9 @@ def misses(result: OperatorResult) -> list[str]:
 def scaled_table(results: Sequence[OperatorResult]) -> list[Table]:
     """The scaled cases with the largest shape before and after; no table when there are none."""
     cut = [
-        (one.planned.task.name, scaled.case.id, _shape(scaled.before), _shape(scaled.after))
-        for one in results
-        for scaled in one.planned.cases
+        (result.planned.task.name, scaled.case.id, _shape(scaled.before), _shape(scaled.after))
+        for result in results
+        for scaled in result.planned.cases
         if scaled.is_smaller
     ]
     columns = (Column("operator"), Column("case"), Column("largest tensor"), Column("judged as"))
@@ -139,7 +139,7 @@ def report_json(results: Sequence[OperatorResult], *, variant: str, compile_only
         "variant": variant,
         "compile_only": compile_only,
         "totals": dict(ConformanceTotals.of(results).as_json()),
-        "operators": [_operator_json(one) for one in results],
+        "operators": [_operator_json(result) for result in results],
     }
 
 
@@ -174,7 +174,7 @@ def _summary(verdict: Verdict) -> str:
 
 
 def _said(verdict: Verdict) -> Diagnostic | None:
-    every = (*(one for case in verdict.cases for one in case.diagnostics), *verdict.diagnostics)
+    every = (*(diagnostic for case in verdict.cases for diagnostic in case.diagnostics), *verdict.diagnostics)
     return next((one for one in every if one.severity is Severity.ERROR), None)
 
 
@@ -196,7 +196,7 @@ def _operator_json(one: OperatorResult) -> Mapping[str, JSON]:
 
 
 def _case_json(case: CaseRecord) -> Mapping[str, JSON]:
-    rules = Counter(one.rule for one in case.diagnostics if one.severity is Severity.WARNING)
+    rules = Counter(diagnostic.rule for diagnostic in case.diagnostics if diagnostic.severity is Severity.WARNING)
     return {
         "case": case.case,
         "scaled": case.scaled,

@@ -43,7 +43,7 @@ class Scaled(NamedTuple):
 
 def elements(case: Case) -> int:
     """How many elements the inputs hold together."""
-    return sum(one.size for one in input_tensors(case))
+    return sum(input_tensor.size for input_tensor in input_tensors(case))
 
 
 def whole(case: Case) -> Scaled:
@@ -63,8 +63,8 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
     if elements(case) <= limit:
         return whole(case)
     largest = max(input_tensors(case), key=lambda one: one.size)
-    large = {one.shape for one in all_tensors(case) if one.size > limit // _SMALL_SHARE}
-    small = sum(one.size for one in input_tensors(case) if one.shape not in large)
+    large = {tensor.shape for tensor in all_tensors(case) if tensor.size > limit // _SMALL_SHARE}
+    small = sum(input_tensor.size for input_tensor in input_tensors(case) if input_tensor.shape not in large)
     budget, load = limit - small, elements(case) - small
     outers = {(len(shape), axis := outer_axis(shape), shape[axis]) for shape in large}
     cuts = {outer: shorter(outer[2], outer[2] * budget // load) for outer in outers}

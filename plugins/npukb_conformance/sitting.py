@@ -313,7 +313,7 @@ class _Bench:
 
 def _first_error(verdict: Verdict) -> str:
     """The outcome and what was said about it first."""
-    every = (*(one for case in verdict.cases for one in case.diagnostics), *verdict.diagnostics)
+    every = (*(diagnostic for case in verdict.cases for diagnostic in case.diagnostics), *verdict.diagnostics)
     said = next((one.message.splitlines()[0] for one in every if one.severity is Severity.ERROR), "")
     return f"{verdict.outcome.value}: {said}"
 

@@ -46,7 +46,9 @@ class Verification:
     ) -> Condition | None:
         """A condition not ``taken`` yet that may explain the verdict; None when there is none."""
         if verdict.outcome is Outcome.RULE_VIOLATION:
-            broken = {one.rule for one in verdict.cases[0].diagnostics if one.severity is Severity.ERROR}
+            broken = {
+                diagnostic.rule for diagnostic in verdict.cases[0].diagnostics if diagnostic.severity is Severity.ERROR
+            }
             return Condition.MEMORY if broken <= _OVERRUNS and Condition.MEMORY not in taken else None
         if verdict.outcome not in (Outcome.WRONG_VALUE, Outcome.NON_FINITE):
             return None

@@ -163,7 +163,7 @@ class TwinExecutor:
             return CompileResult(built.outcome, None, built.diagnostics)
         key = self._key(request, f"{tools.runtime.key} {tools.host.key}")
         self._built.keep(work, built)
-        warnings = tuple(one for compiled in built.images.values() for one in compiled.diagnostics)
+        warnings = tuple(diagnostic for compiled in built.images.values() for diagnostic in compiled.diagnostics)
         return CompileResult(Outcome.OK, Artifact(key=key, path=work), tuple(dict.fromkeys(warnings)))
 
     def run(self, request: RunRequest) -> Observation:

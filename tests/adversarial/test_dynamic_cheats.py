@@ -110,7 +110,7 @@ def judged(
     judge: Judge, subject: tuple[Task, Case], edits: list[tuple[str, str, str]], cases: tuple[Case, ...] = ()
 ) -> Verdict:
     task, case = subject
-    files = dict(read_golden(next(one for one in task.goldens if one.track is Track.DYNAMIC)))
+    files = dict(read_golden(next(golden for golden in task.goldens if golden.track is Track.DYNAMIC)))
     for file, old, new in edits:
         assert files[file].count(old) == 1, old
         files[file] = files[file].replace(old, new)
@@ -121,8 +121,8 @@ def judged(
 def test_a_cheat_is_found(judge: Judge, subject: tuple[Task, Case], name: str) -> None:
     edits, outcome, rule, says = CHEATS[name]
     verdict = judged(judge, subject, edits)
-    said = [*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics)]
-    assert (verdict.outcome, said[0].rule) == (outcome, rule), [str(one) for one in said]
+    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    assert (verdict.outcome, said[0].rule) == (outcome, rule), [str(diagnostic) for diagnostic in said]
     assert says in said[0].message
 
 
@@ -147,4 +147,4 @@ def test_hidden_cases_show_who_sniffs_shapes(judge: Judge, subject: tuple[Task, 
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_neighbour_passes(judge: Judge, subject: tuple[Task, Case], name: str) -> None:
     verdict = judged(judge, subject, HONEST[name])
-    assert verdict.outcome is Outcome.OK, [str(one) for case in verdict.cases for one in case.diagnostics]
+    assert verdict.outcome is Outcome.OK, [str(diagnostic) for case in verdict.cases for diagnostic in case.diagnostics]

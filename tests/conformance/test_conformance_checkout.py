@@ -20,7 +20,7 @@ def test_operators_are_found_in_the_order_of_folders(write_operator):
     write_operator("Sqrt")
     write_operator("ForeachExp", level=2, category="Foreach")
     root = write_operator("Abs")
-    found = [(one.name, one.level, one.category) for one in Checkout(root).operators]
+    found = [(operator.name, operator.level, operator.category) for operator in Checkout(root).operators]
     assert found == [("Abs", 1, "Math"), ("Sqrt", 1, "Math"), ("ForeachExp", 2, "Foreach")]
 
 

@@ -110,8 +110,8 @@ def test_every_public_case_can_be_scaled(tasks):
         if task.suite != "npukernelbench":
             continue
         rule = dispatch.rule(task.name)
-        for one in dispatch.send(task, task.cases).cases:
-            found = as_judged(task, one, rule)
+        for case in dispatch.send(task, task.cases).cases:
+            found = as_judged(task, case, rule)
             assert rule.whole or elements(found.case) <= MOST_ELEMENTS
             scaled += found.is_smaller
     assert scaled > 0

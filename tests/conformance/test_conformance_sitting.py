@@ -73,7 +73,7 @@ def sitting(
         variant=Variant.ANSWER,
         **options,
     )
-    return {one.planned.task.name: one for one in results}
+    return {result.planned.task.name: result for result in results}
 
 
 def outcomes(result: OperatorResult) -> list[Outcome]:

@@ -106,10 +106,12 @@ def test_mistakes_are_told_apart(judge: Callable[..., Verdict], mistake: str) ->
     file, old, new, outcome = MISTAKES[mistake]
     task = SUITE["Swish"]
     verdict = judge(task, [task.case("5"), task.case("smoke")], edited(file, old, new))
-    said = [*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics)]
-    assert verdict.outcome is Outcome(outcome), [str(one) for one in said]
+    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    assert verdict.outcome is Outcome(outcome), [str(diagnostic) for diagnostic in said]
     if outcome != "wrong_value":
-        assert any(one.file.startswith("op_") and one.line for one in said), [str(one) for one in said]
+        assert any(diagnostic.file.startswith("op_") and diagnostic.line for diagnostic in said), [
+            str(diagnostic) for diagnostic in said
+        ]
 
 
 @pytest.fixture(scope="module")

@@ -117,6 +117,6 @@ def test_mistakes_are_refused(judge: Callable[..., Verdict], mistake: str) -> No
     assert isinstance(alpha, TensorCase)
     case = replace(case, inputs={**case.inputs, "alpha": replace(alpha, values=ValueSpec("constant", {"value": 1.5}))})
     verdict = judge(task, [of_list(task, case, MANY)], edit)
-    said = [*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics)]
+    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
     assert verdict.outcome in (Outcome.WRONG_VALUE, Outcome.NON_FINITE, Outcome.RULE_VIOLATION), said
-    assert any(one.severity is Severity.ERROR for one in said)
+    assert any(diagnostic.severity is Severity.ERROR for diagnostic in said)

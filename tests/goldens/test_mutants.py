@@ -62,8 +62,8 @@ def test_mutant_is_refused(judge_golden: JudgeGolden, ragged_tasks: Mapping[str,
     ragged = ragged_tasks[mutant.task]
     task = ragged if any(case.id == mutant.case for case in ragged.cases) else SUITE[mutant.task]
     verdict = judge_golden(task, task.case(mutant.case), mutant.edit)
-    said = [*verdict.diagnostics, *(one for case in verdict.cases for one in case.diagnostics)]
-    errors = {one.rule for one in said if one.severity is Severity.ERROR}
+    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    errors = {diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.ERROR}
     if mutant.rule:
         assert (verdict.outcome, mutant.rule in errors) == (Outcome.RULE_VIOLATION, True), said
     else:

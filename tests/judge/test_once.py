@@ -31,7 +31,7 @@ def test_whoever_comes_meanwhile_waits() -> None:
         others = [pool.submit(once.verdict, "key", judge) for _ in range(2)]
         go_on.set()
         assert first.result() == (RIGHT, False)
-        assert [one.result() for one in others] == [(RIGHT, True)] * 2
+        assert [other.result() for other in others] == [(RIGHT, True)] * 2
     assert len(calls) == 1
 
 

@@ -128,7 +128,7 @@ def test_inputs_that_count_are_needed(tasks) -> None:  # type: ignore[no-untyped
 
 def bytes_of(value: object) -> int:
     arrays = value if isinstance(value, list) else [value]
-    return sum(np.asarray(one).nbytes for one in arrays if one is not None)
+    return sum(np.asarray(array).nbytes for array in arrays if array is not None)
 
 
 def equal(one: object, other: object) -> bool:

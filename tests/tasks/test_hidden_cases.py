@@ -139,7 +139,7 @@ def test_every_element_type_occurs(name: str) -> None:
     task = SUITE[name]
     spec = task.inputs[1] if name == "Fill" else task.inputs[0]
     stated = [form.dtypes for form in task.hidden or default_forms(task)] or [()]
-    wanted = {one[spec.name] for dtypes in stated for one in combinations(task, dtypes)}
+    wanted = {combination[spec.name] for dtypes in stated for combination in combinations(task, dtypes)}
     seen = set()
     for case in hidden_cases(task, "types", 24 if len(wanted) < 7 else 64):
         value = case.inputs[spec.name]
@@ -338,7 +338,7 @@ def test_whole_numbers_among_attributes_keep_the_rank_they_came_with() -> None:
         attributes=(AttributeSpec("dim", "int"),),
         cases=(public,),
     )
-    assert {len(shape(one, "x")) for one in hidden_cases(task, "s")} == {3}
+    assert {len(shape(hidden_case, "x")) for hidden_case in hidden_cases(task, "s")} == {3}
 
 
 def test_inputs_depend_on_the_secret_and_not_only_on_the_shape() -> None:

@@ -94,7 +94,7 @@ class Hosting:
 
     def image(self, files: Mapping[str, str] | str) -> Path:
         compiled = self.compile(files)
-        assert compiled.image is not None, [str(one) for one in compiled.diagnostics]
+        assert compiled.image is not None, [str(diagnostic) for diagnostic in compiled.diagnostics]
         return compiled.image
 
     def describe(self, definition: str, *, before: str = "") -> OperatorDescription | HostFailure:

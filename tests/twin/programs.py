@@ -49,7 +49,7 @@ class Program:
             stores.append(f"DataCopy(g_{name}, l_{name}, {size});")
         body = "\n".join(["TPipe pipe;", *self.lines, *stores])
         done = twin.run(body, self.inputs, {n: ((s,), d) for n, (s, d) in self.outputs.items()}, before=before)
-        assert not done.diagnostics, [str(one) for one in done.diagnostics]
+        assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
         return {name: np.asarray(done.output(name)) for name in self.outputs}
 
 

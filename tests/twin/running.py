@@ -61,12 +61,12 @@ class Finished:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR)
 
     @property
     def found(self) -> list[tuple[str, int]]:
         """Rule and line of every diagnostic, in order."""
-        return [(one.rule, one.line) for one in self.diagnostics]
+        return [(diagnostic.rule, diagnostic.line) for diagnostic in self.diagnostics]
 
     @property
     def marked(self) -> int:
@@ -76,8 +76,8 @@ class Finished:
 
     def output(self, name: str = "y") -> Array:
         """An output tensor of a kernel that ran to its end."""
-        assert self.seen is not None, [str(one) for one in self.diagnostics]
-        assert self.seen.outcome is Outcome.OK, [str(one) for one in self.diagnostics]
+        assert self.seen is not None, [str(diagnostic) for diagnostic in self.diagnostics]
+        assert self.seen.outcome is Outcome.OK, [str(diagnostic) for diagnostic in self.diagnostics]
         array = self.seen.outputs[name]
         assert not isinstance(array, list)
         return array

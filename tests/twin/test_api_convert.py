@@ -138,7 +138,7 @@ def test_cast(twin: Twin, dst: DType, src: DType, modes: tuple[str, ...]) -> Non
     LocalTensor<{dst.ascend_c}> l_y = b_y.Get<{dst.ascend_c}>();
     {" ".join(calls)}"""
     done = twin.run(body, {"a": values}, {"y": ((len(modes), N), dst)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     for actual, mode in zip(np.asarray(done.output()), modes, strict=True):
         wanted = model(values, dst, mode)
         differ = actual.astype(np.float64) != wanted.astype(np.float64)
@@ -198,7 +198,7 @@ def test_compare_packs_bits_and_select_reads_them(twin: Twin, dtype: DType) -> N
     LocalTensor<{t}> l_y = b_y.Get<{t}>();
     {calls}"""
     done = twin.run(body, {"a": a, "b": b}, {"y": ((3 * len(RELATIONS), N), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     rows = np.asarray(done.output())
     lanes = 256 // dtype.itemsize
     for at, relation in enumerate(RELATIONS.values()):

@@ -33,7 +33,7 @@ def test_a_count_is_rounded_down_to_blocks_with_a_warning(twin: Twin) -> None:
     wanted = np.full(64, -1, np.float32)
     wanted[:8] = a[:8]
     assert np.array_equal(done.output(), wanted)
-    assert [one.rule for one in done.diagnostics] == ["copy_truncated"]
+    assert [diagnostic.rule for diagnostic in done.diagnostics] == ["copy_truncated"]
 
 
 def test_strided_copies_count_blocks_and_gaps(twin: Twin) -> None:
@@ -79,7 +79,7 @@ def test_data_copy_pad(twin: Twin, blocks, elements, gm_gap, ub_gap, pad, left, 
     DataCopyPad(gy[{n}], l_y, DataCopyExtParams(1, {4 * elements}, 0, 0, 0));"""
     )
     done = twin.run(body, {"a": a}, {"y": ((n + elements,), F32)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     wanted = np.full(n, -1, np.float32)
     padding = 99 if pad else np.nan
     before, after = left, right
@@ -156,7 +156,7 @@ def test_queues_carry_tensors_in_order(twin: Twin, buffers: int) -> None:
         out.FreeTensor(z);
     }}"""
     done = twin.run(body, {"a": a}, {"y": ((n,), F32)}, block=None)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert np.array_equal(done.output(), a * np.float32(3))
 
 
@@ -176,7 +176,7 @@ def test_flags_and_barriers_order_pipes(twin: Twin) -> None:
     {store("float", 64)}"""
     a = np.arange(64, dtype=np.float32)
     done = twin.run(body, {"a": a}, {"y": ((64,), F32)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert np.array_equal(done.output(), (a + 1) * 2)
 
 
@@ -191,7 +191,7 @@ def test_sync_all_lets_one_block_read_what_the_others_wrote(twin: Twin) -> None:
     SyncAll();
     gy.SetValue(GetBlockIdx(), sum);"""
     done = twin.run(body, {}, {"y": ((48,), DType.INT32)}, block=None)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert (np.asarray(done.output()) == 48 * 49 // 2).all()
 
 

@@ -64,7 +64,7 @@ def operands(row: Row, dtype: DType, seed: int) -> dict[str, np.ndarray]:
 def run(twin: Twin, row: Row, dtype: DType, arguments: str, values: dict[str, np.ndarray]) -> np.ndarray:
     body = SETUP.format(n=N, t=dtype.ascend_c, call=call(row, arguments))
     done = twin.run(body, values, {"y": ((N,), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())
 
 
@@ -115,7 +115,7 @@ def test_by_lanes(twin: Twin, case, lanes, repeat, blocks, repeats) -> None:
     )
     body = SETUP.format(n=N, t=dtype.ascend_c, call=call_text)
     done = twin.run(body, values, {"y": ((N,), dtype)})
-    assert not done.errors, [str(one) for one in done.errors]
+    assert not done.errors, [str(error) for error in done.errors]
 
     def place(r: int, lane: int, block: int, stride: int) -> int:
         return (r * stride + lane // per_block * block) * per_block + lane % per_block

@@ -33,7 +33,7 @@ def run(
     {before}
     {rows}"""
     done = twin.run(body, values, {"y": ((len(calls), N), dst)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())
 
 
@@ -208,7 +208,7 @@ def test_int4_casts(twin: Twin) -> None:
     Cast(l_y, l_n, RoundMode::CAST_NONE, 128, 2, UnaryRepeatParams(1, 1, 8, 2));
     {store("half", N, 1)}"""
     done = twin.run(body, {"a": halves}, {"y": ((2, N), F16)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     rows = np.asarray(done.output())
     assert np.array_equal(rows[0], np.clip(np.floor(halves), -8, 7))
     assert np.array_equal(rows[1], np.clip(np.ceil(halves), -8, 7))
@@ -243,7 +243,7 @@ def test_bilinear_interpolation(twin: Twin) -> None:
     BilinearInterpolation(l_y, s, o, w, all, 2, true, 1, 128, 2, t);
     """ + store("half", 256, 1)  # fmt: skip
     done = twin.run(body, {"a": src, "b": weights, "c": offsets}, {"y": ((2, 256), F16)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     rows = np.asarray(done.output())
     grid = src.reshape(2, 2, 128)
     for row, weight in zip(

@@ -26,7 +26,7 @@ def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str]) -> np.nd
     LocalTensor<{t}> l_y = b_y.Get<{t}>(), l_w = b_w.Get<{t}>();
     {rows}"""
     done = twin.run(body, {"a": values}, {"y": ((len(calls), N), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())
 
 

@@ -32,7 +32,7 @@ def run(twin: Twin, dtype: DType, calls: list[str], values: dict[str, np.ndarray
     (void)y_, (void)a_, (void)b_;
     {rows}"""
     done = twin.run(body, values or sources(dtype), {"y": ((len(calls), N), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())
 
 

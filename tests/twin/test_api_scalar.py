@@ -15,7 +15,7 @@ def values(twin: Twin, expressions: list[str], before: str = "") -> list[int]:
     lines = [f"y_.SetValue({at}, (int64_t)({text}));" for at, text in enumerate(expressions)]
     body = "GlobalTensor<int64_t> y_;\ny_.SetGlobalBuffer((__gm__ int64_t*)y, 64);\n" + "\n".join(lines)
     done = twin.run(body, {}, OUT, before=before)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return [int(value) for value in np.asarray(done.output())[: len(expressions)]]
 
 
@@ -95,8 +95,8 @@ def test_what_kernels_print_is_in_the_report(twin: Twin) -> None:
         """
     )
     assert done.outcome is Outcome.OK
-    assert {one.severity for one in done.diagnostics} == {Severity.NOTE}
-    said = [(one.rule, one.message.strip()) for one in done.diagnostics]
+    assert {diagnostic.severity for diagnostic in done.diagnostics} == {Severity.NOTE}
+    said = [(diagnostic.rule, diagnostic.message.strip()) for diagnostic in done.diagnostics]
     numbers = ", ".join(["1.5"] * 16)
     assert said == [
         ("printf", "n=-3 u=7 x=ff f=1.50 s=word %|   42|1099511627776"),
@@ -107,11 +107,11 @@ def test_what_kernels_print_is_in_the_report(twin: Twin) -> None:
         ("dump_tensor", f"desc=5, position=UB, dump_size=20 [{numbers}, ...]"),
         ("dump_tensor", "desc=6, position=UB, dump_size=2 [1.5, 1.5]"),
     ]
-    assert all(one.line > 0 for one in done.diagnostics)
+    assert all(diagnostic.line > 0 for diagnostic in done.diagnostics)
 
 
 def test_printing_leaves_room_for_the_checker(twin: Twin) -> None:
     done = twin.run('for (int i = 0; i < 100; ++i) PRINTF("%d", i);\nTrap();')
     assert done.outcome is Outcome.RULE_VIOLATION
-    assert [one.rule for one in done.errors] == ["trap"]
-    assert sum(one.rule == "printf" for one in done.diagnostics) == 24
+    assert [error.rule for error in done.errors] == ["trap"]
+    assert sum(diagnostic.rule == "printf" for diagnostic in done.diagnostics) == 24

@@ -169,8 +169,8 @@ def test_every_place_where_blocks_wait_is_named(threaded: Twin) -> None:
     body = "if (me == 0) return;\nif (me < 20) {\n    SyncAll();\n} else {\n    CrossCoreWaitFlag(3);\n}"
     finished = threaded.run(HEAD + body, {}, OUTPUTS, block=None)
     lines = finished.source.splitlines()
-    assert [(one.rule, lines[one.line - 1].strip()) for one in finished.diagnostics] == [
+    assert [(diagnostic.rule, lines[diagnostic.line - 1].strip()) for diagnostic in finished.diagnostics] == [
         ("deadlock", "SyncAll();"),
         ("deadlock", "CrossCoreWaitFlag(3);"),
     ]
-    assert [one.count for one in finished.diagnostics] == [19, 28]
+    assert [diagnostic.count for diagnostic in finished.diagnostics] == [19, 28]

@@ -225,7 +225,7 @@ def automatic() -> Iterator[Twin]:
 
 def assert_silent(twin: Twin, body: str) -> None:
     finished = twin.run(textwrap.dedent(HEAD) + textwrap.dedent(body), INPUTS, OUTPUTS)
-    assert (finished.outcome, [str(one) for one in finished.diagnostics]) == (Outcome.OK, [])
+    assert (finished.outcome, [str(diagnostic) for diagnostic in finished.diagnostics]) == (Outcome.OK, [])
 
 
 @pytest.mark.parametrize("name", EXPLICIT)
@@ -251,7 +251,7 @@ def test_every_synchronisation_of_a_kernel_is_needed(full: Twin) -> None:
     for pair in pairs:
         body = "\n".join(line for i, line in enumerate(lines) if i not in pair)
         finished = full.run(textwrap.dedent(HEAD) + body, INPUTS, OUTPUTS)
-        assert {one.rule for one in finished.diagnostics} <= {"missing_sync", "pipe_race"}
+        assert {diagnostic.rule for diagnostic in finished.diagnostics} <= {"missing_sync", "pipe_race"}
         assert finished.diagnostics
 
 

@@ -85,7 +85,7 @@ def full(request: pytest.FixtureRequest) -> Iterator[Twin]:
 @pytest.mark.parametrize("name", HARMLESS)
 def test_no_race(full: Twin, name: str) -> None:
     finished = full.run(textwrap.dedent(HEAD) + textwrap.dedent(HARMLESS[name]), {}, OUTPUTS, block=None)
-    assert (finished.outcome, [str(one) for one in finished.diagnostics]) == (Outcome.OK, [])
+    assert (finished.outcome, [str(diagnostic) for diagnostic in finished.diagnostics]) == (Outcome.OK, [])
 
 
 @pytest.mark.parametrize("name", RACES)
@@ -93,7 +93,9 @@ def test_race(full: Twin, name: str) -> None:
     body, breaks = RACES[name]
     for _ in range(3):
         finished = full.run(textwrap.dedent(HEAD) + body, {}, OUTPUTS, block=None)
-        assert finished.found == [("core_race", finished.marked)], [str(one) for one in finished.diagnostics]
+        assert finished.found == [("core_race", finished.marked)], [
+            str(diagnostic) for diagnostic in finished.diagnostics
+        ]
         assert (finished.outcome is Outcome.RULE_VIOLATION) is breaks
 
 
@@ -119,7 +121,7 @@ def test_golden_kernels_are_beyond_reproach() -> None:
         assert compiled.artifact is not None, task.name
         inputs = generate_inputs(task, case, 0)
         seen = executor.run(RunRequest(task, case, compiled.artifact, inputs, 1, 60.0))
-        assert (seen.outcome, [str(one) for one in seen.diagnostics]) == (Outcome.OK, []), task.name
+        assert (seen.outcome, [str(diagnostic) for diagnostic in seen.diagnostics]) == (Outcome.OK, []), task.name
         tried += 1
     executor.close()
     assert tried >= 12

@@ -16,7 +16,7 @@ RNG = np.random.default_rng(5)
 
 def run(twin: Twin, body: str, inputs: Inputs, outputs: Outputs) -> Finished:
     done = twin.run(AIC + body, inputs, outputs, before=CUBE, block=None)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return done
 
 
@@ -39,7 +39,7 @@ def nz(matrix: np.ndarray, rows: int | None = None) -> np.ndarray:
 def test_row_major_matrices_become_fractals(twin: Twin, name: str) -> None:
     dtype = {"int8_t": np.int8, "half": np.float16, "float": np.float32}[name]
     matrices = exactly((3, 21, 45), dtype)
-    expected = np.stack([nz(one[:20, :43], 32) for one in matrices])
+    expected = np.stack([nz(matrix[:20, :43], 32) for matrix in matrices])
     body = f"""
         LocalTensor<{name}> l1 = cube.a1.Get<{name}>();
         Fill(l1.ReinterpretCast<half>(), InitConstValueParams<half>(1, {expected.nbytes // 32}, 0, half(0)));

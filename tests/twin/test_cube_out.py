@@ -35,7 +35,7 @@ PARAMS = f"FixpipeParamsV220 p({N}, {M}, 48, {N}, false);\n"
 
 def run(twin: Twin, body: str, inputs: Inputs, outputs: Outputs) -> Finished:
     done = twin.run(AIC + body, inputs, outputs, before=CUBE, block=None)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return done
 
 

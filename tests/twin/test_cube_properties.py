@@ -49,7 +49,7 @@ class Prepared:
             task = task_for(inputs, outputs)
             request = RunRequest(task, task.cases[0], artifact, inputs, 7, 30.0)
             done = replace(self._done, seen=self._twin.executor.run(request))
-        assert not done.diagnostics, [str(one) for one in done.diagnostics]
+        assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
         return done
 
 

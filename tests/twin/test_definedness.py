@@ -145,7 +145,7 @@ def test_undefined_sources_reach_what_is_stored(full: Twin, cases: list[Case]) -
     """
     body = head + "\n".join(case.text(at) for at, case in enumerate(cases))
     finished = full.run(body, {}, {"y": ((len(cases) * ROOM,), DType.UINT8)})
-    assert finished.outcome is Outcome.OK, [str(one) for one in finished.diagnostics]
+    assert finished.outcome is Outcome.OK, [str(diagnostic) for diagnostic in finished.diagnostics]
     lines = finished.source.splitlines()
     first = next(at for at, line in enumerate(lines, 1) if "room[0]" in line)
     said = {line - first: rule for rule, line in finished.found}

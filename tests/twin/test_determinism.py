@@ -88,7 +88,9 @@ def test_threads_change_nothing(twin: Twin, threaded: Twin) -> None:
 )
 def test_threads_change_no_diagnostics(twin: Twin, threaded: Twin, body: str, rules: set[str]) -> None:
     first = twin.run(body, block=None)
-    assert {(one.rule, one.line) for one in first.diagnostics} == {(rule, first.marked) for rule in rules}
+    assert {(diagnostic.rule, diagnostic.line) for diagnostic in first.diagnostics} == {
+        (rule, first.marked) for rule in rules
+    }
     for _ in range(5):
         assert_same(seen(first), seen(threaded.run(body, block=None)))
 

@@ -67,7 +67,7 @@ def executors() -> Iterator[Mapping[int, TwinExecutor]]:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_threads_and_repetition_change_nothing(executors: Mapping[int, TwinExecutor], name: str) -> None:
     seen = [one for executor in executors.values() for one in twice(executor, SAMPLES[name])]
-    assert seen[0].outcome is Outcome.OK, [str(one) for one in seen[0].diagnostics]
+    assert seen[0].outcome is Outcome.OK, [str(diagnostic) for diagnostic in seen[0].diagnostics]
     for other in seen[1:]:
         assert (other.outcome, other.diagnostics) == (seen[0].outcome, seen[0].diagnostics)
         assert other.profile == seen[0].profile
@@ -85,7 +85,7 @@ def twice(executor: TwinExecutor, sample: Sample) -> Iterator[Observation]:
     task, case, track, candidate = sample
     cases = (case,) if track is Track.DYNAMIC else ()
     compiled = executor.compile(CompileRequest(task, case, track, candidate, 60.0, cases))
-    assert compiled.artifact is not None, [str(one) for one in compiled.diagnostics]
+    assert compiled.artifact is not None, [str(diagnostic) for diagnostic in compiled.diagnostics]
     request = RunRequest(task, case, compiled.artifact, generate_inputs(task, case, 3), 5, 60.0)
     for _ in range(2):
         yield executor.run(request)

@@ -68,8 +68,10 @@ def missing(twin: Twin, lines: dict[str, str]) -> list[str]:
             break
         names = list(left)
         first = HEAD.count("\n") + 2
-        wrong = {one.line - first for one in done.diagnostics if 0 <= one.line - first < len(names)}
-        assert wrong, [str(one) for one in done.diagnostics]
+        wrong = {
+            diagnostic.line - first for diagnostic in done.diagnostics if 0 <= diagnostic.line - first < len(names)
+        }
+        assert wrong, [str(diagnostic) for diagnostic in done.diagnostics]
         for at in sorted(wrong, reverse=True):
             absent.append(names[at])
             del left[names[at]]
@@ -95,7 +97,7 @@ def test_macros(twin: Twin) -> None:
     names = [name for name in entries("macros") if not known_gap(name)]
     tests = "\n".join(f"#ifndef {name}\n#error {name}\n#endif" for name in names)
     done = twin.compile(f"{HEAD}{tests}\n{ENTRY}}}\n")
-    assert done.outcome is Outcome.OK, [str(one) for one in done.diagnostics]
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]
 
 
 def test_members(twin: Twin) -> None:
@@ -124,8 +126,12 @@ def test_every_form_compiles(twin: Twin, at: int) -> None:
     )
     done = twin.compile(f"{head}{body}\n}}\n")
     first = head.count("\n") + 1
-    wrong = [(forms[one.line - first], one.message) for one in done.diagnostics if 0 <= one.line - first < len(forms)]
-    assert done.outcome is Outcome.OK, wrong or [str(one) for one in done.diagnostics]
+    wrong = [
+        (forms[diagnostic.line - first], diagnostic.message)
+        for diagnostic in done.diagnostics
+        if 0 <= diagnostic.line - first < len(forms)
+    ]
+    assert done.outcome is Outcome.OK, wrong or [str(diagnostic) for diagnostic in done.diagnostics]
 
 
 def test_layouts_come_with_who_asks_for_them() -> None:
@@ -143,8 +149,8 @@ def host_absent(hosting: Hosting, lines: dict[str, str]) -> list[str]:
         done = hosting.compile({"op_host/probe.cpp": head + "\n".join(left.values()) + "\n"})
         if done.outcome is Outcome.OK:
             break
-        wrong = {one.line - 3 for one in done.diagnostics if 0 <= one.line - 3 < len(names)}
-        assert wrong, [str(one) for one in done.diagnostics]
+        wrong = {diagnostic.line - 3 for diagnostic in done.diagnostics if 0 <= diagnostic.line - 3 < len(names)}
+        assert wrong, [str(diagnostic) for diagnostic in done.diagnostics]
         absent += [names[at] for at in wrong]
         left = {name: line for at, (name, line) in enumerate(left.items()) if at not in wrong}
     return sorted(absent)
@@ -163,4 +169,4 @@ def test_the_documented_host_side(hosting: Hosting) -> None:
     assert host_absent(hosting, lines) == wanted
     tests = "\n".join(f"#ifndef {name}\n#error {name}\n#endif" for name in entries("host macros") if name not in gaps)
     done = hosting.compile({"op_host/probe.cpp": f'#include "ascendc/host_api/tiling/template_argument.h"\n{tests}\n'})
-    assert done.outcome is Outcome.OK, [str(one) for one in done.diagnostics]
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]

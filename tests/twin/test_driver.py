@@ -39,8 +39,8 @@ def check_line(
     """The first error of a kernel with ``body``: at the line marked ``// here``, saying ``text``."""
     finished = twin.run(body, before=before)
     first = finished.errors[0]
-    assert finished.outcome is outcome, [str(one) for one in finished.diagnostics]
-    assert (first.file, first.line) == ("kernel.cpp", finished.marked), [str(one) for one in finished.errors]
+    assert finished.outcome is outcome, [str(diagnostic) for diagnostic in finished.diagnostics]
+    assert (first.file, first.line) == ("kernel.cpp", finished.marked), [str(error) for error in finished.errors]
     assert text in first.message
     return first
 
@@ -111,9 +111,9 @@ def test_invented_api_is_the_models_error_with_a_hint(twin: Twin, call: str, nam
 def test_documented_api_that_the_twin_lacks_is_no_fault_of_the_model(twin: Twin, call: str, name: str) -> None:
     body = f"LocalTensor<float> t;\nLocalTensor<uint32_t> u;\nGlobalTensor<float> g;\n{call}  // here"
     finished = twin.run(body)
-    assert finished.outcome is Outcome.INFRA_ERROR, [str(one) for one in finished.errors]
-    assert {(one.rule, one.line) for one in finished.errors} == {("unsupported_api", finished.marked)}
-    assert f"{name} is Ascend C, but the twin does not support it yet" in [one.message for one in finished.errors]
+    assert finished.outcome is Outcome.INFRA_ERROR, [str(error) for error in finished.errors]
+    assert {(error.rule, error.line) for error in finished.errors} == {("unsupported_api", finished.marked)}
+    assert f"{name} is Ascend C, but the twin does not support it yet" in [error.message for error in finished.errors]
 
 
 def test_what_follows_from_a_gap_is_part_of_it(twin: Twin) -> None:
@@ -124,7 +124,7 @@ def test_what_follows_from_a_gap_is_part_of_it(twin: Twin) -> None:
 def test_a_mistake_beside_a_gap_is_still_the_models(twin: Twin) -> None:
     finished = twin.run("LocalTensor<float> t;\nLoadImageToLocal(t, t);\nint n = undeclared;  // here")
     assert finished.outcome is Outcome.COMPILE_ERROR
-    assert [(one.rule, one.line) for one in finished.errors][-1] == ("compile", finished.marked)
+    assert [(error.rule, error.line) for error in finished.errors][-1] == ("compile", finished.marked)
 
 
 def test_api_of_other_chips_is_named(twin: Twin) -> None:
@@ -419,7 +419,7 @@ def test_discarded_branches_may_hold_what_the_element_type_does_not_take(twin: T
     };
     """
     done = twin.run("Kernel kernel;\nkernel.Run();", before=before)
-    assert done.outcome is Outcome.OK, [str(one) for one in done.diagnostics]
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]
 
 
 def test_forms_that_kernels_of_the_field_use(twin: Twin) -> None:
@@ -439,4 +439,4 @@ def test_forms_that_kernels_of_the_field_use(twin: Twin) -> None:
     if (*reinterpret_cast<float*>(&register_of_extreme) != 7.0f || register_of_extreme >> 32 != 5) Trap();
     """
     done = twin.run(body)
-    assert done.outcome is Outcome.OK, [str(one) for one in done.diagnostics]
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]

@@ -565,8 +565,10 @@ def test_more_mixed_blocks_than_cores_run_in_waves_with_a_warning(twin: Twin, ho
     )
     finished = go(twin, device(body), {"x": X}, {"y": ((800,), DType.FLOAT32)})
     assert finished.output().reshape(100, 8)[:, :3].tolist() == [[1.0, 2.0, 2.0]] * 100
-    assert [(one.rule, one.severity) for one in finished.diagnostics] == [("mixed_waves", Severity.WARNING)]
+    assert [(diagnostic.rule, diagnostic.severity) for diagnostic in finished.diagnostics] == [
+        ("mixed_waves", Severity.WARNING)
+    ]
     meeting = body.replace("CrossCoreSetFlag<2, PIPE_FIX>(1);", "CrossCoreSetFlag<0, PIPE_FIX>(1);  // here")
     finished = go(twin, device(meeting), {"x": X}, {"y": ((800,), DType.FLOAT32)})
-    assert [one.rule for one in finished.errors] == ["deadlock"]
+    assert [error.rule for error in finished.errors] == ["deadlock"]
     assert "100 blocks run in waves on 24 cores" in finished.errors[0].message

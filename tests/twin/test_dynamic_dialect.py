@@ -175,7 +175,7 @@ def test_hazards_compile(twin: Twin) -> None:
     before = "\n".join(text for name, text in HAZARDS.items() if name != "launch stub")
     source = HEAD + before + ENTRY % "Policy().Value() + Quotient(4, 2)" + stub
     finished = twin.run_source(source)
-    assert finished.outcome is Outcome.OK, [str(one) for one in finished.diagnostics]
+    assert finished.outcome is Outcome.OK, [str(diagnostic) for diagnostic in finished.diagnostics]
     assert finished.output()[0] == 3.0
 
 

@@ -40,9 +40,9 @@ def test_the_example_is_right_for_every_shape_and_type(
     outputs: Outputs = {"z": (shape, dtype)}
     task: Task = replace(task_for(inputs, outputs), kernel="maximum")
     compiled = twin.executor.compile(CompileRequest(task, None, Track.DYNAMIC, example, 60.0, task.cases))
-    assert compiled.artifact is not None, [str(one) for one in compiled.diagnostics]
+    assert compiled.artifact is not None, [str(diagnostic) for diagnostic in compiled.diagnostics]
     seen = twin.executor.run(RunRequest(task, task.cases[0], compiled.artifact, inputs, 1, 30.0))
-    assert seen.outcome is Outcome.OK, [str(one) for one in seen.diagnostics]
+    assert seen.outcome is Outcome.OK, [str(diagnostic) for diagnostic in seen.diagnostics]
     assert not seen.diagnostics
     z = seen.outputs["z"]
     assert not isinstance(z, list)

@@ -29,7 +29,7 @@ def strict() -> Iterator[Twin]:
 
 def run(strict: Twin, name: str, inputs: Inputs, outputs: Outputs) -> Mapping[str, np.ndarray]:
     done = strict.run_source((FOLDER / f"{name}.cpp").read_text(encoding="utf-8"), inputs, outputs)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return {key: np.asarray(done.output(key)) for key in outputs}
 
 

@@ -141,7 +141,7 @@ def test_layouts_are_values_at_compile_time(twin: Twin) -> None:
 def test_names_of_layouts_stay_the_kernels_own(twin: Twin) -> None:
     own = "struct Shape { int n; };\nstruct Tile { Shape s; };\ntemplate <typename T> struct Layout { T t; };"
     done = twin.run("Layout<Tile> mine{{{3}}};\nif (mine.t.s.n != 3) Trap();", before=own)
-    assert done.outcome is Outcome.OK, [str(one) for one in done.diagnostics]
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_layouts_that_do_not_agree(twin: Twin, line: str, message: str) -> None:
     """
     before = "static constexpr TransDataConfig config = {DataFormat::NCDHW, DataFormat::NDC1HWC0};"
     done = twin.run(body, before=before)
-    assert [(one.rule, one.line) for one in done.errors] == [("bad_shape", done.marked)]
+    assert [(error.rule, error.line) for error in done.errors] == [("bad_shape", done.marked)]
     assert message in f"{done.errors[0].message} {done.errors[0].remedy}"
 
 
@@ -181,4 +181,4 @@ def test_transpose_wants_axes_of_whole_fractals(twin: Twin) -> None:
     Transpose(l, l, TransposeType::TRANSPOSE_ND2ND_ONLY, t);  // here
     """
     done = twin.run(body)
-    assert [(one.rule, one.line) for one in done.errors] == [("bad_shape", done.marked)]
+    assert [(error.rule, error.line) for error in done.errors] == [("bad_shape", done.marked)]

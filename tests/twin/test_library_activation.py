@@ -63,6 +63,6 @@ def test_gelu_options_do_not_cost_precision(twin: Twin, name: str) -> None:
     x = np.random.default_rng(4).normal(0, 2, 256).astype(np.float16)
     body = SETUP.format(n=256, t="half") + "DataCopy(a, gx, 256);\n" + text
     done = twin.run(body, {"x": x}, {"y": ((3, 256), DType.FLOAT16)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     for actual in np.asarray(done.output()):
         assert_close(name, actual, x, DType.FLOAT16)

@@ -51,7 +51,9 @@ def floats(seed: int) -> np.ndarray:
 
 def check(done: Finished) -> None:
     """Nothing was said, except that arguments are outside of a function's documented domain."""
-    assert {one.rule for one in done.diagnostics} <= {"out_of_domain"}, [str(one) for one in done.diagnostics]
+    assert {diagnostic.rule for diagnostic in done.diagnostics} <= {"out_of_domain"}, [
+        str(diagnostic) for diagnostic in done.diagnostics
+    ]
 
 
 def assert_close(name: str, actual: np.ndarray, x: np.ndarray, dtype: DType, misrounded: int = 0) -> None:
@@ -173,7 +175,7 @@ def run_two(
     )
     body = TWO.format(n=n, t=dtype.ascend_c) + text
     done = twin.run(body, {"a": a, "b": b}, {"y": ((len(calls), n), dtype)}, before=before)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())
 
 
@@ -276,8 +278,8 @@ def test_a_result_inside_its_source_is_warned_of_and_does_not_depend_on_how_the_
     """
     )
     done = twin.run(body, {"x": np.abs(x)}, {"y": ((2 * n,), DType.FLOAT32)})
-    assert {one.rule for one in done.diagnostics} == {"overlap"}
-    assert {one.severity for one in done.diagnostics} == {Severity.WARNING}
+    assert {diagnostic.rule for diagnostic in done.diagnostics} == {"overlap"}
+    assert {diagnostic.severity for diagnostic in done.diagnostics} == {Severity.WARNING}
     assert_close("Sigmoid", done.output()[:n], np.abs(x), DType.FLOAT32)
     wide = np.abs(x).astype(np.float64)
     assert same(done.output()[n:], (wide**wide).astype(np.float32), ulps=1)

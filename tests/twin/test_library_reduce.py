@@ -34,7 +34,7 @@ def run(twin: Twin, dtype: DType, x: np.ndarray, calls: list[str], out: int, bef
     text = "".join(f"{call}\nDataCopy(gy[{index * room}], d, {room});\n" for index, call in enumerate(calls))
     body = SETUP.format(t=dtype.ascend_c, n=x.size) + text
     done = twin.run(body, {"x": x}, {"y": ((len(calls), room), dtype)}, before=before)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())[:, :out]
 
 
@@ -208,7 +208,7 @@ def test_select_by_bytes(twin: Twin, dtype: DType, mask: DType) -> None:
     """
     )
     done = twin.run(body, {"x": x, "m": m}, {"y": ((2, rows, width), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     on = m[:, :width] != 0
     scalar = dtype.numpy().type(-9.5)
     first, second = np.asarray(done.output())
@@ -257,7 +257,7 @@ def test_a_mask_of_longer_rows_is_gathered_in_place(twin: Twin) -> None:
     DataCopy(gy[128], mask, 128);
     """
     done = twin.run(body, {"m": m}, {"y": ((2, 128), DType.UINT8)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     kept, gathered = np.asarray(done.output())
     assert (kept == m.ravel()).all()
     assert (gathered[:64] == m[:, :32].ravel()).all()

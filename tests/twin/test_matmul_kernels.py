@@ -56,7 +56,7 @@ def test_a_cube_core_alone(twin: Twin) -> None:
     )
     done = run_cube(twin, calls, a, b, (90, 70), tiling(90, 70, 200))
     agrees(done.output(), 2 * a, b.T, FLOATS)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert done.seen is not None
     assert done.seen.profile is not None
     counters = done.seen.profile.counters
@@ -172,7 +172,7 @@ def run_shared(twin: Twin) -> Finished:
 
 def test_all_cores_of_a_launch(twin: Twin) -> None:
     done = run_shared(twin)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert done.seen is not None
     assert done.seen.profile is not None
     counters = done.seen.profile.counters
@@ -238,21 +238,25 @@ def test_what_cores_write_and_read_of_results(full: Twin, apart: int, meet: str,
     inputs = {"p": numbers(values), "a": matrix(rng, np.float16, 64, 64), "b": matrix(rng, np.float16, 64, 64)}
     outputs = {"y": ((64, 64), DType.FLOAT32), "z": ((64, 64), DType.FLOAT32)}
     done = full.run(HALVES.format(apart=apart, meet=meet), inputs, outputs, before=BEFORE, block=None)
-    assert {one.rule for one in done.diagnostics} == rules, [str(one) for one in done.diagnostics]
+    assert {diagnostic.rule for diagnostic in done.diagnostics} == rules, [
+        str(diagnostic) for diagnostic in done.diagnostics
+    ]
     if not rules:
         agrees(done.output(), inputs["a"], 2 * inputs["b"], FLOATS)
 
 
 def test_the_full_checker_has_nothing_to_say(full: Twin) -> None:
     done = run_shared(full)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     rng = np.random.default_rng(10)
     a, b = matrix(rng, np.float16, 32, 32), matrix(rng, np.float16, 32, 61)
     body = LOCAL.format(format="ND_ALIGN", width=64)
     done = full.run(
         body, {"p": numbers(tiling(32, 61, 32)), "a": a, "b": b}, {"y": ((32, 64), DType.FLOAT32)}, before=BEFORE
     )
-    assert {one.rule for one in done.diagnostics} == {"uninitialized_read"}  # the columns that fill up lines
+    assert {diagnostic.rule for diagnostic in done.diagnostics} == {
+        "uninitialized_read"
+    }  # the columns that fill up lines
     agrees(done.output()[:, :61], 2 * a, b, FLOATS)
 
 
@@ -376,7 +380,7 @@ def test_refused(twin: Twin, rule: str, kind: str, values: dict[str, int], calls
     inputs = {"p": numbers(tiling(64, 64, 64) | values), "a": zeros, "b": zeros}
     body = REFUSAL.format(kind=kind, calls=calls)
     done = twin.run(body, inputs, {"y": ((64, 64), DType.FLOAT32)}, before=BEFORE)
-    assert done.found == [(rule, done.marked)], [str(one) for one in done.diagnostics]
+    assert done.found == [(rule, done.marked)], [str(diagnostic) for diagnostic in done.diagnostics]
     [said] = done.diagnostics
     assert text in said.message
     assert said.remedy.endswith(".")
@@ -409,4 +413,6 @@ def test_declarations(twin: Twin, declared: str, rule: str) -> None:
         body = body.replace("using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;\n", "", 1)
     zeros = np.zeros((16, 16), np.float16)
     done = twin.run(body, {"p": numbers(tiling(16, 16, 16)), "a": zeros, "b": zeros}, before=BEFORE + OUT)
-    assert {one.rule for one in done.errors} == ({rule} if rule else set()), [str(one) for one in done.diagnostics]
+    assert {error.rule for error in done.errors} == ({rule} if rule else set()), [
+        str(diagnostic) for diagnostic in done.diagnostics
+    ]

@@ -169,7 +169,7 @@ def test_products_of_every_kind_and_way(twin: Twin, types: Types) -> None:
             values = tiling(m, n, k, isBias=1, iterateOrder=order)
             done = run(twin, types, *stored, (m, n), (way, turned_a, turned_b, 1), values, bias)
             agrees(done.output(), a, b, types, bias.astype(np.float64))
-            assert not done.diagnostics, [str(one) for one in done.diagnostics]
+            assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_same_bits_by_any_way(twin: Twin) -> None:
     types = PLAIN[0]
     a, b = matrix(rng, np.float16, 100, 333), matrix(rng, np.float16, 333, 90)
     outputs = [run(twin, types, a, b, (100, 90), (way,), tiling(100, 90, 333)).output() for way in range(4)]
-    assert all(np.array_equal(outputs[0], one) for one in outputs[1:])
+    assert all(np.array_equal(outputs[0], output) for output in outputs[1:])
 
 
 def test_adding_to_what_is_there(twin: Twin) -> None:

@@ -138,7 +138,7 @@ def test_what_fails_for_the_cube_core_alone_says_so(twin: Twin) -> None:
 
 def test_types_of_keys_need_a_default(twin: Twin) -> None:
     done = twin.run("KERNEL_TASK_TYPE(1, KERNEL_TYPE_MIX_AIC_1_1);", {}, CELLS)
-    assert (done.outcome, [one.rule for one in done.errors]) == (Outcome.COMPILE_ERROR, ["task_type"])
+    assert (done.outcome, [error.rule for error in done.errors]) == (Outcome.COMPILE_ERROR, ["task_type"])
 
 
 HAND_OVER = (
@@ -165,7 +165,7 @@ def test_a_cube_core_and_its_vector_cores_hand_over(full: Twin) -> None:
     cells = np.asarray(done.output())
     assert cells[:48].tolist() == [100 + index // 2 for index in range(48)]
     assert cells[512:896:16].tolist() == [7] * 24
-    assert [one.rule for one in done.diagnostics if one.rule != "cache_line_shared"] == []
+    assert [diagnostic.rule for diagnostic in done.diagnostics if diagnostic.rule != "cache_line_shared"] == []
     assert done.seen is not None
     assert done.seen.profile is not None
     counters = done.seen.profile.counters
@@ -201,7 +201,7 @@ def test_all_cores_of_a_kind_or_of_both_meet(full: Twin, meeting: str) -> None:
     cells = np.asarray(done.output())[: 72 * 8 : 8]
     expected = [(index + 5) % 24 for index in range(24)] + [24 + (index + 5) % 48 for index in range(48)]
     assert cells.tolist() == expected
-    assert {one.rule for one in done.diagnostics} <= {"cache_line_shared"}
+    assert {diagnostic.rule for diagnostic in done.diagnostics} <= {"cache_line_shared"}
 
 
 def test_the_two_kinds_meet_in_one_barrier(full: Twin) -> None:
@@ -236,8 +236,8 @@ PIECES = """
 def handed(full: Twin, between: str, wait: str) -> list[str]:
     body = HEAD + PIECES.replace("{between}", between).replace("{wait}", wait)
     done = full.run(body, {}, CELLS, block=None)
-    assert done.outcome is Outcome.OK, [str(one) for one in done.diagnostics]
-    return [one.message for one in done.diagnostics if one.rule == "core_race"]
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]
+    return [diagnostic.message for diagnostic in done.diagnostics if diagnostic.rule == "core_race"]
 
 
 def test_a_flag_orders_what_its_pipe_has_done(full: Twin) -> None:
@@ -288,7 +288,7 @@ def test_a_producer_that_is_held_back_goes_on_for_ever(full: Twin) -> None:
     """
     done = full.run(HEAD + body, {}, CELLS, block=None)
     assert np.asarray(done.output())[: 48 * 8 : 8].tolist() == [99] * 48
-    assert {one.rule for one in done.diagnostics} <= {"cache_line_shared"}
+    assert {diagnostic.rule for diagnostic in done.diagnostics} <= {"cache_line_shared"}
 
 
 def test_waiting_in_vain_names_the_cores_and_the_reason(twin: Twin) -> None:
@@ -307,7 +307,7 @@ def test_waiting_in_vain_names_the_cores_and_the_reason(twin: Twin) -> None:
 def test_both_sides_of_a_deadlock_are_told(twin: Twin) -> None:
     body = "if ASCEND_IS_AIC { CrossCoreWaitFlag(3); }\nif ASCEND_IS_AIV { CrossCoreWaitFlag(4); }"
     errors = twin.run(HEAD + body, {}, CELLS, block=None).errors
-    assert [one.rule for one in errors] == ["deadlock", "deadlock"]
+    assert [error.rule for error in errors] == ["deadlock", "deadlock"]
     assert "a vector core waits in CrossCoreWaitFlag(4)" in errors[0].message
     assert "a cube core waits in CrossCoreWaitFlag(3)" in errors[1].message
     assert "(the other one is at kernel.cpp:" in errors[0].message
@@ -323,7 +323,7 @@ def test_both_sides_of_a_deadlock_are_told(twin: Twin) -> None:
 )
 def test_wrong_modes(twin: Twin, body: str, severity: Severity) -> None:
     done = twin.run(HEAD + body, {}, CELLS, block=None)
-    assert [(one.rule, one.line, one.severity) for one in done.diagnostics] == [
+    assert [(diagnostic.rule, diagnostic.line, diagnostic.severity) for diagnostic in done.diagnostics] == [
         ("bad_sync_mode", done.marked, severity)
     ]
 

@@ -155,7 +155,7 @@ def test_atomic_moves(twin: Twin, dtype: DType) -> None:
     SetAtomicNone();
     DataCopy(gy[{3 * n}], x, {n});"""
     done = twin.run(body, {"a": a, "b0": y0}, {"y": ((4 * n,), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     y = np.asarray(done.output()).reshape(4, n).astype(np.float32)
     wide_a, wide_b = a.astype(np.float32), y0.astype(np.float32)
     few = 32 // dtype.itemsize
@@ -280,7 +280,7 @@ def test_global_memory_is_filled_by_either_name(twin: Twin) -> None:
     """
     done = twin.run(body, {}, {"y": ((32,), DType.FLOAT32)})
     assert np.array_equal(done.output(), [2.5] * 20 + [1.0] * 12)
-    assert [one.message.split(":")[0] for one in done.diagnostics] == ["time stamp 7"]
+    assert [diagnostic.message.split(":")[0] for diagnostic in done.diagnostics] == ["time stamp 7"]
 
 
 def test_complex_numbers_are_moved(twin: Twin) -> None:

@@ -39,7 +39,7 @@ def calls(
     {extra}
     {stores}"""
     done = twin.run(body, {"a": values(dtype), **more}, {"y": ((len(each) * N,), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output()).reshape(len(each), N)
 
 

@@ -20,7 +20,7 @@ def moved(twin: Twin, body: str, before: str = "") -> None:
     """The kernel must copy 64 floats from a to y, doubled."""
     a = np.arange(N, dtype=np.float32)
     done = twin.run("TPipe pipe;\n" + TENSORS + body, {"a": a}, {"y": ((N,), F32)}, before=before)
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert np.array_equal(np.asarray(done.output()), 2 * a)
 
 

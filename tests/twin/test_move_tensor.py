@@ -24,7 +24,7 @@ def numbers(
     {body}
     {stores}"""
     done = twin.run(source, inputs, {"y": ((len(expressions),), I32)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return [int(one) for one in np.asarray(done.output())]
 
 
@@ -235,7 +235,7 @@ def test_operators_write_whole_tensors(twin: Twin, dtype: DType) -> None:
     body += "".join(f"bits = l_a {op} l_b;\nDataCopy(gz[{i * 32}], bits, 32);\n" for i, op in enumerate(RELATIONS))
     body += f"handle = l_y;\nhandle = l_y + handle;\nDataCopy(gy[{4 * n}], l_y, {n});\n"
     done = twin.run(body, {"a": a, "b": b}, {"y": ((5 * n,), dtype), "z": ((6 * 32,), DType.UINT8)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     y, z = np.asarray(done.output()).reshape(5, n), np.asarray(done.output("z")).reshape(6, 32)
     for row, op in zip(y, ARITHMETIC.values(), strict=False):
         assert np.array_equal(row, op(a.astype(np.float32), b.astype(np.float32)).astype(dtype.numpy()))

@@ -34,7 +34,7 @@ def run(twin: Twin, dtype: DType, n: int, body: str, n_out: int | None = None) -
     {body}
     DataCopy(gy, l_y, {n_out});"""
     done = twin.run(source, {"a": a}, {"y": ((n_out,), dtype)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return a, np.asarray(done.output())
 
 

@@ -102,7 +102,7 @@ def cycles(twin: Twin, before: str, body: str, rounds: int) -> float:
     inputs = {"x": np.zeros(64, np.float16)}
     done = twin.run(loop + store, inputs, {"y": ((64,), DType.UINT32)}, before=before, block=0)
     assert done.seen is not None, done.compiled
-    assert done.seen.profile is not None, [str(one) for one in done.diagnostics]
+    assert done.seen.profile is not None, [str(diagnostic) for diagnostic in done.diagnostics]
     return done.seen.profile.counters["path_scalar_time"] * 1.8e3
 
 

@@ -61,7 +61,7 @@ def profile(
     before = "\n".join(f"#define {name} {value}" for name, value in macros.items())
     done = twin.run(COPY, {"x": X}, OUTPUTS, before=before, block=None)
     assert done.seen is not None, done.compiled
-    assert done.seen.profile is not None, [str(one) for one in done.diagnostics]
+    assert done.seen.profile is not None, [str(diagnostic) for diagnostic in done.diagnostics]
     return done.seen.profile
 
 
@@ -101,7 +101,7 @@ def test_parts_of_the_path_add_up_to_the_time(full: Twin) -> None:
 def test_a_suggestion_is_worth_what_it_says(full: Twin) -> None:
     slow = profile(full, tile=2048, buffers=1)
     assert slow.analysis is not None
-    [promised] = [one for one in slow.analysis.suggestions if "InitBuffer with 2" in one.change]
+    [promised] = [suggestion for suggestion in slow.analysis.suggestions if "InitBuffer with 2" in suggestion.change]
     assert promised.time_us == pytest.approx(profile(full, tile=2048, buffers=2).time_us, rel=0.02)
 
 
@@ -115,7 +115,9 @@ def test_lines_cores_and_spans(full: Twin) -> None:
     assert sum(line.times for line in copies) == found.counters["aiv_mte2_instructions"]
     assert sum(line.nbytes for line in copies) == found.counters["GM_to_UB_datas_kb"] * 1024
     for pipe in ("V", "MTE2", "MTE3"):
-        mine = [one for one in found.analysis.spans if one.pipe == pipe and one.core == found.analysis.spans[0].core]
+        mine = [
+            span for span in found.analysis.spans if span.pipe == pipe and span.core == found.analysis.spans[0].core
+        ]
         assert all(a.end_us <= b.start_us + 1e-3 for a, b in pairwise(mine))
 
 
@@ -214,7 +216,7 @@ def test_cores_that_read_the_same_at_the_same_time_wait_for_each_other(full: Twi
     assert together >= requests * 0.2285e-3
     analysis = found[48].analysis
     assert analysis is not None
-    [advice] = [one for one in analysis.suggestions if "different places" in one.change]
+    [advice] = [suggestion for suggestion in analysis.suggestions if "different places" in suggestion.change]
     assert advice.time_us < found[48].time_us
 
 

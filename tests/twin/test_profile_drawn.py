@@ -35,8 +35,8 @@ def profile(twin: Twin, kernel: Kernel, *, grown: int = 1, buffers: int = 1, lat
     outputs = {f"d{i}": ((kernel.total,), dtype) for i in range(kernel.outputs)}
     done = twin.run(kernel.body, inputs, outputs, block=None)
     assert done.seen is not None, done.compiled
-    assert done.seen.profile is not None, [str(one) for one in done.diagnostics]
-    assert not done.errors, [str(one) for one in done.errors]
+    assert done.seen.profile is not None, [str(diagnostic) for diagnostic in done.diagnostics]
+    assert not done.errors, [str(error) for error in done.errors]
     return done.seen.profile
 
 

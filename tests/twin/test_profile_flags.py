@@ -159,7 +159,7 @@ class Kernels:
             given = {**inputs, "parameters": np.array([*parameters, 0, 0, 0, 0], np.int32)}
             done = self.twin.run(body, given, outputs, before=before, block=None)
             assert done.seen is not None, done.compiled
-            assert done.seen.profile is not None, [str(one) for one in done.diagnostics]
+            assert done.seen.profile is not None, [str(diagnostic) for diagnostic in done.diagnostics]
             assert not done.errors
             if body == CUBE:
                 assert np.array_equal(done.output(), A.astype(np.float32) @ B.astype(np.float32))

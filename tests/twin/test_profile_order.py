@@ -75,7 +75,7 @@ class Times(dict[Tiling, float]):
         inputs: Inputs = {"x": X, "parameters": np.array([*tiling, 0, 0, 0], np.int32)}
         done = self.twin.run(KERNEL, inputs, OUTPUTS, before=f"#define TOTAL {TOTAL}", block=None)
         assert done.seen is not None, done.compiled
-        assert done.seen.profile is not None, [str(one) for one in done.diagnostics]
+        assert done.seen.profile is not None, [str(diagnostic) for diagnostic in done.diagnostics]
         self[tiling] = done.seen.profile.time_us
         return self[tiling]
 

@@ -369,7 +369,7 @@ def test_breach_is_reported_at_its_line(twins: dict[str, Twin], breach: Breach) 
     setup, before = (CUBE_SETUP, CUBE) if breach.cube else (SETUP, "")
     body = textwrap.dedent(setup) + textwrap.dedent(breach.body)
     finished = twins[breach.twin].run(body, INPUTS, OUTPUTS, before=before, block=breach.blocks)
-    assert finished.found == [(breach.rule, finished.marked)], [str(one) for one in finished.diagnostics]
+    assert finished.found == [(breach.rule, finished.marked)], [str(diagnostic) for diagnostic in finished.diagnostics]
     [said] = finished.diagnostics
     assert breach.text in said.message
     assert said.file == "kernel.cpp"

@@ -133,7 +133,7 @@ def test_the_compiler_reads_nothing_outside(twin: Twin, confined: Sandbox, line:
     """The guard refuses such a source; here the compiler is on its own."""
     result = twin.compile(kernel("", ("y", "workspace"), before=line))
     assert result.outcome is Outcome.COMPILE_ERROR
-    assert "root" not in "".join(str(one) for one in result.diagnostics)
+    assert "root" not in "".join(str(diagnostic) for diagnostic in result.diagnostics)
 
 
 def test_compilations_do_not_see_each_other(twin: Twin, confined: Sandbox) -> None:

@@ -67,7 +67,7 @@ def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str], *, warni
     {rows}"""
     index = np.arange(1000, 1000 + N, dtype=np.uint32)
     done = twin.run(body, {"a": values, "i": index}, {"y": ((len(calls), N, 8), DType.UINT8)})
-    assert warnings or not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert warnings or not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     return np.asarray(done.output())
 
 
@@ -151,7 +151,7 @@ def test_library_merge_and_extraction(twin: Twin, dtype: DType) -> None:
     if (GetSortLen<{t}>(32) != at) Sort32(s[1], s, l_i, 1);"""
     index = np.arange(128, dtype=np.uint32)[::-1].copy()
     done = twin.run(body, {"a": values, "i": index}, {"y": ((128,), dtype), "z": ((128,), DType.UINT32)})
-    assert not done.diagnostics, [str(one) for one in done.diagnostics]
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert models.same(done.output("y"), values[order(values)])
     assert np.array_equal(done.output("z"), index[order(values)])
 
@@ -177,7 +177,7 @@ def test_region_proposals_of_older_chips(twin: Twin, dtype: DType) -> None:
     g.SetGlobalBuffer((__gm__ {t}*)y);
     DataCopy(g, l_a, 64);"""
     done = twin.run(body, {"a": values}, {"y": ((64,), dtype)})
-    assert {one.rule for one in done.diagnostics} == {"other_chip"}
+    assert {diagnostic.rule for diagnostic in done.diagnostics} == {"other_chip"}
     assert models.same(done.output(), values[order(values)])
 
 
@@ -229,7 +229,7 @@ def test_topk(twin: Twin, dtype: DType, largest: bool) -> None:
         {"a": values.reshape(-1), "b": small.reshape(-1), "i": given, "f": done},
         {"y": ((192,), dtype), "z": ((192,), DType.INT32)},
     )
-    assert not finished.diagnostics, [str(one) for one in finished.diagnostics]
+    assert not finished.diagnostics, [str(diagnostic) for diagnostic in finished.diagnostics]
     y, z = np.asarray(finished.output("y")), np.asarray(finished.output("z"))
     sign = 1 if largest else -1
     for row in range(outer):

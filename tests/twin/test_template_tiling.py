@@ -135,7 +135,7 @@ def test_an_instance_that_does_not_compile(twin: Twin) -> None:
     kernel = KERNEL.replace("static_cast<D_T_X>(-1)", "nothing")
     done = go(twin, np.zeros(64, np.float32), DType.FLOAT32, tiles=2, negate=1, kernel=kernel)
     assert done.outcome is Outcome.COMPILE_ERROR
-    assert [(one.file, "nothing" in one.message) for one in done.errors] == [("op_kernel/probe.cpp", True)]
+    assert [(error.file, "nothing" in error.message) for error in done.errors] == [("op_kernel/probe.cpp", True)]
 
 
 FILES = {"op_kernel/keys.h": KEYS, "op_kernel/probe.cpp": KERNEL}

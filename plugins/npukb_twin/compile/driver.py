@@ -124,13 +124,16 @@ def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: C
     for made in kinds:
         if made.image is None:
             only = len(kinds) > 1 and made is kinds[1]
-            said = tuple(replace(one, message=f"{one.message} (compiled for the cube core)") for one in made.said)
+            said = tuple(
+                replace(diagnostic, message=f"{diagnostic.message} (compiled for the cube core)")
+                for diagnostic in made.said
+            )
             return Compiled(made.outcome, None, said if only else made.said)
     if images.lacks_default:
         return _failed(
             unit, Outcome.COMPILE_ERROR, "task_type", "KERNEL_TASK_TYPE is used without KERNEL_TASK_TYPE_DEFAULT"
         )
-    heard = dict.fromkeys(one for made in kinds for one in made.said)
+    heard = dict.fromkeys(diagnostic for made in kinds for diagnostic in made.said)
     return Compiled(Outcome.OK, images, tuple(heard))
 
 

@@ -56,7 +56,7 @@ class Elf:
 
     def section(self, name: str) -> Section | None:
         """The first section of that name."""
-        return next((one for one in self.sections if one.name == name), None)
+        return next((section for section in self.sections if section.name == name), None)
 
     def contents(self, section: Section) -> bytes:
         """The section's bytes in the file."""

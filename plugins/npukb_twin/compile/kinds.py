@@ -183,5 +183,7 @@ def _calls(image: Path) -> frozenset[str]:
         symbols = ELFFile(stream).get_section_by_name(".dynsym")
         if not isinstance(symbols, SymbolTableSection):
             return frozenset()
-        undefined = (one.name for one in symbols.iter_symbols() if one["st_shndx"] == "SHN_UNDEF")
+        undefined = (
+            iter_symbol.name for iter_symbol in symbols.iter_symbols() if iter_symbol["st_shndx"] == "SHN_UNDEF"
+        )
         return frozenset(name for name in undefined if name.startswith(("npukb_", "_ZN7AscendC", "_ZNK7AscendC")))

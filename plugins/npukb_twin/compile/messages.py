@@ -81,7 +81,7 @@ def explain(output: str, entry: str, candidate: Candidate, renamed: Mapping[str,
 
 def only_gaps(diagnostics: Collection[Diagnostic]) -> bool:
     """Whether the twin's gaps explain every error, and there is one."""
-    errors = [one.rule for one in diagnostics if one.severity is Severity.ERROR]
+    errors = [diagnostic.rule for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     return bool(errors) and all(rule == GAP for rule in errors)
 
 

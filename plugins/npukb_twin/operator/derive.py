@@ -83,7 +83,7 @@ class Deriver:
             request = RunRequest(task, case, Artifact("", built.folder), _shaped(case), 0, _TIMEOUT_S)
             tiled = dynamic.tile_case(built, request, self._tools)
             if isinstance(tiled, dynamic.Failed):
-                return "", "; ".join(one.message for one in tiled.diagnostics)
+                return "", "; ".join(diagnostic.message for diagnostic in tiled.diagnostics)
             return _text(built, task, case, tiled, self._tools)
 
     def close(self) -> None:
@@ -106,7 +106,9 @@ class Deriver:
             work = Path(tempfile.mkdtemp(dir=self._work.path))
             opened = dynamic.open_operator(files, task, self._tools, work, _TIMEOUT_S)
             known = (
-                "; ".join(one.message for one in opened.diagnostics) if isinstance(opened, dynamic.Failed) else opened
+                "; ".join(diagnostic.message for diagnostic in opened.diagnostics)
+                if isinstance(opened, dynamic.Failed)
+                else opened
             )
             self._built[task.content_hash] = known
         return known

@@ -404,14 +404,19 @@ def _tiling_problem(built: Built, message: str, remedy: str) -> Diagnostic:
 def _placed(failure: host_side.HostFailure, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """The failure's diagnostics; what has no place of its own is told at the tiling function."""
     file, line = place_of(r"\b(?:gert::)?TilingContext\s*\*", files)
-    return tuple(one if one.file else replace(one, file=file, line=line) for one in failure.diagnostics)
+    return tuple(
+        diagnostic if diagnostic.file else replace(diagnostic, file=file, line=line)
+        for diagnostic in failure.diagnostics
+    )
 
 
 def _about(said: Iterable[Diagnostic], variant: Variant, *, among: int) -> tuple[Diagnostic, ...]:
     """Diagnostics of one variant; where there are several, each says which."""
     if among < 2:
         return tuple(said)
-    return tuple(replace(one, message=f"{one.message} (compiled for {variant.summary})") for one in said)
+    return tuple(
+        replace(diagnostic, message=f"{diagnostic.message} (compiled for {variant.summary})") for diagnostic in said
+    )
 
 
 def _no_code(message: str) -> Failed:

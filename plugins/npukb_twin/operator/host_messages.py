@@ -30,7 +30,7 @@ def begins_with_gap(diagnostics: Collection[Diagnostic]) -> bool:
     """Whether the first error is a gap of the twin. What follows it is mostly its consequence: a structure that lacks a
     member makes an error of every use.
     """
-    errors = [one.rule for one in diagnostics if one.severity is Severity.ERROR]
+    errors = [diagnostic.rule for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     return bool(errors) and errors[0] == GAP
 
 

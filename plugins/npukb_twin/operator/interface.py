@@ -74,7 +74,9 @@ def bind(description: OperatorDescription, task: Task, files: Mapping[str, str])
     return Bound(
         inputs=tuple(zip(description.inputs, task.inputs, strict=True)),
         outputs=tuple(outputs),
-        attributes=tuple((one, known[one.name]) for one in description.attributes if one.name in known),
+        attributes=tuple(
+            (attribute, known[attribute.name]) for attribute in description.attributes if attribute.name in known
+        ),
         late=_late(outputs, task),
     )
 
@@ -152,7 +154,7 @@ def _definition(description: OperatorDescription, files: Mapping[str, str]) -> t
 
 
 def _input_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:
-    names, expected = [one.name for one in description.inputs], [one.name for one in task.inputs]
+    names, expected = [spec.name for spec in description.inputs], [spec.name for spec in task.inputs]
     if names != expected:
         yield _problem(
             f"the definition of {description.name} has the inputs {_listed(names)}; the task has {_listed(expected)}",
@@ -213,7 +215,7 @@ def _outputs(
     by_name = {spec.name: spec for spec in task.outputs}
     by_alias = {spec.alias_of: spec for spec in task.outputs if spec.alias_of is not None}
     found: list[tuple[OpArgument, OutputSpec]] = []
-    names = [one.name for one in description.outputs]
+    names = [output.name for output in description.outputs]
     for argument in description.outputs:
         spec = by_name.get(argument.name) or by_alias.get(argument.name)
         if spec is not None:

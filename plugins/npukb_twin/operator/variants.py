@@ -170,7 +170,7 @@ def _value(node: ast.expr, key: int) -> int:
     if isinstance(node, ast.Name) and node.id == "TILING_KEY_VAR":
         return key
     if isinstance(node, ast.BoolOp):
-        values = [_value(one, key) for one in node.values]
+        values = [_value(value, key) for value in node.values]
         return int(all(values) if isinstance(node.op, ast.And) else any(values))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return int(not _value(node.operand, key))

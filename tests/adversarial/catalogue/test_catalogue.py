@@ -29,11 +29,11 @@ def subject() -> tuple[Task, Case]:
 def test_way(judge: Judge, subject: tuple[Task, Case], way: Way) -> None:
     task, case = subject
     verdict = judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": way.source}))
-    said = [*verdict.diagnostics, *(one for result in verdict.cases for one in result.diagnostics)]
-    texts = [str(one) for one in said]
+    said = [*verdict.diagnostics, *(diagnostic for result in verdict.cases for diagnostic in result.diagnostics)]
+    texts = [str(diagnostic) for diagnostic in said]
     assert way.allows("outcome", verdict.outcome.value), texts
     assert way.allows("stage", verdict.stage.value), texts
-    errors = [one for one in said if one.severity is Severity.ERROR]
+    errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
     if verdict.outcome is Outcome.OK:
         assert not errors
         return

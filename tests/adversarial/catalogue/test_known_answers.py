@@ -37,9 +37,9 @@ def table(subject: tuple[Task, Case]) -> str:
 def judged(judge: Judge, subject: tuple[Task, Case], source: str) -> tuple[Outcome, list[str], list[str]]:
     """Outcome, rules of the errors, rules of the warnings."""
     verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
-    said = [*verdict.diagnostics, *(one for result in verdict.cases for one in result.diagnostics)]
-    errors = [one.rule for one in said if one.severity is Severity.ERROR]
-    return verdict.outcome, errors, [one.rule for one in said if one.severity is Severity.WARNING]
+    said = [*verdict.diagnostics, *(diagnostic for result in verdict.cases for diagnostic in result.diagnostics)]
+    errors = [diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.ERROR]
+    return verdict.outcome, errors, [diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.WARNING]
 
 
 def test_a_table_of_answers_reads_nothing(judge: Judge, subject: tuple[Task, Case], table: str) -> None:

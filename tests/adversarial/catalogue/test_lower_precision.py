@@ -56,5 +56,5 @@ def subject() -> tuple[Task, Case]:
 def test_half_is_not_enough_for_float(judge: Judge, subject: tuple[Task, Case], work: str, outcome: Outcome) -> None:
     source = SOURCE.replace("WORK", work)
     verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
-    said = [one for case in verdict.cases for one in case.diagnostics]
+    said = [diagnostic for case in verdict.cases for diagnostic in case.diagnostics]
     assert verdict.outcome is outcome, [str(one) for one in (*verdict.diagnostics, *said)]

@@ -47,14 +47,14 @@ def subject() -> tuple[Task, Case]:
 def test_judge(judge: Judge, subject: tuple[Task, Case], adversary: Adversary) -> None:
     task, case = subject
     verdict = judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": adversary.source}))
-    said = [*verdict.diagnostics, *(one for result in verdict.cases for one in result.diagnostics)]
-    texts = [str(one) for one in said]
+    said = [*verdict.diagnostics, *(diagnostic for result in verdict.cases for diagnostic in result.diagnostics)]
+    texts = [str(diagnostic) for diagnostic in said]
     assert verdict.outcome.value in adversary.outcomes, texts
     assert (verdict.owner.value, verdict.stage.value) == (adversary.owner, adversary.expected["stage"]), texts
     if adversary.outcomes == ["ok"]:
         assert not said
         return
-    first = next(one for one in said if one.severity is Severity.ERROR)
+    first = next(diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR)
     assert adversary.expected["says"] in first.message, texts
     assert first.message
     if "rule" in adversary.expected:
