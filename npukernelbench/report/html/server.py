@@ -136,7 +136,7 @@ def _row(run: LiveRun) -> str:
         str(len(record.tasks)),
         f"{len(record.attempts)}/{record.expected}",
         str(right),
-        "running" if running else "" if len(record.attempts) == record.expected else "not finished",
+        "running" if running else "finished" if len(record.attempts) == record.expected else "not finished",
     )
     marks = (" class=number" if number else "" for _, number in _COLUMNS)
     return "<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, cells, strict=True)) + "</tr>"
