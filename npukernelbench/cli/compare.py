@@ -19,7 +19,7 @@ __all__ = ["command"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "markdown", "json"]),
+    type=click.Choice(["table", "markdown", "html", "json"]),
     default="table",
     show_default=True,
     help="How to present it.",
@@ -35,11 +35,14 @@ def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, form: str, as
     and the difference that so many tasks could show. Two runs that judged the same answers are also compared by time.
     """
     from npukernelbench.report.comparison.present import compare_paths
+    from npukernelbench.report.html.tables import tables_page
     from npukernelbench.report.table import as_markdown, draw_tables
 
     comparison = compare_paths(paths, shared_tasks=shared_tasks)
     if as_json or form == "json":
         app.console.json(comparison.as_json())
+    elif form == "html":
+        app.console.out(tables_page("Comparison · npukernelbench", comparison.tables).rstrip())
     elif form == "markdown":
         for table in comparison.tables:
             app.console.out(as_markdown(table))

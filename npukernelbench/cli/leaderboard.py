@@ -19,7 +19,7 @@ __all__ = ["command"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "markdown", "csv", "json"]),
+    type=click.Choice(["table", "markdown", "html", "csv", "json"]),
     default="table",
     show_default=True,
     help="How to present it.",
@@ -32,6 +32,7 @@ def command(app: App, directory: Path, by: str, form: str, as_json: bool) -> Non
 
     Runs that differ only in their seed are one row. Rows that cannot be told apart share a rank.
     """
+    from npukernelbench.report.html.tables import tables_page
     from npukernelbench.report.leaderboard import as_csv, board_json, board_table, read_boards
     from npukernelbench.report.table import as_markdown, draw_tables
 
@@ -42,6 +43,8 @@ def command(app: App, directory: Path, by: str, form: str, as_json: bool) -> Non
         app.console.json([board_json(board) for board in boards])
     elif form == "csv":
         app.console.out(as_csv(boards).rstrip("\n"))
+    elif form == "html":
+        app.console.out(tables_page("Leaderboard · npukernelbench", [board_table(board) for board in boards]).rstrip())
     elif form == "markdown":
         for board in boards:
             app.console.out(as_markdown(board_table(board)))

@@ -36,6 +36,9 @@ def test_compare(npukb, results):
     assert shown.code == 0
     assert "B is right more often than A (exact test over tasks, p 0.008)." in shown.out
     assert "| correct@1 | 0.100 | 0.900 |" in npukb("compare", *paths, "--format", "markdown").out
+    page = npukb("compare", *paths, "--format", "html").out
+    assert '<td>correct@1</td><td class="number">0.100</td><td class="number">0.900</td>' in page
+    assert "http" not in page.replace("http-equiv", "")
     (pair,) = npukb("compare", *paths, "--json").json["comparisons"]
     assert len(pair["changed"]) == 8
     refused = npukb("compare", results / "a")
@@ -49,6 +52,7 @@ def test_leaderboard(npukb, results):
     assert shown.out.index(" beta ") < shown.out.index(" alpha ")
     assert npukb("leaderboard", results, "--format", "csv").out.startswith("board,tier,")
     assert "| 1 | beta |" in npukb("leaderboard", results, "--format", "markdown").out
+    assert "<td>1</td><td>beta</td>" in npukb("leaderboard", results, "--format", "html").out
     assert npukb("leaderboard", results, "--json").json[0]["rows"][0]["model"] == "beta"
     refused = npukb("leaderboard", results, "--by", "beauty")
     assert refused.code == 2

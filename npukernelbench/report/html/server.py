@@ -10,7 +10,8 @@ from urllib.parse import unquote
 
 from npukernelbench.errors import NpukbError, UsageError
 from npukernelbench.report.html.live import Library, LiveRun, address, dumped
-from npukernelbench.report.html.page import asset, shell
+from npukernelbench.report.html.page import shell
+from npukernelbench.report.html.tables import document
 
 __all__ = ["ViewServer"]
 
@@ -105,12 +106,9 @@ def _listing(library: Library) -> str:
         if rows
         else f'<p class="empty">There is no run at or below {escape(str(library.folder))} yet.</p>'
     )
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{again}<title>Runs · npukernelbench</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        f'img-src data:"><style>{asset("page.css")}{_SYSTEM_DARK}</style></head><body>'
-        f'<main><h1>Runs</h1><p class="muted">{escape(str(library.folder))}</p>{body}</main></body></html>'
+    place = escape(str(library.folder))
+    return document(
+        "Runs · npukernelbench", f'<main><h1>Runs</h1><p class="muted">{place}</p>{body}</main>', head=again
     )
 
 
@@ -122,11 +120,6 @@ _COLUMNS = (
     ("judged", True),
     ("right", True),
     ("state", False),
-)
-#: The list has no program, so it follows the system.
-_SYSTEM_DARK = (
-    "@media (prefers-color-scheme: dark) { :root { --bg: #101214; --panel: #16191c; --ink: #e4e6e9; --muted: #9aa2ac; "
-    "--line: #2a2e33; --soft: #1e2226; --accent: #8fa8ff; color-scheme: dark; } }"
 )
 
 
@@ -143,7 +136,7 @@ def _row(run: LiveRun) -> str:
         str(len(record.tasks)),
         f"{len(record.attempts)}/{record.expected}",
         str(right),
-        "running" if running else "" if len(record.attempts) == record.expected else "not finished",
+        "running" if running else "finished" if len(record.attempts) == record.expected else "not finished",
     )
     marks = (" class=number" if number else "" for _, number in _COLUMNS)
     return "<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, cells, strict=True)) + "</tr>"
