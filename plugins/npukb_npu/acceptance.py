@@ -225,7 +225,7 @@ def _details(step: Step) -> Iterator[str]:
         remedy = f" — {one['remedy']}" if one["remedy"] else ""
         yield f"- {one['status']}: {one['name']}: {_cell(str(one['detail']))}{_cell(str(remedy))}"
     for row in step.found.get("wrong", ()):
-        said = next(iter(row.get("diagnostics", ())), {})
+        said: object = next(iter(row.get("diagnostics", ())), {})
         words = said.get("message", "") if isinstance(said, dict) else str(said)
         yield f"- {row.get('task', '?')}: {row['outcome']} on {row['tier']}: {_cell(str(words))}".rstrip(": ")
     for row in step.found.get("candidates", ()):

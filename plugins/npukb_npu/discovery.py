@@ -294,8 +294,8 @@ def _driver(site: Site) -> Iterator[Finding]:
     yield _finding(
         "npu-smi", bool(site.smi), detail, "in a container: mount /usr/local/bin/npu-smi and /usr/local/dcmi"
     )
-    if site.smi:
-        first = site.devices[0] if site.devices else Device(0, 0, 0, 0)
+    if site.smi and site.devices:
+        first = site.devices[0]
         yield _finding(
             "chip",
             bool(site.chip),

@@ -18,7 +18,7 @@ from npukb_npu.codes import PAGES as CODE_PAGES
 from npukb_npu.msprof import COLUMNS
 from npukb_npu.msprof import PAGES as COLUMN_PAGES
 from npukb_npu.rows import table
-from npukb_npu.versions import MATCHES
+from npukb_npu.versions import DIFFERENCES, MATCHES
 
 __all__ = ["BUILD", "ENVIRONMENT", "TOOLS", "Entry", "embedded", "tables"]
 
@@ -163,6 +163,11 @@ def _sections() -> Iterator[str]:
             ((str(code), f"`{one.name}`", one.meaning, one.blame.value) for code, one in sorted(codes.items())),
         )
     yield from _numbers()
+    yield from _table(
+        "Toolkits: what differs, and what is looked at (read, not run)",
+        ("what", "CANN 8.0 to 8.3", "8.5", "9.x", "looked at", "page"),
+        DIFFERENCES,
+    )
     rows = ((one.torch_npu, one.torch, one.cann) for one in MATCHES)
     yield from _table("torch_npu, torch and CANN (gitcode.com/Ascend/pytorch)", ("torch_npu", "torch", "CANN"), rows)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -35,7 +35,9 @@ from npukernelbench.nouns import (
     ValueSpec,
 )
 from npukernelbench.nouns.probe import probe_task
-from npukernelbench.nouns.execution import Array
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Array
 
 __all__ = ["KERNELS", "Kernel", "try_devices", "try_folders", "try_kernels", "try_walls"]
 
@@ -163,7 +165,7 @@ def _tried(executor: Runner, kernel: Kernel) -> Finding:
         return bad(error.message, error.remedy or "see docs/npu.md")
     if not seen.outputs:
         words = "; ".join(map(str, seen.diagnostics))
-        return bad(f"{seen.outcome.value}: {words}", "see docs/npu.md, What an error means")
+        return bad(f"{seen.outcome.value}: {words}", "docs/npu.md says what each outcome means")
     out = seen.outputs["out"]
     assert isinstance(out, np.ndarray)
     wrong = int(np.count_nonzero(out != kernel.expected(inputs["x"], inputs["y"])))

@@ -1,9 +1,9 @@
 """Profiles of a whole model's run, read as measured baselines: ``npukb baselines import FILE…``.
 
 ``msprof`` writes ``op_summary_*.csv``, torch_npu's profiler ``kernel_details.csv``: a row per launch, with the type of
-the operator, its shapes and element types. A launch counts for a task's case when all three are the case's own; everything else
-is counted and told. The file that comes of it is that of eager operators: what a model's run spent on an operator is
-what a kernel in its place has to be faster than. Read from documentation, not yet run on hardware.
+the operator, its shapes and element types. A launch counts for a task's case when all three are its own; everything
+else is counted and told. The file that comes of it is that of eager operators: what a model's run spent on an operator
+is what a kernel in its place has to be faster than. Read from documentation, not yet run on hardware.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def lacking(*missing: str) -> Callable[[Site, Path], Site]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(path)
         home = str(folder / "usr/local/Ascend/cann")
-        return replace(site, root=folder, environ={**site.environ, "ASCEND_HOME_PATH": home, "PATH": str(folder / "bin")})
+        return replace(
+            site, root=folder, environ={**site.environ, "ASCEND_HOME_PATH": home, "PATH": str(folder / "bin")}
+        )
 
     return change
 
