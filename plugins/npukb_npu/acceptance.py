@@ -225,9 +225,10 @@ def _details(step: Step) -> Iterator[str]:
         remedy = f" — {one['remedy']}" if one["remedy"] else ""
         yield f"- {one['status']}: {one['name']}: {_cell(str(one['detail']))}{_cell(str(remedy))}"
     for row in step.found.get("wrong", ()):
-        said: object = next(iter(row.get("diagnostics", ())), {})
-        words = said.get("message", "") if isinstance(said, dict) else str(said)
-        yield f"- {row.get('task', '?')}: {row['outcome']} on {row['tier']}: {_cell(str(words))}".rstrip(": ")
+        words = _cell(str(row.get("message", "")))
+        yield f"- {row.get('task', '?')}, {row.get('case', '?')}: {row['outcome']} on {row['tier']}: {words}".rstrip(
+            ": "
+        )
     for row in step.found.get("candidates", ()):
         if not row["as_it_must"]:
             yield f"- {row['candidate']}: expected {', '.join(row['expected'])}, seen {row['seen']}"

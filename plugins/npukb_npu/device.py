@@ -142,12 +142,12 @@ class Bench:
         notes = [note, *(self._probe(device, work) if probe else ())]
         return Observation(outcome, {}, tuple(notes), seconds=finished.seconds)
 
-    def probe(self, device: Device, work: Path) -> str:
+    def probe(self, device: Device, work: Path, wall_s: float = _PROBE_S) -> str:
         """Why a device does not answer to a fresh process; empty when it does."""
         command = (sys.executable, "-m", "npukb_npu.worker", "--probe", str(device.index), *self._folders())
-        finished = self._start(command, work, _PROBE_S, (), None)
+        finished = self._start(command, work, wall_s, (), None)
         if finished.timed_out:
-            return f"the probe did not end within {_PROBE_S:g} s"
+            return f"the probe did not end within {wall_s:g} s"
         return "" if finished.returncode == 0 else (finished.output.strip().splitlines() or ["the probe failed"])[-1]
 
     def _folders(self) -> tuple[str, ...]:

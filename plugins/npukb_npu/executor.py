@@ -328,7 +328,7 @@ class NpuExecutor:
         def answers(bench: Bench) -> Callable[[Device], str]:
             def answer(device: Device) -> str:
                 with tempfile.TemporaryDirectory(prefix="probe-", dir=work) as name:
-                    return bench.probe(device, Path(name))
+                    return bench.probe(device, Path(name), trial.PROBE_S)
 
             return answer
 

@@ -39,9 +39,10 @@ from npukernelbench.nouns.probe import probe_task
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array
 
-__all__ = ["KERNELS", "Kernel", "try_devices", "try_folders", "try_kernels", "try_walls"]
+__all__ = ["KERNELS", "PROBE_S", "Kernel", "try_devices", "try_folders", "try_kernels", "try_walls"]
 
 _BUILD_S, _RUN_S = 60.0, 10.0
+PROBE_S = 8.0
 _FOLDER = Path(__file__).parent / "trial_kernels"
 
 

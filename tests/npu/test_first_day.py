@@ -140,7 +140,7 @@ def test_a_message_without_a_place_is_no_error_of_the_candidate() -> None:
 
 def test_host_code_is_compiled_to_the_standard_of_the_twin(npu: Make) -> None:
     """The toolkit's ``-std=c++11`` comes after a project's options: only what comes last counts."""
-    host = "inline constexpr int kTiles = 3; template <int n> int f() { if constexpr (n > 2) return n; else return 0; }"
+    host = "#include <optional>\nstd::optional<int> f(int n) { if (n > 2) return n; return std::nullopt; }"
     task = dynamic()
     assert built(npu(), task, host=host).outcome is Outcome.OK
 
@@ -348,7 +348,7 @@ def test_a_device_that_hangs_heals_by_a_probe(npu: Make, npukb_standin: Callable
 @pytest.mark.skipif(landlock_version() == 0, reason="needs Landlock")
 def test_walls_leave_locks_and_nodes_usable(npu: Make) -> None:
     """Python's locks and the driver's messages lie in /dev/shm; nodes are opened for reading and writing."""
-    executor, task = npu(sandbox="auto"), dynamic()
+    executor, task = npu(sandbox="auto", memory="acl"), dynamic()
     seen = ran(executor, task, built(executor, task, host="// behind walls"))
     assert seen.outcome is Outcome.OK, seen
 

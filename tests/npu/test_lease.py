@@ -158,6 +158,17 @@ def test_a_damaged_note_costs_a_probe_and_no_device(tmp_path: Path, text: str) -
     assert asked == [2]
 
 
+def test_devices_that_never_answer_are_not_waited_for(tmp_path: Path) -> None:
+    """A run of hundreds of samples must not wait for each of them as long as a lease may take."""
+    lent, clock = leases(tmp_path)
+    lent.take_out(3, "gone")
+    caught = refused(lent, [3], 3600)
+    assert "no device of 3 answers: device 3: silent, 4 probes failed" in caught.message
+    assert clock.now == pytest.approx(35, abs=0.3)
+    refused(lent, [3], 3600)
+    assert clock.now == pytest.approx(35, abs=0.3), "the next sample is told at once"
+
+
 def test_no_device_is_said_at_once(tmp_path: Path) -> None:
     lent, clock = leases(tmp_path)
     with pytest.raises(ExecutorError, match="there is no device to use"), lent.lend((), Sharing.SHARED, 60):

@@ -142,7 +142,7 @@ def test_a_device_that_fails_its_probe_is_in_quarantine(npu: Make) -> None:
     executor = npu(environ={"ASCEND_STANDIN_STATUS": "1"}, lease_timeout_s=0.01)
     seen = asked(executor, 507015)
     assert [one.rule for one in seen.diagnostics] == ["device_exception", "device_quarantined"]
-    with pytest.raises(ExecutorError, match=r"no device of 0 answered within 0.01 s: device 0: .*normal state"):
+    with pytest.raises(ExecutorError, match=r"no device of 0 answers: device 0: .*normal state"):
         asked(executor, 0)
 
 

@@ -23,12 +23,13 @@ PIPES = {
 }
 
 
-def launches(program: list[str], file: Path) -> list[str]:
-    """Kernels that ``program`` launched; none when it did not end in an orderly way."""
+def launches(program: list[str], file: Path) -> list[tuple[str, float]]:
+    """Kernels that ``program`` launched, and their times; none when it did not end in an orderly way."""
     code = subprocess.run(program, check=False, env={**os.environ, "ASCEND_STANDIN_LAUNCHES": str(file)}).returncode
     if code:
         sys.exit(code)
-    return file.read_text(encoding="utf-8").split() if file.is_file() else []
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return [(name, float(us)) for name, us in map(str.split, lines)]
 
 
 def main(words: list[str]) -> None:
@@ -50,14 +51,14 @@ def main(words: list[str]) -> None:
         (out / "core0_code_exe.csv").write_text("code,running_time(us)\na,1.5\nb,2\n", encoding="utf-8")
         return
     wanted = options.get("kernel-name", "").split("|")
-    taken = [name for name in kernels if any(name.startswith(prefix) for prefix in wanted)]
+    taken = [kernel for kernel in kernels if any(kernel[0].startswith(prefix) for prefix in wanted)]
     if not taken:
         sys.stdout.write("[WARN] no kernel was profiled\n")
         return
     version = os.environ.get("ASCEND_STANDIN_MSPROF", "8.0")
     slow = 0.0 if int(options.get("warm-up", "0")) else 2000.0
     row = {
-        "Op Name": taken[0], "Op Type": "vector", "Task Duration(us)": str(3.5 + slow), "Block Dim": "4",
+        "Op Name": taken[0][0], "Op Type": "vector", "Task Duration(us)": str(taken[0][1] + slow), "Block Dim": "4",
         "Block Num": "4", "Current Freq": "1800", "Rated Freq": "1850",
     }  # fmt: skip
     cells = ",".join(row.get(name, "0") for name in BASIC[version].split(","))

@@ -21,7 +21,7 @@ static int g_node = -1;  // number of the node that is open
 static uint64_t g_used_bytes, g_execute_us;
 static double g_host_us, g_device_us, g_kernel_us;
 static uint64_t g_launches;
-static char g_kernels[kNameBytes];
+static char g_kernel[256], g_kernels[kNameBytes];
 static char g_words[256];
 
 static long asked(const char* name, long otherwise) {
@@ -46,13 +46,17 @@ static void enqueue(double host_us, double device_us) {
 }
 
 void standin_launch(const char* kernel) {
-    if (strlen(g_kernels) + strlen(kernel) + 2 < sizeof g_kernels) strcat(strcat(g_kernels, kernel), "\n");
+    snprintf(g_kernel, sizeof g_kernel, "%s", kernel);
     g_kernel_us = asked("ASCEND_STANDIN_KERNEL_US", 3);
     enqueue(asked("ASCEND_STANDIN_DISPATCH_US", 20), 0);
 }
 
 // After the kernel's own code, which says how long it takes.
-void standin_launched(void) { g_device_us += g_kernel_us + (g_launches++ == 0 ? kFirstLaunchUs : 0); }
+void standin_launched(void) {
+    const size_t used = strlen(g_kernels);
+    snprintf(g_kernels + used, sizeof g_kernels - used, "%s %g\n", g_kernel, g_kernel_us);
+    g_device_us += g_kernel_us + (g_launches++ == 0 ? kFirstLaunchUs : 0);
+}
 
 static int visible(int* nodes) {
     int all = 0, most = 0, seen = 0;
