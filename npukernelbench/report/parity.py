@@ -10,13 +10,14 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Profile
-from npukernelbench.report.comparison import Key, Side
+from npukernelbench.report.comparison.times import Key, Side, read_side
 
-__all__ = ["ParityRow", "parity_csv", "parity_markdown", "parity_rows", "summary"]
+__all__ = ["ParityRow", "parity_csv", "parity_markdown", "parity_rows", "summary", "write_rows"]
 
 _FIELDS = ("task", "track", "case", "predicted_us", "measured_us", "low_us", "high_us", "machine", "measured_on")
 
@@ -86,6 +87,19 @@ def summary(rows: Sequence[ParityRow]) -> str:
     inside = sum(row.within for row in rows)
     middle = median(abs(error) for error in errors)
     return f"{len(rows)} cases: median error {middle:.1%}, worst {worst:+.1%}, {inside} within the measured interval"
+
+
+def write_rows(path: Path, sides: Sequence[Path]) -> str:
+    """Write the rows of two runs or profiles, as docs/calibration.md has them to a file ``.md``, else for other tools;
+    what they say, in one line.
+    """
+    if len(sides) != 2:
+        raise UsageError(
+            "rows are of two runs or profiles", field="--rows", remedy="name one prediction, one measurement"
+        )
+    rows = parity_rows(*map(read_side, sides))
+    path.write_text(parity_markdown(rows) if path.suffix == ".md" else parity_csv(rows), encoding="utf-8")
+    return f"{path}: {summary(rows)}"
 
 
 def parity_csv(rows: Iterable[ParityRow]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Profile
-from npukernelbench.report.comparison import Side
+from npukernelbench.report.comparison.times import Side
 from npukernelbench.report.parity import parity_csv, parity_markdown, parity_rows, summary
 
 
