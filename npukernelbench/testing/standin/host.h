@@ -27,4 +27,5 @@ struct OpDef {
     OpCore core_;
 };
 }  // namespace ops
-#define OP_ADD(name) extern "C" const char* standin_operator_##name() { return #name; }
+#define OP_ADD(name) \
+    extern "C" const char* standin_operator_##name() { return #name; }

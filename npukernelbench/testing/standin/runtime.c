@@ -1,5 +1,6 @@
-// The runtime library of the stand-in: device memory is host memory, and time is a virtual clock that only calls advance.
-// What each part behaves after is listed in __init__.py. ASCEND_STANDIN_* in the environment decides what goes wrong.
+// The runtime library of the stand-in: device memory is host memory, and time is a virtual clock that only calls
+// advance. What each part behaves after is listed in __init__.py. ASCEND_STANDIN_* in the environment decides what goes
+// wrong.
 //
 // A device is a file, $ASCEND_STANDIN_ROOT/dev/davinciN: what it holds is how many more openings fail, which is how a
 // hang outlives its process.
@@ -141,8 +142,14 @@ int aclFinalize(void) {
     return 0;
 }
 
-int aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) { *major = 1, *minor = 13, *patch = 0; return 0; }
-int aclrtResetDevice(int32_t device) { (void)device; return 0; }
+int aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {
+    *major = 1, *minor = 13, *patch = 0;
+    return 0;
+}
+int aclrtResetDevice(int32_t device) {
+    (void)device;
+    return 0;
+}
 int aclrtGetDeviceCount(uint32_t* count) {
     int nodes[kMostDevices];
     *count = (uint32_t)visible(nodes);
@@ -167,7 +174,10 @@ int aclrtSetOpExecuteTimeOutV2(uint64_t us, uint64_t* actual) {
     *actual = us;
     return 0;
 }
-int aclrtCreateStream(void** stream) { *stream = malloc(1); return g_sticky; }
+int aclrtCreateStream(void** stream) {
+    *stream = malloc(1);
+    return g_sticky;
+}
 
 int aclrtSynchronizeStreamWithTimeout(void* stream, int32_t timeout_ms) {
     (void)stream;
@@ -201,7 +211,10 @@ int aclrtMalloc(void** address, size_t size, int policy) {
     *address = malloc(size);
     return 0;
 }
-int aclrtFree(void* address) { free(address); return 0; }
+int aclrtFree(void* address) {
+    free(address);
+    return 0;
+}
 int aclrtMemcpy(void* to, size_t most, const void* from, size_t size, int kind) {
     (void)kind;
     if (g_sticky) return fail(g_sticky, "the context is lost after an earlier fault");
@@ -223,14 +236,21 @@ int aclrtMemset(void* address, size_t most, int32_t value, size_t size) {
     return code;
 }
 
-int aclrtCreateEventWithFlag(void** event, uint32_t flag) { (void)flag; *event = calloc(1, sizeof(double)); return 0; }
+int aclrtCreateEventWithFlag(void** event, uint32_t flag) {
+    (void)flag;
+    *event = calloc(1, sizeof(double));
+    return 0;
+}
 int aclrtRecordEvent(void* event, void* stream) {
     (void)stream;
     enqueue(1, 0);
     *(double*)event = g_device_us;
     return 0;
 }
-int aclrtDestroyEvent(void* event) { free(event); return 0; }
+int aclrtDestroyEvent(void* event) {
+    free(event);
+    return 0;
+}
 int aclrtEventElapsedTime(float* ms, void* start, void* end) {
     *ms = (float)((*(double*)end - *(double*)start) / 1e3);
     return 0;
@@ -238,7 +258,13 @@ int aclrtEventElapsedTime(float* ms, void* start, void* end) {
 const char* aclGetRecentErrMsg(void) { return g_words; }
 
 // The library of argument descriptions: a tensor is its address, its number of elements and its shape.
-typedef struct { void* address; int64_t count; int dtype; uint64_t rank; int64_t dims[8]; } StandinTensor;
+typedef struct {
+    void* address;
+    int64_t count;
+    int dtype;
+    uint64_t rank;
+    int64_t dims[8];
+} StandinTensor;
 void* aclCreateTensor(const int64_t* dims, uint64_t rank, int dtype, const int64_t* strides, int64_t offset, int format,
                       const int64_t* storage, uint64_t storageRank, void* data) {
     (void)strides, (void)offset, (void)format, (void)storage, (void)storageRank;
@@ -253,7 +279,10 @@ int aclGetViewShape(const void* described, int64_t** dims, uint64_t* rank) {
     memcpy(*dims, tensor->dims, sizeof tensor->dims);
     return 0;
 }
-typedef struct { void** members; uint64_t count; } StandinList;
+typedef struct {
+    void** members;
+    uint64_t count;
+} StandinList;
 static void* list(void* const* members, uint64_t count) {
     StandinList* made = malloc(sizeof *made);
     made->members = malloc(sizeof(void*) * (count + 1)), made->count = count;
@@ -262,13 +291,19 @@ static void* list(void* const* members, uint64_t count) {
 }
 void* aclCreateTensorList(void* const* members, uint64_t count) { return list(members, count); }
 void* aclCreateScalarList(void* const* members, uint64_t count) { return list(members, count); }
-typedef struct { uint64_t bits; int dtype; } StandinScalar;
+typedef struct {
+    uint64_t bits;
+    int dtype;
+} StandinScalar;
 void* aclCreateScalar(void* value, int dtype) {
     StandinScalar* scalar = calloc(1, sizeof *scalar);
     memcpy(&scalar->bits, value, 4), scalar->dtype = dtype;
     return scalar;
 }
-typedef struct { const void* values; uint64_t count; } StandinArray;
+typedef struct {
+    const void* values;
+    uint64_t count;
+} StandinArray;
 static void* array(const void* values, uint64_t count) {
     StandinArray* made = malloc(sizeof *made);
     made->values = values, made->count = count;
