@@ -17,6 +17,12 @@ __all__ = ["command"]
 @click.argument("paths", metavar="A B [C…]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--shared_tasks", is_flag=True, help="Compare only tasks that all runs had, in the same version.")
 @click.option(
+    "--rows",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write predicted beside measured, one row per case: as .csv, or as .md for docs/calibration.md.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["table", "markdown", "html", "json"]),
@@ -27,18 +33,21 @@ __all__ = ["command"]
 @json_option
 @verbosity_option
 @click.pass_obj
-def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, form: str, as_json: bool) -> None:
+def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, rows: Path | None, form: str, as_json: bool) -> None:
     """Compare runs of the same tasks, given by their folders, with the first of them; or two files that profile --json
     wrote.
 
     Of runs: the difference of every success rate with its interval and an exact test, the problems that changed sides,
     and the difference that so many tasks could show. Two runs that judged the same answers are also compared by time.
+    With --rows, one of two has predicted times and the other measured ones.
     """
     from npukernelbench.report.comparison.present import compare_paths
     from npukernelbench.report.html.tables import tables_page
+    from npukernelbench.report.parity import write_rows
     from npukernelbench.report.table import as_markdown, draw_tables
 
     comparison = compare_paths(paths, shared_tasks=shared_tasks)
+    said = write_rows(rows, paths) if rows is not None else ""
     if as_json or form == "json":
         app.console.json(comparison.as_json())
     elif form == "html":
@@ -48,3 +57,5 @@ def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, form: str, as
             app.console.out(as_markdown(table))
     else:
         draw_tables(app.console, comparison.tables)
+        if said:
+            app.console.out(said)

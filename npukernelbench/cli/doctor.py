@@ -18,17 +18,19 @@ __all__ = ["command"]
 
 @click.command("doctor", cls=Command, short_help="Show what works on this machine, and how to repair the rest.")
 @setting_options("executor", "executor_args", "output_path")
+@click.option("--npu", is_flag=True, help="Examine the device: also build and run two small kernels on it.")
 @json_option
 @shared_options
 @click.pass_obj
-def command(app: App, /, as_json: bool, **options: Any) -> int:
+def command(app: App, /, as_json: bool, npu: bool, **options: Any) -> int:
     """Show what works on this machine, and how to repair the rest.
 
-    The exit code is 0 when the executor can work, else 4. Nothing is built, downloaded or written.
+    The exit code is 0 when the executor can work, else 4. Nothing is built, downloaded or written but with --npu, which
+    tries the device out and takes some seconds.
     """
     from npukernelbench.report.doctor import examination_json, examine
 
-    examination = examine(open_session(options))
+    examination = examine(open_session({**options, "executor": "npu"} if npu else options), trying=npu)
     if as_json:
         app.console.json(examination_json(examination))
     else:

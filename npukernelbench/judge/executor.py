@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -16,16 +16,25 @@ if TYPE_CHECKING:
     from npukernelbench.plugins.registry import Registration
 
 __all__ = [
+    "ALIKE_UNITS",
+    "HOST_STANDARD",
     "Confining",
     "Diagnosable",
     "Executor",
     "Finding",
     "FindingStatus",
     "Preparable",
+    "Trying",
     "make_executor",
     "prepare",
     "require_track",
 ]
+
+#: The C++ that definitions, shape inference and tiling functions are compiled as, on every executor.
+HOST_STANDARD = "c++17"
+
+#: Families of chips with the same cores: a definition for one of them does for the other, on every executor.
+ALIKE_UNITS = frozenset({"ascend910b", "ascend910_93"})
 
 
 @runtime_checkable
@@ -93,6 +102,15 @@ class Diagnosable(Protocol):
 
     def diagnose(self) -> Sequence[Finding]:
         """Look, do not touch: no download, no build, no device reset. A finding with a problem names its remedy."""
+        ...
+
+
+@runtime_checkable
+class Trying(Protocol):
+    """An executor that can be tried out: it builds and runs something small. Optional."""
+
+    def try_out(self) -> Iterable[Finding]:
+        """Do, in seconds, what a run would do; findings as they come. A finding with a problem names its remedy."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Examining an installation: one finding per thing a run needs, each with its remedy when it is not well.
 
-Nothing is built, downloaded or written. Whatever an examined part raises becomes a finding: a broken part must not
-hide the state of the others.
+Nothing is built, downloaded or written unless the executor is to be tried out. Whatever an examined part raises becomes
+a finding: a broken part must not hide the state of the others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from npukernelbench.errors import NpukbError
 from npukernelbench.judge.automatic import AUTO, choose
-from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, make_executor
+from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, Trying, make_executor
 from npukernelbench.nouns.codec import to_json
 
 if TYPE_CHECKING:
@@ -61,8 +61,10 @@ class Examination(NamedTuple):
     usable: bool
 
 
-def examine(installation: Installation) -> Examination:
-    """Look at everything. The executor of the configuration decides whether the installation is usable."""
+def examine(installation: Installation, *, trying: bool = False) -> Examination:
+    """Look at everything. The executor of the configuration decides whether the installation is usable. With
+    ``trying`` it is also tried out where nothing is missing: something small is built and run.
+    """
     config, plugins = installation.config, installation.plugins
     name = _default(plugins, config)
     executors = {
@@ -79,6 +81,10 @@ def examine(installation: Installation) -> Examination:
         Section("folders", tuple(_folders(config))),
     ]
     problems = [one for one in (*chosen, *default) if one.status is FindingStatus.PROBLEM]
+    if trying and not problems:
+        tried = tuple(_trial(plugins.executors.find(name), config.executor_args))
+        sections.insert(3, Section(f"trial of {name}", tried))
+        problems += [one for one in tried if one.status is FindingStatus.PROBLEM]
     if config.executor == AUTO or any(one.status is FindingStatus.PROBLEM for one in chosen):
         sections.insert(3, Section("default executor", chosen))
     return Examination(tuple(sections), usable=not problems)
@@ -165,6 +171,21 @@ def _executor(registration: Registration, args: Mapping[str, object]) -> Iterato
                 return list(executor.diagnose())
             facts = ", ".join(f"{name} {value}" for name, value in executor.describe().items())
             return [Finding(registration.name, FindingStatus.OK, facts or "present")]
+        finally:
+            executor.close()
+
+    yield from _guard(registration.name, look)
+
+
+def _trial(registration: Registration, args: Mapping[str, object]) -> Iterator[Finding]:
+    """What trying an executor out finds; every finding up to the one that ends it."""
+
+    def look() -> Sequence[Finding]:
+        executor = make_executor(registration, args)
+        try:
+            if isinstance(executor, Trying):
+                return list(executor.try_out())
+            return [Finding(registration.name, FindingStatus.OK, "has nothing to try out")]
         finally:
             executor.close()
 

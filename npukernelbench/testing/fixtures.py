@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.run.plan import RunPlan
 from npukernelbench.testing.run import FakePlugin, RecordingObserver, fake_plugins, make_plan
 
-__all__ = ["npukb_fakes", "npukb_observer", "npukb_plan", "npukb_plugins", "npukb_run_dir"]
+__all__ = ["npukb_fakes", "npukb_observer", "npukb_plan", "npukb_plugins", "npukb_run_dir", "npukb_standin"]
 
 
 @pytest.fixture
@@ -47,3 +48,24 @@ def npukb_plan(npukb_run_dir: Path) -> Callable[..., RunPlan]:
 def npukb_observer() -> RecordingObserver:
     """An observer that remembers what it is told."""
     return RecordingObserver()
+
+
+@pytest.fixture(scope="session")
+def npukb_standin(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes roots with a stand-in of the toolkit: ``npukb_standin(nodes=(3, 5))``. The same root for the same nodes and
+    packages. Skips where there is no CMake or compiler.
+    """
+    from npukernelbench.testing.standin import PACKAGES, install
+
+    if not all(shutil.which(tool) for tool in ("cmake", "c++", "cc")):
+        pytest.skip("needs cmake and a system compiler to build the stand-in")
+    made: dict[tuple[tuple[int, ...], tuple[str, ...]], Path] = {}
+
+    def make(nodes: Sequence[int] = (0,), packages: Sequence[str] = PACKAGES) -> Path:
+        key = (tuple(nodes), tuple(packages))
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp("standin-root")
+            install(made[key], nodes=nodes, packages=packages)
+        return made[key]
+
+    return make

@@ -32,8 +32,10 @@ def register_executors(register: Register) -> None:
 
 @hookimpl
 def register_commands(cli: click.Group) -> None:
-    """``npukb calibrate``."""
+    """``npukb calibrate`` and ``npukb baselines import``."""
     import click
+
+    _baselines(cli)
 
     @cli.command("calibrate", short_help="Measure a device and write a machine file for the twin.")
     @click.option("--out", metavar="FILE", required=True, help="Machine file to write.")
@@ -49,4 +51,31 @@ def register_commands(cli: click.Group) -> None:
         from npukb_npu.calibrate import command
 
         for line in command(out, base, device):
+            click.echo(line)
+
+
+def _baselines(cli: click.Group) -> None:
+    from pathlib import Path
+
+    import click
+
+    @cli.group("baselines", short_help="Baselines out of measurements of other tools.")
+    def baselines() -> None:
+        """Baselines out of measurements of other tools."""
+
+    @baselines.command("import", short_help="Read profiles of a whole model's run.")
+    @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+    @click.option("--chip", metavar="NAME", required=True, help="Chip that was measured, such as 910B3.")
+    @click.option("--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="File to write.")
+    def import_profiles(files: tuple[Path, ...], chip: str, out: Path) -> None:
+        """Read FILES, op_summary_*.csv or kernel_details.csv, as times of eager operators on a device.
+
+        Launches count for the case of a task whose operator, shapes and element types are theirs. With the file in
+        tasks/baselines, called npu_CHIP.eager.json, right kernels of that machine get speedup_eager.
+        """
+        from npukb_npu.wholemodel import command
+        from npukernelbench.plugins import Plugins
+        from npukernelbench.tasks import load_registry
+
+        for line in command(files, chip, out, load_registry(Plugins.load())):
             click.echo(line)

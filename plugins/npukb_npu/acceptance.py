@@ -1,7 +1,9 @@
 """Acceptance by the owner of a device: every golden kernel, every adversarial candidate, calibration, one folder.
 
-Everything is run as a user would, by ``npukb`` itself, and judged here. A wrong value must be found wrong; what only
-breaks a rule may go unnoticed by hardware and is counted. Not yet run on hardware.
+Everything is run as a user would, by ``npukb`` itself, and judged here. The first step tries the machine out and takes
+less than a minute; where it fails, nothing else is run. A wrong value must be found wrong; what only breaks a rule may
+go unnoticed by hardware and is counted. After every step the report is written, and the same command goes on after the
+last step that passed. Not yet run on hardware.
 """
 
 from __future__ import annotations
@@ -14,18 +16,22 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-__all__ = ["Answer", "Step", "accept", "adversaries", "main"]
+__all__ = ["Acceptance", "Answer", "Step", "adversaries", "main", "report_text"]
 
 _SUITES = ("tests/adversarial/judge", "tests/adversarial/catalogue")
 #: What must be found on a device as well; everything else is a rule that the twin knows and a device may not enforce.
 _MUST_BE_FOUND = frozenset({"wrong_value", "wrong_shape", "non_finite", "guard_rejected"})
 _TRACKS = ("static", "dynamic")
+_FIRST, _REPORT = "first minute", "report.json"
+_OWN_SECTIONS = ("harness", "default executor", "executor npu", "trial of npu")
+_MOST_SHOWN = 20
 
 
 class Answer(NamedTuple):
@@ -55,26 +61,77 @@ def _npukb(words: Sequence[str]) -> Answer:
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def accept(root: Path, out: Path, npukb: Npukb, say: Callable[[str], None], tasks: str = "all") -> list[Step]:
-    """Run every step for the checkout ``root``; the machine file and candidates are written into ``out``."""
-    steps = []
-    for step in _steps(root, out, npukb, tasks):
-        say(f"{'passed' if step.passed else 'FAILED'}: {step.name}: {step.summary}")
-        steps.append(step)
-    return steps
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What is accepted: the checkout, the folder that is written, the golden kernels, and who signs."""
+
+    root: Path
+    out: Path
+    tasks: str
+    signer: str
+    when: str
+    npukb: Npukb
+
+    def accept(self, done: Sequence[Step], say: Callable[[str], None]) -> list[Step]:
+        """Run every step that is not among those ``done``, and write the report after each."""
+        known = {step.name: step for step in done if step.passed}
+        steps: list[Step] = []
+        for name, run in self._steps():
+            step = known.get(name) or run()
+            again = " (before)" if name in known else ""
+            say(f"{'passed' if step.passed else 'FAILED'}: {name}: {step.summary}{again}")
+            steps.append(step)
+            self.write(steps)
+            if name == _FIRST and not step.passed:
+                say("the machine is not ready: mend what is named above, then start the same command again")
+                break
+        return steps
+
+    def _steps(self) -> Iterator[tuple[str, Callable[[], Step]]]:
+        yield _FIRST, lambda: _first(self.npukb)
+        for track in _TRACKS:
+            yield f"golden kernels, {track}", partial(_golden, self.npukb, track, self.tasks, self.out)
+        for suite in _SUITES:
+            folder, right = self.root / suite, self.root / _SUITES[0] / "right.cpp"
+            yield f"adversarial candidates, {folder.name}", partial(_adversarial, folder, right, self.npukb, self.out)
+        yield "calibration", lambda: _calibration(self.npukb, self.out / "machine.yaml")
+
+    def write(self, steps: Sequence[Step]) -> bool:
+        """``report.json``, ``report.md`` and the checksums of everything in ``out``; whether all steps passed."""
+        passed = len(steps) == sum(1 for _ in self._steps()) and all(step.passed for step in steps)
+        document = {
+            "signed_off_by": self.signer,
+            "date": self.when,
+            "tasks": self.tasks,
+            "passed": passed,
+            "steps": [asdict(step) for step in steps],
+        }
+        (self.out / _REPORT).write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        text = report_text(steps, signer=self.signer, when=self.when, passed=passed)
+        (self.out / "report.md").write_text(text, encoding="utf-8")
+        files = sorted(path for path in self.out.rglob("*") if path.is_file() and path.name != "SHA256SUMS")
+        sums = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(self.out).as_posix()}" for path in files]
+        (self.out / "SHA256SUMS").write_text("\n".join(sums) + "\n", encoding="utf-8")
+        return passed
 
 
-def _steps(root: Path, out: Path, npukb: Npukb, tasks: str) -> Iterator[Step]:
-    doctor = npukb(("doctor", "--executor", "npu", "--json"))
-    yield Step("doctor", doctor.code == 0, f"exit code {doctor.code}", {"doctor": _parsed(doctor.out)})
-    for track in _TRACKS:
-        yield _golden(npukb, track, tasks, out)
-    for suite in _SUITES:
-        yield _adversarial(root / suite, root / _SUITES[0] / "right.cpp", npukb, out)
-    machine = out / "machine.yaml"
+def _first(npukb: Npukb) -> Step:
+    """What a minute tells: nothing is missing, the device answers, two kernels are built, run and right."""
+    answer = npukb(("doctor", "--npu", "--json"))
+    found = _parsed(answer.out)
+    findings = found.get("findings", []) if isinstance(found, dict) else []
+    own = [one for one in findings if str(one["section"]) in _OWN_SECTIONS]
+    problems = [one for one in own if one["status"] == "problem"]
+    summary = "; ".join(f"{one['name']}: {one['detail']} — {one['remedy']}" for one in problems)
+    if not summary:
+        summary = f"{len(own)} findings, no problem" if answer.code == 0 else f"exit code {answer.code} {_last(answer)}"
+    return Step(_FIRST, answer.code == 0, summary, {"findings": own, "problems": problems})
+
+
+def _calibration(npukb: Npukb, machine: Path) -> Step:
     done = npukb(("calibrate", "--out", str(machine)))
     text = machine.read_text(encoding="utf-8") if machine.is_file() else ""
-    yield Step("calibration", done.code == 0 and bool(text), _last(done) or f"wrote {machine.name}", {"machine": text})
+    return Step("calibration", done.code == 0 and bool(text), _last(done) or f"wrote {machine.name}", {"machine": text})
 
 
 def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
@@ -143,11 +200,8 @@ def _last(answer: Answer) -> str:
     return lines[-1] if lines else ""
 
 
-def write(out: Path, steps: Sequence[Step], signer: str, when: str) -> bool:
-    """``report.json``, ``report.md`` and the checksums of everything in ``out``; whether all steps passed."""
-    passed = all(step.passed for step in steps)
-    document = {"signed_off_by": signer, "date": when, "passed": passed, "steps": [asdict(step) for step in steps]}
-    (out / "report.json").write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def report_text(steps: Sequence[Step], *, signer: str, when: str, passed: bool) -> str:
+    """The report as one page, to be attached to an issue as it is."""
     lines = [
         "# Acceptance of the npu executor",
         "",
@@ -157,11 +211,27 @@ def write(out: Path, steps: Sequence[Step], signer: str, when: str) -> bool:
         "|---|---|---|",
         *(f"| {one.name} | {'passed' if one.passed else 'failed'} | {_cell(one.summary)} |" for one in steps),
     ]
-    (out / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    files = sorted(path for path in out.rglob("*") if path.is_file() and path.name != "SHA256SUMS")
-    sums = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(out).as_posix()}" for path in files]
-    (out / "SHA256SUMS").write_text("\n".join(sums) + "\n", encoding="utf-8")
-    return passed
+    for step in steps:
+        rows = list(_details(step))
+        if rows:
+            lines += ["", f"## {step.name}", "", *rows[:_MOST_SHOWN]]
+            lines += [f"- and {len(rows) - _MOST_SHOWN} more in {_REPORT}"] if len(rows) > _MOST_SHOWN else []
+    return "\n".join(lines) + "\n"
+
+
+def _details(step: Step) -> Iterator[str]:
+    """What somebody who was not there needs to know about a step: the machine, and everything that went wrong."""
+    for one in step.found.get("findings", ()):
+        remedy = f" — {one['remedy']}" if one["remedy"] else ""
+        yield f"- {one['status']}: {one['name']}: {_cell(str(one['detail']))}{_cell(str(remedy))}"
+    for row in step.found.get("wrong", ()):
+        words = _cell(str(row.get("message", "")))
+        yield f"- {row.get('task', '?')}, {row.get('case', '?')}: {row['outcome']} on {row['tier']}: {words}".rstrip(
+            ": "
+        )
+    for row in step.found.get("candidates", ()):
+        if not row["as_it_must"]:
+            yield f"- {row['candidate']}: expected {', '.join(row['expected'])}, seen {row['seen']}"
 
 
 def _cell(text: str) -> str:
@@ -180,14 +250,32 @@ def main(arguments: Sequence[str], npukb: Npukb = _npukb) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder to write, called npu-acceptance-…")
     parser.add_argument("--tasks", default="all", help="golden kernels to run")
     chosen = parser.parse_args(arguments)
-    if chosen.out.exists():
-        parser.error(f"{chosen.out} exists; a report is never mixed with an older one")
     if not chosen.out.name.startswith("npu-acceptance"):
         parser.error("call the folder npu-acceptance-CHIP, so that results/ knows what it is")
-    chosen.out.mkdir(parents=True)
-    steps = accept(Path.cwd(), chosen.out, npukb, _say, chosen.tasks)
+    done = _before(chosen.out, chosen.tasks)
+    if isinstance(done, str):
+        parser.error(done)
+    chosen.out.mkdir(parents=True, exist_ok=True)
     when = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-    return 0 if write(chosen.out, steps, chosen.name, when) else 1
+    acceptance = Acceptance(Path.cwd(), chosen.out, chosen.tasks, chosen.name, when, npukb)
+    steps = acceptance.accept(done, _say)
+    _say(f"report: {chosen.out / 'report.md'}: attach it to an issue, or put the folder into results/")
+    return 0 if acceptance.write(steps) else 1
+
+
+def _before(out: Path, tasks: str) -> list[Step] | str:
+    """The steps of an acceptance that was begun in ``out``; in words why it cannot go on there."""
+    if not out.exists():
+        return []
+    try:
+        begun = json.loads((out / _REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return f"{out} exists and holds no acceptance that was begun; a report is never mixed with something else"
+    if begun.get("passed"):
+        return f"{out} holds an acceptance that passed; a report is never mixed with an older one"
+    if begun.get("tasks") != tasks:
+        return f"{out} was begun with --tasks {begun.get('tasks')}; go on with that, or take another folder"
+    return [Step(**one) for one in begun["steps"]]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ and a test compares them. A call that fails raises :class:`AclError` with the do
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Mapping
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -31,16 +32,19 @@ _META = "hiascend.com API/aolapi"
 
 
 class Function(NamedTuple):
-    """One function: what it returns, what it takes, and where that is documented. ``checked``: the result is a code."""
+    """One function: what it returns, what it takes, and where that is documented. ``checked``: the result is a code;
+    ``needed``: every supported toolkit has it.
+    """
 
     result: Any
     arguments: tuple[Any, ...]
     page: str
     checked: bool = True
+    needed: bool = True
 
 
-#: Functions of the runtime library. Nothing is given back: a worker ends without waiting for a device that may hang,
-#: and the driver frees what a process held. Handles (streams, events, device addresses) are untyped pointers.
+#: Functions of the runtime library. Memory is never given back: a worker ends without waiting for a device that may
+#: hang, and the driver frees what a process held. Handles (streams, events, device addresses) are untyped pointers.
 FUNCTIONS: Mapping[str, Function] = {
     "aclInit": Function(c_int, (c_char_p,), f"{_RUNTIME}/02_initialization_and_deinitialization.md"),
     "aclrtGetVersion": Function(
@@ -59,7 +63,17 @@ FUNCTIONS: Mapping[str, Function] = {
     "aclrtMemcpy": Function(
         c_int, (c_void_p, c_size_t, c_void_p, c_size_t, c_int), f"{_RUNTIME}/11-03_memory_copy_and_set.md"
     ),
-    "aclrtMemset": Function(c_int, (c_void_p, c_size_t, c_int32, c_size_t), f"{_RUNTIME}/11-03_memory_copy_and_set.md"),
+    "aclrtMemsetAsync": Function(
+        c_int, (c_void_p, c_size_t, c_int32, c_size_t, c_void_p), f"{_RUNTIME}/11-03_memory_copy_and_set.md"
+    ),
+    "aclrtSetOpExecuteTimeOutV2": Function(
+        c_int, (c_uint64, POINTER(c_uint64)), "hiascend.com API/runtimeapi/aclcppdevg_03_1986", needed=False
+    ),
+    "aclrtSetOpExecuteTimeOut": Function(
+        c_int, (c_uint32,), "hiascend.com API/appdevgapi/aclpythondevg_01_0774", needed=False
+    ),
+    "aclrtResetDevice": Function(c_int, (c_int32,), f"{_RUNTIME}/04_device_management.md"),
+    "aclFinalize": Function(c_int, (), f"{_RUNTIME}/02_initialization_and_deinitialization.md"),
     "aclrtCreateEventWithFlag": Function(c_int, (POINTER(c_void_p), c_uint32), f"{_RUNTIME}/07_event_management.md"),
     "aclrtRecordEvent": Function(c_int, (c_void_p, c_void_p), f"{_RUNTIME}/07_event_management.md"),
     "aclrtDestroyEvent": Function(c_int, (c_void_p,), f"{_RUNTIME}/07_event_management.md"),
@@ -79,6 +93,9 @@ META_FUNCTIONS: Mapping[str, Function] = {
     ),
     "aclCreateTensorList": Function(
         c_void_p, (POINTER(c_void_p), c_uint64), f"{_META}/operatorlist_00020", checked=False
+    ),
+    "aclGetViewShape": Function(
+        c_int, (c_void_p, POINTER(POINTER(c_int64)), POINTER(c_uint64)), f"{_META}/operatorlist_00019", needed=False
     ),
     "aclCreateScalar": Function(c_void_p, (c_void_p, c_int), f"{_META}/operatorlist_00011", checked=False),
     "aclCreateScalarList": Function(
@@ -182,6 +199,34 @@ class Acl:
         self.call("aclrtGetDeviceInfo", device, attribute, ctypes.byref(value))
         return value.value
 
+    def limit_kernels(self, timeout_s: float) -> float:
+        """Have the hardware stop kernels that run longer; the limit that it took, 0 where it knows none.
+
+        Without a limit a kernel that does not end keeps its cores for minutes, whatever becomes of its process.
+        """
+        actual = c_uint64()
+        if "aclrtSetOpExecuteTimeOutV2" in self._functions:
+            self.call("aclrtSetOpExecuteTimeOutV2", int(timeout_s * 1e6), ctypes.byref(actual))
+            return actual.value / 1e6
+        if "aclrtSetOpExecuteTimeOut" in self._functions:
+            self.call("aclrtSetOpExecuteTimeOut", max(1, math.ceil(timeout_s)))
+            return float(max(1, math.ceil(timeout_s)))
+        return 0.0
+
+    def finish(self, device: int) -> None:
+        """Give the device back in order: profilers write down what they saw only then."""
+        self.call("aclrtResetDevice", device)
+        self.call("aclFinalize")
+
+    def view_shape(self, tensor: int) -> tuple[int, ...]:
+        """The shape of a described tensor, which an operator may have changed."""
+        dims, rank = POINTER(c_int64)(), c_uint64()
+        if "aclGetViewShape" not in self._meta:
+            raise AclError("aclGetViewShape", -1, "this toolkit does not tell shapes that a kernel decides")
+        if code := self._meta["aclGetViewShape"](tensor, ctypes.byref(dims), ctypes.byref(rank)):
+            raise AclError("aclGetViewShape", code, self.recent_error())
+        return tuple(dims[i] for i in range(rank.value))
+
     def create_stream(self) -> int:
         """A new stream."""
         return self._created("aclrtCreateStream")
@@ -242,7 +287,9 @@ def _load(library: str, table: Mapping[str, Function]) -> dict[str, Any]:
     loaded = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     functions = {}
     for name, function in table.items():
-        found = getattr(loaded, name)
+        found = getattr(loaded, name) if function.needed else getattr(loaded, name, None)
+        if found is None:
+            continue
         found.restype, found.argtypes = function.result, function.arguments
         functions[name] = found
     return functions

@@ -8,7 +8,7 @@ add ``Optional``, ``Ref`` and ``Out``, call a single output ``out``, and write n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -84,10 +84,14 @@ class Prototype:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """For every parameter what it stands for: ``input``, ``output`` or ``attribute``, and the task's name."""
+    """For every parameter what it stands for: ``input``, ``output`` or ``attribute``, and the task's name.
+
+    ``late`` is the output of the task that tells the shape of the one before it, where the definition has none for it.
+    """
 
     prototype: Prototype
     roles: tuple[tuple[str, str], ...]
+    late: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,27 +124,52 @@ def _parameters(arguments: str) -> Iterator[Parameter]:
         yield Parameter(Kind(words[0]), words[-1])
 
 
-def bind(prototype: Prototype, task: Task) -> Binding | Unbound:
-    """Pair every parameter with an argument of the task."""
-    outputs = [spec for spec in task.outputs if spec.alias_of is None]
+def bind(prototype: Prototype, task: Task, *, shapes_come_late: bool = False) -> Binding | Unbound:
+    """Pair every parameter with an argument of the task.
+
+    An output in the memory of an input has no parameter where the definition gives both one name, and one of its own
+    where it does not. ``shapes_come_late``: the kernel decides an output's shape, which the framework tells; the task's
+    output for that shape is no parameter.
+    """
     names: dict[str, tuple[str, str]] = {_plain(spec.name): ("input", spec.name) for spec in task.inputs}
-    names |= {_plain(spec.name) + "out": ("output", spec.name) for spec in outputs}
-    if len(outputs) == 1:
-        names["out"] = ("output", outputs[0].name)
+    names |= {_plain(spec.name) + "out": ("output", spec.name) for spec in task.outputs}
+    own = [spec.name for spec in task.outputs if spec.alias_of is None]
+    late = own.pop() if shapes_come_late and len(own) > 1 else ""
+    names.setdefault("out", ("output", _only(own, task)))
     attributes = {_plain(spec.name): spec for spec in task.attributes}
     roles = []
     for parameter in prototype.parameters:
         role = _role(parameter, names, attributes)
         if role is None:
-            return Unbound(
-                f"parameter {parameter.name} of {prototype.prepare} is no input, output or attribute of the task"
-            )
+            return Unbound(_stranger(parameter, prototype, task))
         roles.append(role)
-    wanted = [*(spec.name for spec in task.inputs), *(spec.name for spec in outputs)]
+    wanted = [*(spec.name for spec in task.inputs), *own]
     missing = [name for name in wanted if not any(name == bound for _, bound in roles)]
     if missing:
-        return Unbound(f"{prototype.prepare} has no parameter for {', '.join(missing)}")
-    return Binding(prototype, tuple(roles))
+        return Unbound(
+            f"{prototype.prepare} has no parameter for {', '.join(missing)}: the definition has to declare the task's "
+            f"inputs ({_listed(spec.name for spec in task.inputs)}) and outputs ({_listed(own)}) under these names"
+        )
+    return Binding(prototype, tuple(roles), late)
+
+
+def _only(own: Sequence[str], task: Task) -> str:
+    """What a parameter ``out`` stands for, which the toolkit calls so when there is one: the only output that is no
+    input's memory, else the first of all."""
+    return own[0] if own else task.outputs[0].name
+
+
+def _stranger(parameter: Parameter, prototype: Prototype, task: Task) -> str:
+    return (
+        f"parameter {parameter.name} of {prototype.prepare} is no input, output or attribute of the task, which "
+        f"has the inputs {_listed(spec.name for spec in task.inputs)}, the outputs "
+        f"{_listed(spec.name for spec in task.outputs)} and the attributes "
+        f"{_listed(spec.name for spec in task.attributes)}"
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _role(

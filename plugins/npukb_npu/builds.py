@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from npukb_npu.process import Finished, run
 from npukernelbench.errors import ToolchainError
 from npukernelbench.nouns import Diagnostic, Outcome, Severity
 
-__all__ = ["Builder", "Failure", "environment_for", "parse_errors"]
+__all__ = ["SHARED_MEMORY", "Builder", "Failure", "environment_for", "parse_errors"]
 
 _FILE_BYTES = 4 << 30
 _TAIL = 2000
@@ -33,10 +32,13 @@ _PASSED_ON = (
     "TOOLCHAIN_HOME", "BISHENG_INSTALL_PATH",
 )  # fmt: skip
 _MESSAGE = re.compile(
-    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error): (?P<message>.+)$",
+    r"(?<!\S)(?P<file>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error): (?P<message>.+)$",
     re.MULTILINE,
 )
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
+_CMAKE_ERROR = re.compile(r"^CMake Error at .*\(message\):\n(?P<text>(?:(?:  .*)?\n)+)", re.MULTILINE)
 _LAUNCHER = "launcher.asc"
+SHARED_MEMORY = Path("/dev/shm")  # locks of Python's multiprocessing, and what a driver shares with its processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +49,15 @@ class Failure:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def environment_for(site: Site, work: Path) -> dict[str, str]:
+def environment_for(site: Site, work: Path, package: Path | None = None) -> dict[str, str]:
     """Environment of a process of the toolkit: what the toolkit needs, and every path it writes to below ``work``.
 
-    Its Python is ours, the only one that is sure to be within reach of a confined process.
+    ``package`` is an installed operator package, ``…/vendors/NAME``; no other package of the user's is looked at.
     """
     environment = {name: site.environ[name] for name in _PASSED_ON if name in site.environ}
-    own = str(Path(sys.executable).parent)
-    environment["PATH"] = os.pathsep.join((own, environment.get("PATH", os.defpath)))
+    environment["PATH"] = os.pathsep.join((str(site.python.program.parent), environment.get("PATH", os.defpath)))
     environment |= {name: value for name, value in site.environ.items() if name.startswith("ASCEND_")}
+    environment["ASCEND_CUSTOM_OPP_PATH"] = str(package or "")
     if site.home is not None:
         environment["ASCEND_HOME_PATH"] = str(site.home)
     private = {
@@ -64,7 +66,6 @@ def environment_for(site: Site, work: Path) -> dict[str, str]:
         "ASCEND_PROCESS_LOG_PATH": work / "log",
         "ASCEND_CACHE_PATH": work / "cache",
         "ASCEND_WORK_PATH": work / "work",
-        "ASCEND_CUSTOM_OPP_PATH": work / "opp",
         "ASCENDC_BUILD_LOG_DIR": work / "log",
     }
     for folder in private.values():
@@ -102,6 +103,8 @@ class Builder:
                 path = work / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
+                if text.startswith("#!"):
+                    path.chmod(0o755)
             failure = self._steps(work, steps, time.monotonic() + timeout_s, project)
             if failure is not None:
                 return failure
@@ -138,8 +141,8 @@ class Builder:
         command[0] = _program(command[0], work)
         if self._confined:
             read = tuple(one for one in (self._site.home, self._site.root / "usr/local/Ascend") if one is not None)
-            folders = (Path(__file__).parents[1], *read)
-            reach = Reach(read=folders, change=(work,))
+            folders = (Path(__file__).parents[1], *read, *self._site.python.folders)
+            reach = Reach(read=folders, change=(work, SHARED_MEMORY))
             command = list(wrap(command, reach, file_bytes=_FILE_BYTES, cpu_s=int(wall_s * self._threads * 2) + 10))
             environment = {**environment, "PYTHONPATH": _python_path(environment)}
         return run(command, work=work, environment=environment, wall_s=wall_s)
@@ -171,7 +174,7 @@ def _python_path(environment: Mapping[str, str]) -> str:
 def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Errors of the compiler, at places in the candidate's files where they are there. Each message once."""
     seen: set[tuple[str, str, str]] = set()
-    for found in _MESSAGE.finditer(output):
+    for found in _MESSAGE.finditer(_unwrapped(_COLOUR.sub("", output))):
         name = _own_name(found["file"], work, project)
         key = (name, found["line"], found["message"])
         if key in seen:
@@ -186,6 +189,29 @@ def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterato
             line=int(found["line"]) if inside else 0,
             column=int(found["column"] or 0) if inside else 0,
         )
+
+
+def _unwrapped(output: str) -> str:
+    """``output`` with the texts of CMake's messages as they were before CMake indented and wrapped them: host code is
+    compiled while a project is configured, and what the compiler says comes in such a message.
+
+    A line of the text becomes a paragraph, unless it began with a space: then it is kept, two columns to the right.
+    """
+
+    def plain(message: re.Match[str]) -> str:
+        lines: list[str] = []
+        joined = False
+        for line in message["text"].splitlines():
+            text = line[2:]
+            kept = not text or text.startswith(" ")
+            if joined and not kept:
+                lines[-1] += f" {text}"
+            else:
+                lines.append(text)
+            joined = not kept
+        return "\n".join(lines) + "\n"
+
+    return _CMAKE_ERROR.sub(plain, output)
 
 
 def _own_name(file: str, work: Path, project: Mapping[str, str]) -> str:

@@ -62,10 +62,11 @@ class Stopwatch:
         self._built: dict[str, Artifact] = {}
 
     def prepare(self, rows: Sequence[Row], threads: int) -> None:
-        """Compile rows ahead, several at a time."""
-        with ThreadPoolExecutor(max(threads, 1)) as pool:
-            for row, artifact in zip(rows, pool.map(self._compile, rows), strict=True):
-                self._built[row.source_text()] = artifact
+        """Compile rows ahead, several at a time; the first alone, which tells at once of a toolkit that takes none."""
+        for some in (rows[:1], rows[1:]):
+            with ThreadPoolExecutor(max(threads, 1)) as pool:
+                for row, artifact in zip(some, pool.map(self._compile, some), strict=True):
+                    self._built[row.source_text()] = artifact
 
     def __call__(self, row: Row, count: int) -> Taken:
         if row.whole:

@@ -18,18 +18,21 @@ def operator_call(binding: Binding, request: RunRequest) -> OperatorCall:
     """Every parameter's value for this case: numbers of arguments, host data, attributes."""
     task = request.task
     position = {spec.name: index for index, spec in enumerate(task.inputs)}
-    position |= {
-        spec.name: len(task.inputs) + index for index, spec in enumerate(task.outputs) if spec.alias_of is None
-    }
+    outputs = {spec.name: len(task.inputs) + index for index, spec in enumerate(task.outputs)}
+    by_role = {"input": position, "output": outputs}
     values = []
     for parameter, (role, name) in zip(binding.prototype.parameters, binding.roles, strict=True):
         if role == "attribute":
             values.append((parameter.kind.value, _attribute(parameter, request.case.attributes.get(name))))
         elif parameter.kind in (Kind.TENSOR, Kind.TENSOR_LIST):
-            values.append((parameter.kind.value, position[name]))
+            values.append((parameter.kind.value, by_role[role][name]))
         else:
             values.append((parameter.kind.value, _host_data(parameter, request.inputs[name])))
-    return OperatorCall(binding.prototype.prepare, binding.prototype.run, tuple(values))
+    late = None
+    if binding.late:
+        [shaped] = [name for role, name in binding.roles if role == "output"][-1:]
+        late = (outputs[shaped], outputs[binding.late])
+    return OperatorCall(binding.prototype.prepare, binding.prototype.run, tuple(values), late)
 
 
 def _host_data(parameter: Parameter, value: Argument) -> Any:

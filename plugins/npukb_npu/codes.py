@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from npukernelbench.nouns import Outcome
 
-__all__ = ["ACLNN_CODES", "CODES", "PAGES", "AclError", "Blame", "Code", "Phase", "judge"]
+__all__ = ["ACLNN_CODES", "CODES", "PAGES", "AclError", "Blame", "Code", "Phase", "is_memory", "judge"]
 
 PAGES = {
     "runtime": "cann/runtime docs/zh/api_ref/25-01_aclError.md",
@@ -125,6 +125,11 @@ class AclError(Exception):
     def __init__(self, function: str, code: int, words: str = "") -> None:
         super().__init__(f"{function} returned {code}")
         self.function, self.code, self.words = function, code, words
+
+
+def is_memory(code: int) -> bool:
+    """Whether the device's memory is used up."""
+    return code in CODES and CODES[code].blame is Blame.MEMORY
 
 
 class Judged(NamedTuple):

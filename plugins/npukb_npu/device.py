@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npukb_npu.aclnn import ACL_TYPES
-from npukb_npu.builds import environment_for
+from npukb_npu.builds import SHARED_MEMORY, environment_for
 from npukb_npu.codes import Phase, judge
 from npukb_npu.confine import Reach, wrap
-from npukb_npu.discovery import DEVICE_NODES, Site
+from npukb_npu.discovery import Site
 from npukb_npu.jobs import Argument, Buffer, Job, Report
 from npukb_npu.lease import Leases
+from npukb_npu.machine import Device
 from npukb_npu.process import Finished, run
 from npukernelbench.nouns import Diagnostic, DType, Observation, Outcome, RunRequest, Severity, TensorShape
 
@@ -118,13 +119,14 @@ class Bench:
         path = work / "job.json"
         path.write_text(job.dumps(), encoding="utf-8")
         command = (sys.executable, "-m", "npukb_npu.worker", str(path))
-        finished = self._start(command, work, timeout_s + _STARTUP_S, read)
+        package = Path(job.package) if job.package else None
+        finished = self._start(command, work, timeout_s + _STARTUP_S, read, package)
         return Report.read(Path(job.report)), finished
 
-    def verdict(self, report: Report, finished: Finished, device: int, work: Path) -> Observation | None:
+    def verdict(self, report: Report, finished: Finished, device: Device, work: Path) -> Observation | None:
         """What a run that did not end well means, None for one that did. A device that may have suffered is probed.
 
-        Raises nothing: a device that fails its probe is taken out, which the next lease reports.
+        Raises nothing: a device that fails its probes is in quarantine, which the next lease respects.
         """
         if report.done and finished.returncode == 0:
             return self._damage(report)
@@ -140,25 +142,26 @@ class Bench:
         notes = [note, *(self._probe(device, work) if probe else ())]
         return Observation(outcome, {}, tuple(notes), seconds=finished.seconds)
 
-    def probe(self, device: int, work: Path) -> str:
-        """Why a device does not answer; empty when it does."""
-        command = (sys.executable, "-m", "npukb_npu.worker", "--probe", str(device), *self._folders())
-        finished = self._start(command, work, _PROBE_S, ())
+    def probe(self, device: Device, work: Path, wall_s: float = _PROBE_S) -> str:
+        """Why a device does not answer to a fresh process; empty when it does."""
+        command = (sys.executable, "-m", "npukb_npu.worker", "--probe", str(device.index), *self._folders())
+        finished = self._start(command, work, wall_s, (), None)
         if finished.timed_out:
-            return f"the probe did not end within {_PROBE_S:g} s"
+            return f"the probe did not end within {wall_s:g} s"
         return "" if finished.returncode == 0 else (finished.output.strip().splitlines() or ["the probe failed"])[-1]
 
     def _folders(self) -> tuple[str, ...]:
         return tuple(str(one) for one in self._site.library_folders)
 
-    def _probe(self, device: int, work: Path) -> Iterator[Diagnostic]:
+    def _probe(self, device: Device, work: Path) -> Iterator[Diagnostic]:
         """A second probe decides: the driver may need a moment to clear up after a killed process."""
         if not self.probe(device, work):
             return
         if reason := self.probe(device, work):
-            self._leases.take_out(device, reason)
-            message = f"device {device} failed its probe afterwards and is taken out: {reason}"
-            yield Diagnostic(Severity.NOTE, "device_taken_out", message, remedy="see npukb doctor")
+            self._leases.take_out(device.node, reason)
+            message = f"device {device.index} (/dev/davinci{device.node}) failed its probes afterwards: {reason}"
+            remedy = "It is probed before it is used again; when that goes on, reset it as npu-smi describes."
+            yield Diagnostic(Severity.NOTE, "device_quarantined", message, remedy=remedy)
 
     def _damage(self, report: Report) -> Observation | None:
         if not report.damaged:
@@ -173,10 +176,12 @@ class Bench:
         )
         return Observation(Outcome.RULE_VIOLATION, {}, notes)
 
-    def _start(self, command: tuple[str, ...], work: Path, wall_s: float, read: tuple[Path, ...]) -> Finished:
+    def _start(
+        self, command: tuple[str, ...], work: Path, wall_s: float, read: tuple[Path, ...], package: Path | None
+    ) -> Finished:
         import npukernelbench
 
-        environment = environment_for(self._site, work / "private")
+        environment = environment_for(self._site, work / "private", package)
         packages = (Path(__file__).parents[1], Path(npukernelbench.__file__).parents[1])
         environment["PYTHONPATH"] = ":".join((*map(str, packages), environment.get("PYTHONPATH", "")))
         folders = [*self._folders(), *(str(one) for one in read), environment.get("LD_LIBRARY_PATH", "")]
@@ -191,10 +196,9 @@ class Bench:
         if not self._confined:
             return command
         packages = (Path(__file__).parents[1], Path(npukernelbench.__file__).parents[1])
-        nodes = [self._site.root / "dev" / name for name in DEVICE_NODES]
-        nodes += [self._site.root / "dev" / f"davinci{number}" for number in self._site.devices]
         home = (self._site.home,) if self._site.home else ()
-        reach = Reach((*packages, *home, self._site.root / "usr/local/Ascend", *read), (work,), tuple(nodes))
+        readable = (*packages, *home, self._site.root / "usr/local/Ascend", *read)
+        reach = Reach(readable, (work, SHARED_MEMORY), self._site.device_files)
         return wrap(command, reach, file_bytes=_FILE_BYTES, cpu_s=int(wall_s * 8) + 10)
 
 

@@ -17,7 +17,10 @@ from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 
+from npukb_npu import interpreter, machine
 from npukb_npu.acl import RUNTIME_LIBRARIES
+from npukb_npu.interpreter import Interpreter
+from npukb_npu.machine import Device
 from npukb_npu.status import NOTE
 from npukb_npu.versions import mismatch
 from npukernelbench.judge.executor import Finding, FindingStatus
@@ -26,6 +29,8 @@ __all__ = ["DEVICE_NODES", "Site", "findings", "first_obstacle", "host_mode_find
 
 #: Nodes without which no device can be opened, beside one ``/dev/davinciN`` per device.
 DEVICE_NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
+#: Nodes that some drivers have as well; what is there may be opened.
+_MORE_NODES = ("svm0", "dvpp_cmdlist", "ts_aisle", "xsmem_dev", "event_sched", "log_drv", "user_config", "uburma")
 _DEFAULT_HOMES = ("usr/local/Ascend/cann", "usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/latest")
 _COMPILERS = ("bin/bisheng", "compiler/ccec_compiler/bin/bisheng", "tools/bisheng_compiler/bin/bisheng")
 _CMAKE_FOLDERS = (
@@ -142,29 +147,61 @@ class Site:
         return tuple(map(int, found.groups())) if found else ()
 
     @cached_property
-    def devices(self) -> tuple[int, ...]:
-        """Numbers of the device nodes."""
+    def nodes(self) -> tuple[int, ...]:
+        """Numbers of the device nodes, which are not those of the runtime."""
         nodes = (self.root / "dev").glob("davinci[0-9]*")
         return tuple(sorted(int(node.name.removeprefix("davinci")) for node in nodes if node.name[7:].isdigit()))
+
+    @cached_property
+    def device_files(self) -> tuple[Path, ...]:
+        """Every node of the driver that is there."""
+        folder = self.root / "dev"
+        names = (*(f"davinci{number}" for number in self.nodes), *DEVICE_NODES, *_MORE_NODES)
+        return tuple(folder / name for name in names if (folder / name).exists())
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """The devices that this process may use."""
+        return machine.devices_of(self.nodes, self.environ.get("ASCEND_RT_VISIBLE_DEVICES"), self.mapping)
+
+    @cached_property
+    def mapping(self) -> str:
+        """What ``npu-smi info -m`` prints: cards, chips and their logical numbers."""
+        return self.ask(("npu-smi", "info", "-m"))
 
     @cached_property
     def smi(self) -> str:
         """What ``npu-smi info -l`` lists."""
         return self.ask(("npu-smi", "info", "-l"))
 
-    def health(self, device: int) -> str:
+    def health(self, device: Device) -> str:
         """The health that ``npu-smi`` reports for a device; empty when it says nothing."""
-        found = re.search(
-            r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(("npu-smi", "info", "-t", "health", "-i", str(device)))
-        )
+        words = ("npu-smi", "info", "-t", "health", "-i", str(device.card), "-c", str(device.chip))
+        found = re.search(r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(words))
         return found.group(1) if found else ""
+
+    def chip_of(self, device: Device) -> str:
+        """Name of a device's chip, as ``npu-smi`` reports it; empty when it says nothing."""
+        words = ("npu-smi", "info", "-t", "board", "-i", str(device.card), "-c", str(device.chip))
+        return machine.chip_name(self.ask(words))
 
     @cached_property
     def chip(self) -> str:
-        """Name of the first device's chip, as ``npu-smi`` reports it."""
-        text = self.ask(("npu-smi", "info", "-t", "board", "-i", "0", "-c", "0"))
-        found = re.search(r"(?m)^\s*Chip Name\s*:\s*(\S+)", text)
-        return found.group(1) if found else ""
+        """Name of the first device's chip; all devices of a machine have the same."""
+        return self.chip_of(self.devices[0]) if self.devices else ""
+
+    @cached_property
+    def python(self) -> Interpreter:
+        """The interpreter for the toolkit's own scripts."""
+        return interpreter.choose(self.environ)
+
+    @cached_property
+    def profiler(self) -> tuple[str, ...]:
+        """The words that start the profiler of single launches: ``msprof op``, in other versions ``msopprof``; empty
+        without one."""
+        path = self.environ.get("PATH")
+        tools = (("msprof", "op"), ("msopprof",))
+        return next(((found, *rest) for name, *rest in tools if (found := shutil.which(name, path=path))), ())
 
     @cached_property
     def driver(self) -> str:
@@ -237,9 +274,17 @@ def _build_tools(site: Site) -> Iterator[Finding]:
             str(site.cmake_package or f"no ASCConfig.cmake below {site.home}"),
             "install a toolkit of CANN 8.5 or newer with its development packages",
         )
+        yield _python(site)
     text = ".".join(map(str, site.cmake))
     good = site.cmake >= _OLDEST_CMAKE
     yield _finding("cmake", good, text or "not found", "install CMake 3.19 or newer, for instance: pip install cmake")
+
+
+def _python(site: Site) -> Finding:
+    chosen = site.python
+    missing = ", ".join(interpreter.NEEDED[name] for name in chosen.missing)
+    detail = f"{chosen.program} lacks {missing}, which the toolkit's scripts import" if missing else str(chosen.program)
+    return _finding("toolkit's Python", not missing, detail, interpreter.REMEDY)
 
 
 def _driver(site: Site) -> Iterator[Finding]:
@@ -249,25 +294,30 @@ def _driver(site: Site) -> Iterator[Finding]:
     yield _finding(
         "npu-smi", bool(site.smi), detail, "in a container: mount /usr/local/bin/npu-smi and /usr/local/dcmi"
     )
-    if site.smi:
+    if site.smi and site.devices:
+        first = site.devices[0]
         yield _finding(
-            "chip", bool(site.chip), site.chip or "npu-smi names none", "look at npu-smi info -t board -i 0 -c 0"
+            "chip",
+            bool(site.chip),
+            site.chip or "npu-smi names none",
+            f"look at npu-smi info -t board -i {first.card} -c {first.chip}",
         )
     for device in site.devices if site.smi else ():
         health = site.health(device)
+        place = f"-i {device.card} -c {device.chip}"
         yield _finding(
-            f"device {device}",
+            f"device {device.index}",
             health == "OK",
-            f"health {health or 'unknown'}",
-            f"look at npu-smi info -t health -i {device}; reset the device or take another",
+            f"health {health or 'unknown'} (card {device.card}, chip {device.chip}, /dev/davinci{device.node})",
+            f"look at npu-smi info -t health {place}; reset the device or take another",
         )
 
 
 def _device_nodes(site: Site) -> Iterator[Finding]:
     wanted = [site.root / "dev" / name for name in DEVICE_NODES]
-    wanted += [site.root / "dev" / f"davinci{number}" for number in site.devices]
+    wanted += [site.root / "dev" / f"davinci{number}" for number in site.nodes]
     missing = [path for path in wanted if not path.exists()]
-    if not site.devices:
+    if not site.nodes:
         missing.append(site.root / "dev" / "davinci0")
     flags = " ".join(f"--device={'/' / path.relative_to(site.root)}" for path in missing)
     if missing:
@@ -275,11 +325,16 @@ def _device_nodes(site: Site) -> Iterator[Finding]:
         yield _finding("device nodes", False, f"missing: {names}", f"install the driver; in a container add {flags}")
         return
     closed = [path for path in wanted if not os.access(path, os.R_OK | os.W_OK)]
-    detail = f"{len(site.devices)} devices"
     if closed:
         detail = f"cannot be opened: {', '.join(path.name for path in closed)}"
-    remedy = "add this user to the group that owns them (usually HwHiAiUser): sudo usermod -aG HwHiAiUser $USER"
-    yield _finding("device nodes", not closed, detail, remedy)
+        remedy = "add this user to the group that owns them (usually HwHiAiUser): sudo usermod -aG HwHiAiUser $USER"
+        yield _finding("device nodes", False, detail, remedy)
+        return
+    named = site.environ.get("ASCEND_RT_VISIBLE_DEVICES")
+    shown = f"{len(site.devices)} of {len(site.nodes)} devices"
+    detail = shown if named is None else f"{shown}, ASCEND_RT_VISIBLE_DEVICES={named}"
+    remedy = "name logical numbers in ascending order, separated by commas and nothing else"
+    yield _finding("device nodes", bool(site.devices), detail, remedy)
 
 
 def _torch(site: Site) -> Iterator[Finding]:

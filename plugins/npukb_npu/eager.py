@@ -18,6 +18,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from npukb_npu.discovery import Site
 from npukb_npu.eager_craft import CRAFT
 from npukb_npu.eager_operators import HOST, OPERATORS
 from npukb_npu.lease import Leases, Sharing, default_folder
@@ -163,7 +164,8 @@ def main(words: Sequence[str]) -> int:
     from npukernelbench.plugins import Plugins
 
     npu = torch_npu.npu
-    with Leases(default_folder()).lend([chosen.device], Sharing.EXCLUSIVE, 600.0):
+    places = {device.index: device.node for device in Site().devices}
+    with Leases(default_folder()).lend([places.get(chosen.device, chosen.device)], Sharing.EXCLUSIVE, 600.0):
         npu.set_device(chosen.device)
         device = f"npu:{chosen.device}"
         tasks = load_registry(Plugins.load()).values()

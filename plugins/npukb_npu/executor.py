@@ -11,7 +11,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -28,13 +28,14 @@ from npukb_npu.device import Bench, Layout, lay_out, read_outputs
 from npukb_npu.discovery import Site
 from npukb_npu.jobs import Job
 from npukb_npu.lease import Leases, Sharing, default_folder
+from npukb_npu.machine import Device, compute_unit
 from npukb_npu.msprof import profile_case
 from npukb_npu.profiles import measured_profile
 from npukb_npu.status import STATUS
 from npukb_npu.timing import Budget
 from npukernelbench.config import default_cache_dir
-from npukernelbench.errors import ExecutorError, ToolchainError
-from npukernelbench.judge.executor import Finding
+from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
+from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import (
@@ -61,6 +62,7 @@ _OPERATOR_STEPS = (
     ("cmake", "--build", "build_out", "--target", "package", "-j{jobs}"),
     ("build_out/custom_opp_*.run", "--install-path={work}/installed"),
 )
+_SHAPES_COME_LATE = "OutputShapeDependOnCompute"
 _LIBRARY = "**/libnpukb_kernel.so"
 _OPERATOR_LIBRARY = "installed/**/op_api/lib/libcust_opapi.so"
 
@@ -99,11 +101,18 @@ class NpuArgs(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A build that can be run. ``binding`` is there for custom operators."""
+    """A build that can be run. ``binding`` is there for custom operators; ``kernel`` is how its kernel's name begins,
+    alternatives with bars between."""
 
     folder: Path
     library: Path
+    kernel: str
     binding: Binding | None = None
+
+    @property
+    def package(self) -> str:
+        """The folder ``vendors/NAME`` of an installed operator, under which the runtime looks for kernels."""
+        return "" if self.binding is None else str(self.library.parents[2])
 
 
 class NpuExecutor:
@@ -125,8 +134,8 @@ class NpuExecutor:
         self._site = site or Site()
         self._leases = leases or Leases(default_folder())
         confined = args.sandbox == "auto"
-        cache = args.cache_dir or default_cache_dir()
-        self._builder = Builder(self._site, cache, confined=confined, threads=args.threads or os.cpu_count() or 1)
+        self._cache = args.cache_dir or default_cache_dir()
+        self._builder = Builder(self._site, self._cache, confined=confined, threads=args.threads or os.cpu_count() or 1)
         self._bench = Bench(self._site, self._leases, confined=confined)
         self._lock = threading.Lock()
         self._built: Held[Path, _Built] = Held()
@@ -159,11 +168,19 @@ class NpuExecutor:
         say(f"npu: {len(self.devices)} devices, CANN {self._site.version}; {STATUS}")
 
     @property
-    def devices(self) -> tuple[int, ...]:
-        """The devices that may be used."""
+    def devices(self) -> tuple[Device, ...]:
+        """The devices that may be used, by the runtime's own numbers. UsageError for one that is not there."""
         if not self._args.devices:
             return self._site.devices
-        return tuple(int(one) for one in re.split(r"[;:\s]+", self._args.devices.strip()))
+        known = {device.index: device for device in self._site.devices}
+        wanted = [int(one) for one in re.split(r"[;:\s]+", self._args.devices.strip())]
+        if missing := [number for number in wanted if number not in known]:
+            raise UsageError(
+                f"there is no device {missing[0]}: this process sees {len(known)}, numbered from 0",
+                field="devices",
+                remedy="numbers count what ASCEND_RT_VISIBLE_DEVICES shows, not /dev/davinciN",
+            )
+        return tuple(known[number] for number in wanted)
 
     def clock_hz(self) -> float:
         """The rated clock of this machine's chip, as published; see the machine files of the twin for sources."""
@@ -191,7 +208,7 @@ class NpuExecutor:
         if isinstance(built, Failure):
             return CompileResult(built.outcome, None, built.diagnostics)
         folder, key = built
-        return self._kept(key, _Built(folder, next(folder.glob(_LIBRARY))))
+        return self._kept(key, _Built(folder, next(folder.glob(_LIBRARY)), task.kernel))
 
     def _operator(self, request: CompileRequest) -> CompileResult:
         task, files = request.task, request.candidate.files
@@ -212,10 +229,11 @@ class NpuExecutor:
         prototype = _prototype(folder, operator)
         if prototype is None:
             raise ToolchainError(f"the toolkit generated no interface for operator {operator}")
-        bound = bind(prototype, task)
+        host = "".join(text for name, text in files.items() if name.startswith("op_host/"))
+        bound = bind(prototype, task, shapes_come_late=_SHAPES_COME_LATE in host)
         if isinstance(bound, Unbound):
             return CompileResult(Outcome.COMPILE_ERROR, None, (_problem("operator_definition", bound.message),))
-        return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), bound))
+        return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), f"{task.kernel}|{operator}", bound))
 
     def _kept(self, key: str, built: _Built) -> CompileResult:
         self._built.keep(built.folder, built)
@@ -225,13 +243,16 @@ class NpuExecutor:
         """Run one case on a leased device; a device that suffers from it is probed and, if need be, taken out."""
         built = self._built.get(request.artifact.path)
         sharing = Sharing.SHARED if self._args.profile is Detail.OFF else Sharing.EXCLUSIVE
-        with (
-            tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name,
-            self._leases.lend(self.devices, sharing, self._args.lease_timeout_s) as device,
-        ):
-            return self._on_device(request, built, device, Path(name))
+        by_node = {device.node: device for device in self.devices}
+        with tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name:
 
-    def _on_device(self, request: RunRequest, built: _Built, device: int, work: Path) -> Observation:
+            def probe(node: int) -> str:
+                return self._bench.probe(by_node[node], Path(name))
+
+            with self._leases.lend(tuple(by_node), sharing, self._args.lease_timeout_s, probe) as node:
+                return self._on_device(request, built, by_node[node], Path(name))
+
+    def _on_device(self, request: RunRequest, built: _Built, device: Device, work: Path) -> Observation:
         layout = lay_out(request, work)
         job = self._job(request, built, layout, device, work)
         budget_s = self._args.sampling_s + self._args.warmup_s if job.budget else 0.0
@@ -241,18 +262,20 @@ class NpuExecutor:
             return unwell
         profile = measured_profile(report, request.task, self._site)
         if profile is not None and self._args.profile is Detail.FULL:
-            profile = profile_case(self._site, self._bench, replace(job, budget=None), profile, work, _package(built))
+            job = replace(job, budget=None)
+            read = _package(built)
+            profile = profile_case(self._site, self._bench, job, profile, work, read, kernel=built.kernel)
         outputs = read_outputs(request, layout)
         return Observation(
             Outcome.OK, outputs, profile=profile, inputs_intact=not report.changed, seconds=finished.seconds
         )
 
-    def _job(self, request: RunRequest, built: _Built, layout: Layout, device: int, work: Path) -> Job:
+    def _job(self, request: RunRequest, built: _Built, layout: Layout, device: Device, work: Path) -> Job:
         call = None if built.binding is None else operator_call(built.binding, request)
         budget = Budget(warmup_s=self._args.warmup_s, sampling_s=self._args.sampling_s)
         timed = self._args.profile is not Detail.OFF
         return Job(
-            device=device,
+            device=device.index,
             library=str(built.library),
             folders=tuple(str(one) for one in self._site.library_folders),
             arguments=layout.arguments,
@@ -264,6 +287,7 @@ class NpuExecutor:
             call=call,
             torch_memory=self._takes_torch(is_operator=call is not None),
             budget=_numbers(budget) if timed else None,
+            package=built.package,
         )
 
     def _takes_torch(self, *, is_operator: bool) -> bool:
@@ -294,6 +318,27 @@ class NpuExecutor:
         """For ``npukb doctor``: every piece with its remedy."""
         return discovery.findings(self._site)
 
+    def try_out(self) -> Iterator[Finding]:
+        """For ``npukb doctor --npu``: folders, walls, every device, a vector and a cube kernel."""
+        from npukb_npu import trial
+
+        bare = Bench(self._site, self._leases, confined=False)
+        work = Path(self._folder())
+
+        def answers(bench: Bench) -> Callable[[Device], str]:
+            def answer(device: Device) -> str:
+                with tempfile.TemporaryDirectory(prefix="probe-", dir=work) as name:
+                    return bench.probe(device, Path(name), trial.PROBE_S)
+
+            return answer
+
+        yield from trial.try_folders((("cache", self._cache), ("leases", self._leases.folder)))
+        yield trial.try_walls(self._args.sandbox == "auto")
+        found = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
+        yield from found
+        if all(one.status is FindingStatus.OK for one in found):
+            yield from trial.try_kernels(self, trial.KERNELS)
+
     def _require_toolkit(self) -> None:
         if self._site.home is None or self._site.compiler is None:
             raise ToolchainError(
@@ -311,11 +356,6 @@ def entry_file(files: Mapping[str, str], kernel: str) -> str | None:
     """The source file that defines the kernel; None when there is none."""
     entry = re.compile(rf"__global__[^;{{]*\b{re.escape(kernel)}\s*\([^;{{]*\)\s*\{{", re.DOTALL)
     return next((name for name in sorted(files) if entry.search(files[name])), None)
-
-
-def compute_unit(chip: str) -> str:
-    """The family under which operators are registered for a chip: ``910B3`` is ``ascend910b``."""
-    return "ascend910_93" if re.match(r"(?i)(ascend)?910_?(93|C)", chip) else "ascend910b"
 
 
 def _operator_type(files: Mapping[str, str], kernel: str) -> str | None:

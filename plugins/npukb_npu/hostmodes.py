@@ -209,7 +209,15 @@ class CannSimExecutor(_HostMode):
 
     def _command(self, command: Sequence[str], work: Path) -> tuple[str, ...]:
         (work / "sim").mkdir(exist_ok=True)
-        return ("msprof", "op", "simulator", f"--output={work / 'sim'}", f"--soc-version={self._args.soc}", *command)
+        if not self._site.profiler:
+            raise ExecutorError("neither msprof nor msopprof is on the path", remedy="source the toolkit's set_env.sh")
+        return (
+            *self._site.profiler,
+            "simulator",
+            f"--output={work / 'sim'}",
+            f"--soc-version={self._args.soc}",
+            *command,
+        )
 
     def _profile(self, request: RunRequest, work: Path) -> Profile | None:
         time_us = simulated_us(work / "sim")

@@ -37,11 +37,15 @@ Argument: TypeAlias = "Buffer | tuple[Buffer, ...] | int | None"
 
 @dataclass(frozen=True, slots=True)
 class OperatorCall:
-    """A call through aclnn. ``parameters`` are ``[kind, what]``: the number of an argument, or a value."""
+    """A call through aclnn. ``parameters`` are ``[kind, what]``: the number of an argument, or a value.
+
+    ``late`` are the numbers of two outputs: the shape of the first, which the kernel decides, is the second's contents.
+    """
 
     prepare: str
     run: str
     parameters: tuple[tuple[str, Any], ...]
+    late: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,8 @@ class Job:
     """One run of one case. ``arguments`` are in the kernel's order.
 
     ``blocks``: how many, or the kind of core of which all are used. ``torch_memory``: buffers are tensors of torch_npu.
-    ``budget`` is None where nothing is timed.
+    ``budget`` is None where nothing is timed. ``package`` is the folder of an installed operator package. ``orderly``:
+    the worker gives the device back at its end.
     """
 
     device: int
@@ -64,6 +69,8 @@ class Job:
     call: OperatorCall | None = None
     torch_memory: bool = False
     budget: dict[str, float] | None = None
+    package: str = ""
+    orderly: bool = False
 
     def dumps(self) -> str:
         """As JSON."""
@@ -78,7 +85,8 @@ class Job:
         if data["call"]:
             call = data["call"]
             parameters = tuple((kind, value) for kind, value in call["parameters"])
-            data["call"] = OperatorCall(call["prepare"], call["run"], parameters)
+            late = (call["late"][0], call["late"][1]) if call["late"] else None
+            data["call"] = OperatorCall(call["prepare"], call["run"], parameters, late)
         return cls(**data)
 
 
@@ -104,6 +112,7 @@ class Report:
     soc: str = ""
     memory: str = ""  # whose: acl, or torch_npu with its version
     blocks: int = 0
+    limit_s: float = 0.0  # after which the hardware stops a kernel; 0: never
     damaged: list[list[Any]] = field(default_factory=list)  # [buffer, "before" or "behind", bytes]
     changed: list[str] = field(default_factory=list)  # inputs that are not what they were
     timing: dict[str, float] | None = None

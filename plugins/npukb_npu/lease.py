@@ -1,8 +1,9 @@
 """Devices are lent by file locks: many may share one for correctness, one alone has it for timing.
 
 A lock belongs to a process and goes with it, so that a killed judge leaves no device behind. A device that failed its
-probe is written down as unhealthy in the same folder and lent to nobody until its owner removes the note. Not yet run
-on hardware; the locks are tested with real processes.
+probes is in quarantine: a note in the same folder says until when. Whoever wants it after that probes it first; a
+device that answers is lent again, one that does not stays out for twice as long, up to a bound. Not yet run on
+hardware; the locks are tested with real processes.
 """
 
 from __future__ import annotations
@@ -15,15 +16,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
 
 from npukernelbench.errors import ExecutorError
 
-__all__ = ["Health", "Leases", "Sharing", "default_folder"]
+__all__ = ["LONGEST_QUARANTINE_S", "Leases", "Quarantine", "Sharing", "default_folder"]
 
 _POLL_S = 0.05
+_FIRST_QUARANTINE_S = 5.0
+_HOPELESS = 4  # probes in a row, over a minute
+LONGEST_QUARANTINE_S = 300.0
+
+#: Why the device of a number does not answer; empty when it does.
+Probe = Callable[[int], str]
 
 
 class Sharing(Enum):
@@ -34,11 +41,13 @@ class Sharing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """Why a device is not lent."""
+class Quarantine:
+    """Why a device is not lent, until when (of the wall clock), and how often its probe has failed in a row."""
 
     device: int
     reason: str
+    until_s: float
+    failures: int = 1
 
 
 def default_folder() -> Path:
@@ -47,7 +56,7 @@ def default_folder() -> Path:
 
 
 class Leases:
-    """Locks and health notes in one folder. ``sleep`` and ``clock`` are those of :mod:`time` outside of tests."""
+    """Locks and notes in one folder. ``sleep``, ``clock`` and ``wall`` are those of :mod:`time` outside of tests."""
 
     def __init__(
         self,
@@ -55,48 +64,87 @@ class Leases:
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
-        self._folder, self._sleep, self._clock = folder, sleep, clock
+        self._folder, self._sleep, self._clock, self._wall = folder, sleep, clock, wall
+
+    @property
+    def folder(self) -> Path:
+        """Where locks and notes lie."""
+        return self._folder
 
     @contextmanager
-    def lend(self, devices: Sequence[int], sharing: Sharing, timeout_s: float) -> Iterator[int]:
-        """The first of ``devices`` that is free and healthy. ExecutorError when none becomes free in time."""
+    def lend(
+        self, devices: Sequence[int], sharing: Sharing, timeout_s: float, probe: Probe | None = None
+    ) -> Iterator[int]:
+        """The first of ``devices`` that is free and well. ExecutorError when none is in time. Without ``probe`` a
+        device whose quarantine is over counts as well.
+        """
+        if not devices:
+            raise ExecutorError("there is no device to use", remedy="npukb doctor --npu")
         deadline = self._clock() + timeout_s
         while True:
-            unhealthy = {one.device: one.reason for one in map(self.health, devices) if one is not None}
-            left = [device for device in devices if device not in unhealthy]
-            if not left:
-                raise self._none_left(devices, unhealthy)
-            for device in left:
-                handle = self._try(device, sharing)
+            for device in devices:
+                handle = self._lent(device, sharing, probe)
                 if handle is not None:
                     try:
                         yield device
                     finally:
                         os.close(handle)
                     return
-            if self._clock() >= deadline:
-                raise ExecutorError(
-                    f"no device became free within {timeout_s:g} s (devices {_listed(left)})",
-                    remedy="use fewer jobs, or give more devices with --executor_args devices=0;1",
-                )
+            if self._clock() >= deadline or self._lost(devices):
+                raise self._none_free(devices, timeout_s)
             self._sleep(_POLL_S)
 
-    def take_out(self, device: int, reason: str) -> Path:
-        """Write down that a device failed its probe; the note's path."""
+    def take_out(self, device: int, reason: str) -> Quarantine:
+        """Put a device that failed its probes into quarantine, for longer than the last time in a row."""
+        before = self.quarantine(device)
+        failures = before.failures + 1 if before is not None else 1
+        length_s = min(_FIRST_QUARANTINE_S * 2.0 ** min(failures - 1, 16), LONGEST_QUARANTINE_S)
+        noted = Quarantine(device, reason, self._wall() + length_s, failures)
         note = self._note(device)
-        note.write_text(json.dumps({"device": device, "reason": reason}) + "\n", encoding="utf-8")
-        return note
+        partial = note.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps(asdict(noted)) + "\n", encoding="utf-8")
+        with contextlib.suppress(PermissionError):  # another user's note, which says the same
+            partial.replace(note)
+        partial.unlink(missing_ok=True)
+        return noted
 
-    def health(self, device: int) -> Health | None:
-        """Why a device is not lent, None when it is."""
+    def quarantine(self, device: int) -> Quarantine | None:
+        """What is noted about a device, None when nothing is. A note that cannot be read is over."""
         try:
-            noted = json.loads(self._note(device).read_text(encoding="utf-8"))
+            noted = Quarantine(**json.loads(self._note(device).read_text(encoding="utf-8")))
+            longest = min(float(noted.until_s), self._wall() + LONGEST_QUARANTINE_S)  # clocks are set back
+            return Quarantine(device, str(noted.reason), longest, int(noted.failures))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError):
-            return Health(device, "its health note cannot be read")
-        return Health(device, str(noted.get("reason", "")) if isinstance(noted, dict) else "its health note is damaged")
+        except (OSError, ValueError, TypeError):
+            return Quarantine(device, "its note cannot be read", 0.0)
+
+    def _lent(self, device: int, sharing: Sharing, probe: Probe | None) -> int | None:
+        """A lock on the device when it is free and well; a quarantine that is over ends, or begins anew."""
+        noted = self.quarantine(device)
+        if noted is None:
+            return self._try(device, sharing)
+        if noted.until_s > self._wall():
+            return None
+        handle = self._try(device, Sharing.EXCLUSIVE)
+        if handle is None:
+            return None
+        reason = probe(device) if probe is not None else ""
+        if reason:
+            self.take_out(device, reason)
+            os.close(handle)
+            return None
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            self._note(device).unlink()
+        fcntl.flock(handle, sharing.value)
+        return handle
+
+    def _lost(self, devices: Sequence[int]) -> bool:
+        """Whether every device has failed so many probes that waiting for one is no use: a run says so at once."""
+        noted = [self.quarantine(device) for device in devices]
+        return all(one is not None and one.failures >= _HOPELESS and one.until_s > self._wall() for one in noted)
 
     def _try(self, device: int, sharing: Sharing) -> int | None:
         handle = _opened(self._shared() / f"device-{device}.lock")
@@ -108,7 +156,7 @@ class Leases:
         return handle
 
     def _note(self, device: int) -> Path:
-        return self._shared() / f"device-{device}.unhealthy"
+        return self._shared() / f"device-{device}.quarantine"
 
     def _shared(self) -> Path:
         """The folder, made for every user of the machine."""
@@ -118,11 +166,17 @@ class Leases:
                 self._folder.chmod(0o1777)
         return self._folder
 
-    def _none_left(self, devices: Sequence[int], unhealthy: dict[int, str]) -> ExecutorError:
-        reasons = "; ".join(f"device {device}: {reason}" for device, reason in unhealthy.items()) or "none is known"
+    def _none_free(self, devices: Sequence[int], timeout_s: float) -> ExecutorError:
+        noted = [one for one in map(self.quarantine, devices) if one is not None]
+        if len(noted) < len(devices):
+            return ExecutorError(
+                f"no device became free within {timeout_s:g} s (devices {_listed(devices)})",
+                remedy="use fewer jobs, or give more devices with --executor_args devices=0;1",
+            )
+        reasons = "; ".join(f"device {one.device}: {one.reason}, {one.failures} probes failed" for one in noted)
         return ExecutorError(
-            f"no healthy device is left of {_listed(devices)}: {reasons}",
-            remedy=f"look at it with npu-smi info, repair or reset it, then delete {self._folder}/device-*.unhealthy",
+            f"no device of {_listed(devices)} answers: {reasons}",
+            remedy="look at npu-smi info and reset the device; it is lent again as soon as a probe succeeds",
         )
 
 

@@ -37,6 +37,8 @@ PAGES: Mapping[str, str] = {
     "op_summary_*.csv": "hiascend.com devaids/Profiling/atlasprofiling_16_0067",
 }
 _PROFILE_S = 300.0
+_HELP_S = 30.0
+_WARM_UPS = 10
 _UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "kb": 1.0, "mb": 1024.0, "b": 1 / 1024, "%": 0.01, "gb/s": 1.0, "": 1.0}
 _HEADER = re.compile(r"^\s*(?P<name>[^()]+?)\s*(?:\((?P<unit>[^)]*)\))?\s*(?:\([^)]*\))?\s*$")
 
@@ -130,15 +132,19 @@ def read_summary(path: Path) -> list[Basic]:
     return [_basic(row) for row in _rows(path)]
 
 
+#: A column's names in newer and older versions.
+_BLOCKS = ("block num", "block dim")
+
+
 def _basic(row: Mapping[str, tuple[str, float]]) -> Basic:
     def number(name: str) -> float:
         text, factor = row.get(name, ("", 1.0))
         value = _number(text)
         return 0.0 if value is None else value * factor
 
-    return Basic(
-        row.get("op name", ("", 1.0))[0], number("task duration"), int(number("block dim")), number("current freq")
-    )
+    blocks = max(number(name) for name in _BLOCKS)
+    name = row.get("op name", row.get("name", ("", 1.0)))[0]
+    return Basic(name, number("task duration") or number("duration"), int(blocks), number("current freq"))
 
 
 def _rows(path: Path) -> list[dict[str, tuple[str, float]]]:
@@ -184,15 +190,35 @@ def _number(text: str) -> float | None:
     return value if value == value and abs(value) != float("inf") else None
 
 
-def profile_case(site: Site, bench: Bench, job: Job, profile: Profile, work: Path, read: tuple[Path, ...]) -> Profile:
-    """``profile`` with the counters of one launch under ``msprof op``. ExecutorError when the tool gives none."""
+def _options(site: Site, environment: Mapping[str, str], work: Path, kernel: str) -> Iterator[str]:
+    """Which kernel, how many launches before it, as far as this version of the tool says that it knows the options.
+
+    Unnamed, it takes the first kernel of the process; cold, it measures the first launch, which loads the kernel.
+    """
+    known = run((*site.profiler, "--help"), work=work, environment=environment, wall_s=_HELP_S).output
+    for option, value in (("--kernel-name", kernel), ("--warm-up", str(_WARM_UPS)), ("--launch-count", "1")):
+        if option in known:
+            yield f"{option}={value}"
+
+
+def profile_case(
+    site: Site, bench: Bench, job: Job, profile: Profile, work: Path, read: tuple[Path, ...], *, kernel: str
+) -> Profile:
+    """``profile`` with the counters of one launch of ``kernel`` (the beginning of its name) under the profiler of
+    single launches. ExecutorError when the tool gives none.
+    """
+    if not site.profiler:
+        raise ExecutorError(
+            "there is neither msprof nor msopprof on the path", remedy="source the toolkit's set_env.sh"
+        )
     folder = work / "msprof"
     folder.mkdir()
     path = work / "profile.json"
-    path.write_text(replace(job, report=str(work / "profiled.json")).dumps(), encoding="utf-8")
+    profiled = replace(job, report=str(work / "profiled.json"), orderly=True)
+    path.write_text(profiled.dumps(), encoding="utf-8")
     worker = bench.confined((sys.executable, "-m", "npukb_npu.worker", str(path)), work, _PROFILE_S, read)
-    command = ("msprof", "op", f"--output={folder}", *worker)
-    environment = environment_for(site, work / "private")
+    environment = environment_for(site, work / "private", Path(job.package) if job.package else None)
+    command = (*site.profiler, f"--output={folder}", *_options(site, environment, work, kernel), *worker)
     libraries = (*site.library_folders, *read, environment.get("LD_LIBRARY_PATH", ""))
     environment["LD_LIBRARY_PATH"] = ":".join(str(one) for one in libraries if str(one))
     environment["PYTHONPATH"] = ":".join((str(Path(__file__).parents[1]), *sys.path))
@@ -200,7 +226,10 @@ def profile_case(site: Site, bench: Bench, job: Job, profile: Profile, work: Pat
     found = sorted(folder.glob("**/OpBasicInfo.csv"))
     if not found:
         tail = finished.output.strip()[-500:]
-        raise ExecutorError(f"msprof op wrote no tables: {tail}", remedy="try --executor_args profile=time")
+        raise ExecutorError(
+            f"{' '.join(site.profiler)} wrote no tables for kernel {kernel}: {tail}",
+            remedy="try --executor_args profile=time",
+        )
     basic = read_basic(found[-1].parent)
     counters = {**profile.counters, **read_folder(found[-1].parent)}
     if basic is not None:

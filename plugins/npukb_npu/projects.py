@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import PurePosixPath
 
+from npukernelbench.judge.executor import ALIKE_UNITS, HOST_STANDARD
+
 __all__ = ["ARCHITECTURE", "LAUNCHER", "RunMode", "custom_operator", "direct_launch", "snake_case", "vendor_of"]
 
 ARCHITECTURE = "dav-2201"
@@ -21,6 +23,10 @@ LAUNCHER = "npukb_launch"
 _SOURCE = (".cpp", ".cc", ".cxx")
 #: What an answer may bring along and the harness writes itself.
 _BUILD_FILES = frozenset({"CMakeLists.txt", "CMakePresets.json", "build.sh"})
+_HOST_COMPILER = "host_compiler.sh"
+_CONFIG = re.compile(
+    r"(?P<core>(?:this->)?AICore\(\))(?P<calls>[^;\"]*)\.AddConfig\(\s*\"(?P<unit>\w+)\"(?P<more>\s*,[^;)]*)?\)\s*;"
+)
 
 
 class RunMode(str, Enum):
@@ -47,6 +53,7 @@ def direct_launch(
 def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: str) -> dict[str, str]:
     """A custom-operator project around the candidate's ``op_host`` and ``op_kernel``, without its own build files."""
     own = {name: text for name, text in files.items() if PurePosixPath(name).name not in _BUILD_FILES}
+    own = registered(own, unit)
     kernel = _kernel_file(own, operator)
     folder = str(PurePosixPath(kernel).parent.relative_to("op_kernel")) if kernel else "."
     presets = {
@@ -60,6 +67,7 @@ def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: 
                 "binaryDir": "${sourceDir}/build_out",
                 "cacheVariables": {
                     "ASCEND_COMPUTE_UNIT": {"type": "STRING", "value": unit},
+                    "CMAKE_CXX_COMPILER": {"type": "FILEPATH", "value": f"${{sourceDir}}/{_HOST_COMPILER}"},
                     "vendor_name": {"type": "STRING", "value": vendor},
                     "ENABLE_SOURCE_PACKAGE": {"type": "BOOL", "value": "True"},
                     "ENABLE_BINARY_PACKAGE": {"type": "BOOL", "value": "True"},
@@ -74,11 +82,29 @@ def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: 
         sources = f"npu_op_kernel_sources(ascendc_kernels KERNEL_DIR ./{folder})\n"
     return {
         **own,
+        _HOST_COMPILER: _HOST_COMPILER_TEXT,
         "CMakeLists.txt": _OPERATOR_CMAKE,
         "CMakePresets.json": json.dumps(presets, indent=4) + "\n",
         "op_host/CMakeLists.txt": _HOST_CMAKE,
         "op_kernel/CMakeLists.txt": _KERNEL_CMAKE.format(sources=sources),
     }
+
+
+def registered(files: Mapping[str, str], unit: str) -> dict[str, str]:
+    """``files`` with operators registered for ``unit``, too, where they are for chips with the same cores: the toolkit
+    builds nothing for a family that the definition does not name. Lines stay where they are.
+    """
+    host = {name for name in files if name.startswith("op_host/")}
+    named = re.compile(rf'\bAddConfig\(\s*"{unit}"')
+    if unit not in ALIKE_UNITS or any(named.search(files[name]) for name in host):
+        return dict(files)
+
+    def both(found: re.Match[str]) -> str:
+        if found["unit"] not in ALIKE_UNITS:
+            return found[0]
+        return f'{found[0]} {found["core"]}.AddConfig("{unit}"{found["more"] or ""});'
+
+    return {name: _CONFIG.sub(both, text) if name in host else text for name, text in files.items()}
 
 
 def vendor_of(key: str) -> str:
@@ -193,6 +219,13 @@ int main(int argc, char** argv) {{
     }}
     return 0;
 }}
+"""
+
+#: The toolkit compiles host code with ``-std=c++11``, in some versions after a project's options. The last one counts.
+_HOST_COMPILER_TEXT = f"""\
+#!/bin/sh
+# Generated: the host compiler, to the standard that answers are written to.
+exec c++ "$@" -std={HOST_STANDARD}
 """
 
 _OPERATOR_CMAKE = """\

@@ -18,7 +18,7 @@ from npukb_npu.codes import PAGES as CODE_PAGES
 from npukb_npu.msprof import COLUMNS
 from npukb_npu.msprof import PAGES as COLUMN_PAGES
 from npukb_npu.rows import table
-from npukb_npu.versions import MATCHES
+from npukb_npu.versions import DIFFERENCES, MATCHES
 
 __all__ = ["BUILD", "ENVIRONMENT", "TOOLS", "Entry", "embedded", "tables"]
 
@@ -68,6 +68,8 @@ BUILD: Sequence[Entry] = (
     Entry("npu_op_kernel_library", "kernels", _PROJECT),
     Entry("ENABLE_SOURCE_PACKAGE, ENABLE_BINARY_PACKAGE, INSTALL_PATH", "what a package holds and where", _PROJECT),
     Entry("vendor_name", "name that keeps packages apart", _PROJECT),
+    Entry("CMAKE_CXX_COMPILER", "a script that sets the standard of host code, after the toolkit's options", _PROJECT),
+    Entry("OutputShapeDependOnCompute", "an output whose shape the kernel tells", f"{_GUIDE} 算子原型定义.md"),
     Entry("ASCEND_COMPUTE_UNIT", "`ascend910b` or `ascend910_93`", _PROJECT),
     Entry("ASCEND_AUTOGEN_PATH", "folder of generated sources", _PROJECT),
     Entry("--preset=default; targets binary, package", "steps of the build", _PROJECT),
@@ -82,7 +84,16 @@ BUILD: Sequence[Entry] = (
 ENVIRONMENT: Sequence[Entry] = (
     Entry("ASCEND_HOME_PATH", "read: the toolkit, set by `set_env.sh`", "hiascend.com toolboxug_0203"),
     Entry("ASCEND_TOOLKIT_HOME", "read: the same in older `set_env.sh`", f"{_ENVIRONMENT}_07_0001"),
-    Entry("ASCEND_CUSTOM_OPP_PATH", "set: private folder per build and worker", _PACKAGE),
+    Entry(
+        "ASCEND_CUSTOM_OPP_PATH",
+        "set: the installed package, `…/vendors/NAME`; of the user's own nothing is taken over",
+        "hiascend.com maintenref/envvar/envref_07_0147",
+    ),
+    Entry(
+        "ASCEND_RT_VISIBLE_DEVICES",
+        "read: which devices there are; their numbers are indices into it",
+        "hiascend.com maintenref/envvar/envref_07_0028",
+    ),
     Entry("ASCEND_PROCESS_LOG_PATH", "set: private folder", f"{_ENVIRONMENT}_07_0120"),
     Entry("ASCEND_CACHE_PATH", "set: private folder", f"{_ENVIRONMENT}_07_0006"),
     Entry("ASCEND_WORK_PATH", "set: private folder", f"{_ENVIRONMENT}_07_0007"),
@@ -93,12 +104,24 @@ ENVIRONMENT: Sequence[Entry] = (
 #: Tools, files and nodes.
 TOOLS: Sequence[Entry] = (
     Entry("npu-smi info -l", "devices", f"{_SMI}_005"),
-    Entry("npu-smi info -t health -i N", "health of a device", f"{_SMI}_027"),
-    Entry("npu-smi info -t board -i 0 -c 0", "`Chip Name`", _PROJECT),
+    Entry("npu-smi info -m", "card and chip of every device: `Chip Logic ID`", f"{_SMI}_006"),
+    Entry("npu-smi info -t health -i CARD -c CHIP", "health of a device", f"{_SMI}_027"),
+    Entry(
+        "npu-smi info -t board -i CARD -c CHIP",
+        "`Chip Name`; on A3 `Ascend910`, and `NPU Name` tells the rest",
+        "hiascend.com API/ascendcopapi/atlasascendc_api_07_1029",
+    ),
     Entry("/usr/local/Ascend/driver/version.info", "version of the driver", _CONTAINER),
     Entry("/dev/davinciN, davinci_manager, devmm_svm, hisi_hdc", "device nodes", _CONTAINER),
     Entry(
-        "msprof op --output=DIR PROGRAM", "counters of one launch: `OPPROF_*`", "hiascend.com optool/atlasopdev_16_0081"
+        "msprof op, msopprof: --output --kernel-name --warm-up --launch-count",
+        "counters of one launch: `OPPROF_*`; options that `--help` does not name are left out",
+        "gitcode.com/Ascend/msopprof docs/zh/user_guide/msopprof_user_guide.md",
+    ),
+    Entry(
+        "attrs, decorator, psutil",
+        "what the toolkit's scripts import, beside others",
+        "hiascend.com softwareinst/instg/instg_0045",
     ),
     Entry("msprof op simulator --soc-version=CHIP", "simulated launch: `*code_exe.csv`", _TUNING),
     Entry(
@@ -140,6 +163,11 @@ def _sections() -> Iterator[str]:
             ((str(code), f"`{one.name}`", one.meaning, one.blame.value) for code, one in sorted(codes.items())),
         )
     yield from _numbers()
+    yield from _table(
+        "Toolkits: what differs, and what is looked at (read, not run)",
+        ("what", "CANN 8.0 to 8.3", "8.5", "9.x", "looked at", "page"),
+        DIFFERENCES,
+    )
     rows = ((one.torch_npu, one.torch, one.cann) for one in MATCHES)
     yield from _table("torch_npu, torch and CANN (gitcode.com/Ascend/pytorch)", ("torch_npu", "torch", "CANN"), rows)
 

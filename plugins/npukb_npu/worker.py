@@ -13,13 +13,13 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from npukb_npu.acl import Acl, Attribute, MemcpyKind
 from npukb_npu.aclnn import Kind
-from npukb_npu.codes import AclError, Phase
+from npukb_npu.codes import AclError, Phase, is_memory
 from npukb_npu.jobs import Buffer, Job, OperatorCall, Report
 from npukb_npu.memory import Allocator, Space
 from npukb_npu.projects import LAUNCHER
@@ -31,6 +31,7 @@ __all__ = ["main"]
 _PROBE_BYTES = 1 << 20
 _PROBE_TIMEOUT_MS = 10_000
 _FALLBACK_L2_BYTES = 192 << 20
+_LIMIT_SHARE = 0.8  # of the time-out, after which the hardware is to stop a kernel: before we give up waiting
 
 
 class _Launcher(Protocol):
@@ -95,6 +96,16 @@ class _Operator:
         if code:
             raise AclError(self._call.run, code, self._acl.recent_error())
 
+    def tell_shape(self, space: Space, shaped: int, shape: int) -> None:
+        """Write the shape that the kernel has given an output where the task has it: its rank and its extents."""
+        import numpy as np
+
+        position = next(i for i, one in enumerate(self._call.parameters) if one == (Kind.TENSOR.value, shaped))
+        extents = self._acl.view_shape(self._described[id(space)][position].value)
+        [placed] = space.members[shape] or []
+        words = np.array([len(extents), *extents], np.uint64).view(np.uint8)
+        placed.contents[: words.size] = words[: placed.contents.size]
+
     def _begin(self, phase: Phase) -> None:
         self._report.phase = phase.value
         self._report.write(Path(self._job.report))
@@ -142,6 +153,7 @@ class _Sitting:
         torch_memory = TorchMemory(job.device) if job.torch_memory else None
         self.acl.open(job.device, initialise=torch_memory is None)
         self.memory: Allocator = torch_memory or self.acl
+        report.limit_s = self.acl.limit_kernels(job.timeout_ms / 1e3 * _LIMIT_SHARE)
         self.stream = self.memory.create_stream()
         report.memory = torch_memory.name if torch_memory else "acl"
         report.soc = self.acl.soc_name()
@@ -157,12 +169,7 @@ class _Sitting:
         job = self.job
         self.begin(Phase.PREPARE)
         budget = Budget(**job.budget) if job.budget else None  # type: ignore[arg-type]
-        copies = budget.copies if budget else 1
-        spaces = [
-            Space(self.acl, self.memory, job.arguments, workspace_bytes=job.workspace_bytes, seed=job.seed, copy=copy)
-            for copy in range(copies)
-        ]
-        scratch = self._scratch() if budget else (0, 0)
+        spaces = [self._space(0)]
         self.begin(Phase.LAUNCH)
         launcher: _Launcher = (
             _Operator(self.acl, job, job.call, self.report) if job.call else _Direct(job, self.report.blocks)
@@ -170,15 +177,42 @@ class _Sitting:
         self._once(launcher, spaces[0])
         used = spaces[0]
         if budget is not None:
+            self.begin(Phase.PREPARE)
+            scratch = self._scratch()
+            spaces += self._more_spaces(launcher, budget.copies - 1)
+            budget = replace(budget, copies=len(spaces))
+            self.begin(Phase.LAUNCH)
             timing = measure(lambda copy: self._timed(launcher, spaces[copy], scratch), time.monotonic, budget)
             self.report.timing = asdict(timing)
             used = spaces[-1]
             used.restore()
             self._once(launcher, used)
         self.begin(Phase.COLLECT)
-        self._collect(spaces, used)
+        self._collect(launcher, spaces, used)
         self.report.done = True
         self.report.write(Path(job.report))
+        if job.orderly:
+            self.acl.finish(job.device)
+
+    def _space(self, copy: int) -> Space:
+        job = self.job
+        return Space(
+            self.acl, self.memory, job.arguments, workspace_bytes=job.workspace_bytes, seed=job.seed, copy=copy
+        )
+
+    def _more_spaces(self, launcher: _Launcher, most: int) -> list[Space]:
+        """Copies to rotate between, as many as the device's memory holds: a large case is timed on fewer."""
+        spaces: list[Space] = []
+        for copy in range(1, most + 1):
+            try:
+                space = self._space(copy)
+                launcher.ready(space)
+            except AclError as error:
+                if not is_memory(error.code):
+                    raise
+                break
+            spaces.append(space)
+        return spaces
 
     def _once(self, launcher: _Launcher, space: Space) -> None:
         launcher.ready(space)
@@ -186,11 +220,15 @@ class _Sitting:
         self.acl.call("aclrtSynchronizeStreamWithTimeout", self.stream, self.job.timeout_ms)
 
     def _timed(self, launcher: _Launcher, space: Space, scratch: tuple[int, int]) -> float:
-        """Time of one launch in us, on memory as before the first, past a flushed cache."""
+        """Time of one launch in us, on memory as before the first, past a flushed cache.
+
+        Flush, events and launch are tasks of one stream, and nothing waits between them: while the device flushes, the
+        host sends the rest, so that the time is the kernel's and not that of its way to the device.
+        """
         space.restore()
         launcher.ready(space)
         address, size = scratch
-        self.acl.call("aclrtMemset", address, size, 0, size)
+        self.acl.call("aclrtMemsetAsync", address, size, 0, size, self.stream)
         start, end = self.acl.create_event(), self.acl.create_event()
         self.acl.call("aclrtRecordEvent", start, self.stream)
         launcher.launch(space, self.stream)
@@ -209,10 +247,12 @@ class _Sitting:
             size = 2 * _FALLBACK_L2_BYTES
         return self.memory.malloc(size), size
 
-    def _collect(self, spaces: Sequence[Space], used: Space) -> None:
+    def _collect(self, launcher: _Launcher, spaces: Sequence[Space], used: Space) -> None:
         """Look at every copy's guards; outputs are those of the copy that was used last."""
         for placed in (one for space in spaces for one in space.placed):
             self.report.damaged += [[placed.buffer.name, side, count] for side, count in placed.collect()]
+        if self.job.call and self.job.call.late and isinstance(launcher, _Operator):
+            launcher.tell_shape(used, *self.job.call.late)
         for placed in used.placed:
             if placed.buffer.result:
                 Path(placed.buffer.result).write_bytes(placed.contents.tobytes())
@@ -262,11 +302,14 @@ def main(arguments: Sequence[str]) -> int:
     except AclError as error:
         report.code, report.function, report.words = error.code, error.function, error.words
         report.write(Path(job.report))
+    if job.orderly:
+        sys.exit(0)  # what a profiler does at the end of a process is part of its work
     return 0
 
 
 if __name__ == "__main__":
     status = main(sys.argv[1:])
+    sys.stdout.flush()
     sys.stderr.flush()
     # The device may hang: nothing of the runtime's own clean-up is waited for, the driver frees what a process held.
     os._exit(status)

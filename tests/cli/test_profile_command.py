@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 
@@ -45,6 +47,21 @@ def test_two_profiles_side_by_side(npukb, profile, kernel, tmp_path):
     assert "time (µs)" in finished.out
     assert npukb("compare", saved, saved, "--json").json["pairs"][0]["first_us"] == 10.0
     assert npukb("compare", saved, tmp_path / "none.json").code == 2
+
+
+def test_rows_of_predicted_beside_measured(npukb, profile, kernel, tmp_path):
+    predicted, measured = tmp_path / "predicted.json", tmp_path / "measured.json"
+    found = profile(kernel("ok"), "--json").json
+    predicted.write_text(json.dumps(found))
+    found["profile"] |= {"predicted": False, "machine": "npu_910b3", "time_us": 8.0}
+    measured.write_text(json.dumps(found))
+    finished = npukb("compare", predicted, measured, "--rows", tmp_path / "rows.md")
+    assert finished.code == 0, finished.err
+    assert "1 cases: median error 25.0%" in finished.out
+    assert "| kernel | 8.0 | 10.0 | +25.0% | npu_910b3 |" in (tmp_path / "rows.md").read_text(encoding="utf-8")
+    refused = npukb("compare", predicted, predicted, "--rows", tmp_path / "none.csv")
+    assert (refused.code, (tmp_path / "none.csv").exists()) == (2, False)
+    assert "not one prediction and one measurement" in refused.err
 
 
 def test_two_runs_side_by_side(npukb, fake, tmp_path):

@@ -30,7 +30,9 @@ class Npukb:
     def __call__(self, words: Sequence[str]) -> Answer:
         self.calls.append(tuple(words))
         if words[0] == "doctor":
-            return Answer(self.doctor, "[]", "")
+            problem = {"section": "executor npu", "name": "driver", "status": "problem", "detail": "none"}
+            found = [{**problem, "remedy": "install the driver"}] if self.doctor else []
+            return Answer(self.doctor, json.dumps({"usable": not self.doctor, "findings": found}), "")
         if words[0] == "run":
             rows = [
                 {"task": "Sqrt", "tier": "npu", "outcome": "ok"},
@@ -64,12 +66,12 @@ def test_all_is_well(tmp_path: Path) -> None:
     code, steps = accepted(npukb, tmp_path)
     assert code == 0
     assert list(steps) == [
-        "doctor", "golden kernels, static", "golden kernels, dynamic", "adversarial candidates, judge",
+        "first minute", "golden kernels, static", "golden kernels, dynamic", "adversarial candidates, judge",
         "adversarial candidates, catalogue", "calibration",
     ]  # fmt: skip
     assert sum(words[0] == "judge" for words in npukb.calls) == len(npukb.known) > 40
     for words in npukb.calls:  # nothing is asked of anything but the device
-        assert words[0] == "calibrate" or words[words.index("--executor") + 1] == "npu"
+        assert words[0] == "calibrate" or "--npu" in words or words[words.index("--executor") + 1] == "npu"
     out = tmp_path / "npu-acceptance-test"
     sums = dict(reversed(line.split("  ")) for line in (out / "SHA256SUMS").read_text().splitlines())
     assert sums.keys() == {"machine.yaml", "report.json", "report.md"}
@@ -82,7 +84,6 @@ def test_all_is_well(tmp_path: Path) -> None:
     [
         (Npukb(golden="wrong_value"), ["golden kernels, static", "golden kernels, dynamic"]),
         (Npukb(tier="twin"), ["golden kernels, static", "golden kernels, dynamic"]),
-        (Npukb(doctor=4), ["doctor"]),
         (Npukb(calibrated=False), ["calibration"]),
     ],
 )
@@ -110,11 +111,50 @@ def test_what_a_device_must_say_to_adversaries(tmp_path: Path, expected: str, se
     assert (code == 0) == passes
 
 
-@pytest.mark.parametrize("name", ["npu-acceptance-old", "results"])
-def test_reports_are_never_mixed(tmp_path: Path, name: str) -> None:
+def test_the_first_minute_tells_what_is_missing_and_ends_it(tmp_path: Path) -> None:
+    npukb = Npukb(doctor=4)
+    code, steps = accepted(npukb, tmp_path)
+    assert (code, steps) == (1, {"first minute": False})
+    assert [words[0] for words in npukb.calls] == ["doctor"], "nothing else is run on a machine that is not ready"
+    text = (tmp_path / "npu-acceptance-test" / "report.md").read_text(encoding="utf-8")
+    assert "driver: none — install the driver" in text
+
+
+def test_the_same_command_goes_on_after_the_last_step_that_passed(tmp_path: Path) -> None:
+    """A machine that goes down, and a step that failed and is mended: what passed is not run again."""
+
+    class Interrupted(Npukb):
+        def __call__(self, words: Sequence[str]) -> Answer:
+            if words[0] == "judge":
+                raise KeyboardInterrupt
+            return super().__call__(words)
+
+    with pytest.raises(KeyboardInterrupt):
+        accepted(Interrupted(golden="wrong_value"), tmp_path)
+    begun = json.loads((tmp_path / "npu-acceptance-test/report.json").read_text())
+    assert not begun["passed"]
+    assert [one["passed"] for one in begun["steps"]] == [True, False, False]
+    again = Npukb()
+    code, steps = accepted(again, tmp_path)
+    assert (code, all(steps.values()), len(steps)) == (0, True, 6)
+    assert {words[0] for words in again.calls} == {"run", "judge", "calibrate"}, "the first minute had passed"
+
+
+def test_reports_are_never_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "npu-acceptance-old").mkdir()
-    with pytest.raises(SystemExit):
-        main(["--name", "x", "--out", str(tmp_path / name)], Npukb())
+    accepted(Npukb(), tmp_path)
+    begun = tmp_path / "npu-acceptance-begun"
+    begun.mkdir()
+    (begun / "report.json").write_text(json.dumps({"passed": False, "tasks": "smoke", "steps": []}))
+    for name, words in (
+        ("npu-acceptance-old", "holds no acceptance that was begun"),
+        ("results", "call the folder npu-acceptance-CHIP"),
+        ("npu-acceptance-test", "holds an acceptance that passed"),
+        ("npu-acceptance-begun", "was begun with --tasks smoke"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["--name", "x", "--out", str(tmp_path / name)], Npukb())
+        assert words in capsys.readouterr().err
 
 
 def test_the_script_starts_the_module() -> None:

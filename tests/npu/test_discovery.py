@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from npukb_npu.discovery import Site, findings, first_obstacle, host_mode_findings
-from npukb_npu.executor import NpuExecutor, compute_unit
+from npukb_npu.executor import NpuExecutor
+from npukb_npu.machine import Device, compute_unit
 from npukb_npu.versions import MATCHES, mismatch
 from npukernelbench.judge.executor import FindingStatus
 
@@ -21,7 +22,7 @@ def test_a_whole_machine_has_no_obstacle(site: Site) -> None:
         "status": FindingStatus.WARNING
     }
     assert "not yet run on hardware" in found[-1].detail
-    assert (site.version, site.driver, site.chip, site.devices) == ("9.1.0", "25.2.0", "910B3", (0,))
+    assert (site.version, site.driver, site.chip, site.devices) == ("9.1.0", "25.2.0", "910B3", (Device(0, 0, 0, 0),))
 
 
 def without(**changes: object) -> Callable[[Site, Path], Site]:
@@ -53,11 +54,13 @@ def lacking(*missing: str) -> Callable[[Site, Path], Site]:
             target = folder / name
             if path.is_dir():
                 target.mkdir(parents=True, exist_ok=True)
-            elif path.parent.name != "fake":
+            elif "standin" not in path.parts:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(path)
         home = str(folder / "usr/local/Ascend/cann")
-        return replace(site, root=folder, environ={**site.environ, "ASCEND_HOME_PATH": home, "PATH": ""})
+        return replace(
+            site, root=folder, environ={**site.environ, "ASCEND_HOME_PATH": home, "PATH": str(folder / "bin")}
+        )
 
     return change
 

@@ -1,8 +1,7 @@
-"""CANN's host modes and its profiler, on the fake toolkit and a fake ``msprof``."""
+"""CANN's host modes and its profiler, on the stand-in."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -37,46 +36,17 @@ extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR y, GM_ADDR wor
 }}
 """
 
-#: Runs the program that it is given, as the profiler does, and writes the tables of one launch.
-MSPROF = """#!/bin/sh
-shift
-[ "$1" = simulator ] && mode=simulator && shift
-out=${1#--output=}; shift
-[ "$mode" = simulator ] && { echo "$1" > "$out/soc"; shift; }
-"$@" || exit $?
-folder="$out/OPPROF_1"
-mkdir -p "$folder"
-[ -n "$FAKE_EMPTY$ASCEND_FAKE_EMPTY" ] && exit 0
-if [ "$mode" = simulator ]; then
-    printf 'code,running_time(us)\\na,1.5\\nb,2\\n' > "$folder/core0_code_exe.csv"
-else
-    printf 'Op Name,Task Duration(us),Block Dim,Current Freq\\ntinysqrt,3.5,4,1800\\n' > "$folder/OpBasicInfo.csv"
-    printf 'aiv_time(us),aiv_vec_ratio\\n3,0.5\\n' > "$folder/PipeUtilization.csv"
-fi
-"""
-
 Make = Callable[..., Any]
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Path:
-    """A folder with the fake profiler."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    (folder / "msprof").write_text(MSPROF)
-    (folder / "msprof").chmod(0o755)
-    return folder
-
-
-@pytest.fixture
-def host_mode(site: Site, tools: Path, build_cache: Path) -> Iterator[Make]:
+def host_mode(site: Site, build_cache: Path) -> Iterator[Make]:
     """Makes executors of the host modes: ``host_mode(CannCpuExecutor)``."""
     made = []
 
     def make(kind: type[CannCpuExecutor] | type[CannSimExecutor], **environ: str) -> CannCpuExecutor | CannSimExecutor:
-        path = f"{tools}:{os.environ['PATH']}"
-        machine = replace(site, environ={**site.environ, "PATH": path, **environ})
-        sandbox = "auto" if kind is CannCpuExecutor else "off"  # walls would hide the fake profiler
+        machine = replace(site, environ={**site.environ, "ASCEND_STANDIN_NODES": "0", **environ})
+        sandbox = "auto" if kind is CannCpuExecutor else "off"  # the profiler itself is not confined
         values = {"cache_dir": build_cache, "threads": 1, "vector_cores": 3, "sandbox": sandbox}
         executor = kind(HostModeArgs.model_validate(values), site=machine)
         made.append(executor)
@@ -115,7 +85,7 @@ def test_the_simulator_predicts_a_time(host_mode: Make) -> None:
     assert (seen.profile.time_us, seen.profile.predicted, seen.profile.blocks) == (3.5, True, 3)
     assert seen.profile.machine == "cann_sim_ascend910b2"
     assert executor.tier is Tier.CANN_SIM
-    silent = observed(host_mode(CannSimExecutor, ASCEND_FAKE_EMPTY="1"))
+    silent = observed(host_mode(CannSimExecutor, ASCEND_STANDIN_EMPTY="1"))
     assert silent.outcome is Outcome.OK
     assert silent.profile is None
 
@@ -138,7 +108,7 @@ def test_faults_of_a_kernel(host_mode: Make, more: str, outcome: Outcome, rule: 
 
 def test_faults_of_the_toolkit_are_not_the_kernels(host_mode: Make) -> None:
     with pytest.raises(ExecutorError, match="aclInit returned 507033"):
-        observed(host_mode(CannCpuExecutor, ASCEND_FAKE_INIT="507033"))
+        observed(host_mode(CannCpuExecutor, ASCEND_STANDIN_INIT="507033"))
     broken = host_mode(CannCpuExecutor, ASCEND_HOME_PATH="")
     with pytest.raises(ExecutorError, match="cann-cpu cannot work here"):
         broken.prepare(lambda text: None, Track.STATIC)
@@ -158,14 +128,21 @@ def test_tensor_lists_are_refused(host_mode: Make) -> None:
     assert "tensor lists" in host_mode(CannCpuExecutor).refuses(replace(tiny_task(), inputs=(spec,)), Track.STATIC)
 
 
-def test_the_profilers_counters_join_the_measured_time(npu: Callable[..., NpuExecutor], tools: Path) -> None:
-    path = f"{tools}:{os.environ['PATH']}"
-    seen = observed(npu(profile="full", environ={"PATH": path}))
+@pytest.mark.parametrize("version", ["8.0", "9.1"])
+def test_the_profilers_counters_join_the_measured_time(npu: Callable[..., NpuExecutor], version: str) -> None:
+    other = (
+        '}\nstatic struct Other { Other() { StandinLaunch first("other_kernel"); standin_spend(1); } } other;\n'
+        "static void rest() {"  # a kernel of somebody else's, before the candidate's
+    )
+    seen = observed(npu(profile="full", environ={"ASCEND_STANDIN_MSPROF": version}), other)
     assert seen.profile is not None, seen
     assert not seen.profile.predicted
     assert seen.profile.counters["aiv_vec_ratio"] == 0.5
-    assert seen.profile.counters["msprof_task_duration_us"] == 3.5
+    assert seen.profile.counters["msprof_task_duration_us"] == 3.0, "of a warm launch of the candidate's kernel"
     assert seen.profile.counters["msprof_clock_mhz"] == 1800
     assert seen.profile.counters["measured_samples"] >= 20
-    with pytest.raises(ExecutorError, match="msprof op wrote no tables"):
-        observed(npu(profile="full", environ={"PATH": path, "ASCEND_FAKE_EMPTY": "1"}))
+
+
+def test_a_profiler_that_writes_nothing_is_said(npu: Callable[..., NpuExecutor]) -> None:
+    with pytest.raises(ExecutorError, match=r"msprof op wrote no tables for kernel tinysqrt"):
+        observed(npu(profile="full", environ={"ASCEND_STANDIN_EMPTY": "1"}))

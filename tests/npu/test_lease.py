@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukb_npu.lease import Leases, Sharing, default_folder
+from npukb_npu.lease import LONGEST_QUARANTINE_S, Leases, Sharing, default_folder
 from npukernelbench.errors import ExecutorError
 
 
@@ -31,7 +31,7 @@ class Clock:
 
 def leases(folder: Path) -> tuple[Leases, Clock]:
     clock = Clock()
-    return Leases(folder, sleep=clock.sleep, clock=clock), clock
+    return Leases(folder, sleep=clock.sleep, clock=clock, wall=clock), clock
 
 
 HOLD = """
@@ -94,7 +94,7 @@ def test_waiting_ends_when_a_device_becomes_free(tmp_path: Path) -> None:
         if clock.slept == 5:
             end(other)
 
-    with Leases(tmp_path, sleep=sleep, clock=clock).lend((3,), Sharing.EXCLUSIVE, 60) as device:
+    with Leases(tmp_path, sleep=sleep, clock=clock, wall=clock).lend((3,), Sharing.EXCLUSIVE, 60) as device:
         assert device == 3
     assert clock.slept == 5
     assert clock.now < 60
@@ -102,19 +102,20 @@ def test_waiting_ends_when_a_device_becomes_free(tmp_path: Path) -> None:
         assert again == 3
 
 
-def refused(lent: Leases, devices: list[int]) -> ExecutorError:
-    with pytest.raises(ExecutorError, match="no healthy device is left") as caught:
-        lent.lend(devices, Sharing.EXCLUSIVE, 1000).__enter__()
+def refused(lent: Leases, devices: list[int], timeout_s: float = 1.0) -> ExecutorError:
+    with pytest.raises(ExecutorError) as caught:
+        lent.lend(devices, Sharing.EXCLUSIVE, timeout_s, lambda device: "silent").__enter__()
     return caught.value
 
 
 @given(st.sets(st.integers(0, 7), min_size=1), st.sets(st.integers(0, 7)))
-def test_unhealthy_devices_are_never_lent(
+def test_devices_in_quarantine_are_not_lent(
     tmp_path_factory: pytest.TempPathFactory, known: set[int], ill: set[int]
 ) -> None:
     folder = tmp_path_factory.mktemp("leases")
-    lent, clock = leases(folder)
-    notes = {device: lent.take_out(device, f"reason {device}") for device in sorted(ill)}
+    lent, _ = leases(folder)
+    for device in sorted(ill):
+        lent.take_out(device, f"reason {device}")
     well = sorted(known - ill)
     if well:
         with lent.lend(sorted(known), Sharing.EXCLUSIVE, 0) as device:
@@ -122,20 +123,57 @@ def test_unhealthy_devices_are_never_lent(
     else:
         caught = refused(lent, sorted(known))
         assert all(f"device {device}: reason {device}" in caught.message for device in known)
-        assert clock.now == 0  # there is nothing to wait for
-        assert ".unhealthy" in caught.remedy
-    for device, note in notes.items():
-        note.unlink()
-        assert lent.health(device) is None
+        assert "as soon as a probe succeeds" in caught.remedy
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "\xff"])
-def test_a_damaged_note_keeps_the_device_out(tmp_path: Path, text: str) -> None:
+def test_a_quarantine_is_bounded_and_ends_with_a_probe(tmp_path: Path) -> None:
+    """Nobody deletes a note: whoever wants the device probes it when its time is over."""
+    lent, clock = leases(tmp_path)
+    lent.take_out(3, "hung")
+    probes: list[float] = []
+
+    def probe(device: int) -> str:
+        assert device == 3
+        probes.append(clock.now)
+        return "still hung" if len(probes) < 3 else ""
+
+    with lent.lend((3,), Sharing.SHARED, 600, probe) as device:
+        assert device == 3
+    assert probes == pytest.approx([5, 15, 35], abs=0.2)  # twice as long each time
+    assert lent.quarantine(3) is None
+    lengths = [lent.take_out(4, "hung").until_s - clock.now for _ in range(12)]
+    assert lengths[:3] == [5, 10, 20]
+    assert lengths[-1] == LONGEST_QUARANTINE_S
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "\xff", '{"device": 2, "until_s": "soon"}'])
+def test_a_damaged_note_costs_a_probe_and_no_device(tmp_path: Path, text: str) -> None:
     lent, _ = leases(tmp_path)
-    lent.take_out(2, "whatever").write_bytes(text.encode("latin-1"))
-    found = lent.health(2)
-    assert found is not None
-    assert "note" in found.reason
+    with lent.lend((2,), Sharing.SHARED, 0):
+        pass
+    (tmp_path / "device-2.quarantine").write_bytes(text.encode("latin-1"))
+    asked: list[int] = []
+    with lent.lend((2,), Sharing.EXCLUSIVE, 0, lambda device: asked.append(device) or "") as device:
+        assert device == 2
+    assert asked == [2]
+
+
+def test_devices_that_never_answer_are_not_waited_for(tmp_path: Path) -> None:
+    """A run of hundreds of samples must not wait for each of them as long as a lease may take."""
+    lent, clock = leases(tmp_path)
+    lent.take_out(3, "gone")
+    caught = refused(lent, [3], 3600)
+    assert "no device of 3 answers: device 3: silent, 4 probes failed" in caught.message
+    assert clock.now == pytest.approx(35, abs=0.3)
+    refused(lent, [3], 3600)
+    assert clock.now == pytest.approx(35, abs=0.3), "the next sample is told at once"
+
+
+def test_no_device_is_said_at_once(tmp_path: Path) -> None:
+    lent, clock = leases(tmp_path)
+    with pytest.raises(ExecutorError, match="there is no device to use"), lent.lend((), Sharing.SHARED, 60):
+        raise AssertionError
+    assert clock.now == 0
 
 
 def test_all_processes_of_a_machine_share_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

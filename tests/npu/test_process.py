@@ -115,8 +115,11 @@ def test_everything_a_build_writes_is_its_own(site: Site, tmp_path: Path) -> Non
     )
     environment = environment_for(shared, tmp_path)
     assert "SECRET_TOKEN" not in environment
+    assert environment["ASCEND_CUSTOM_OPP_PATH"] == "", "packages of the user's own would shadow the candidate's"
+    package = tmp_path / "installed/vendors/npukb_1"
+    assert environment_for(shared, tmp_path, package)["ASCEND_CUSTOM_OPP_PATH"] == str(package)
     written = {"HOME", "TMPDIR", "ASCEND_PROCESS_LOG_PATH", "ASCEND_CACHE_PATH", "ASCEND_WORK_PATH",
-               "ASCEND_CUSTOM_OPP_PATH", "ASCENDC_BUILD_LOG_DIR"}  # fmt: skip
+               "ASCENDC_BUILD_LOG_DIR"}  # fmt: skip
     for name in written:
         assert Path(environment[name]).is_relative_to(tmp_path), name
         assert Path(environment[name]).is_dir()

@@ -41,6 +41,15 @@ def test_a_machine_that_extends_another_is_still_that_chip(tmp_path: Path) -> No
         assert (dynamic._other_chip(described, mine, {}) is not None) == other  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["ascend910_9382", "ascend910b2"])
+def test_a_definition_for_one_family_does_for_the_other(name: str) -> None:
+    """A2 and A3 have the same cores: golden operators, which name ascend910b, are predicted for 910_93 as well."""
+    loaded = machine.load(name)
+    for socs, other in ((("ascend910b",), False), (("ascend910_93",), False), (("ascend310p",), True)):
+        described = SimpleNamespace(name="Operator", socs=socs)
+        assert (dynamic._other_chip(described, loaded, {}) is not None) == other, socs  # type: ignore[arg-type]
+
+
 def test_documented_rates_are_those_of_the_instruction_table() -> None:
     rates = machine.documented_rates()
     assert rates["Add.b16"] == 128

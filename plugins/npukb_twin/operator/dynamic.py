@@ -27,6 +27,7 @@ from npukb_twin.operator import host_side
 from npukb_twin.operator.interface import Bound, bind, place_of, row_of, shapes_of
 from npukb_twin.operator.variants import Variant, element_types, prelude, variant_of, wants_key
 from npukb_twin.timing.machine import Machine
+from npukernelbench.judge.executor import ALIKE_UNITS
 from npukernelbench.nouns import (
     AttributeValue,
     Case,
@@ -378,7 +379,9 @@ def _other_chip(
 ) -> Diagnostic | None:
     """Whether the definition leaves the modelled chip out."""
     family = machine.chip.lower().replace("ascend", "")
-    known = [soc for soc in description.socs if family.startswith(soc.lower().replace("ascend", ""))]
+    units = [unit for unit in ALIKE_UNITS if family.startswith(unit.replace("ascend", ""))]
+    wanted = {*description.socs, *(ALIKE_UNITS if ALIKE_UNITS & set(description.socs) and units else ())}
+    known = [soc for soc in wanted if family.startswith(soc.lower().replace("ascend", ""))]
     if known or not description.socs:
         return None
     file, line = place_of(r"\bAddConfig\s*\(", files)

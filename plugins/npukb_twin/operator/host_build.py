@@ -19,13 +19,14 @@ from npukb_twin.launch.process import Finished, Limits, run
 from npukb_twin.launch.sandbox import LAUNCHER
 from npukb_twin.operator.host_messages import begins_with_gap, explain_host
 from npukb_twin.operator.host_types import HostResult, HostRuntime
+from npukernelbench.judge.executor import HOST_STANDARD
 from npukernelbench.nouns import Diagnostic, Outcome, Severity
 
 __all__ = ["compile_host", "ensure_host", "locate_host", "sources_of"]
 
 _LIBRARY_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-D_GNU_SOURCE")
 #: Host code runs for milliseconds: compiling it fast matters more than running it fast.
-_HOST_FLAGS = ("-std=c++17", "-O0", "-fPIC", "-fno-omit-frame-pointer", "-w")
+_HOST_FLAGS = (f"-std={HOST_STANDARD}", "-O0", "-fPIC", "-fno-omit-frame-pointer", "-w")
 _HOST_FLAGS_CLANG = ("-gline-tables-only", "-fno-color-diagnostics", "-fno-spell-checking", "-ferror-limit=20")
 _HOST_FLAGS_GCC = ("-g1", "-fdiagnostics-color=never", "-fmax-errors=20")
 _PROGRAM, _HEADER = "npukb-twin-tiling", "host.h.pch"

@@ -1,4 +1,4 @@
-"""The executor from source to verdict, on a fake toolkit and a fake device: real CMake, real ctypes, real processes.
+"""The executor from source to verdict, on the stand-in: real CMake, real ctypes, real processes.
 
 What this shows is that the pieces fit together and that faults get the right verdict; nothing about hardware.
 """
@@ -63,7 +63,7 @@ def test_a_right_kernel_is_right_and_timed(npu: Make) -> None:
     assert seen.inputs_intact
     profile = seen.profile
     assert profile is not None
-    assert (profile.predicted, profile.machine, profile.blocks) == (False, "npu_fake910", 4)
+    assert (profile.predicted, profile.machine, profile.blocks) == (False, "npu_standin910b3", 4)
     assert profile.low_us is not None
     assert profile.high_us is not None
     assert 0 < profile.low_us <= profile.time_us <= profile.high_us
@@ -83,7 +83,7 @@ ASKED = KERNEL.format(
         case 14: *(volatile int*)0 = 1; break;
         case 15: from[3] = 0; break;
         case 16: for (volatile int i = 0;; ++i) {}
-        default: if (from[19] > 1000) fake_acl_raise(int(from[19]));
+        default: if (from[19] > 1000) standin_raise(int(from[19]));
     }
 """
 )
@@ -138,15 +138,15 @@ def test_a_hang_of_the_worker_is_the_kernels(npu: Make, monkeypatch: pytest.Monk
     assert "launch" in seen.diagnostics[0].message
 
 
-def test_a_device_that_fails_its_probe_is_taken_out(npu: Make) -> None:
-    executor = npu(environ={"ASCEND_FAKE_STATUS": "1"})
+def test_a_device_that_fails_its_probe_is_in_quarantine(npu: Make) -> None:
+    executor = npu(environ={"ASCEND_STANDIN_STATUS": "1"}, lease_timeout_s=0.01)
     seen = asked(executor, 507015)
-    assert [one.rule for one in seen.diagnostics] == ["device_exception", "device_taken_out"]
-    with pytest.raises(ExecutorError, match="no healthy device is left"):
+    assert [one.rule for one in seen.diagnostics] == ["device_exception", "device_quarantined"]
+    with pytest.raises(ExecutorError, match=r"no device of 0 answers: device 0: .*normal state"):
         asked(executor, 0)
 
 
-@pytest.mark.parametrize("environ", [{"ASCEND_FAKE_INIT": "507033"}, {"ASCEND_FAKE_OOM": "1000"}])
+@pytest.mark.parametrize("environ", [{"ASCEND_STANDIN_INIT": "507033"}, {"ASCEND_STANDIN_HBM": "1000"}])
 def test_faults_before_the_kernel_are_ours(npu: Make, environ: dict[str, str]) -> None:
     assert asked(npu(environ=environ), 0).outcome is Outcome.INFRA_ERROR
 
@@ -199,8 +199,20 @@ extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR out, GM_ADDR w
 
 
 HOST = """
-// FAKE_WORKSPACE={workspace} FAKE_TILING={tiling}
+// STANDIN_WORKSPACE={workspace} STANDIN_TILING={tiling}
+namespace ops {{
+class TinySqrt : public OpDef {{
+public:
+    explicit TinySqrt(const char* name) : OpDef(name) {{
+        this->Input("x").ParamType(REQUIRED);
+        this->Output("y").ParamType(REQUIRED);
+        this->Attr("scale_by").AttrType(OPTIONAL).Float(1.0);
+        {more}
+        this->AICore().AddConfig("ascend910b");
+    }}
+}};
 OP_ADD(TinySqrt);
+}}
 """
 DEVICE = """
 extern "C" __global__ __aicore__ void tiny_sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {{
@@ -213,12 +225,12 @@ extern "C" __global__ __aicore__ void tiny_sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR wo
 
 
 def operator(
-    executor: NpuExecutor, *, workspace: int = 0, tiling: int = 0, more: str = "", device: str = DEVICE
+    executor: NpuExecutor, *, workspace: int = 0, tiling: int = 0, more: str = "", device: str = DEVICE, host: str = ""
 ) -> Observation:
     case = replace(tiny_case(), attributes={"scale_by": 2.0})
     task = replace(tiny_task(cases=(case,)), kernel="tiny_sqrt", attributes=(AttributeSpec("scale_by", "float", 1.0),))
     files = {
-        "op_host/tiny_sqrt.cpp": HOST.format(workspace=workspace, tiling=tiling),
+        "op_host/tiny_sqrt.cpp": HOST.format(workspace=workspace, tiling=tiling, more=host),
         "op_kernel/tiny_sqrt.cpp": device.format(more=more),
         "op_host/CMakeLists.txt": 'message(FATAL_ERROR "the candidate\'s own build files are not used")\n',
     }
@@ -235,12 +247,12 @@ def test_a_custom_operator_is_called_through_its_interface(npu: Make) -> None:
     assert seen.profile is not None
 
 
-MEMORIES = {"acl": "acl", "torch_npu": "torch_npu 2.12.0+fake", "auto": "torch_npu 2.12.0+fake"}
+MEMORIES = {"acl": "acl", "torch_npu": "torch_npu 2.12.0+standin", "auto": "torch_npu 2.12.0+standin"}
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_operators_are_given_tensors_of_torch_npu(npu: Make, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake torch_npu says that it is one. Values, guard bands and poison are the same in either memory."""
+    """The stand-in of torch_npu says that it is one. Values, guard bands and poison are the same in either memory."""
     executor, said = npu(profile="time", memory=memory), []
 
     def run(self: Bench, *arguments: object) -> tuple[Report, Finished]:
@@ -263,7 +275,7 @@ def test_operators_are_given_tensors_of_torch_npu(npu: Make, memory: str, monkey
         }[memory]
     )
     observed(executor, KERNEL.format(more=""))
-    assert said[1] == ("torch_npu 2.12.0+fake" if memory == "torch_npu" else "acl")
+    assert said[1] == ("torch_npu 2.12.0+standin" if memory == "torch_npu" else "acl")
     for more in ("reinterpret_cast<float*>(y)[20] = 1;", "reinterpret_cast<float*>(x)[-1] = 1;"):
         damaged = operator(executor, more=more)
         assert (damaged.outcome, damaged.diagnostics[0].rule) == (Outcome.RULE_VIOLATION, "illegal_write")
@@ -281,7 +293,7 @@ def test_nothing_is_left_of_an_earlier_result_in_torchs_memory(npu: Make) -> Non
 
 def test_torch_npu_that_is_missing_or_broken_is_no_verdict_on_the_kernel(npu: Make) -> None:
     """What was asked for is not replaced by the runtime's memory."""
-    for environ in ({"ASCEND_FAKE_TORCH": "broken"}, {"PYTHONPATH": ""}):
+    for environ in ({"ASCEND_STANDIN_TORCH": "broken"}, {"PYTHONPATH": ""}):
         seen = operator(npu(memory="torch_npu", environ=environ))
         assert seen.outcome is Outcome.INFRA_ERROR
         assert "Error" in seen.diagnostics[0].message
@@ -310,5 +322,5 @@ def test_faults_of_custom_operators(
 
 @pytest.mark.parametrize("memory", ["acl", "torch_npu"])
 def test_a_workspace_that_does_not_fit_is_the_candidates(npu: Make, memory: str) -> None:
-    seen = operator(npu(memory=memory, environ={"ASCEND_FAKE_OOM": "1000000"}), workspace=2000000)
+    seen = operator(npu(memory=memory, environ={"ASCEND_STANDIN_HBM": "1000000"}), workspace=2000000)
     assert (seen.outcome, seen.diagnostics[0].rule) == (Outcome.OUT_OF_MEMORY, "workspace")

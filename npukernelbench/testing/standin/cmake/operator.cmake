@@ -3,12 +3,20 @@ function(npu_op_package name)
     if(NOT P_TYPE STREQUAL "RUN" OR NOT P_INSTALL_PATH)
         message(FATAL_ERROR "npu_op_package: bad arguments ${ARGN}")
     endif()
-    add_custom_target(package COMMAND python3 ${FAKE_ASC_FOLDER}/../fake_package.py ${CMAKE_SOURCE_DIR} ${P_INSTALL_PATH} ${vendor_name} ${ASCEND_COMPUTE_UNIT} DEPENDS binary)
+    add_custom_target(package COMMAND python3 ${STANDIN}/opbuild.py ${CMAKE_SOURCE_DIR} ${P_INSTALL_PATH} ${vendor_name} ${ASCEND_COMPUTE_UNIT} DEPENDS binary)
 endfunction()
+# Host code is compiled while the project is configured, to a standard that comes after every option; what the compiler
+# says is the text of a message, which CMake indents and wraps.
 function(npu_op_code_gen)
     cmake_parse_arguments(P "" "PACKAGE;OUT_DIR" "SRC;COMPILE_OPTIONS" ${ARGN})
     if(NOT P_SRC OR NOT P_PACKAGE OR NOT P_OUT_DIR)
         message(FATAL_ERROR "npu_op_code_gen: bad arguments ${ARGN}")
+    endif()
+    execute_process(
+        COMMAND ${CMAKE_CXX_COMPILER} -fPIC -shared -w ${P_COMPILE_OPTIONS} -std=c++11 -include ${STANDIN}/host.h ${P_SRC} -o ${CMAKE_BINARY_DIR}/libascend_all_ops.so
+        RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE error)
+    if(result)
+        message(FATAL_ERROR "build ops lib error: ${error}")
     endif()
 endfunction()
 function(npu_op_library name type)

@@ -1,0 +1,122 @@
+"""What was predicted beside what was measured, case by case: how far a machine's model is from the machine.
+
+Both sides judged the same answers on the same cases, one with predicted times, the other with measured ones. The rows
+are what docs/calibration.md lists of a kernel and what a calibration is held against; nothing is fitted here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Profile
+from npukernelbench.report.comparison.times import Key, Side, read_side
+
+__all__ = ["ParityRow", "parity_csv", "parity_markdown", "parity_rows", "summary", "write_rows"]
+
+_FIELDS = ("task", "track", "case", "predicted_us", "measured_us", "low_us", "high_us", "machine", "measured_on")
+
+
+@dataclass(frozen=True, slots=True)
+class ParityRow:
+    """One case of one answer. ``low_us`` and ``high_us`` hold the measured median with 95 % confidence."""
+
+    task: str
+    track: str
+    case: str
+    predicted_us: float
+    measured_us: float
+    low_us: float
+    high_us: float
+    machine: str  # that predicted
+    measured_on: str
+    counters: Mapping[str, tuple[float, float]]  # predicted and measured, of what both sides count
+
+    @property
+    def error(self) -> float:
+        """Of the prediction, relative to what was measured."""
+        return self.predicted_us / self.measured_us - 1
+
+    @property
+    def within(self) -> bool:
+        """Whether the prediction lies in the interval of the measurement."""
+        return self.low_us <= self.predicted_us <= self.high_us
+
+
+def parity_rows(first: Side, second: Side) -> tuple[ParityRow, ...]:
+    """A row per case that both sides have, whichever of them predicted. UsageError where not exactly one did."""
+    kinds = [{profile.predicted for profile in side.profiles.values()} for side in (first, second)]
+    if sorted(kinds, key=str) != [{False}, {True}]:
+        raise UsageError(
+            f"{first.source} and {second.source} are not one prediction and one measurement",
+            remedy="give a run on the twin and a run on a device, or two profiles of them",
+        )
+    predicted, measured = (first, second) if kinds[0] == {True} else (second, first)
+    shared = sorted(predicted.profiles.keys() & measured.profiles.keys())
+    if not shared:
+        raise UsageError("the two have no answer and case in common", remedy="judge the same answers on both")
+    return tuple(_row(key, predicted.profiles[key], measured.profiles[key]) for key in shared)
+
+
+def _row(key: Key, predicted: Profile, measured: Profile) -> ParityRow:
+    task, track, _, case = key if key else ("", "", "", "")
+    both = sorted(predicted.counters.keys() & measured.counters.keys())
+    return ParityRow(
+        task=task,
+        track=track,
+        case=case,
+        predicted_us=predicted.time_us,
+        measured_us=measured.time_us,
+        low_us=measured.time_us if measured.low_us is None else measured.low_us,
+        high_us=measured.time_us if measured.high_us is None else measured.high_us,
+        machine=predicted.machine,
+        measured_on=measured.machine,
+        counters={name: (predicted.counters[name], measured.counters[name]) for name in both},
+    )
+
+
+def summary(rows: Sequence[ParityRow]) -> str:
+    """Median and worst error, in one line."""
+    errors = [row.error for row in rows]
+    worst = max(errors, key=abs)
+    inside = sum(row.within for row in rows)
+    middle = median(abs(error) for error in errors)
+    return f"{len(rows)} cases: median error {middle:.1%}, worst {worst:+.1%}, {inside} within the measured interval"
+
+
+def write_rows(path: Path, sides: Sequence[Path]) -> str:
+    """Write the rows of two runs or profiles, as docs/calibration.md has them to a file ``.md``, else for other tools;
+    what they say, in one line.
+    """
+    if len(sides) != 2:
+        raise UsageError(
+            "rows are of two runs or profiles", field="--rows", remedy="name one prediction, one measurement"
+        )
+    rows = parity_rows(*map(read_side, sides))
+    path.write_text(parity_markdown(rows) if path.suffix == ".md" else parity_csv(rows), encoding="utf-8")
+    return f"{path}: {summary(rows)}"
+
+
+def parity_csv(rows: Iterable[ParityRow]) -> str:
+    """Rows with a header, for other tools."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_FIELDS)
+    writer.writerows([getattr(row, name) for name in _FIELDS] for row in rows)
+    return text.getvalue()
+
+
+def parity_markdown(rows: Iterable[ParityRow]) -> str:
+    """Rows as docs/calibration.md has them, the worst first."""
+    lines = ["| kernel | measured µs | predicted µs | error | measured on |", "|---|---|---|---|---|"]
+    for row in sorted(rows, key=lambda row: -abs(row.error)):
+        name = ":".join(filter(None, (row.task, row.track, row.case))) or "kernel"
+        lines.append(
+            f"| {name} | {row.measured_us:,.1f} | {row.predicted_us:,.1f} | {row.error:+.1%} | {row.measured_on} |"
+        )
+    return "\n".join(lines) + "\n"

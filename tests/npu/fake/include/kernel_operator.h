@@ -1,1 +1,0 @@
-// A fake of the vendor's header for tests: it offers nothing, kernels of the tests are plain C++.
