@@ -17,7 +17,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import uvicorn
 
 from mcp import Client, MCPError, StdioServerParameters
-from npukb_mcp.desk import Desk, DeskSettings, Kind
+from npukb_mcp.desk import Desk, DeskSettings
 from npukb_mcp.http import http_app
 from npukb_mcp.server import build_server
 from npukb_mcp.sessions import Limits
@@ -217,7 +217,8 @@ def test_progress_is_told_stage_by_stage(server) -> None:
     assert {total for _, total, _ in heard} == {5}
 
 
-def test_a_cancelled_judgement_ends_before_its_next_stage(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_cancelled_judgement_ends_before_its_next_stage(tmp_path: Path, mode: str) -> None:
     entered, go, executors = threading.Event(), threading.Event(), []
 
     class Waiting(FakeExecutor):
@@ -231,22 +232,24 @@ def test_a_cancelled_judgement_ends_before_its_next_stage(tmp_path: Path) -> Non
         return executors[-1]
 
     desk = open_desk(tmp_path, executor=make)
-    opened = desk.open("Tiny0", "static", None)
+    handle = desk.open("Tiny0", "static", None).workspace
 
     async def leave() -> None:
-        asking = asyncio.ensure_future(desk.ask(Kind.JUDGE, opened.workspace, RIGHT, None, lambda *_: None))
-        await asyncio.to_thread(entered.wait, 30)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        go.set()
+        async with Client(build_server(desk), mode=mode) as client:
+            asking = asyncio.ensure_future(call(client, "judge", workspace=handle, files=RIGHT))
+            await asyncio.to_thread(entered.wait, 30)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            await client.list_tools()  # answered after the server has heard of the cancellation
+            go.set()
 
     asyncio.run(leave())
     desk.close()
     [executor] = executors
     assert [line.split()[0] for line in executor.calls] == ["compile"]
     assert len(executor.held) == 0
-    assert desk.sessions.find(opened.workspace).calls_left == DeskSettings().limits.calls - 1
+    assert desk.sessions.find(handle).calls_left == DeskSettings().limits.calls - 1
 
 
 def test_a_budget_ends_a_session_and_no_other(tmp_path: Path) -> None:
