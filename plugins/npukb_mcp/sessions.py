@@ -10,6 +10,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
@@ -25,6 +26,7 @@ __all__ = ["Limits", "Session", "Sessions"]
 
 _MOST_FILES = 32
 _MOST_BYTES = 1 << 20
+_MOST_PATHS = 500
 _MOST_RESULTS = 200
 
 
@@ -137,7 +139,7 @@ class Sessions:
 
 def _accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
     """Files under plain relative names, of a size that a kernel may have."""
-    wanted = f"{DEVICE_SOURCE}" if track is Track.STATIC else f"files in {' and '.join(OPERATOR_FOLDERS)}"
+    wanted = DEVICE_SOURCE if track is Track.STATIC else f"files in {' and '.join(OPERATOR_FOLDERS)}"
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in files.values())
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
         raise UsageError(
@@ -156,9 +158,17 @@ def _accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
 
 def _read_folder(folder: Path, track: Track) -> dict[str, str]:
     """The kernel's files in an agent's folder. A link may lead anywhere, so none is followed."""
-    roots = [folder / DEVICE_SOURCE] if track is Track.STATIC else [folder / name for name in OPERATOR_FOLDERS]
-    paths = [path for root in roots for path in ([root] if track is Track.STATIC else sorted(root.rglob("*")))]
-    home = folder.resolve()
+    home = folder.parent.resolve() / folder.name
+    if track is Track.STATIC:
+        paths = [folder / DEVICE_SOURCE]
+    else:
+        roots = [folder / name for name in OPERATOR_FOLDERS]
+        found = (path for root in roots for path in ([root] if root.is_symlink() else root.rglob("*")))
+        paths = sorted(islice(found, _MOST_PATHS + 1))
+        if len(paths) > _MOST_PATHS:
+            raise UsageError(
+                f"the workspace holds more than {_MOST_PATHS} files", field="files", remedy="remove what is no source"
+            )
     texts: dict[str, str] = {}
     for path in paths:
         name = path.relative_to(folder).as_posix()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -402,6 +403,12 @@ def test_an_adversary_that_asks_for_everything_gets_nothing(tmp_path: Path) -> N
             (folder / "op_kernel").rmdir()
             (folder / "op_kernel").symlink_to(tmp_path)
             heard.append(await refused(client, "judge", workspace=handle))
+            assert "op_kernel is no plain file" in heard[-1]
+            (folder / "op_kernel").unlink()
+            shutil.copytree(folder, tmp_path / "elsewhere")
+            shutil.rmtree(folder)
+            folder.symlink_to(tmp_path / "elsewhere")
+            assert "no plain file of the workspace" in await refused(client, "judge", workspace=handle)
             for case in ("hidden-0", "hidden-1", "HIDDEN-0", "hidden"):
                 heard.append(await refused(client, "judge", workspace=handle, files=RIGHT_DYNAMIC, case=case))
                 heard.append(await refused(client, "get_task", task="Tiny0", case=case))
