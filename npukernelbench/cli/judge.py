@@ -8,7 +8,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.judging import judge_once, judge_text
+from npukernelbench.cli.judging import check_once, judge_once, judge_text
 from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError, UsageError
@@ -35,6 +35,7 @@ __all__ = ["command"]
     help="FILE is a model's answer: make the kernel from it as this strategy does.  [default: FILE is the kernel]",
 )
 @click.option("--truncated", is_flag=True, help="The answer in FILE was cut off at the token limit.")
+@click.option("--compile_only", is_flag=True, help="Say whether FILE compiles, and run nothing.")
 @setting_options("track", "seed", "hidden_seed", "fail_under")
 @executor_options
 @json_option
@@ -47,6 +48,7 @@ def command(
     sources: tuple[str, ...],
     case_id: str | None,
     truncated: bool,
+    compile_only: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -77,7 +79,9 @@ def command(
         read = read_sources(sources, session.config.track)
         require_complete(read.files, found, case, session.config.track)
         subject = Subject(*at, candidate_of(read.files), read.paths)
-        verdict = judge_once(app, session, cases, subject)
+        verdict = (check_once if compile_only else judge_once)(app, session, cases, subject)
+    elif compile_only:
+        raise UsageError("an answer is judged as a whole", field="--compile_only", remedy="give the kernel's source")
     else:
         nothing = Subject(*at, candidate_of({}))
         reason = FinishReason.LENGTH if truncated else FinishReason.STOP

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from npukernelbench.nouns import Case, Completion, Verdict
     from npukernelbench.report.verdict import Subject
 
-__all__ = ["announce", "judge_once", "judge_text"]
+__all__ = ["announce", "check_once", "judge_once", "judge_text"]
 
 
 def announce(app: App, session: Session) -> None:
@@ -34,6 +34,12 @@ def judge_once(
     """The verdict on ``subject``. ``wanted`` are arguments for the executor, as far as it has some of those names."""
     with _judging(app, session, subject.task, wanted) as judge:
         return judge.judge(session.tasks[subject.task], cases, session.config.track, subject.candidate)
+
+
+def check_once(app: App, session: Session, cases: tuple[Case, ...], subject: Subject) -> Verdict:
+    """Whether ``subject`` compiles: the verdict up to there."""
+    with _judging(app, session, subject.task) as judge:
+        return judge.check(session.tasks[subject.task], cases, session.config.track, subject.candidate)
 
 
 def judge_text(

@@ -38,6 +38,7 @@ from npukernelbench.nouns import (
     Case,
     CaseResult,
     CompileRequest,
+    CompileResult,
     Diagnostic,
     Observation,
     Outcome,
@@ -142,6 +143,18 @@ class Judge:
         verdict = replace(verdict, sandbox=self._level(verdict))
         return self._measured(verdict)
 
+    def check(self, task: Task, cases: Sequence[Case], track: Track, candidate: Candidate) -> Verdict:
+        """The verdict on ``candidate`` up to its compilation: ``OK`` at the stage ``COMPILE`` says that it compiles."""
+        checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
+        sitting = _Sitting(task, track, candidate, checker, _ignore)
+        if refused := self._guard(sitting):
+            return refused
+        with ExitStack() as held:
+            result = self._compiled(sitting, cases, held)
+            outcome = result.outcome
+        verdict = stopped(track, self._executor.tier, Stage.COMPILE, outcome, sitting.diagnostics, sitting.timings)
+        return replace(verdict, metrics={"compiled": float(outcome is Outcome.OK)})
+
     def _level(self, verdict: Verdict) -> str:
         """What confined the candidate; nothing where none of it was compiled or the executor does not tell."""
         if verdict.outcome is Outcome.INFRA_ERROR or verdict.stage.order < Stage.COMPILE.order:
@@ -169,6 +182,16 @@ class Judge:
 
     def _compile(self, sitting: _Sitting, cases: Sequence[Case]) -> Verdict:
         """Compile and judge every case."""
+        tier, diagnostics = self._executor.tier, sitting.diagnostics
+        with ExitStack() as held:
+            result = self._compiled(sitting, cases, held)
+            if result.artifact is None:
+                return stopped(sitting.track, tier, Stage.COMPILE, result.outcome, diagnostics, sitting.timings)
+            results = [self._case(sitting, one, result.artifact) for one in cases]
+        return score(sitting.track, tier, results, diagnostics, sitting.timings)
+
+    def _compiled(self, sitting: _Sitting, cases: Sequence[Case], held: ExitStack) -> CompileResult:
+        """Compile the candidate; ``held`` releases what comes of it."""
         if sitting.track is Track.STATIC and len(cases) != 1:
             raise ValueError(f"the static track judges one case at a time, not {len(cases)}")
         case = cases[0] if sitting.track is Track.STATIC else None
@@ -176,15 +199,10 @@ class Judge:
         request = CompileRequest(
             sitting.task, case, sitting.track, sitting.candidate, self._settings.compile_timeout_s, tuple(cases)
         )
-        tier, diagnostics = self._executor.tier, sitting.diagnostics
-        with ExitStack() as held:
-            with sitting.timing("compile"):
-                result = held.enter_context(compiled(self._executor, request, self._settings.infra_retries))
-            diagnostics.extend(result.diagnostics)
-            if result.artifact is None:
-                return stopped(sitting.track, tier, Stage.COMPILE, result.outcome, diagnostics, sitting.timings)
-            results = [self._case(sitting, one, result.artifact) for one in cases]
-        return score(sitting.track, tier, results, diagnostics, sitting.timings)
+        with sitting.timing("compile"):
+            result = held.enter_context(compiled(self._executor, request, self._settings.infra_retries))
+        sitting.diagnostics.extend(result.diagnostics)
+        return result
 
     def _case(self, sitting: _Sitting, case: Case, artifact: Artifact) -> CaseResult:
         """Run one case and compare; the reference is computed while the kernel runs."""

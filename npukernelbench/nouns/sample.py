@@ -147,6 +147,13 @@ class Verdict:
     # The same kernel gets the same verdict on machines with other sandboxes.
     sandbox: str = field(default="", compare=False)
 
+    @property
+    def meaning(self) -> str:
+        """One sentence: the outcome's, or that it compiles, where no more than that was asked."""
+        if self.outcome is Outcome.OK and self.stage is Stage.COMPILE:
+            return "The source compiles. Nothing was run."
+        return self.outcome.meaning
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:

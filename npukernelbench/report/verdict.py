@@ -84,7 +84,7 @@ def _headline(subject: Subject, verdict: Verdict, paint: Painter) -> str:
     mark = paint(f"{'✓' if good else '✗'} {verdict.outcome.value}", Paint.GOOD if good else Paint.BAD)
     case = f"case {subject.case}" if subject.case else "all cases"
     what = " · ".join((paint(subject.task, Paint.BOLD), case, verdict.track.value, f"tier {verdict.tier.value}"))
-    return f"{mark}  {what}\n  {verdict.outcome.meaning}"
+    return f"{mark}  {what}\n  {verdict.meaning}"
 
 
 def listed_diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from npukb_twin import documentation
 from npukb_twin.compile import build, driver, toolchain
 from npukb_twin.compile.guards import missing_guards, require_guards
 from npukb_twin.compile.kinds import Images
@@ -25,6 +26,7 @@ from npukb_twin.operator import dynamic, host_side
 from npukb_twin.timing import machine
 from npukb_twin.timing.model import time_model
 from npukernelbench.config import default_cache_dir
+from npukernelbench.judge.documented import ApiEntry, ApiStatus, RuleEntry
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.roofline import Roof
@@ -114,6 +116,22 @@ class TwinExecutor:
         measures = str(self._ready().sandbox.measures)
         missing = missing_guards(self._toolchain)
         return f"{measures}; no {', no '.join(missing)}" if missing else measures
+
+    def api_names(self) -> Sequence[str]:
+        """Every name of the API that the twin has, lacks, or knows to be other chips'."""
+        return documentation.api_names()
+
+    def api_status(self, name: str) -> ApiStatus | None:
+        """Whether a kernel may use a name."""
+        return documentation.api_status(name)
+
+    def api_entry(self, name: str) -> ApiEntry | None:
+        """What the twin's headers and tables say about a name."""
+        return documentation.api_entry(name)
+
+    def rule_entries(self) -> Sequence[RuleEntry]:
+        """The hardware's rules as the twin checks them."""
+        return documentation.rule_entries()
 
     def prepare(self, say: Callable[[str], None], track: Track) -> None:
         """Build what the track needs when this machine has none yet."""

@@ -48,6 +48,17 @@ def test_one_json_object_with_fixed_keys(judge, kernel):
     assert verdict["profile"]["predicted"] is True
 
 
+def test_compile_only_runs_nothing(judge, kernel):
+    finished = judge(kernel("crash"), "--compile_only")
+    assert finished.out.startswith("✓ ok  Sqrt")
+    assert "The source compiles. Nothing was run." in finished.out
+    verdict = judge(kernel("compile_error"), "--compile_only", "--json").json
+    assert (verdict["outcome"], verdict["stage"]) == ("compile_error", "compile")
+    refused = judge(kernel("ok"), "--compile_only", "--parser", "auto")
+    assert refused.code == 2
+    assert "--compile_only: an answer is judged as a whole" in refused.err
+
+
 @pytest.mark.parametrize("outcome", BY_EXECUTOR)
 def test_a_failing_kernel_is_a_verdict_and_no_error(judge, kernel, outcome):
     path = kernel(outcome.value)
