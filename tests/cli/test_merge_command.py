@@ -26,7 +26,9 @@ def test_a_merged_run_is_read_by_everything_that_reads_runs(npukb, shards):
     merged = npukb("merge", *shards, "--out", whole, "--fail_under", "1")
     assert (merged.code, merged.out.splitlines()[0]) == (0, f"2 shards, 9 samples: {whole}"), merged.err
     assert "9 of 9 valid samples correct" in npukb("report", whole).out
-    assert "shard 1/2: " in npukb("report", shards[0]).out
+    assert "shard 1/2: " in npukb("report", shards[0], "--format", "table").out
+    ranked = npukb("leaderboard", "results")
+    assert f"{shards[0]}: shard 1/2 is part of a run" in ranked.err + ranked.out
     again = npukb(*RUN)
     assert (again.code, "nothing to do, all 9 samples were finished" in again.err) == (0, True)
     assert npukb("export", whole, "-o", "rows.jsonl").code == 0
