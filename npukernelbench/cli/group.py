@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "rejudge": _Lazy("rejudge", "Judge the answers of a run again, without its model."),
         "report": _Lazy("report", "Show the results of a finished run again."),
         "view": _Lazy("view", "Look at runs in a browser, also while they go on."),
+        "merge": _Lazy("merge", "Put the shards of a run together."),
         "export": _Lazy("export", "Write a run's samples and results for other tools."),
         "rewards": _Lazy("rewards", "Use the judge as a reward: policies, datasets, adapters."),
         "serve-judge": _Lazy("serve_judge", "Serve rewards over HTTP."),

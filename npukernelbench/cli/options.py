@@ -31,6 +31,7 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "hints": ((), "none|outcome|diagnostics|full"),
     "limit": (("-L",), "N|FRACTION"),
     "samples": (("-E",), "JSON"),
+    "shard": ((), "I/N"),
     "gen_kwargs": ((), "K=V,…|JSON"),
     "use_cache": (("-c",), "FILE"),
     "prices": ((), "FILE"),

@@ -32,6 +32,7 @@ def make_plan(session: Session) -> RunPlan:
     UsageError when model or tasks are missing, when a name is unknown, or when ``--limit``, ``--samples`` and
     ``--gen_kwargs`` do not fit.
     """
+    from npukernelbench.nouns import Shard
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.run.runner import fingerprint
 
@@ -73,7 +74,12 @@ def make_plan(session: Session) -> RunPlan:
         hints=config.hints,
         strategy=plugins.strategies.find(config.strategy).name,
     )
-    return replace(plan, directory=config.output_path / _folder_name(config, fingerprint(plan)))
+    whole = config.output_path / _folder_name(config, fingerprint(plan))
+    if config.shard is None:
+        return replace(plan, directory=whole)
+    shard = Shard.parse(config.shard)
+    # The shards of a run stand together and beside it: one pattern names them all for npukb merge.
+    return replace(plan, shard=shard, directory=whole.with_name(f"{whole.name}__{shard.index}of{shard.count}"))
 
 
 def preferring(params: SamplingParams, likes: SamplingParams) -> SamplingParams:

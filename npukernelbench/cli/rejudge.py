@@ -73,6 +73,7 @@ def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
         "compile_timeout_s": identity["compile_timeout_s"],
         "run_timeout_s": identity["run_timeout_s"],
         "hidden": identity.get("hidden"),
+        "shard": identity.get("shard"),
         "turns": identity.get("turns", 1),
         "hints": identity.get("hints", "diagnostics"),
         "strategy": identity.get("strategy", "direct"),

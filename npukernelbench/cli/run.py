@@ -33,7 +33,7 @@ _LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_arg
 
 
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
-@setting_options("model", "model_args", "tasks", "track", "num_samples", "turns", "hints", "limit", "samples")
+@setting_options("model", "model_args", "tasks", "track", "num_samples", "turns", "hints", "limit", "samples", "shard")
 @setting_options("gen_kwargs", "strategy", "prompt_style", "parser", "seed", "hidden_seed", "use_cache", "prices")
 @executor_options
 @setting_options("jobs", "output_path")
@@ -68,7 +68,7 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     from npukernelbench.store import results_json
 
     config = session.config
-    threshold = Threshold.for_run(config.fail_under, config.num_samples)
+    threshold = Threshold.for_run(config.fail_under, config.num_samples, config.shard)
     plan = make_plan(session)
     announce(app, session)
     if config.limit is not None:

@@ -129,6 +129,9 @@ class Config:
     samples: Mapping[str, tuple[str, ...]] = field(
         metadata=_about(values.cases_by_task, MappingProxyType({}), "Only these cases: task name to list of case ids.")
     )
+    shard: str | None = field(
+        metadata=_about(values.shard, None, "Only this part of the samples: the I-th of N, counted from 1.")
+    )
     gen_kwargs: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Sampling parameters."))
     use_cache: Path | None = field(
         metadata=_about(values.path, None, "File that caches answers, so that none is paid for twice.")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from npukernelbench.nouns.codec import JSON, to_json
+from npukernelbench.nouns.shard import Shard
 
 __all__ = [
     "Wrong",
@@ -30,6 +31,7 @@ __all__ = [
     "redact",
     "scalar",
     "secret",
+    "shard",
     "shown",
     "text",
     "threshold",
@@ -187,6 +189,14 @@ def cases_by_task(raw: object) -> dict[str, tuple[str, ...]]:
             raise wrong
         cases[task] = tuple(str(item) for item in ids)
     return cases
+
+
+def shard(raw: object) -> str:
+    """``I/N``: the I-th of N parts, counted from 1."""
+    try:
+        return str(Shard.parse(str(raw)))
+    except ValueError:
+        raise Wrong("I/N, the I-th of N shards counted from 1", "3/16") from None
 
 
 def threshold(raw: object) -> str:

@@ -38,6 +38,7 @@ from npukernelbench.nouns.sample import (
     TokenUsage,
     Verdict,
 )
+from npukernelbench.nouns.shard import Shard
 from npukernelbench.nouns.task import (
     AttributeSpec,
     AttributeValue,
@@ -93,6 +94,7 @@ __all__ = [
     "Sample",
     "SampleKey",
     "Severity",
+    "Shard",
     "Span",
     "Stage",
     "Suggestion",

@@ -89,11 +89,16 @@ class Board:
 
 
 def read_boards(folder: Path, *, by: str = CORRECT.name) -> tuple[tuple[Board, ...], tuple[str, ...]]:
-    """The boards of every run at or below a folder, and a line per run in which nothing was judged."""
+    """The boards of every run at or below a folder, and a line per run in which nothing was judged, and per
+    shard."""
     records, empty = [], []
     for path in find_runs(folder):
         try:
-            records.append(read_record(path))
+            record = read_record(path)
+            if "shard" in record.identity:
+                empty.append(f"{path}: shard {record.identity['shard']} is part of a run; rank what npukb merge writes")
+            else:
+                records.append(record)
         except UsageError as error:
             empty.append(f"{path}: {error.message}")
     return leaderboards(records, by=by), tuple(empty)

@@ -172,6 +172,8 @@ def headline(results: Results) -> str:
     strategy = results.identity.get("strategy")
     text = f"{totals.correct} of {totals.valid} valid samples correct, {totals.compiled} compiled"
     text = f"strategy {strategy}: {text}" if strategy else text
+    shard = results.identity.get("shard")
+    text = f"shard {shard}: {text}" if shard else text
     if ours := totals.samples - totals.valid:
         text += f"; {ours} of {totals.samples} say nothing about the model ({_faults(totals)})"
     executor = _object(results.identity.get("executor"))

@@ -39,11 +39,18 @@ class Threshold:
             ) from None
 
     @classmethod
-    def for_run(cls, text: str | None, num_samples: int) -> Threshold | None:
-        """:meth:`parse`, and UsageError for a metric that a run of that many samples per problem does not have."""
+    def for_run(cls, text: str | None, num_samples: int, shard: str | None = None) -> Threshold | None:
+        """:meth:`parse`, and UsageError for a metric that a run of that many samples per problem does not have, and
+        for a part of a run."""
         threshold = cls.parse(text)
         if threshold is None:
             return None
+        if shard is not None:
+            raise UsageError(
+                f"shard {shard} is part of a run, and a threshold is for the whole",
+                field=_OPTION,
+                remedy="give it to npukb merge",
+            )
         known = ["correct@1", "compile@1", *(f"pass@{k}" for k in KS if k <= num_samples)]
         metric = {"correct": "correct@1", "compiled": "compile@1"}.get(threshold.metric, threshold.metric)
         if metric not in known:

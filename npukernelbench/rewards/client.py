@@ -9,29 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import time
-import weakref
 from collections.abc import Mapping, Sequence
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPException
+from threading import Lock
+from typing import Any
 
-from npukernelbench.errors import ExecutorError, UsageError
+from npukernelbench.errors import ExecutorError, NpukbError, UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import Outcome, Owner, Stage
 from npukernelbench.rewards.policy import DEFAULT_POLICY, RewardPolicy
 from npukernelbench.rewards.reward import Reward
 from npukernelbench.rewards.scoring import Answer, Terms, Turn
+from npukernelbench.rewards.servers import TOKEN_VARIABLE, Server, open_servers
 
 __all__ = ["TOKEN_VARIABLE", "RemoteScorer"]
 
-#: Where the secret of a guarded server is read from.
-TOKEN_VARIABLE = "NPUKB_JUDGE_TOKEN"
-
-#: A batch of slow kernels takes minutes; a server that is gone is noticed by its refused connections.
-_TIMEOUT_S = 3600.0
 _BATCH = 64
 _PATIENCE_S = 600.0
 #: How often a connection may fail before the server counts as gone, and how long the pauses are: up to the first one,
@@ -43,29 +39,46 @@ _LONGEST_PAUSE_S = 10.0
 _BUSY = (502, 503, 504)
 
 
-class RemoteScorer:
-    """Asks the server at ``url``. A busy server is asked again for ``patience_s``; then, and when it is gone, the fault
-    is ours: ExecutorError, never a reward.
+@dataclass
+class _Tries:
+    """How often one request was sent to one server in vain, and when it may be sent there again."""
 
-    Connections are kept for the next request. ``strategy`` and ``parser`` are the server's own unless given.
+    failures: int = 0
+    busy: int = 0
+    rest_until: float = 0.0
+    hopeless: bool = False
+
+
+class _NotNow(Exception):  # noqa: N818
+    """A server is busy. ``error`` is what to raise when nobody waits any longer."""
+
+    def __init__(self, wish_s: float, error: NpukbError) -> None:
+        super().__init__(wish_s)
+        self.wish_s, self.error = wish_s, error
+
+
+class RemoteScorer:
+    """Asks the server at ``url``, or of several the one that is judging the fewest answers for us. A server that fails
+    is left out for a while, and its answers go to another. Busy servers are asked again for ``patience_s``; then, and
+    when none is left, the fault is ours: ExecutorError, never a reward.
+
+    Connections are kept for the next request. ``strategy`` and ``parser`` are the servers' own unless given.
     """
 
     def __init__(
         self,
-        url: str,
+        url: str | Sequence[str],
         *,
         policy: str | RewardPolicy = DEFAULT_POLICY,
         strategy: str = "",
         parser: str = "",
         patience_s: float = _PATIENCE_S,
     ) -> None:
-        if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
-            raise UsageError(f"{url!r} is no address", field="judge", remedy="write http://127.0.0.1:8970")
+        self._servers, self._patience_s = open_servers(url), patience_s
         if isinstance(policy, RewardPolicy):
             raise UsageError("a server takes the name of a policy", field="policy", remedy=f"pass {policy.name!r}")
-        self._url, self._patience_s = url.rstrip("/"), patience_s
         self._terms = Terms(policy, strategy, parser)
-        self._connections = _Connections(self._url)
+        self._lock = Lock()
         self._random = random.Random()  # a pause is no result: it need not be the same twice
 
     def score(self, answers: Sequence[Answer]) -> list[Reward]:
@@ -82,11 +95,16 @@ class RemoteScorer:
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        self._connections.close()
+        for server in self._servers:
+            server.close()
 
     def _turns(self, answers: Sequence[Answer], hints: Hints | None) -> list[Turn]:
-        parts = (answers[start : start + _BATCH] for start in range(0, len(answers), _BATCH))
-        return [turn for part in parts for turn in self._batch(part, hints)]
+        size = min(_BATCH, -(-len(answers) // len(self._servers)) or 1)
+        parts = [answers[start : start + size] for start in range(0, len(answers), size)]
+        if len(self._servers) == 1 or len(parts) < 2:
+            return [turn for part in parts for turn in self._batch(part, hints)]
+        with ThreadPoolExecutor(len(self._servers), thread_name_prefix="ask") as pool:
+            return [turn for turns in pool.map(lambda part: self._batch(part, hints), parts) for turn in turns]
 
     def _batch(self, answers: Sequence[Answer], hints: Hints | None) -> list[Turn]:
         terms = {"policy": self._terms.policy, "strategy": self._terms.strategy, "parser": self._terms.parser}
@@ -95,104 +113,72 @@ class RemoteScorer:
             **({"hints": hints.value} if hints is not None else {}),
             "answers": [_plain(answer) for answer in answers],
         }
-        reply = self._ask(json.dumps(body).encode())
-        rewards = reply.get("rewards")
-        if not isinstance(rewards, list) or len(rewards) != len(answers):
-            raise ExecutorError(f"{self._url} did not answer with {len(answers)} rewards")
+        rewards = self._ask(json.dumps(body).encode(), len(answers))
         return [Turn(_reward(reward), str(reward.get("feedback", ""))) for reward in rewards]
 
-    def _ask(self, body: bytes) -> Mapping[str, Any]:
-        until, failures, busy = time.monotonic() + self._patience_s, 0, 0
+    def _ask(self, body: bytes, count: int) -> Sequence[Mapping[str, Any]]:
+        until = time.monotonic() + self._patience_s
+        tries = {server: _Tries() for server in self._servers}
         while True:
+            server = self._take(tries, count)
+            tried = tries[server]
             try:
-                reply = self._connections.post("/v1/score", body)
-            except (OSError, HTTPException) as error:
-                failures += 1
-                if failures == _CONNECTIONS or time.monotonic() > until:
-                    raise ExecutorError(
-                        f"{self._url} cannot be asked: {error or type(error).__name__}",
-                        remedy="start one with npukb serve-judge",
-                    ) from None
-                time.sleep(self._pause_s(failures))
-                continue
-            content = _content(reply.body)
-            if reply.status == 200:
-                return content
-            wait_s = reply.retry_after_s + self._pause_s(busy := busy + 1)
-            if reply.status not in _BUSY or time.monotonic() + wait_s > until:
-                raise _refused(self._url, reply.status, content.get("error"))
-            time.sleep(wait_s)
+                if (wait_s := tried.rest_until - time.monotonic()) > 0:
+                    time.sleep(wait_s)
+                return _rewards(server, body, count)
+            except _NotNow as not_now:
+                tried.busy += 1
+                pause_s, error = not_now.wish_s + self._pause_s(tried.busy), not_now.error
+            except (OSError, HTTPException) as failure:
+                tried.failures += 1
+                pause_s = self._pause_s(tried.failures)
+                server.set_aside(pause_s)
+                tried.hopeless = tried.failures == _CONNECTIONS
+                reason = f"{server.url} cannot be asked: {failure or type(failure).__name__}"
+                error = ExecutorError(reason, remedy="start one with npukb serve-judge")
+            except ExecutorError as failure:
+                # What it says makes no sense, or it refuses: asking the same server again would not help.
+                pause_s, error, tried.hopeless = _LONGEST_PAUSE_S, failure, True
+                server.set_aside(pause_s)
+            finally:
+                with self._lock:
+                    server.load -= count
+            tried.rest_until = time.monotonic() + pause_s
+            hopeful = [other for other in tries.values() if not other.hopeless]
+            if not hopeful or min(other.rest_until for other in hopeful) > until:
+                raise error from None
+
+    def _take(self, tries: Mapping[Server, _Tries], count: int) -> Server:
+        """The server to send a request to: one that this request need not wait for, that has not just failed, and that
+        has the least to do. Chance decides between equals, so that many callers do not all take the first."""
+        now = time.monotonic()
+
+        def rank(server: Server) -> tuple[float, bool, int, float]:
+            return (max(0.0, tries[server].rest_until - now), server.is_aside, server.load, self._random.random())
+
+        with self._lock:
+            server = min((server for server, tried in tries.items() if not tried.hopeless), key=rank)
+            server.load += count
+        return server
 
     def _pause_s(self, times: int) -> float:
         """How long to wait after so many failures: a random share of a pause that doubles."""
         return self._random.uniform(0.0, min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(times, 20)))
 
 
-class _Reply(NamedTuple):
-    status: int
-    retry_after_s: float
-    body: bytes
-
-
-class _Connections:
-    """Connections to one server: as many as there are requests at the same time, kept for the next ones."""
-
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self._secure, self._place, self._path = parts.scheme == "https", (parts.hostname or "", parts.port), parts.path
-        self._token = os.environ.get(TOKEN_VARIABLE, "")
-        self._idle: list[HTTPConnection] = []
-        self._owner = os.getpid()
-        self._finalizer = weakref.finalize(self, _close_all, self._idle)
-
-    def post(self, path: str, body: bytes) -> _Reply:
-        """Send a request. OSError or HTTPException when the connection fails.
-
-        A kept connection may have been closed by the server meanwhile: that is no failure, a new one takes its place.
-        """
-        if self._owner != os.getpid():  # a forked trainer: the connections are its parent's
-            self._idle, self._owner = [], os.getpid()
-        try:
-            return self._post(self._idle.pop(), path, body)
-        except (IndexError, ConnectionError, HTTPException):
-            pass
-        return self._post(self._open(), path, body)
-
-    def close(self) -> None:
-        """Close those that are kept."""
-        _close_all(self._idle)
-
-    def _open(self) -> HTTPConnection:
-        host, port = self._place
-        made: HTTPConnection = (HTTPSConnection if self._secure else HTTPConnection)(host, port, timeout=_TIMEOUT_S)
-        return made
-
-    def _post(self, connection: HTTPConnection, path: str, body: bytes) -> _Reply:
-        headers = {"Content-Type": "application/json"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        try:
-            connection.request("POST", self._path + path, body, headers)
-            response = connection.getresponse()
-            reply = _Reply(response.status, _seconds(response.headers.get("Retry-After")), response.read())
-        except BaseException:
-            connection.close()
-            raise
-        if response.will_close:
-            connection.close()
-        else:
-            self._idle.append(connection)
-        return reply
-
-
-def _close_all(connections: list[HTTPConnection]) -> None:
-    while connections:
-        connections.pop().close()
-
-
-def _seconds(text: str | None) -> float:
-    """A Retry-After in seconds; a date, or nothing, is no wish."""
-    return float(text) if text is not None and text.isdecimal() else 0.0
+def _rewards(server: Server, body: bytes, count: int) -> Sequence[Mapping[str, Any]]:
+    """What the server answers. OSError or HTTPException when it cannot be reached, _NotNow when it is busy."""
+    reply = server.post("/v1/score", body)
+    content = _content(reply.body)
+    if reply.status != 200:
+        error = _refused(server.url, reply.status, content.get("error"))
+        if reply.status in _BUSY:
+            raise _NotNow(reply.retry_after_s, error)
+        raise error
+    rewards = content.get("rewards")
+    if not isinstance(rewards, list) or len(rewards) != count:
+        raise ExecutorError(f"{server.url} did not answer with {count} rewards")
+    return rewards
 
 
 def _plain(answer: Answer) -> dict[str, str]:

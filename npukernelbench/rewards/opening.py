@@ -13,7 +13,8 @@ __all__ = ["open_scorer"]
 def open_scorer(
     *, policy: str | RewardPolicy = DEFAULT_POLICY, judge: str = "", file: Path | None = None, **settings: object
 ) -> Scoring:
-    """What scores answers here: a server's address in ``judge`` (``http://127.0.0.1:8970``), else this process.
+    """What scores answers here: a server's address in ``judge`` (``http://127.0.0.1:8970``), or several with commas
+    between them; else this process.
 
     ``settings`` are those of the configuration by name (docs/configuration.md): ``strategy``, ``parser``, ``executor``,
     ``executor_args``, ``jobs``, ``seed``, ``hidden_seed``, ``compile_timeout_s``, ``run_timeout_s``, ``include_path``…

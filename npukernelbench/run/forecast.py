@@ -13,6 +13,7 @@ from npukernelbench.generate.strategy import load_strategy
 from npukernelbench.judge.executor import make_executor, require_track
 from npukernelbench.run.prices import CHARACTERS_PER_TOKEN, Price, find_price
 from npukernelbench.run.runner import problems_of
+from npukernelbench.run.schedule import problems_by_key
 from npukernelbench.run.selective import leave_out
 
 if TYPE_CHECKING:
@@ -88,19 +89,19 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
         backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
         strategy = load_strategy(plugins.strategies.find(plan.strategy))
         kept, _ = leave_out(plan.tasks, plan.track, (executor, backend, strategy))
-        problems = problems_of(replace(plan, tasks=kept), plugins)
+        samples = problems_by_key(problems_of(replace(plan, tasks=kept), plugins), plan.samples, plan.shard)
     stated = plan.params.max_tokens or _limit_of(backend)
     longest = stated or ASSUMED_MAX_TOKENS
-    characters = sum(len(message.content) for one in problems for message in one.prompt.messages)
+    characters = sum(len(message.content) for one in samples.values() for message in one.prompt.messages)
     first = ceil(characters / CHARACTERS_PER_TOKEN)
     turns = 1 if plan.predict_only else plan.turns * strategy.steps
-    grown = len(problems) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
+    grown = len(samples) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
     return Forecast(
-        problems=len(problems),
-        samples=len(problems) * plan.samples,
-        requests=len(problems) * plan.samples * turns,
-        prompt_tokens=plan.samples * (first * turns + grown),
-        most_answer_tokens=len(problems) * plan.samples * turns * longest,
+        problems=len({(key.task, key.case) for key in samples}),
+        samples=len(samples),
+        requests=len(samples) * turns,
+        prompt_tokens=first * turns + grown,
+        most_answer_tokens=len(samples) * turns * longest,
         max_tokens=longest,
         max_tokens_assumed=not stated,
         turns=turns,

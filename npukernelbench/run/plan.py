@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from npukernelbench.generate.repair import Hints
-from npukernelbench.nouns import Outcome, Sample, SampleKey, Stage, Track
+from npukernelbench.nouns import Outcome, Sample, SampleKey, Shard, Stage, Track
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -23,7 +23,8 @@ __all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary"]
 class RunPlan:
     """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
     the salted hash of the secret that hidden cases were drawn from, empty without one. With more than one of ``turns``
-    a model is told about its kernel, as much as ``hints`` say, and asked again."""
+    a model is told about its kernel, as much as ``hints`` say, and asked again. With ``shard`` only that part of the
+    samples is asked for."""
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -46,6 +47,7 @@ class RunPlan:
     turns: int = 1
     hints: Hints = Hints.DIAGNOSTICS
     strategy: str = "direct"
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "run_timeout_s": float(plan.run_timeout_s),
         **({"hidden": plan.hidden} if plan.hidden else {}),
         **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
+        **({"shard": str(plan.shard)} if plan.shard else {}),
         **({"turns": plan.turns, "hints": plan.hints.value} if plan.turns > 1 else {}),
     }
 

@@ -67,7 +67,9 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         replace_json(plan.directory / CONFIG_NAME, _settings(plan.config))
         context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
         plugins.notify("on_run_start", context=context)
-        samples = problems_by_key(problems, plan.samples)
+        samples = problems_by_key(problems, plan.samples, plan.shard)
+        if plan.shard is not None:
+            observer.message(f"shard {plan.shard}: {len(samples)} of {len(problems) * plan.samples} samples")
         schedule = Schedule(plan, plugins, observer, context, store, executor, samples)
         if not plan.predict_only and schedule.positions():
             prepare(executor, observer.message, plan.track)

@@ -30,6 +30,7 @@ from npukernelbench.nouns import (
     Sample,
     SampleKey,
     Severity,
+    Shard,
     Stage,
     Task,
     Track,
@@ -76,10 +77,12 @@ class Problem:
         return SampleKey(self.task.name, self.case_id, self.track, index)
 
 
-def problems_by_key(problems: Iterable[Problem], samples: int) -> dict[SampleKey, Problem]:
-    """Every sample's key with its problem, the first sample of all problems before the second of any."""
+def problems_by_key(problems: Iterable[Problem], samples: int, shard: Shard | None = None) -> dict[SampleKey, Problem]:
+    """Every sample's key with its problem, the first sample of all problems before the second of any; with ``shard``
+    only its samples."""
     listed = tuple(problems)
-    return {problem.key(index): problem for index in range(samples) for problem in listed}
+    every = {problem.key(index): problem for index in range(samples) for problem in listed}
+    return every if shard is None else {key: problem for key, problem in every.items() if shard.takes(key)}
 
 
 class Schedule:
@@ -209,7 +212,7 @@ class Schedule:
         for key in finished:
             sample = stored[key]
             if sample.candidate is not None and sample.verdict is not None:
-                problem = self._problems[replace(key, index=0, turn=0)]
+                problem = self._problems[key.conversation]
                 self._answers.remember(
                     self._reading, sample.candidate, sample.verdict, task=problem.task, cases=problem.cases
                 )

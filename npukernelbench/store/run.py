@@ -104,24 +104,33 @@ class RunStore:
 
     def add_sample(self, sample: Sample) -> None:
         """Keep a judged sample; durable on return. StoreError when it has no verdict, or has a final one already."""
+        self.add_samples([sample])
+
+    def add_samples(self, samples: Sequence[Sample]) -> None:
+        """Keep several judged samples with one wait for the disk."""
         with self._mutex:
-            if sample.verdict is None:
-                raise self._refused(f"{sample.key} has no verdict; an answer alone is kept with add_completion")
-            before = self._catalogue.samples.get(sample.key)
-            if before is not None and before.is_final:
-                raise self._refused(f"{sample.key} was judged already: {before.outcome.value}")
-            events, reference = self._prompt_events(sample.prompt)
-            verdict = _without_timings(sample)
-            event = {
-                "type": "sample",
-                "key": sample.key,
-                "prompt": reference,
-                "completion": sample.completion,
-                "candidate": sample.candidate,
-                "verdict": verdict,
-                "timings": sample.verdict.timings,
-            }
-            self._append(*events, event)
+            events: dict[object, Mapping[str, object]] = {}
+            for sample in samples:
+                if sample.verdict is None:
+                    raise self._refused(f"{sample.key} has no verdict; an answer alone is kept with add_completion")
+                before = self._catalogue.samples.get(sample.key)
+                if before is not None and before.is_final:
+                    raise self._refused(f"{sample.key} was judged already: {before.outcome.value}")
+                if sample.key in events:
+                    raise self._refused(f"{sample.key} was given two verdicts")
+                of_prompt, reference = self._prompt_events(sample.prompt)
+                events |= {event["id"]: event for event in of_prompt}
+                events[sample.key] = {
+                    "type": "sample",
+                    "key": sample.key,
+                    "prompt": reference,
+                    "completion": sample.completion,
+                    "candidate": sample.candidate,
+                    "verdict": _without_timings(sample),
+                    "timings": sample.verdict.timings,
+                }
+            if events:
+                self._append(*events.values())
 
     def write_results(self, results: Results) -> None:
         """Replace ``results.json`` in one step."""

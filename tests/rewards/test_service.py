@@ -17,7 +17,7 @@ import pytest
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import Outcome
-from npukernelbench.rewards import Answer, JudgeServer, Question, RemoteScorer, client
+from npukernelbench.rewards import Answer, JudgeServer, Question, RemoteScorer, servers
 from npukernelbench.rewards.client import TOKEN_VARIABLE
 from tests.rewards.conftest import MakeScorer, answer
 
@@ -170,7 +170,7 @@ def test_a_burst_of_callers_is_answered_each_of_them(serve: Any, monkeypatch: py
 
 def test_a_connection_is_kept_and_a_lost_one_is_opened_again(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    monkeypatch.setattr(client, "HTTPConnection", lambda *a, **k: made.append(HTTPConnection(*a, **k)) or made[-1])
+    monkeypatch.setattr(servers, "HTTPConnection", lambda *a, **k: made.append(HTTPConnection(*a, **k)) or made[-1])
     server = serve()
     remote, asked = RemoteScorer(server.url), [Answer(Question("TinyOne"), answer())]
     assert [remote.score(asked)[0].value for _ in range(3)] == [0.7] * 3

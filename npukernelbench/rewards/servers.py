@@ -1,0 +1,156 @@
+"""The servers that a remote scorer may ask: which one is asked next, and whether one that is silent still lives.
+
+A server that fails is set aside, and is asked how it is before it is trusted with answers again. A server that says
+nothing for a while is asked the same on another connection: slow kernels take minutes, a server that hangs does not
+answer even that.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+import weakref
+from collections.abc import Sequence
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from npukernelbench.errors import UsageError
+
+__all__ = ["TOKEN_VARIABLE", "Reply", "Server", "open_servers"]
+
+#: Where the secret of a guarded server is read from.
+TOKEN_VARIABLE = "NPUKB_JUDGE_TOKEN"
+
+#: How long connecting may take, and each piece of a request or a reply.
+_TRANSFER_S = 60.0
+#: After so much silence a server is asked whether it lives; how long it has to say so.
+_SILENCE_S = 30.0
+_HEALTH_S = 10.0
+#: However alive it is, a server that takes longer for a batch has lost it.
+_LONGEST_S = 3600.0
+
+
+class Reply(NamedTuple):
+    """What a server answered. ``retry_after_s`` is how long it wishes to be left alone."""
+
+    status: int
+    retry_after_s: float
+    body: bytes
+
+
+class Server:
+    """One address, with as many connections as there are requests at the same time, kept for the next ones.
+
+    ``load`` counts the answers that it is judging for us; whoever sends them keeps the count.
+    """
+
+    def __init__(self, url: str) -> None:
+        if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
+            raise UsageError(f"{url!r} is no address", field="judge", remedy="write http://127.0.0.1:8970")
+        self.url = url.rstrip("/")
+        parts = urlsplit(self.url)
+        self._secure, self._place, self._path = parts.scheme == "https", (parts.hostname or "", parts.port), parts.path
+        self._token = os.environ.get(TOKEN_VARIABLE, "")
+        self._idle: list[HTTPConnection] = []
+        self._owner = os.getpid()
+        self._finalizer = weakref.finalize(self, _close_all, self._idle)
+        self._failed = False
+        self._aside_until = 0.0
+        self.load = 0
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it failed a short while ago."""
+        return time.monotonic() < self._aside_until
+
+    def set_aside(self, pause_s: float) -> None:
+        """Prefer other servers for so long, and make sure of this one before it is used again."""
+        self._failed, self._aside_until = True, time.monotonic() + pause_s
+
+    def post(self, path: str, body: bytes) -> Reply:
+        """Send a request. OSError or HTTPException when the connection fails or the server hangs.
+
+        A kept connection may have been closed by the server meanwhile: that is no failure, a new one takes its place.
+        """
+        if self._owner != os.getpid():  # a forked trainer: the connections are its parent's
+            self._idle, self._owner = [], os.getpid()
+        if self._failed:
+            self._check()
+        try:
+            reply = self._post(self._idle.pop(), path, body)
+        except (IndexError, ConnectionError, HTTPException):
+            reply = self._post(self._open(_TRANSFER_S), path, body)
+        self._failed, self._aside_until = False, 0.0
+        return reply
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        _close_all(self._idle)
+
+    def _open(self, timeout_s: float) -> HTTPConnection:
+        host, port = self._place
+        made: HTTPConnection = (HTTPSConnection if self._secure else HTTPConnection)(host, port, timeout=timeout_s)
+        return made
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token}"} if self._token else {}
+
+    def _check(self) -> None:
+        """OSError or HTTPException unless the server answers, whatever it says: a gateway may not know our paths."""
+        connection = self._open(_HEALTH_S)
+        try:
+            connection.request("GET", f"{self._path}/health", headers=self._headers())
+            connection.getresponse()
+        finally:
+            connection.close()
+
+    def _post(self, connection: HTTPConnection, path: str, body: bytes) -> Reply:
+        try:
+            connection.request("POST", self._path + path, body, {"Content-Type": "application/json", **self._headers()})
+            self._await(connection)
+            response = connection.getresponse()
+            reply = Reply(response.status, _seconds(response.headers.get("Retry-After")), response.read())
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return reply
+
+    def _await(self, connection: HTTPConnection) -> None:
+        """Wait for the answer for as long as the server lives."""
+        poll = select.poll()
+        poll.register(connection.sock, select.POLLIN)
+        until = time.monotonic() + _LONGEST_S
+        while not poll.poll(_SILENCE_S * 1000):
+            if time.monotonic() > until:
+                raise TimeoutError(f"no answer in {_LONGEST_S:g} s")
+            self._check()
+
+
+def open_servers(addresses: str | Sequence[str]) -> tuple[Server, ...]:
+    """The servers at ``addresses``, which as text have commas between them. UsageError for what is no address, and for
+    the same one twice."""
+    listed = addresses.split(",") if isinstance(addresses, str) else addresses
+    servers = tuple(Server(address.strip()) for address in listed)
+    if not servers:
+        raise UsageError("no address is given", field="judge", remedy="write http://127.0.0.1:8970")
+    urls = [server.url for server in servers]
+    twice = next((url for url in urls if urls.count(url) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is there twice", field="judge", remedy="name every server once")
+    return servers
+
+
+def _close_all(connections: list[HTTPConnection]) -> None:
+    while connections:
+        connections.pop().close()
+
+
+def _seconds(text: str | None) -> float:
+    """A Retry-After in seconds; a date, or nothing, is no wish."""
+    return float(text) if text is not None and text.isdecimal() else 0.0
