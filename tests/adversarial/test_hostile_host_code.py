@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from npukb_twin.launch.sandbox import Mode, open_sandbox
-from npukb_twin.operator.host_side import HostFailure, HostLimits
+from npukb_twin.operator.host_types import HostFailure, HostLimits
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import Hosting
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npukb_twin.compile import toolchain
-from npukb_twin.operator.host_side import (
+from npukb_twin.operator.host_build import compile_host, ensure_host
+from npukb_twin.operator.host_side import describe, tile
+from npukb_twin.operator.host_types import (
     AttributeValue,
     HostFailure,
     HostLimits,
@@ -19,10 +21,6 @@ from npukb_twin.operator.host_side import (
     TensorArgument,
     TilingRequest,
     TilingResult,
-    compile_host,
-    describe,
-    ensure_host,
-    tile,
 )
 from npukernelbench.config import default_cache_dir
 

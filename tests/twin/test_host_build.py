@@ -104,7 +104,8 @@ def test_a_near_name_is_offered(hosting: Hosting) -> None:
 
 
 def test_a_function_without_body(hosting: Hosting) -> None:
-    from npukb_twin.operator.host_side import HostFailure, describe
+    from npukb_twin.operator.host_side import describe
+    from npukb_twin.operator.host_types import HostFailure
 
     found = describe(hosting.image("int Missing(int n); int f() { return Missing(3); }"), hosting.runtime)
     assert isinstance(found, HostFailure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.operator.host_side import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
+from npukb_twin.operator.host_types import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import FLOAT, Hosting
 

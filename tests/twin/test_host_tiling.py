@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from npukb_twin.operator.host_side import (
+from npukb_twin.operator.host_types import (
     HostFailure,
     HostLimits,
     SocNumbers,

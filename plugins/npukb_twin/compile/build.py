@@ -184,9 +184,9 @@ def thunk_flags(toolchain: Toolchain) -> tuple[str, ...]:
 
 def refuse_stale(output: str, folder: Path) -> None:
     """ExecutorError when the compiler says that a header compiled ahead into ``folder`` is not what it was."""
-    if found := _STALE.search(output):
+    if stale := _STALE.search(output):
         raise ExecutorError(
-            f"the twin's build is damaged: {found[0]}", remedy=f"remove the folder {folder}; the next run builds it"
+            f"the twin's build is damaged: {stale[0]}", remedy=f"remove the folder {folder}; the next run builds it"
         )
 
 
@@ -255,16 +255,16 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
 
     ToolchainError with the compiler's words when it cannot be built.
     """
-    found = locate(toolchain, cache)
-    if found is not None:
-        return found
+    runtime = locate(toolchain, cache)
+    if runtime is not None:
+        return runtime
     programs = cache / "twin-programs" / _programs_key(toolchain)
     make(programs, lambda work: _build_programs(toolchain, work))
     folder = cache / "twin" / _key(toolchain)
     make(folder, lambda work: _build(toolchain, work, _prelude(folder), programs))
-    found = locate(toolchain, cache)
-    assert found is not None
-    return found
+    runtime = locate(toolchain, cache)
+    assert runtime is not None
+    return runtime
 
 
 def _build_programs(toolchain: Toolchain, work: Path) -> None:

@@ -170,8 +170,12 @@ def _work(kinds: Mapping[str, Any], machine: Machine) -> Iterator[tuple[str, flo
 
 def _analysis(report: Mapping[str, Any], machine: Machine, table: Places, time_us: float) -> Analysis:
     return Analysis(
-        suggestions=tuple(sorted(_suggestions(report, machine, time_us), key=lambda one: (one.time_us, one.change))),
-        lines=tuple(sorted(_lines(report, table), key=lambda one: (-one.busy_us, one.file, one.line, one.pipe))),
+        suggestions=tuple(
+            sorted(
+                _suggestions(report, machine, time_us), key=lambda suggestion: (suggestion.time_us, suggestion.change)
+            )
+        ),
+        lines=tuple(sorted(_lines(report, table), key=lambda line: (-line.busy_us, line.file, line.line, line.pipe))),
         cores=tuple(
             CoreCost(
                 group["core"],

@@ -86,22 +86,9 @@ struct NormalizePara {
 };
 
 enum class ReducePattern : uint32_t {
-    AR,
-    RA,
-    R,
-    ARA,
-    ARAR,
-    ARARA,
-    ARARAR,
-    ARARARA,
-    ARARARAR,
-    ARARARARA,
-    RAR,
-    RARA,
-    RARAR,
-    RARARA,
-    RARARAR,
-    RARARARA
+#define NPUKB_REDUCE_PATTERN(name) name,
+#include "reduce_patterns.def"
+#undef NPUKB_REDUCE_PATTERN
 };
 
 struct WelfordUpdateParam {

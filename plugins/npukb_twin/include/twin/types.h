@@ -209,22 +209,11 @@ namespace AscendC {
 using ::TEventID;
 
 enum class TPosition : uint8_t {
-    GM,
-    A1,
-    A2,
-    B1,
-    B2,
-    C1,
-    C2,
-    CO1,
-    CO2,
-    VECIN,
-    VECOUT,
-    VECCALC,
-    LCM = VECCALC,
-    SPM,
-    SHM = SPM,
-    TSCM,
+#define NPUKB_POSITION(name) name,
+#define NPUKB_POSITION_AS(other, name) other = name,
+#include "positions.def"
+#undef NPUKB_POSITION
+#undef NPUKB_POSITION_AS
     C2PIPE2GM,
     C2PIPE2LOCAL,
     MAX

@@ -15,22 +15,11 @@ enum class DataType : int32_t {
     DT_MAX = 39
 };
 enum class TPosition : int32_t {
-    GM,
-    A1,
-    A2,
-    B1,
-    B2,
-    C1,
-    C2,
-    CO1,
-    CO2,
-    VECIN,
-    VECOUT,
-    VECCALC,
-    LCM = VECCALC,
-    SPM,
-    SHM = SPM,
-    TSCM,
+#define NPUKB_POSITION(name) name,
+#define NPUKB_POSITION_AS(other, name) other = name,
+#include "../../include/twin/positions.def"
+#undef NPUKB_POSITION
+#undef NPUKB_POSITION_AS
     MAX
 };
 enum class CubeFormat : int32_t { ND = 0, NZ, ZN, ZZ, NN, ND_ALIGN, SCALAR, VECTOR };

@@ -163,24 +163,27 @@ void Core::PayGlobal(const void* address) {
     time.Access(found == Tape::Found::Cache ? m.dcache_hit_cycles : from_memory);
 }
 
-void Core::Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
+void Core::Report(Severity severity, const char* rule, const void* pc, const char* remedy, const char* format,
+                  va_list arguments) {
     char message[sizeof(Diagnostic::message)];
+    vsnprintf(message, sizeof message, format, arguments);
+    diagnostics.Add(severity, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
+    related = nullptr;
+}
+
+void Core::Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    Report(Severity::Error, rule, pc, remedy, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
     AbandonFiber();
 }
 
 void Core::Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
-    char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    Report(Severity::Error, rule, pc, remedy, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
-    related = nullptr;
 }
 
 void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
@@ -188,13 +191,10 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
         related = nullptr;
         return;
     }
-    char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    Report(Severity::Warning, rule, pc, remedy, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Warning, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
-    related = nullptr;
 }
 
 void Core::Note(const char* rule, const void* pc, const char* text) {
