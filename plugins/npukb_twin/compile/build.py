@@ -32,18 +32,21 @@ __all__ = [
     "source_root",
 ]
 
-#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
-#: more than running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps;
-#: nothing is fused.
-KERNEL_FLAGS = (
-    "-std=c++17",
-    "-O0",
+#: What kernels and the runtime have in common. Signed overflow wraps; nothing is fused.
+_DIALECT = (
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
     "-ffp-contract=off",
     "-fwrapv",
+)
+#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
+#: more than running it fast, and unoptimised code keeps its lines and its endless loops.
+KERNEL_FLAGS = (
+    "-std=c++17",
+    "-O0",
+    *_DIALECT,
     "-fvisibility=hidden",
     "-w",
 )
@@ -120,12 +123,7 @@ _RUNTIME_FLAGS = (
     "-std=c++17",
     "-O3",
     "-march=native",
-    "-fPIC",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-threadsafe-statics",
-    "-ffp-contract=off",
-    "-fwrapv",
+    *_DIALECT,
     "-fno-math-errno",
     "-fno-omit-frame-pointer",  # the candidate's line is found through the frames of the API functions compiled here
     "-fvisibility=hidden",  # a kernel sees the API's functions and no others

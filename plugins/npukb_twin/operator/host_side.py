@@ -1,9 +1,9 @@
 """The host side of an operator: its definition and its tiling function, compiled and called.
 
 An operator's ``op_host`` sources are compiled against the twin's host headers into one shared image
-(:func:`~npukb_twin.operator.host_build.compile_host`). A small runner program loads the image in a sandboxed child and answers two questions about it:
-what the operator looks like (:func:`describe`) and how it cuts a given set of shapes (:func:`tile`). Nothing of the
-image runs in this process.
+(``host_build.compile_host``). A small runner program loads the image in a sandboxed child and answers two questions
+about it: what the operator looks like (:func:`describe`) and how it cuts a given set of shapes (:func:`tile`). Nothing
+of the image runs in this process.
 """
 
 from __future__ import annotations

@@ -191,10 +191,8 @@ def _is_parameter(task: Task, spec: InputSpec) -> bool:
 
 
 def _attribute_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:
-    declared, known = (
-        {attribute.name for attribute in description.attributes},
-        {attribute.name for attribute in task.attributes},
-    )
+    declared = {attribute.name for attribute in description.attributes}
+    known = {attribute.name for attribute in task.attributes}
     missing = [spec.name for spec in task.attributes if spec.name not in declared]
     if missing:
         yield _problem(
