@@ -22,7 +22,7 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Outcome, Owner, Task, Track
 from npukernelbench.plugins import Plugins
-from tests.adversarial.catalogue.conftest import right
+from tests.adversarial.candidates import right
 from tests.leaks import children
 from tests.suite import suite
 

@@ -36,12 +36,11 @@ __aicore__ inline TCubeTiling TilingOf(GM_ADDR p) {
     return t;
 }
 """
-#: One object, told everything by numbers behind the tiling: how it runs, which matrix is transposed, whether there is
-#: a bias.
-BODY = """
+#: An object for matrices in layouts of choice; `at` reads the numbers behind its tiling.
+OBJECT = """
 KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, {a}, true>;
-using B = MatmulType<TPosition::GM, CubeFormat::ND, {a}, true>;
+using A = MatmulType<TPosition::GM, CubeFormat::{layout_a}, {a}, true>;
+using B = MatmulType<TPosition::GM, CubeFormat::{layout_b}, {a}, true>;
 using C = MatmulType<TPosition::GM, CubeFormat::ND, {c}>;
 using Bias = MatmulType<TPosition::GM, CubeFormat::ND, {bias}>;
 TCubeTiling t = TilingOf(p);
@@ -50,6 +49,11 @@ auto at = [&](int i) {{ return told.GetValue(64 + i); }};
 TPipe pipe;
 Matmul<A, B, C, Bias> mm;
 REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+"""
+#: One object, told everything by numbers: how it runs, which matrix is transposed, whether there is a bias.
+BODY = (
+    OBJECT.replace("{layout_a}", "ND").replace("{layout_b}", "ND")
+    + """
 mm.SetTensorA(Of<{a}>(a), at(1));
 mm.SetTensorB(Of<{a}>(b), at(2));
 if (at(3)) mm.SetBias(Of<{bias}>(bias));
@@ -74,6 +78,7 @@ if (at(0) == 0) {{
 }}
 mm.End();
 """
+)
 
 
 def tiling(m: int, n: int, k: int, **changes: int) -> dict[str, int]:

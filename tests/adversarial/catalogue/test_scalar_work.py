@@ -8,7 +8,7 @@ import pytest
 
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import Case, Outcome, Task, Track
-from tests.adversarial.catalogue.conftest import right
+from tests.adversarial.candidates import right
 from tests.suite import suite
 
 if TYPE_CHECKING:
