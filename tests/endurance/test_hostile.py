@@ -136,11 +136,11 @@ def test_the_order_of_candidates_does_not_matter(executor: TwinExecutor, subject
 
     def verdicts(order: list[str]) -> dict[str, object]:
         judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
-        found = {}
+        verdicts = {}
         for source in order:
-            one = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
-            found[source] = (one.outcome, one.metrics, one.diagnostics)
-        return found
+            verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
+            verdicts[source] = (verdict.outcome, verdict.metrics, verdict.diagnostics)
+        return verdicts
 
     assert verdicts(sources) == verdicts(sources[::-1])
 

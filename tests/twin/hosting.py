@@ -100,9 +100,9 @@ class Hosting:
         return describe(self.image(before + DEFINITION.format(body=definition)), self.runtime, limits=self.limits)
 
     def described(self, definition: str, *, before: str = "") -> OperatorDescription:
-        found = self.describe(definition, before=before)
-        assert isinstance(found, OperatorDescription), found
-        return found
+        description = self.describe(definition, before=before)
+        assert isinstance(description, OperatorDescription), description
+        return description
 
     def tile_source(self, source: str, request: TilingRequest) -> TilingResult | HostFailure:
         return tile(self.image(source), request, self.runtime, limits=self.limits)

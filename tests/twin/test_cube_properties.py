@@ -170,8 +170,8 @@ def test_products_of_any_sizes_layouts_and_tails(twin: Twin, types: Types, layou
             "b": stored(b, layout_b, turned[1]),
             "bias": row,
         }
-        found = prepared.run(inputs, {"y": ((m, n), OUT[types.c])}).output()
+        actual = prepared.run(inputs, {"y": ((m, n), OUT[types.c])}).output()
         added = row[: tail[1]].astype(np.float64) if bias else 0
-        agrees(found[: tail[0], : tail[1]], a[: tail[0], : tail[2]], b[: tail[2], : tail[1]], types, added)
+        agrees(actual[: tail[0], : tail[1]], a[: tail[0], : tail[2]], b[: tail[2], : tail[1]], types, added)
 
     product()

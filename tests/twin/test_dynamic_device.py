@@ -521,10 +521,10 @@ def test_variants_are_told_apart_by_what_the_kernel_sees(host: FakeHost) -> None
     task = task_for({"x": X}, Y)
     bound = bind(host.description, task, {})
     assert not isinstance(bound, tuple)
-    one, two = (variant_of(bound, task.cases[0], row) for row in (0, 1))
-    assert one != two
-    assert one.id != two.id
-    assert one == variant_of(bound, task.cases[0], 0)
+    first, second = (variant_of(bound, task.cases[0], row) for row in (0, 1))
+    assert first != second
+    assert first.id != second.id
+    assert first == variant_of(bound, task.cases[0], 0)
 
 
 @pytest.mark.parametrize(("key", "cubes", "vectors"), [(1, 8, 8), (2, 0, 8), (3, 8, 16)])

@@ -208,10 +208,10 @@ def test_larger_steps_along_k_are_faster(kernels: Kernels, slots: int) -> None:
 def test_products_take_no_less_than_the_cube_unit_needs(kernels: Kernels) -> None:
     """By hand: 128 × 128 × 1024 products per core, 4096 in a cycle of 1.8 GHz."""
     for step in (64, 128):
-        found = kernels.cube(step, 2)
-        busy_us = found.counters["aic_cube_time"]
+        measured = kernels.cube(step, 2)
+        busy_us = measured.counters["aic_cube_time"]
         assert busy_us == pytest.approx(128 * 128 * DEPTH / 4096 / 1.8e3, rel=0.01)
-        assert found.time_us > busy_us
-        assert found.counters["GM_to_L1_datas_kb"] == 24 * (128 + 128) * DEPTH * 2 / 1024
-        assert found.counters["L0C_to_GM_datas_kb"] == ROWS * 128 * 4 / 1024
-        assert "GM_to_UB_datas_kb" not in found.counters
+        assert measured.time_us > busy_us
+        assert measured.counters["GM_to_L1_datas_kb"] == 24 * (128 + 128) * DEPTH * 2 / 1024
+        assert measured.counters["L0C_to_GM_datas_kb"] == ROWS * 128 * 4 / 1024
+        assert "GM_to_UB_datas_kb" not in measured.counters
