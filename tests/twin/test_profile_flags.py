@@ -14,6 +14,7 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Profile
+from tests.twin.cubes import BUFFERS
 from tests.twin.running import Inputs, Outputs, Twin
 
 TOTAL = 1536 << 10  # halfs
@@ -65,16 +66,15 @@ DEPTH = 1024
 ROWS = 24 * 128
 
 #: 128 rows and all 128 columns of a product per core, along k in steps.
-CUBE = """
+CUBE = (
+    """
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
     __gm__ int32_t* p = (__gm__ int32_t*)parameters;
     const uint16_t step = p[0], slots = p[1];
     TPipe pipe;
-    TBuf<TPosition::A1> a1;
-    TBuf<TPosition::B1> b1;
-    TBuf<TPosition::A2> a2;
-    TBuf<TPosition::B2> b2;
-    TBuf<TPosition::CO1> co1;
+"""
+    + BUFFERS
+    + """
     pipe.InitBuffer(a1, 65536);
     pipe.InitBuffer(b1, 65536);
     pipe.InitBuffer(a2, 65536);
@@ -127,6 +127,7 @@ CUBE = """
         WaitFlag<HardEvent::M_MTE1>(s);
     }
 """
+)
 
 RANDOM = np.random.default_rng(5)
 A = RANDOM.integers(-2, 3, (ROWS, DEPTH)).astype(np.float16)

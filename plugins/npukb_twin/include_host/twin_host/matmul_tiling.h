@@ -30,11 +30,7 @@ enum class DequantType : int32_t { SCALAR = 0, TENSOR = 1 };
 
 struct PlatformInfo {
     platform_ascendc::SocVersion socVersion;
-    uint64_t l1Size = 0;
-    uint64_t l0CSize = 0;
-    uint64_t ubSize = 0;
-    uint64_t l0ASize = 0;
-    uint64_t l0BSize = 0;
+    uint64_t l1Size = 0, l0CSize = 0, ubSize = 0, l0ASize = 0, l0BSize = 0;
 };
 
 struct MatmulConfigParams {
@@ -49,9 +45,7 @@ struct MatmulConfigParams {
 };
 
 struct SysTilingTempBufSize {
-    int32_t ubSize = 0;
-    int32_t l1Size = 0;
-    int32_t l0cSize = 0;
+    int32_t ubSize = 0, l1Size = 0, l0cSize = 0;
 };
 
 }  // namespace matmul_tiling
@@ -79,8 +73,7 @@ struct MatmulProblem {
     int32_t org_kb = -1;
     int64_t l1 = 0, l0a = 0, l0b = 0, l0c = 0, bias_table = 0;
     int32_t cores = 1;
-    bool split_k = false;
-    bool hf32 = false;
+    bool split_k = false, hf32 = false;
     bool double_a = true, double_b = true;
     matmul_tiling::MatrixTraverse order = matmul_tiling::MatrixTraverse::NOSET;
     int32_t layout_a[5] = {}, layout_b[5] = {}, layout_c[5] = {};

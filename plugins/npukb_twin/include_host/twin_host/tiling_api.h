@@ -30,15 +30,7 @@ namespace optiling {
 
 namespace AscendC {
 namespace tiling {
-#define NPUKB_TILING_BEGIN(name) struct name {
-#define NPUKB_TILING_FIELD(type, name) type name = 0;
-#define NPUKB_TILING_END(name) \
-    }                          \
-    ;
-#include NPUKB_STRUCTS
-#undef NPUKB_TILING_BEGIN
-#undef NPUKB_TILING_FIELD
-#undef NPUKB_TILING_END
+#include "../../include/twin/plain_tiling.def"
 }  // namespace tiling
 }  // namespace AscendC
 
