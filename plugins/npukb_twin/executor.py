@@ -22,7 +22,7 @@ from npukb_twin.compile.kinds import Images
 from npukb_twin.launch.buffers import Plan, static_slots
 from npukb_twin.launch.launching import Checker, Detail, Start, Switch, run_case
 from npukb_twin.launch.sandbox import LAUNCHER, Mode, open_sandbox, probe
-from npukb_twin.operator import dynamic, host_side
+from npukb_twin.operator import dynamic, host_build, host_types
 from npukb_twin.timing import machine
 from npukb_twin.timing.model import time_model
 from npukernelbench.config import default_cache_dir
@@ -90,7 +90,7 @@ class TwinExecutor:
         self._threads = args.threads or os.cpu_count() or 1
         self._lock = threading.Lock()
         self._runtime: build.Runtime | None = None
-        self._host: host_side.HostRuntime | None = None
+        self._host: host_types.HostRuntime | None = None
         self._work: Scratch | None = None
         self._built: Held[Path, dynamic.Built | Images] = Held()
 
@@ -140,7 +140,7 @@ class TwinExecutor:
             say(f"building the twin's runtime with {compiler}, once per machine (about 20 s)")
         self._ready()
         if track is Track.DYNAMIC:
-            if host_side.locate_host(self._toolchain, self._cache) is None:
+            if host_build.locate_host(self._toolchain, self._cache) is None:
                 say(f"building the twin's host side with {compiler}, once per machine (about a minute)")
             self._tools()
 
@@ -243,14 +243,16 @@ class TwinExecutor:
         others = [t.description for t in toolchain.candidates() if t.name != used.name]
         findings.append(Finding("other compilers", FindingStatus.OK, "; ".join(others) or "none"))
         findings.append(Finding("twin machine", FindingStatus.OK, f"{self._machine.name}: {self._machine.description}"))
-        found = build.locate(used, self._cache)
-        state = f"ready: {found.host.parent}" if found else f"not built yet: the first run builds it in {self._cache}"
+        runtime = build.locate(used, self._cache)
+        state = (
+            f"ready: {runtime.host.parent}" if runtime else f"not built yet: the first run builds it in {self._cache}"
+        )
         findings.append(Finding("twin runtime", FindingStatus.OK, state))
-        host = host_side.locate_host(used, self._cache)
+        host = host_build.locate_host(used, self._cache)
         state = f"ready: {host.runner.parent}" if host else "not built yet: the first run of track dynamic builds it"
         findings.append(Finding("twin host side", FindingStatus.OK, state))
         findings.append(self._guard_finding())
-        findings.append(self._sandbox_finding(found))
+        findings.append(self._sandbox_finding(runtime))
         return findings
 
     def _guard_finding(self) -> Finding:
@@ -282,15 +284,15 @@ class TwinExecutor:
             if self._runtime is None:
                 if self._args.sandbox is Mode.STRICT:
                     require_guards(self._toolchain)
-                found = build.ensure(self._toolchain, self._cache)
-                self._runtime = replace(found, sandbox=open_sandbox(self._args.sandbox, found.host.parent))
+                runtime = build.ensure(self._toolchain, self._cache)
+                self._runtime = replace(runtime, sandbox=open_sandbox(self._args.sandbox, runtime.host.parent))
             return self._runtime
 
     def _tools(self) -> dynamic.Tools:
         runtime = self._ready()
         with self._lock:
             if self._host is None:
-                host = host_side.ensure_host(self._toolchain, self._cache)
+                host = host_build.ensure_host(self._toolchain, self._cache)
                 self._host = replace(host, sandbox=open_sandbox(self._args.sandbox, host.runner.parent))
             return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
 

@@ -67,15 +67,15 @@ def test_answers() -> None:
     task = tiny_task("AddCustom")
     taken = 0
     for text in answers():
-        found = extract(parser, Completion(text), task, Track.STATIC)
-        if isinstance(found, Outcome):
-            assert found in (Outcome.NO_CODE, Outcome.TRUNCATED)
+        candidate = extract(parser, Completion(text), task, Track.STATIC)
+        if isinstance(candidate, Outcome):
+            assert candidate in (Outcome.NO_CODE, Outcome.TRUNCATED)
             continue
-        assert isinstance(found, Candidate)
-        refused = [one for guard in guards for one in guard(found, task)]
-        assert all(one.message for one in refused)
+        assert isinstance(candidate, Candidate)
+        refused = [problem for guard in guards for problem in guard(candidate, task)]
+        assert all(problem.message for problem in refused)
         if not refused:
-            assert set(translate_files(found.files, "add_custom").files) == set(found.files)
+            assert set(translate_files(candidate.files, "add_custom").files) == set(candidate.files)
             taken += 1
     assert ANSWERS // 4 < taken < ANSWERS
 

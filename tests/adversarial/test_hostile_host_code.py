@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from npukb_twin.launch.sandbox import Mode, open_sandbox
-from npukb_twin.operator.host_side import HostFailure, HostLimits
+from npukb_twin.operator.host_types import HostFailure, HostLimits
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import Hosting
 
@@ -35,11 +35,11 @@ REFUSED = {
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Hosting:
-    found = Hosting.ready(tmp_path_factory.mktemp("hostile"))
-    confined = open_sandbox(Mode.AUTO, found.runtime.runner.parent)
+    hosting = Hosting.ready(tmp_path_factory.mktemp("hostile"))
+    confined = open_sandbox(Mode.AUTO, hosting.runtime.runner.parent)
     if confined.measures.missing:
         pytest.skip(f"this machine offers no {', '.join(confined.measures.missing)}")
-    return replace(found, runtime=replace(found.runtime, sandbox=confined))
+    return replace(hosting, runtime=replace(hosting.runtime, sandbox=confined))
 
 
 @pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
@@ -55,14 +55,14 @@ def test_a_thread_that_stays_ends_with_the_call(hostile: Hosting) -> None:
 
 def test_signal_handlers_do_not_outlive_the_deadline(hostile: Hosting) -> None:
     quick = replace(hostile, limits=HostLimits(wall_s=1.0))
-    found = quick.tile("for (int i = 1; i < 32; ++i) signal(i, Ignore); for (;;) {}", before=DECLARED)
-    assert isinstance(found, HostFailure)
-    assert found.outcome is Outcome.TIMEOUT
+    failure = quick.tile("for (int i = 1; i < 32; ++i) signal(i, Ignore); for (;;) {}", before=DECLARED)
+    assert isinstance(failure, HostFailure)
+    assert failure.outcome is Outcome.TIMEOUT
 
 
 def test_an_answer_of_its_own_is_a_cheat(hostile: Hosting) -> None:
     """Written to every descriptor there may be."""
     text = '{\\"status\\":\\"tiled\\",\\"tiling_key\\":7}\\n'
-    found = hostile.tile(f'for (int i = 3; i < 64; ++i) write(i, "{text}", 36);', before=DECLARED)
-    assert isinstance(found, HostFailure)
-    assert (found.outcome, found.diagnostics[0].rule) == (Outcome.CHEAT, "forged_report")
+    failure = hostile.tile(f'for (int i = 3; i < 64; ++i) write(i, "{text}", 36);', before=DECLARED)
+    assert isinstance(failure, HostFailure)
+    assert (failure.outcome, failure.diagnostics[0].rule) == (Outcome.CHEAT, "forged_report")

@@ -22,7 +22,7 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Outcome, Owner, Task, Track
 from npukernelbench.plugins import Plugins
-from tests.adversarial.catalogue.conftest import right
+from tests.adversarial.candidates import right
 from tests.leaks import children
 from tests.suite import suite
 
@@ -136,11 +136,11 @@ def test_the_order_of_candidates_does_not_matter(executor: TwinExecutor, subject
 
     def verdicts(order: list[str]) -> dict[str, object]:
         judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
-        found = {}
+        verdicts = {}
         for source in order:
-            one = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
-            found[source] = (one.outcome, one.metrics, one.diagnostics)
-        return found
+            verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
+            verdicts[source] = (verdict.outcome, verdict.metrics, verdict.diagnostics)
+        return verdicts
 
     assert verdicts(sources) == verdicts(sources[::-1])
 

@@ -12,7 +12,7 @@ from npukernelbench.nouns import Outcome
 from npukernelbench.plugins import Plugins
 from npukernelbench.rewards import Answer, Question, Scorer
 from npukernelbench.tasks import load_registry
-from tests.adversarial.catalogue.conftest import right
+from tests.adversarial.candidates import right
 
 _JUDGED = 60
 

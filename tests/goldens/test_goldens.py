@@ -47,8 +47,8 @@ def test_ragged_case(judge_golden: JudgeGolden, ragged_tasks: Mapping[str, Task]
 def assert_faultless(verdict: Verdict) -> None:
     """Correct, and without a single diagnostic of any severity."""
     said = [
-        str(one)
-        for one in (*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics))
+        str(said)
+        for said in (*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics))
     ]
     assert verdict.outcome is Outcome.OK, "\n".join(said)
     assert not said, "\n".join(said)

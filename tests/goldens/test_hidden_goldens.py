@@ -27,8 +27,8 @@ def test_hidden_case(judge_golden: JudgeGolden, name: str, number: int) -> None:
     task = SUITE[name]
     verdict = judge_golden(task, hidden_cases(task, "goldens", COUNT)[number], lambda text: text)
     said = [
-        str(one)
-        for one in (*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics))
+        str(said)
+        for said in (*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics))
     ]
     assert verdict.outcome is Outcome.OK, "\n".join(said)
     assert not said, "\n".join(said)

@@ -7,36 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from npukernelbench.nouns import Outcome, Severity, Task, Track
+from npukernelbench.nouns import Task, Track
+from tests.goldens.mutants import Mutant
 from tests.suite import suite
 
 if TYPE_CHECKING:
     from tests.goldens.conftest import JudgeGolden
 
 SUITE = {task.name: task for task in suite().values() if any(golden.track is Track.STATIC for golden in task.goldens)}
-
-#: What the comparison says. Poison that was never overwritten may be a number or not.
-WRONG = (Outcome.WRONG_VALUE, Outcome.NON_FINITE)
-
-
-class Mutant(NamedTuple):
-    """One edit of one golden kernel, judged on a public or ragged case; ``rule`` is the rule it breaks, if any."""
-
-    task: str
-    case: str
-    what: str
-    old: str
-    new: str
-    rule: str = ""
-
-    def edit(self, text: str) -> str:
-        assert self.old in text, f"the golden kernel of {self.task} has no {self.old!r} any more"
-        return text.replace(self.old, self.new)
 
 
 def mutants() -> Iterator[Mutant]:
@@ -57,14 +40,7 @@ def test_every_golden_kernel_has_mutants_of_both_kinds() -> None:
     assert {mutant.task for mutant in MUTANTS if not mutant.rule} == set(SUITE)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: f"{m.task}-{m.case}-{m.what}".replace(" ", "_"))
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_mutant_is_refused(judge_golden: JudgeGolden, ragged_tasks: Mapping[str, Task], mutant: Mutant) -> None:
-    ragged = ragged_tasks[mutant.task]
-    task = ragged if any(case.id == mutant.case for case in ragged.cases) else SUITE[mutant.task]
-    verdict = judge_golden(task, task.case(mutant.case), mutant.edit)
-    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
-    errors = {diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.ERROR}
-    if mutant.rule:
-        assert (verdict.outcome, mutant.rule in errors) == (Outcome.RULE_VIOLATION, True), said
-    else:
-        assert verdict.outcome in WRONG, said
+    task = mutant.task_of(SUITE, ragged_tasks)
+    mutant.assert_refused(judge_golden(task, task.case(mutant.case), mutant.edit))

@@ -6,7 +6,17 @@ barriers of all pipes, so that tests of order have to write their own.
 
 from __future__ import annotations
 
-CUBE = """
+#: A buffer in each memory of a product's operands and sums.
+BUFFERS = """
+    TBuf<TPosition::A1> a1;
+    TBuf<TPosition::B1> b1;
+    TBuf<TPosition::A2> a2;
+    TBuf<TPosition::B2> b2;
+    TBuf<TPosition::CO1> co1;
+"""
+
+CUBE = (
+    """
 constexpr uint32_t Up(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
 
 template <typename T>
@@ -14,12 +24,9 @@ constexpr uint32_t kC0 = 32 / sizeof(T);
 
 struct Cube {
     TPipe pipe;
-    TBuf<TPosition::A1> a1;
-    TBuf<TPosition::B1> b1;
-    TBuf<TPosition::A2> a2;
-    TBuf<TPosition::B2> b2;
-    TBuf<TPosition::CO1> co1;
-    TBuf<TPosition::C2> c2;
+"""
+    + BUFFERS
+    + """    TBuf<TPosition::C2> c2;
     TBuf<TPosition::C2PIPE2GM> fb;
     __aicore__ inline Cube() {
         pipe.InitBuffer(a1, 256 * 1024);
@@ -123,3 +130,4 @@ __aicore__ inline GlobalTensor<T> Gm(GM_ADDR address) {
     return tensor;
 }
 """
+)

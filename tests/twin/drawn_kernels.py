@@ -114,9 +114,9 @@ def _loop(rng: Random, t: str, names: list[str], results: list[str], steps: list
     ]
     take = [[f"{name} = q_{name}.DeQue<{t}>();"] for name in names]
     if rng.random() < 0.5:
-        arrive = [line for one in load for line in one] + [line for one in take for line in one]
+        arrive = [line for lines in load for line in lines] + [line for lines in take for line in lines]
     else:
-        arrive = [line for pair in zip(load, take, strict=True) for one in pair for line in one]
+        arrive = [line for pair in zip(load, take, strict=True) for lines in pair for line in lines]
     make = [f"auto {name} = q_{name}.AllocTensor<{t}>();" for name in results]
     free = [f"q_{name}.FreeTensor({name});" for name in names]
     send = [
@@ -128,7 +128,7 @@ def _loop(rng: Random, t: str, names: list[str], results: list[str], steps: list
         ]
         for name in results
     ]
-    leave = [line for one in send for line in one]
+    leave = [line for lines in send for line in lines]
     if rng.random() < 0.5:
         return [*arrive, *make, *(f"{step};" for step in steps), *free, *leave]
     return [*make, *arrive, *(f"{step};" for step in steps), *leave, *free]

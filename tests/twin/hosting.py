@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npukb_twin.compile import toolchain
-from npukb_twin.operator.host_side import (
+from npukb_twin.operator.host_build import compile_host, ensure_host
+from npukb_twin.operator.host_side import describe, tile
+from npukb_twin.operator.host_types import (
     AttributeValue,
     HostFailure,
     HostLimits,
@@ -19,10 +21,6 @@ from npukb_twin.operator.host_side import (
     TensorArgument,
     TilingRequest,
     TilingResult,
-    compile_host,
-    describe,
-    ensure_host,
-    tile,
 )
 from npukernelbench.config import default_cache_dir
 
@@ -102,9 +100,9 @@ class Hosting:
         return describe(self.image(before + DEFINITION.format(body=definition)), self.runtime, limits=self.limits)
 
     def described(self, definition: str, *, before: str = "") -> OperatorDescription:
-        found = self.describe(definition, before=before)
-        assert isinstance(found, OperatorDescription), found
-        return found
+        description = self.describe(definition, before=before)
+        assert isinstance(description, OperatorDescription), description
+        return description
 
     def tile_source(self, source: str, request: TilingRequest) -> TilingResult | HostFailure:
         return tile(self.image(source), request, self.runtime, limits=self.limits)

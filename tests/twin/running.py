@@ -152,7 +152,7 @@ def _case_input(value: Argument, values: ValueSpec) -> TensorCase | tuple[Tensor
     if value is None:
         return None
     if isinstance(value, list):
-        return tuple(TensorCase(TensorShape(one.shape, _dtype(one)), values) for one in value)
+        return tuple(TensorCase(TensorShape(array.shape, _dtype(array)), values) for array in value)
     return TensorCase(TensorShape(value.shape, _dtype(value)), values)
 
 

@@ -38,8 +38,8 @@ CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize=function,vptr", "-fno-s
 def pytest_configure(config: pytest.Config) -> None:
     """Put a sanitized runtime where the executor looks for one, and have an eye on what its processes say."""
     cache = Path(os.environ["NPUKB_CACHE_DIR"])
-    found = cache / "found"
-    found.mkdir(parents=True, exist_ok=True)
+    reports = cache / "found"
+    reports.mkdir(parents=True, exist_ok=True)
     patch = pytest.MonkeyPatch()
     patch.setattr(launching, "Limits", _Unlimited)
     patch.setattr(executor, "open_sandbox", lambda mode, folder: Sandbox())
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     def watched(*arguments: Any, **options: Any) -> process.Finished:
         finished = process.run(*arguments, **options)
         if any(word in finished.output for word in FINDINGS):
-            (found / sha256(finished.output.encode()).hexdigest()[:12]).write_text(finished.output, encoding="utf-8")
+            (reports / sha256(finished.output.encode()).hexdigest()[:12]).write_text(finished.output, encoding="utf-8")
         return finished
 
     patch.setattr(launching, "run", watched)
@@ -70,10 +70,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Print what has been found."""
     if hasattr(session.config, "workerinput"):
         return
-    found = sorted((Path(os.environ["NPUKB_CACHE_DIR"]) / "found").iterdir())
-    for path in found:
+    reports = sorted((Path(os.environ["NPUKB_CACHE_DIR"]) / "found").iterdir())
+    for path in reports:
         print(f"\n{path.name}\n{path.read_text(encoding='utf-8', errors='replace')[:4000]}")  # noqa: T201
-    if found:
+    if reports:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

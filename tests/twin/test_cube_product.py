@@ -60,8 +60,8 @@ def test_products_of_any_size_are_sums_of_products(twin: Twin, name: str) -> Non
     left = [operands(rng, dtype, (m, k)) for m, _, k in dims]
     right = [operands(rng, dtype, (k, n)) for _, n, k in dims]
     inputs = {
-        "a": np.concatenate([one.ravel() for one in left]),
-        "b": np.concatenate([one.ravel() for one in right]),
+        "a": np.concatenate([matrix.ravel() for matrix in left]),
+        "b": np.concatenate([matrix.ravel() for matrix in right]),
         "dims": np.array(dims, np.int32),
     }
     size = sum(m * n for m, n, _ in dims)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from npukernelbench.nouns import RunRequest
 from tests.twin.cubes import CUBE
 from tests.twin.running import Finished, Inputs, Outputs, Twin, task_for
-from tests.twin.test_matmul_object import BEFORE, NUMPY, OUT, Types, agrees, fractals, matrix, numbers, tiling
+from tests.twin.test_matmul_object import BEFORE, NUMPY, OBJECT, OUT, Types, agrees, fractals, matrix, numbers, tiling
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array
@@ -122,18 +122,9 @@ def test_conversions_of_layout_are_undone_by_their_partners(twin: Twin, name: st
 
 
 #: A product of parts of matrices in layouts of choice; numbers tell what is transposed, and which part.
-PRODUCT = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
-using A = MatmulType<TPosition::GM, CubeFormat::{layout_a}, {a}, true>;
-using B = MatmulType<TPosition::GM, CubeFormat::{layout_b}, {a}, true>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, {c}>;
-using Bias = MatmulType<TPosition::GM, CubeFormat::ND, {bias}>;
-TCubeTiling t = TilingOf(p);
-auto told = Of<int32_t>(p);
-auto at = [&](int i) {{ return told.GetValue(64 + i); }};
-TPipe pipe;
-Matmul<A, B, C, Bias> mm;
-REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+PRODUCT = (
+    OBJECT
+    + """
 mm.SetTensorA(Of<{a}>(a), at(0));
 mm.SetTensorB(Of<{a}>(b), at(1));
 if (t.isBias) mm.SetBias(Of<{bias}>(bias));
@@ -141,6 +132,7 @@ mm.SetTail(at(2), at(3), at(4));
 while (mm.Iterate()) mm.GetTensorC(Of<{c}>(y));
 mm.End();
 """
+)
 PRODUCTS = [
     (Types("half", "float", "float"), "ND", "NZ"),
     (Types("half", "half", "half"), "NZ", "ND"),
@@ -150,7 +142,7 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize(("types", "layout_a", "layout_b"), PRODUCTS, ids=lambda one: getattr(one, "a", one))
+@pytest.mark.parametrize(("types", "layout_a", "layout_b"), PRODUCTS, ids=lambda value: getattr(value, "a", value))
 def test_products_of_any_sizes_layouts_and_tails(twin: Twin, types: Types, layout_a: str, layout_b: str) -> None:
     body = PRODUCT.format(layout_a=layout_a, layout_b=layout_b, a=types.a, c=types.c, bias=types.bias)
     prepared = Prepared(twin, body, BEFORE, 0)
@@ -178,8 +170,8 @@ def test_products_of_any_sizes_layouts_and_tails(twin: Twin, types: Types, layou
             "b": stored(b, layout_b, turned[1]),
             "bias": row,
         }
-        found = prepared.run(inputs, {"y": ((m, n), OUT[types.c])}).output()
+        actual = prepared.run(inputs, {"y": ((m, n), OUT[types.c])}).output()
         added = row[: tail[1]].astype(np.float64) if bias else 0
-        agrees(found[: tail[0], : tail[1]], a[: tail[0], : tail[2]], b[: tail[2], : tail[1]], types, added)
+        agrees(actual[: tail[0], : tail[1]], a[: tail[0], : tail[2]], b[: tail[2], : tail[1]], types, added)
 
     product()

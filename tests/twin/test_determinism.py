@@ -53,18 +53,18 @@ def seen(finished: Finished) -> Observation:
     return finished.seen
 
 
-def assert_same(one: Observation, other: Observation) -> None:
-    assert one.outcome is other.outcome
-    assert one.diagnostics == other.diagnostics
-    assert one.profile == other.profile
-    assert set(one.outputs) == set(other.outputs)
-    for name, array in one.outputs.items():
+def assert_same(first: Observation, other: Observation) -> None:
+    assert first.outcome is other.outcome
+    assert first.diagnostics == other.diagnostics
+    assert first.profile == other.profile
+    assert set(first.outputs) == set(other.outputs)
+    for name, array in first.outputs.items():
         assert np.asarray(array).tobytes() == np.asarray(other.outputs[name]).tobytes()
 
 
 def test_threads_change_nothing(twin: Twin, threaded: Twin) -> None:
-    def finish(one: Twin) -> Finished:
-        return one.run(EXCHANGE, {"x": X}, OUTPUTS, block=None)
+    def finish(twin: Twin) -> Finished:
+        return twin.run(EXCHANGE, {"x": X}, OUTPUTS, block=None)
 
     first = finish(twin)
     assert first.output().any()
@@ -110,9 +110,9 @@ def test_memory_that_nobody_wrote_is_seeded(twin: Twin) -> None:
         DataCopy(to, buffer.Get<float>(), 128);
     """
     outputs = {"y": ((256,), DType.UINT32)}
-    one, same, other = (twin.run(body, {}, outputs, seed=seed) for seed in (1, 1, 2))
-    assert_same(seen(one), seen(same))
-    written, blank = one.output()[:128], one.output()[128:]
+    first, same, other = (twin.run(body, {}, outputs, seed=seed) for seed in (1, 1, 2))
+    assert_same(seen(first), seen(same))
+    written, blank = first.output()[:128], first.output()[128:]
     assert len(set(written.tolist())) == 1
     assert np.isnan(written.view(np.float32)).all()
     assert np.isnan(written.view(np.float16)).all()

@@ -52,7 +52,7 @@ def samples() -> Iterator[Sample]:
                 yield Sample(task, case, golden.track, candidate_of(golden_kernel(task, case, golden.track)))
 
 
-SAMPLES = {f"{one.task.name}-{one.track.value}": one for one in samples()}
+SAMPLES = {f"{sample.task.name}-{sample.track.value}": sample for sample in samples()}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def executors() -> Iterator[Mapping[int, TwinExecutor]]:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_threads_and_repetition_change_nothing(executors: Mapping[int, TwinExecutor], name: str) -> None:
-    seen = [one for executor in executors.values() for one in twice(executor, SAMPLES[name])]
+    seen = [observation for executor in executors.values() for observation in twice(executor, SAMPLES[name])]
     assert seen[0].outcome is Outcome.OK, [str(diagnostic) for diagnostic in seen[0].diagnostics]
     for other in seen[1:]:
         assert (other.outcome, other.diagnostics) == (seen[0].outcome, seen[0].diagnostics)
@@ -76,8 +76,8 @@ def test_threads_and_repetition_change_nothing(executors: Mapping[int, TwinExecu
 
 def test_both_tracks_are_tried_in_little_memory() -> None:
     """Public cases have up to 8 GB of inputs; some of these have very small outputs."""
-    assert max(input_bytes(one.case) + output_bytes(one.case) for one in SAMPLES.values()) < 1 << 20
-    assert {one.track for one in SAMPLES.values()} == {Track.STATIC, Track.DYNAMIC}
+    assert max(input_bytes(sample.case) + output_bytes(sample.case) for sample in SAMPLES.values()) < 1 << 20
+    assert {sample.track for sample in SAMPLES.values()} == {Track.STATIC, Track.DYNAMIC}
 
 
 def twice(executor: TwinExecutor, sample: Sample) -> Iterator[Observation]:

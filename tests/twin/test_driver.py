@@ -296,8 +296,8 @@ def test_system_compiler_when_zig_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     executor = TwinExecutor(TwinArgs())
     assert executor.describe()["toolchain"].startswith("g++ ")
     warned = [finding.detail for finding in executor.diagnose() if finding.status.value == "warning"]
-    assert any("specialisations in class scope" in one for one in warned)
-    assert any("separate stack for return addresses" in one for one in warned)
+    assert any("specialisations in class scope" in text for text in warned)
+    assert any("separate stack for return addresses" in text for text in warned)
 
 
 @pytest.mark.parametrize(
@@ -342,20 +342,20 @@ ADD = """
 def test_two_compilers_agree(twin: Twin, gcc: Twin) -> None:
     x = np.random.default_rng(3).normal(size=48 * 128).astype(np.float16)
 
-    def finish(one: Twin) -> Finished:
-        return one.run(ADD, {"x": x}, {"y": (x.shape, DType.FLOAT16)}, block=None)
+    def finish(twin: Twin) -> Finished:
+        return twin.run(ADD, {"x": x}, {"y": (x.shape, DType.FLOAT16)}, block=None)
 
     ours, theirs = finish(twin), finish(gcc)
     np.testing.assert_array_equal(ours.output(), theirs.output())
     assert ours.seen is not None
     assert theirs.seen is not None
-    one, other = ours.seen.profile, theirs.seen.profile
-    assert one is not None
+    own, other = ours.seen.profile, theirs.seen.profile
+    assert own is not None
     assert other is not None
-    assert one.time_us == pytest.approx(other.time_us, rel=0.01)  # only clang counts operations of plain C++
-    for name in one.counters:
+    assert own.time_us == pytest.approx(other.time_us, rel=0.01)  # only clang counts operations of plain C++
+    for name in own.counters:
         if name.endswith(("_instructions", "_kb")):
-            assert one.counters[name] == other.counters[name], name
+            assert own.counters[name] == other.counters[name], name
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npukb_twin.operator import host_side
-from npukb_twin.operator.host_side import (
+from npukb_twin.operator import host_build, host_side, host_types
+from npukb_twin.operator.host_types import (
     OpArgument,
     OpAttribute,
     OperatorDescription,
@@ -94,25 +94,25 @@ class FakeHost:
     """What the host side answers, and what it was asked."""
 
     description: OperatorDescription
-    answer: Callable[[host_side.TilingRequest], host_side.TilingResult | host_side.HostFailure]
-    asked: list[host_side.TilingRequest]
+    answer: Callable[[host_types.TilingRequest], host_types.TilingResult | host_types.HostFailure]
+    asked: list[host_types.TilingRequest]
 
 
-def tiled(**changes: Any) -> host_side.TilingResult:
-    return replace(host_side.TilingResult(0, 1, (0,), tiling_data(), 0, ""), **changes)
+def tiled(**changes: Any) -> host_types.TilingResult:
+    return replace(host_types.TilingResult(0, 1, (0,), tiling_data(), 0, ""), **changes)
 
 
 @pytest.fixture
 def host(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     fake = FakeHost(definition(), lambda request: tiled(), [])
 
-    def tile(image: Path, request: host_side.TilingRequest, *rest: object, **more: object) -> object:
+    def tile(image: Path, request: host_types.TilingRequest, *rest: object, **more: object) -> object:
         fake.asked.append(request)
         return fake.answer(request)
 
-    monkeypatch.setattr(twin.executor, "_host", host_side.HostRuntime("fake", Path("runner"), None))
+    monkeypatch.setattr(twin.executor, "_host", host_types.HostRuntime("fake", Path("runner"), None))
     monkeypatch.setattr(
-        host_side, "compile_host", lambda *a, **k: host_side.HostResult(Outcome.OK, Path("host.so"), ())
+        host_build, "compile_host", lambda *a, **k: host_types.HostResult(Outcome.OK, Path("host.so"), ())
     )
     monkeypatch.setattr(host_side, "describe", lambda *a, **k: fake.description)
     monkeypatch.setattr(host_side, "tile", tile)
@@ -313,9 +313,9 @@ def test_scalars_are_converted_and_absent_inputs_are_null(twin: Twin, host: Fake
     assert finished.output()[:3].tolist() == [1.5, 3.0, 1.0]
     [request] = host.asked
     assert request.inputs[3] is None
-    assert request.inputs[1] == host_side.TensorArgument((1,), "DT_FLOAT16")
-    assert request.inputs[2] == host_side.TensorArgument((3,), "DT_FLOAT")
-    assert request.inputs[4] == host_side.TensorArgument((2,), "DT_INT64", data=np.array([4, 5]).tobytes())
+    assert request.inputs[1] == host_types.TensorArgument((1,), "DT_FLOAT16")
+    assert request.inputs[2] == host_types.TensorArgument((3,), "DT_FLOAT")
+    assert request.inputs[4] == host_types.TensorArgument((2,), "DT_INT64", data=np.array([4, 5]).tobytes())
 
 
 @pytest.mark.parametrize("slot", ["", "y", "x"])
@@ -362,7 +362,7 @@ def test_lists_and_late_shapes(twin: Twin, host: FakeHost) -> None:
     told = go(twin, device(body, "x, y, shapes, workspace, tiling"), {"x": [X, X + 20]}, both, change=change)
     assert told.output("found").tolist() == [1, 2]
     request, _ = host.asked
-    assert request.inputs[0] == (host_side.TensorArgument((8,), "DT_FLOAT"),) * 2
+    assert request.inputs[0] == (host_types.TensorArgument((8,), "DT_FLOAT"),) * 2
 
 
 def test_workspace_has_a_system_part(twin: Twin, host: FakeHost) -> None:
@@ -436,7 +436,7 @@ def test_block_dim_must_be_possible(twin: Twin, host: FakeHost, blocks: int) -> 
 
 def test_failing_tiling_is_told_at_the_tiling_function(twin: Twin, host: FakeHost) -> None:
     said = Diagnostic(Severity.ERROR, "tiling", "failed; it printed: axis 3 is not supported")
-    host.answer = lambda request: host_side.HostFailure(Outcome.LAUNCH_ERROR, (said,))
+    host.answer = lambda request: host_types.HostFailure(Outcome.LAUNCH_ERROR, (said,))
     finished = go(twin, device(""), {"x": X}, Y)
     assert finished.outcome is Outcome.LAUNCH_ERROR
     assert "axis 3 is not supported" in finished.errors[0].message
@@ -521,10 +521,10 @@ def test_variants_are_told_apart_by_what_the_kernel_sees(host: FakeHost) -> None
     task = task_for({"x": X}, Y)
     bound = bind(host.description, task, {})
     assert not isinstance(bound, tuple)
-    one, two = (variant_of(bound, task.cases[0], row) for row in (0, 1))
-    assert one != two
-    assert one.id != two.id
-    assert one == variant_of(bound, task.cases[0], 0)
+    first, second = (variant_of(bound, task.cases[0], row) for row in (0, 1))
+    assert first != second
+    assert first.id != second.id
+    assert first == variant_of(bound, task.cases[0], 0)
 
 
 @pytest.mark.parametrize(("key", "cubes", "vectors"), [(1, 8, 8), (2, 0, 8), (3, 8, 16)])

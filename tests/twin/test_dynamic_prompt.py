@@ -21,9 +21,9 @@ def example() -> Candidate:
     task = suite()["Sqrt"]
     text = DEFAULT.render(task, None, Track.DYNAMIC).messages[1].content
     shown = text[text.index("## Example") : text.index("## Answer")]
-    found = extract_with(auto, Completion(shown), task, Track.DYNAMIC)
-    assert isinstance(found, Candidate)
-    return found
+    candidate = extract_with(auto, Completion(shown), task, Track.DYNAMIC)
+    assert isinstance(candidate, Candidate)
+    return candidate
 
 
 def test_the_example_has_the_three_files_that_are_asked_for(example: Candidate) -> None:

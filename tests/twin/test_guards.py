@@ -59,8 +59,8 @@ def test_the_executor_refuses_or_says_so(
 ) -> None:
     monkeypatch.setattr(toolchain, "find", lambda _: other)
     executor = TwinExecutor(TwinArgs(sandbox=mode, cache_dir=tmp_path))
-    found = next(one for one in executor.diagnose() if one.name == "twin guards")
-    assert found.status is (FindingStatus.PROBLEM if mode is Mode.STRICT else FindingStatus.WARNING)
+    finding = next(item for item in executor.diagnose() if item.name == "twin guards")
+    assert finding.status is (FindingStatus.PROBLEM if mode is Mode.STRICT else FindingStatus.WARNING)
     if mode is Mode.STRICT:
         with pytest.raises(ExecutorError, match="which sandbox=strict requires"):
             executor.prepare(lambda _: None, Track.STATIC)

@@ -104,11 +104,12 @@ def test_a_near_name_is_offered(hosting: Hosting) -> None:
 
 
 def test_a_function_without_body(hosting: Hosting) -> None:
-    from npukb_twin.operator.host_side import HostFailure, describe
+    from npukb_twin.operator.host_side import describe
+    from npukb_twin.operator.host_types import HostFailure
 
-    found = describe(hosting.image("int Missing(int n); int f() { return Missing(3); }"), hosting.runtime)
-    assert isinstance(found, HostFailure)
-    assert "declares Missing(int), calls it and does not define it" in found.diagnostics[0].message
+    failure = describe(hosting.image("int Missing(int n); int f() { return Missing(3); }"), hosting.runtime)
+    assert isinstance(failure, HostFailure)
+    assert "declares Missing(int), calls it and does not define it" in failure.diagnostics[0].message
 
 
 def test_gaps_are_gaps() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.operator.host_side import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
+from npukb_twin.operator.host_types import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
 from npukernelbench.nouns import Outcome
 from tests.twin.hosting import FLOAT, Hosting
 
 
 @pytest.fixture(scope="module")
 def arguments(hosting: Hosting) -> dict[str, OpArgument]:
-    found = hosting.described(
+    description = hosting.described(
         """
         this->Input("plain").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT})
             .Format({ge::FORMAT_ND, ge::FORMAT_NCHW}).UnknownShapeFormat({ge::FORMAT_ND, ge::FORMAT_ND})
@@ -30,9 +30,9 @@ def arguments(hosting: Hosting) -> dict[str, OpArgument]:
         this->AICore().AddConfig("ascend910b").AddConfig("ascend910_93");
         """
     )
-    assert found.name == "Probe"
-    assert found.socs == ("ascend910_93", "ascend910b")
-    return {argument.name: argument for argument in (*found.inputs, *found.outputs)}
+    assert description.name == "Probe"
+    assert description.socs == ("ascend910_93", "ascend910b")
+    return {argument.name: argument for argument in (*description.inputs, *description.outputs)}
 
 
 def test_presence_types_and_formats(arguments: dict[str, OpArgument]) -> None:
@@ -65,20 +65,20 @@ def test_followed_types(arguments: dict[str, OpArgument]) -> None:
 
 
 def test_lists_that_stand_by_themselves_multiply(hosting: Hosting) -> None:
-    found = hosting.described(
+    description = hosting.described(
         """
         this->Input("a").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
         this->Input("b").ParamType(REQUIRED).DataType({ge::DT_INT8, ge::DT_INT16, ge::DT_INT64})
             .FormatList({ge::FORMAT_ND});
         """
     )
-    a, b = (argument.dtypes for argument in found.inputs)
+    a, b = (argument.dtypes for argument in description.inputs)
     assert len(a) == len(b) == 6
     assert len(set(zip(a, b, strict=True))) == 6
 
 
 def test_attributes(hosting: Hosting) -> None:
-    found = hosting.described(
+    description = hosting.described(
         """
         this->Attr("must").AttrType(REQUIRED).Int();
         this->Attr("flag").AttrType(OPTIONAL).Bool(true);
@@ -91,7 +91,7 @@ def test_attributes(hosting: Hosting) -> None:
         this->Attr("table").AttrType(OPTIONAL).ListListInt({{1, 2}, {}, {3}});
         """
     )
-    assert found.attributes == (
+    assert description.attributes == (
         OpAttribute("must", "int", True, None),
         OpAttribute("flag", "bool", False, True),
         OpAttribute("number", "int", False, -7),
@@ -105,7 +105,7 @@ def test_attributes(hosting: Hosting) -> None:
 
 
 def test_a_chips_own_configuration_replaces_types(hosting: Hosting) -> None:
-    found = hosting.described(
+    description = hosting.described(
         f"""
         this->Input("x").{FLOAT};
         this->Output("y").{FLOAT};
@@ -117,13 +117,13 @@ def test_a_chips_own_configuration_replaces_types(hosting: Hosting) -> None:
         this->AICore().AddConfig("ascend910b", config);
         """
     )
-    assert found.inputs[0].dtypes == ("DT_BF16", "DT_FLOAT")
-    assert found.inputs[0].presence is Presence.OPTIONAL
-    assert found.outputs[0].dtypes == ("DT_INT8", "DT_INT8")
+    assert description.inputs[0].dtypes == ("DT_BF16", "DT_FLOAT")
+    assert description.inputs[0].presence is Presence.OPTIONAL
+    assert description.outputs[0].dtypes == ("DT_INT8", "DT_INT8")
 
 
 def test_tiling_structures(hosting: Hosting) -> None:
-    found = hosting.described(
+    description = hosting.described(
         "",
         before="""
         #include "tiling/tiling_api.h"
@@ -147,8 +147,8 @@ def test_tiling_structures(hosting: Hosting) -> None:
         }
         """,
     )
-    assert set(found.tiling) == {"InnerOp", "Probe", "Probe_100"}
-    outer = found.tiling["Probe"]
+    assert set(description.tiling) == {"InnerOp", "Probe", "Probe_100"}
+    outer = description.tiling["Probe"]
     assert outer.name == "Outer"
     assert [(f.name, f.ctype, f.count, f.struct, f.offset) for f in outer.fields] == [
         ("flag", "bool", 0, "", 0),
@@ -178,15 +178,15 @@ def test_tiling_structures(hosting: Hosting) -> None:
     ],
 )  # fmt: skip
 def test_definitions_that_do_not_hold(hosting: Hosting, definition: str, message: str) -> None:
-    found = hosting.describe(definition)
-    assert isinstance(found, HostFailure)
-    assert found.outcome is Outcome.LAUNCH_ERROR
-    assert message in found.diagnostics[0].message
+    failure = hosting.describe(definition)
+    assert isinstance(failure, HostFailure)
+    assert failure.outcome is Outcome.LAUNCH_ERROR
+    assert message in failure.diagnostics[0].message
 
 
 def test_no_definition(hosting: Hosting) -> None:
     from npukb_twin.operator.host_side import describe
 
-    found = describe(hosting.image("int unused;"), hosting.runtime)
-    assert isinstance(found, HostFailure)
-    assert "OP_ADD is missing" in found.diagnostics[0].message
+    failure = describe(hosting.image("int unused;"), hosting.runtime)
+    assert isinstance(failure, HostFailure)
+    assert "OP_ADD is missing" in failure.diagnostics[0].message

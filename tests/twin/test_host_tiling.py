@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from npukb_twin.operator.host_side import (
+from npukb_twin.operator.host_types import (
     HostFailure,
     HostLimits,
     SocNumbers,
@@ -118,9 +118,9 @@ def test_attribute_kinds(hosting: Hosting) -> None:
     [({}, "the required attribute 'number' has no value"), ({"number": 1, "other": 2}, "has no attribute 'other'")],
 )
 def test_attributes_that_do_not_fit(hosting: Hosting, attributes: dict[str, int], message: str) -> None:
-    found = hosting.tile("", request(VECTOR, **attributes), definition=ATTRIBUTES)
-    assert isinstance(found, HostFailure)
-    assert message in found.diagnostics[0].message
+    failure = hosting.tile("", request(VECTOR, **attributes), definition=ATTRIBUTES)
+    assert isinstance(failure, HostFailure)
+    assert message in failure.diagnostics[0].message
 
 
 def test_platform(hosting: Hosting) -> None:
@@ -274,10 +274,10 @@ def test_library_structures_hold_the_shape(hosting: Hosting) -> None:
 )  # fmt: skip
 def test_failures(hosting: Hosting, body: str, outcome: Outcome, message: str) -> None:
     quick = replace(hosting, limits=HostLimits(wall_s=1.0))
-    found = quick.tile(body)
-    assert isinstance(found, HostFailure)
-    assert found.outcome is outcome
-    assert message in found.diagnostics[0].message
+    failure = quick.tile(body)
+    assert isinstance(failure, HostFailure)
+    assert failure.outcome is outcome
+    assert message in failure.diagnostics[0].message
 
 
 @pytest.mark.parametrize(
@@ -288,28 +288,28 @@ def test_failures(hosting: Hosting, body: str, outcome: Outcome, message: str) -
     ],
 )
 def test_a_crash_names_the_line(hosting: Hosting, body: str) -> None:
-    found = hosting.tile("// first line\n" + f"said[1] = 0; {body}")
-    assert isinstance(found, HostFailure)
-    assert found.outcome is Outcome.CRASH
+    failure = hosting.tile("// first line\n" + f"said[1] = 0; {body}")
+    assert isinstance(failure, HostFailure)
+    assert failure.outcome is Outcome.CRASH
     lines = TILING.format(body="// first line\n" + f"said[1] = 0; {body}", before="").splitlines()
     [line] = [number for number, text in enumerate(lines, 4) if "said[1] = 0;" in text]
-    assert (found.diagnostics[0].file, found.diagnostics[0].line) == ("op_host/probe.cpp", line)
+    assert (failure.diagnostics[0].file, failure.diagnostics[0].line) == ("op_host/probe.cpp", line)
 
 
 def test_a_stack_that_is_used_up(hosting: Hosting) -> None:
     before = "static int64_t Deep(int64_t n) { volatile char pad[4096]; pad[0] = n; return Deep(n + 1) + pad[0]; }"
-    found = hosting.tile("said[0] = Deep(0);", before=before)
-    assert isinstance(found, HostFailure)
-    assert "its stack is used up" in found.diagnostics[0].message
+    failure = hosting.tile("said[0] = Deep(0);", before=before)
+    assert isinstance(failure, HostFailure)
+    assert "its stack is used up" in failure.diagnostics[0].message
 
 
 def test_calls_that_do_not_fit_the_definition(hosting: Hosting) -> None:
-    found = hosting.tile("", TilingRequest("Probe", (VECTOR, VECTOR), (VECTOR,)))
-    assert isinstance(found, HostFailure)
-    assert "declares 1 inputs, the call has 2" in found.diagnostics[0].message
-    found = hosting.tile("", TilingRequest("Other", (VECTOR,), (VECTOR,)))
-    assert isinstance(found, HostFailure)
-    assert "defines no operator 'Other' (it defines Probe)" in found.diagnostics[0].message
+    failure = hosting.tile("", TilingRequest("Probe", (VECTOR, VECTOR), (VECTOR,)))
+    assert isinstance(failure, HostFailure)
+    assert "declares 1 inputs, the call has 2" in failure.diagnostics[0].message
+    failure = hosting.tile("", TilingRequest("Other", (VECTOR,), (VECTOR,)))
+    assert isinstance(failure, HostFailure)
+    assert "defines no operator 'Other' (it defines Probe)" in failure.diagnostics[0].message
 
 
 def test_host_code_starts_no_processes(hosting: Hosting) -> None:

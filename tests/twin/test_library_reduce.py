@@ -126,7 +126,7 @@ def test_any_and_all(twin: Twin, dtype: DType) -> None:
     calls[0] = f"uint32_t shape[2] = {{6, 32}};\n{calls[0]}"
     actual = run(twin, dtype, x, calls, 32)
     truth = [x.any(1), x.all(1), x.any(0), x.all(0)]
-    for index, wanted in enumerate(np.asarray(one) for one in truth):
+    for index, wanted in enumerate(np.asarray(array) for array in truth):
         assert (actual[index][: wanted.size] == wanted).all(), calls[index]
 
 

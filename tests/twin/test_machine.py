@@ -79,9 +79,9 @@ def test_every_machine_gives_exactly_the_numbers_of_the_runtime(name: str) -> No
 
 
 def test_the_default_chip() -> None:
-    found = machine.load("Ascend910B2")
-    assert (found.blocks(VECTOR_ONLY), found.blocks(CUBE_ONLY)) == (48, 24)
-    assert found.numbers["ub_bytes"] == 192 * 1024
+    chip = machine.load("Ascend910B2")
+    assert (chip.blocks(VECTOR_ONLY), chip.blocks(CUBE_ONLY)) == (48, 24)
+    assert chip.numbers["ub_bytes"] == 192 * 1024
 
 
 def test_unknown_chip_lists_the_known_ones() -> None:

@@ -68,9 +68,9 @@ def test_batches_on_a_cube_core(twin: Twin) -> None:
     rng = np.random.default_rng(2)
     a, b = matrix(rng, np.float16, 4, 20, 30), matrix(rng, np.float16, 4, 40, 30)
     calls = "mm.SetBatchNum(4, 4);\nmm.IterateBatch(Of<float>(y), false, 0, false);"
-    found = run_cube(twin, calls, a, b, (4, 20, 40), tiling(20, 40, 30), layout="NORMAL").output()
+    actual = run_cube(twin, calls, a, b, (4, 20, 40), tiling(20, 40, 30), layout="NORMAL").output()
     for i in range(4):
-        agrees(found[i], a[i], b[i].T, FLOATS)
+        agrees(actual[i], a[i], b[i].T, FLOATS)
 
 
 @pytest.mark.parametrize("away", [0, 1])
@@ -79,9 +79,9 @@ def test_short_floats(twin: Twin, away: int) -> None:
     ones = np.array([1 + 2.0**-12, 1 + 3 * 2.0**-12, 1.0 + 2.0**-14], np.float32)
     a, b = np.diag(ones), np.eye(3, dtype=np.float32)
     calls = f"mm.SetHF32(true, {away});\nmm.IterateAll(Of<float>(y));"
-    found = run_cube(twin, calls, a, b, (3, 3), tiling(3, 3, 3, baseK=8), types=("float", "float")).output()
+    actual = run_cube(twin, calls, a, b, (3, 3), tiling(3, 3, 3, baseK=8), types=("float", "float")).output()
     ties = [1 + 2.0**-11, 1 + 2.0**-10, 1.0] if away else [1.0, 1 + 2.0**-10, 1.0]
-    assert np.diag(found).tolist() == ties
+    assert np.diag(actual).tolist() == ties
 
 
 def packed(values: Array) -> Array:
@@ -289,11 +289,11 @@ def test_triangles_of_blocks(twin: Twin, which: str, kept: Any) -> None:
     rng = np.random.default_rng(6)
     a, b = matrix(rng, np.float16, 96, 64), matrix(rng, np.float16, 64, 128)
     declared = f"Matmul<A, A, C, C, CFG_NORM, MatmulCallBackFunc<>, Trian{which}MatmulPolicy> mm;"
-    found = run_typed(twin, declared, a, b)
+    actual = run_typed(twin, declared, a, b)
     mask = np.kron(kept(np.ones((3, 4))), np.ones((32, 32)))
     whole = run_typed(twin, "Matmul<A, A, C> mm;", a, b)
-    assert np.array_equal(np.asarray(found)[mask == 1], np.asarray(whole)[mask == 1])
-    assert not np.isclose(np.asarray(found)[mask == 0], np.asarray(whole)[mask == 0]).any()
+    assert np.array_equal(np.asarray(actual)[mask == 1], np.asarray(whole)[mask == 1])
+    assert not np.isclose(np.asarray(actual)[mask == 0], np.asarray(whole)[mask == 0]).any()
 
 
 def test_tilings_that_are_constants(twin: Twin) -> None:
@@ -312,8 +312,8 @@ static_assert(constant.baseM == 32 && constant.singleCoreK == 64);
 def test_blocks_one_after_the_other(twin: Twin) -> None:
     rng = np.random.default_rng(8)
     a, b = matrix(rng, np.float16, 64, 32), matrix(rng, np.float16, 32, 64)
-    found = run_typed(twin, "Matmul<A, A, C> mm;", a, b, rest=", 0, true")
-    blocks = np.asarray(found).reshape(2, 2, 32, 32)
+    actual = run_typed(twin, "Matmul<A, A, C> mm;", a, b, rest=", 0, true")
+    blocks = np.asarray(actual).reshape(2, 2, 32, 32)
     agrees(blocks.transpose(1, 2, 0, 3).reshape(64, 64), a, b, FLOATS)
 
 

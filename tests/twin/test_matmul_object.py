@@ -36,12 +36,11 @@ __aicore__ inline TCubeTiling TilingOf(GM_ADDR p) {
     return t;
 }
 """
-#: One object, told everything by numbers behind the tiling: how it runs, which matrix is transposed, whether there is
-#: a bias.
-BODY = """
+#: An object for matrices in layouts of choice; `at` reads the numbers behind its tiling.
+OBJECT = """
 KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, {a}, true>;
-using B = MatmulType<TPosition::GM, CubeFormat::ND, {a}, true>;
+using A = MatmulType<TPosition::GM, CubeFormat::{layout_a}, {a}, true>;
+using B = MatmulType<TPosition::GM, CubeFormat::{layout_b}, {a}, true>;
 using C = MatmulType<TPosition::GM, CubeFormat::ND, {c}>;
 using Bias = MatmulType<TPosition::GM, CubeFormat::ND, {bias}>;
 TCubeTiling t = TilingOf(p);
@@ -50,6 +49,11 @@ auto at = [&](int i) {{ return told.GetValue(64 + i); }};
 TPipe pipe;
 Matmul<A, B, C, Bias> mm;
 REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+"""
+#: One object, told everything by numbers: how it runs, which matrix is transposed, whether there is a bias.
+BODY = (
+    OBJECT.replace("{layout_a}", "ND").replace("{layout_b}", "ND")
+    + """
 mm.SetTensorA(Of<{a}>(a), at(1));
 mm.SetTensorB(Of<{a}>(b), at(2));
 if (at(3)) mm.SetBias(Of<{bias}>(bias));
@@ -74,6 +78,7 @@ if (at(0) == 0) {{
 }}
 mm.End();
 """
+)
 
 
 def tiling(m: int, n: int, k: int, **changes: int) -> dict[str, int]:
@@ -145,7 +150,7 @@ def run(
     return twin.run(BODY.format(a=types.a, c=types.c, bias=types.bias), inputs, outputs, before=BEFORE)
 
 
-def agrees(found: Array, a: Array, b: Array, types: Types, bias: Any = 0) -> None:
+def agrees(actual: Array, a: Array, b: Array, types: Types, bias: Any = 0) -> None:
     """Within what single precision sums and one rounding can differ by."""
     left, right = a.astype(np.float64), b.astype(np.float64)
     exact = left @ right + bias
@@ -153,7 +158,7 @@ def agrees(found: Array, a: Array, b: Array, types: Types, bias: Any = 0) -> Non
     if types.a == "int8_t":
         slack = 0.0 * exact
     bound = slack + (np.abs(exact) + slack) * HALF_ULP[types.c]
-    error = np.abs(np.asarray(found).astype(np.float64) - exact)
+    error = np.abs(np.asarray(actual).astype(np.float64) - exact)
     assert (error <= bound).all(), (error - bound).max()
 
 
@@ -224,8 +229,8 @@ def test_part_of_a_matrix(twin: Twin) -> None:
     types = PLAIN[0]
     a, b = matrix(rng, np.float16, 70, 90), matrix(rng, np.float16, 90, 110)
     done = run(twin, types, a, b, (70, 110), (1, 0, 0, 0, 50, 33, 17), tiling(70, 110, 90))
-    found = done.output()
-    agrees(found[:50, :33], a[:50, :17], b[:17, :33], types)
+    actual = done.output()
+    agrees(actual[:50, :33], a[:50, :17], b[:17, :33], types)
 
 
 def test_the_same_bits_by_any_way(twin: Twin) -> None:
@@ -244,8 +249,8 @@ def test_adding_to_what_is_there(twin: Twin) -> None:
     inputs = {"p": numbers(tiling(40, 48, 32)), "a": a, "b": b, "bias": np.zeros(8, np.float32)}
     inputs["scales"] = np.zeros(4, np.int64)
     outputs = {"y": ((40, 48), DType.FLOAT32), "space": ((65536,), DType.FLOAT32)}
-    found = twin.run(body, inputs, outputs, before=BEFORE).output()
-    agrees(found, 2 * a, b, types)
+    actual = twin.run(body, inputs, outputs, before=BEFORE).output()
+    agrees(actual, 2 * a, b, types)
 
 
 def scale_bits(value: float) -> int:
@@ -312,11 +317,11 @@ def test_fractal_layouts(twin: Twin, layout: str, split: int) -> None:
         a, b = matrix(rng, np.float16, m, k), matrix(rng, np.float16, k, n)
         stored = fractals(a.T if turned_a else a, 16), fractals(b.T if turned_b else b, 16)
         inputs = {"p": numbers(tiling(m, n, k), turned_a, turned_b), "a": stored[0], "b": stored[1]}
-        found = twin.run(body, inputs, {"y": ((m * n,), DType.FLOAT32)}, before=BEFORE).output()
+        actual = twin.run(body, inputs, {"y": ((m * n,), DType.FLOAT32)}, before=BEFORE).output()
         lanes = 8 if split else 16
         if layout == "NZ":
-            found = found.reshape(n // lanes, m, lanes).transpose(1, 0, 2)
-        agrees(found.reshape(m, n), a, b, PLAIN[0])
+            actual = actual.reshape(n // lanes, m, lanes).transpose(1, 0, 2)
+        agrees(actual.reshape(m, n), a, b, PLAIN[0])
 
 
 LOCAL = """
@@ -359,8 +364,8 @@ def test_matrices_in_the_unified_buffer(twin: Twin, layout: str, columns: int, w
     a, b = matrix(rng, np.float16, 32, 32), matrix(rng, np.float16, 32, columns)
     inputs = {"p": numbers(tiling(32, columns, 32)), "a": a, "b": b}
     body = LOCAL.format(format=layout, width=width)
-    found = twin.run(body, inputs, {"y": ((32, width), DType.FLOAT32)}, before=BEFORE).output()
-    agrees(found[:, :columns], 2 * a, b, PLAIN[0])
+    actual = twin.run(body, inputs, {"y": ((32, width), DType.FLOAT32)}, before=BEFORE).output()
+    agrees(actual[:, :columns], 2 * a, b, PLAIN[0])
 
 
 SUMS = """
@@ -448,9 +453,9 @@ def test_batches_one_after_the_other(twin: Twin, batch_b: int) -> None:
     a, b = matrix(rng, np.float16, 6, m, k), matrix(rng, np.float16, batch_b, n, k)
     bias = matrix(rng, np.float32, 6, n)
     values = tiling(m, n, k, isBias=1)
-    found = run_batch(twin, ("NORMAL", "NORMAL"), (0, 6, batch_b), values, a, b, bias, 6 * m * n).reshape(6, m, n)
+    actual = run_batch(twin, ("NORMAL", "NORMAL"), (0, 6, batch_b), values, a, b, bias, 6 * m * n).reshape(6, m, n)
     for i in range(6):
-        agrees(found[i], a[i], b[i * batch_b // 6].T, PLAIN[0], bias[i].astype(np.float64))
+        agrees(actual[i], a[i], b[i * batch_b // 6].T, PLAIN[0], bias[i].astype(np.float64))
 
 
 @pytest.mark.parametrize(("loops", "out"), [(0, "BNGS1S2"), (2, "BNGS1S2"), (0, "BSNGD")])
@@ -462,8 +467,8 @@ def test_batches_that_are_interleaved(twin: Twin, loops: int, out: str) -> None:
     values |= layout("C", 1, s1, 1, heads, s2)
     each = heads // max(loops, 1)
     size = heads * s1 * s2
-    found = run_batch(twin, ("BSNGD", out), (loops, each, each), values, a, b, np.zeros(8, np.float32), size)
-    shaped = found.reshape(heads, s1, s2) if out == "BNGS1S2" else found.reshape(s1, heads, s2).transpose(1, 0, 2)
+    actual = run_batch(twin, ("BSNGD", out), (loops, each, each), values, a, b, np.zeros(8, np.float32), size)
+    shaped = actual.reshape(heads, s1, s2) if out == "BNGS1S2" else actual.reshape(s1, heads, s2).transpose(1, 0, 2)
     for head in range(heads):
         agrees(shaped[head], a[:, head], b[:, head].T, PLAIN[0])
 
@@ -475,5 +480,5 @@ def test_groups_that_add_up(twin: Twin) -> None:
     values = tiling(s1, s2, d) | layout("A", 1, s1, 1, groups, d) | layout("B", 1, s2, 1, groups, d)
     values |= layout("C", 1, s1, 1, 1, s2)
     told = (0, groups, groups)
-    found = run_batch(twin, ("BSNGD", "BNGS1S2"), told, values, a, b, np.zeros(8, np.float32), s1 * s2)
-    agrees(found.reshape(s1, s2), a.reshape(s1, -1), b.reshape(s2, -1).T, PLAIN[0])
+    actual = run_batch(twin, ("BSNGD", "BNGS1S2"), told, values, a, b, np.zeros(8, np.float32), s1 * s2)
+    agrees(actual.reshape(s1, s2), a.reshape(s1, -1), b.reshape(s2, -1).T, PLAIN[0])

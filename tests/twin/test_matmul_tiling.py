@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from npukb_twin.operator.host_side import OperatorDescription, TensorArgument, TilingResult, describe, tile
+from npukb_twin.operator.host_side import describe, tile
+from npukb_twin.operator.host_types import OperatorDescription, TensorArgument, TilingResult
 from tests.twin.hosting import DEFINITION, HEAD, PLAIN, Hosting, request
 
 #: Reads its problem out of the input's shape, dimension by dimension.

@@ -17,7 +17,7 @@ def numbers(
     twin: Twin, body: str, expressions: list[str], **inputs: NDArray[np.generic] | list[NDArray[np.generic]]
 ) -> list[int]:
     """The values of integer ``expressions`` after ``body``."""
-    stores = "\n".join(f"g_out.SetValue({i}, (int32_t)({one}));" for i, one in enumerate(expressions))
+    stores = "\n".join(f"g_out.SetValue({i}, (int32_t)({expression}));" for i, expression in enumerate(expressions))
     source = f"""TPipe pipe;
     GlobalTensor<int32_t> g_out;
     g_out.SetGlobalBuffer((__gm__ int32_t*)y);
@@ -25,7 +25,7 @@ def numbers(
     {stores}"""
     done = twin.run(source, inputs, {"y": ((len(expressions),), I32)})
     assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
-    return [int(one) for one in np.asarray(done.output())]
+    return [int(value) for value in np.asarray(done.output())]
 
 
 def check(

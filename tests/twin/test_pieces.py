@@ -144,7 +144,7 @@ def counted(counter: Path, folder: Path, before: str, bodies: Sequence[str]) -> 
 
 
 def test_operations_are_counted_in_a_register_and_by_calls_alike(counter: Path, tmp_path: Path) -> None:
-    before, bodies = "".join(one for one, *_ in LOOPS.values()), [body for _, body, _ in LOOPS.values()]
+    before, bodies = "".join(helper for helper, *_ in LOOPS.values()), [body for _, body, _ in LOOPS.values()]
     expected = {name: count for name, (_, _, count) in LOOPS.items()}
     for helpers in (before, UNCOUNTABLE + before):
         assert dict(zip(LOOPS, counted(counter, tmp_path, helpers, bodies), strict=True)) == expected
@@ -297,8 +297,8 @@ def read(reader: Path, *codes: bytes) -> list[Instruction]:
 def test_machine_code_is_read(reader: Path) -> None:
     codes = [bytes.fromhex(text) for text in INSTRUCTIONS]
     for code, (flow, target, registers) in zip(codes, INSTRUCTIONS.values(), strict=True):
-        [(size, found, goes, named, _), *rest] = read(reader, code)
-        assert found == flow, code.hex(" ")
+        [(size, flow_read, goes, named, _), *rest] = read(reader, code)
+        assert flow_read == flow, code.hex(" ")
         if flow == "Unknown":
             continue
         assert (size, goes, rest) == (len(code), target, []), code.hex(" ")
@@ -325,8 +325,8 @@ NEITHER = (
 def test_arithmetic_is_told_from_what_compilers_add(reader: Path) -> None:
     for texts, computes in ((COMPUTE, True), (NEITHER, False)):
         for text in texts.split("|"):
-            [one] = read(reader, bytes.fromhex(text))
-            assert one.computes == computes, text
+            [instruction] = read(reader, bytes.fromhex(text))
+            assert instruction.computes == computes, text
 
 
 def test_compilers_leave_the_register_alone_unless_they_run_out_of_them(reader: Path, tmp_path: Path) -> None:
@@ -336,10 +336,10 @@ def test_compilers_leave_the_register_alone_unless_they_run_out_of_them(reader: 
         code = compiled(
             f"unsigned f(unsigned s, unsigned k) {{ {body.replace('uint32_t', 'unsigned')}; return s; }}", tmp_path
         )
-        found = read(reader, code)
-        assert sum(one.bytes for one in found) == len(code)
-        assert all(one.flow != "Unknown" for one in found)
-        assert any(one.registers >> 13 & 1 for one in found) == (name == "every register")
+        instructions = read(reader, code)
+        assert sum(instruction.bytes for instruction in instructions) == len(code)
+        assert all(instruction.flow != "Unknown" for instruction in instructions)
+        assert any(instruction.registers >> 13 & 1 for instruction in instructions) == (name == "every register")
 
 
 def compiled(source: str, folder: Path) -> bytes:

@@ -42,7 +42,7 @@ def _nothing_left(twin: Twin) -> Iterator[None]:
 
 def hosts() -> list[str]:
     """Command lines of twin processes of this test process that are still there."""
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
@@ -50,8 +50,8 @@ def hosts() -> list[str]:
         except OSError:
             continue
         if mine and words[0].endswith(b"npukb-twin-host"):
-            found.append(folder.name)
-    return found
+            processes.append(folder.name)
+    return processes
 
 
 @pytest.fixture(autouse=True)

@@ -65,9 +65,9 @@ def profile(
     return done.seen.profile
 
 
-def parts(found: Profile) -> dict[str, float]:
-    names = [name for name in found.counters if name.startswith("path_")]
-    return {name.removeprefix("path_").removesuffix("_time"): found.counters[name] for name in names}
+def parts(measured: Profile) -> dict[str, float]:
+    names = [name for name in measured.counters if name.startswith("path_")]
+    return {name.removeprefix("path_").removesuffix("_time"): measured.counters[name] for name in names}
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_what_helps_on_the_device_helps_here(full: Twin, slow: dict[str, object]
 
 def test_parts_of_the_path_add_up_to_the_time(full: Twin) -> None:
     for options in ({}, {"buffers": 2}, {"tile": 256}, {"shift": 16}):
-        found = profile(full, **options)
-        total = sum(parts(found).values()) + found.counters["launch_time"]
-        assert total == pytest.approx(found.time_us, rel=1e-6)
-        assert found.low_us is not None
-        assert found.high_us is not None
-        assert 0 < found.low_us < found.time_us < found.high_us
-        assert found.bottleneck
+        measured = profile(full, **options)
+        total = sum(parts(measured).values()) + measured.counters["launch_time"]
+        assert total == pytest.approx(measured.time_us, rel=1e-6)
+        assert measured.low_us is not None
+        assert measured.high_us is not None
+        assert 0 < measured.low_us < measured.time_us < measured.high_us
+        assert measured.bottleneck
 
 
 def test_a_suggestion_is_worth_what_it_says(full: Twin) -> None:
@@ -106,17 +106,19 @@ def test_a_suggestion_is_worth_what_it_says(full: Twin) -> None:
 
 
 def test_lines_cores_and_spans(full: Twin) -> None:
-    found = profile(full)
-    assert found.analysis is not None
-    assert sum(core.alike for core in found.analysis.cores) == 48
-    assert {line.pipe for line in found.analysis.lines} >= {"V", "MTE2", "MTE3"}
-    assert all(line.file == "kernel.cpp" and line.line > 0 for line in found.analysis.lines if line.busy_us > 0)
-    copies = [line for line in found.analysis.lines if line.pipe == "MTE2"]
-    assert sum(line.times for line in copies) == found.counters["aiv_mte2_instructions"]
-    assert sum(line.nbytes for line in copies) == found.counters["GM_to_UB_datas_kb"] * 1024
+    measured = profile(full)
+    assert measured.analysis is not None
+    assert sum(core.alike for core in measured.analysis.cores) == 48
+    assert {line.pipe for line in measured.analysis.lines} >= {"V", "MTE2", "MTE3"}
+    assert all(line.file == "kernel.cpp" and line.line > 0 for line in measured.analysis.lines if line.busy_us > 0)
+    copies = [line for line in measured.analysis.lines if line.pipe == "MTE2"]
+    assert sum(line.times for line in copies) == measured.counters["aiv_mte2_instructions"]
+    assert sum(line.nbytes for line in copies) == measured.counters["GM_to_UB_datas_kb"] * 1024
     for pipe in ("V", "MTE2", "MTE3"):
         mine = [
-            span for span in found.analysis.spans if span.pipe == pipe and span.core == found.analysis.spans[0].core
+            span
+            for span in measured.analysis.spans
+            if span.pipe == pipe and span.core == measured.analysis.spans[0].core
         ]
         assert all(a.end_us <= b.start_us + 1e-3 for a, b in pairwise(mine))
 
@@ -156,29 +158,29 @@ APART_BODY = """
 
 
 def test_cores_that_are_alike_are_computed_once_and_the_result_does_not_depend_on_it(full: Twin) -> None:
-    found = {}
+    profiles = {}
     for different in (0, 1):
         before = f"{APART}\n#define DIFFERENT {different}"
         done = full.run(APART_BODY, {"x": X}, OUTPUTS, before=before, block=None)
         assert done.seen is not None, done.compiled
         assert done.seen.profile is not None
-        found[different] = done.seen.profile
-    groups = [[core.alike for core in one.analysis.cores] for one in found.values() if one.analysis]
+        profiles[different] = done.seen.profile
+    groups = [[core.alike for core in each.analysis.cores] for each in profiles.values() if each.analysis]
     assert groups == [[48], [16, 16, 16]]
-    assert found[1].time_us == pytest.approx(found[0].time_us, abs=4 / 1.8e3)  # but for where the switch leads
+    assert profiles[1].time_us == pytest.approx(profiles[0].time_us, abs=4 / 1.8e3)  # but for where the switch leads
     for name in ("aiv_mte2_time", "aiv_vec_time", "aiv_mte3_time", "main_memory_datas_kb", "l2_datas_kb"):
-        assert found[1].counters[name] == pytest.approx(found[0].counters[name], rel=1e-3)
+        assert profiles[1].counters[name] == pytest.approx(profiles[0].counters[name], rel=1e-3)
 
 
 @pytest.mark.parametrize(("start", "launch_us"), [("warm", 0.42 + 48 * 0.044), ("cold", 0.42 + 48 * 0.408)])
 def test_a_cold_launch_takes_longer_and_nothing_else_changes(full: Twin, start: str, launch_us: float) -> None:
     executor = TwinExecutor(TwinArgs(launch=start))
-    found, warm = profile(Twin(executor)), profile(full)
+    measured, warm = profile(Twin(executor)), profile(full)
     assert executor.describe()["launch"] == start
     executor.close()
-    assert found.counters["launch_time"] == pytest.approx(launch_us)
-    assert found.time_us - launch_us == pytest.approx(warm.time_us - warm.counters["launch_time"])
-    assert parts(found) == parts(warm)
+    assert measured.counters["launch_time"] == pytest.approx(launch_us)
+    assert measured.time_us - launch_us == pytest.approx(warm.time_us - warm.counters["launch_time"])
+    assert parts(measured) == parts(warm)
 
 
 #: All cores read the same tile after tile, or each from its own part on.
@@ -202,22 +204,22 @@ SAME = """
 
 def test_cores_that_read_the_same_at_the_same_time_wait_for_each_other(full: Twin) -> None:
     """The fewer different granules are wanted at once, the longer; the model says that and what would help."""
-    found = {}
+    profiles = {}
     for apart in (48, 24, 1):
         given = {"x": X, "parameters": np.array([apart, 0, 0, 0, 0, 0, 0, 0], np.int32)}
         done = full.run(SAME, given, {"y": ((64,), DType.FLOAT16)}, block=None)
         assert done.seen is not None, done.compiled
         assert done.seen.profile is not None
-        found[apart] = done.seen.profile
-    together, halves, all_apart = (one.time_us - one.counters["launch_time"] for one in found.values())
+        profiles[apart] = done.seen.profile
+    together, halves, all_apart = (each.time_us - each.counters["launch_time"] for each in profiles.values())
     assert together > 1.3 * halves
     assert halves > all_apart
     requests = 48 * 96 * 16384 / 512
     assert together >= requests * 0.2285e-3
-    analysis = found[48].analysis
+    analysis = profiles[48].analysis
     assert analysis is not None
     [advice] = [suggestion for suggestion in analysis.suggestions if "different places" in suggestion.change]
-    assert advice.time_us < found[48].time_us
+    assert advice.time_us < profiles[48].time_us
 
 
 def test_off_means_no_time() -> None:
@@ -232,8 +234,8 @@ def test_slower_memory_makes_slower_kernels() -> None:
     times = {}
     for soc in ("ascend910b2", "ascend910b4"):
         executor = TwinExecutor(TwinArgs(soc=soc))
-        found = profile(Twin(executor), tile=8192, buffers=2)
-        times[soc] = found.time_us - found.counters["launch_time"]
+        measured = profile(Twin(executor), tile=8192, buffers=2)
+        times[soc] = measured.time_us - measured.counters["launch_time"]
         executor.close()
     assert times["ascend910b4"] > times["ascend910b2"]
 

@@ -40,9 +40,9 @@ def profile(twin: Twin, kernel: Kernel, *, grown: int = 1, buffers: int = 1, lat
     return done.seen.profile
 
 
-def filling_us(found: Profile, tiles: int) -> float:
+def filling_us(measured: Profile, tiles: int) -> float:
     """One tile's way through all units: before the first result there is nothing that it could overlap with."""
-    return sum(found.counters.get(f"aiv_{unit}_time", 0.0) for unit in ("mte2", "vec", "mte3", "scalar")) / tiles
+    return sum(measured.counters.get(f"aiv_{unit}_time", 0.0) for unit in ("mte2", "vec", "mte3", "scalar")) / tiles
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -14,6 +14,7 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Profile
+from tests.twin.cubes import BUFFERS
 from tests.twin.running import Inputs, Outputs, Twin
 
 TOTAL = 1536 << 10  # halfs
@@ -65,16 +66,15 @@ DEPTH = 1024
 ROWS = 24 * 128
 
 #: 128 rows and all 128 columns of a product per core, along k in steps.
-CUBE = """
+CUBE = (
+    """
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
     __gm__ int32_t* p = (__gm__ int32_t*)parameters;
     const uint16_t step = p[0], slots = p[1];
     TPipe pipe;
-    TBuf<TPosition::A1> a1;
-    TBuf<TPosition::B1> b1;
-    TBuf<TPosition::A2> a2;
-    TBuf<TPosition::B2> b2;
-    TBuf<TPosition::CO1> co1;
+"""
+    + BUFFERS
+    + """
     pipe.InitBuffer(a1, 65536);
     pipe.InitBuffer(b1, 65536);
     pipe.InitBuffer(a2, 65536);
@@ -127,6 +127,7 @@ CUBE = """
         WaitFlag<HardEvent::M_MTE1>(s);
     }
 """
+)
 
 RANDOM = np.random.default_rng(5)
 A = RANDOM.integers(-2, 3, (ROWS, DEPTH)).astype(np.float16)
@@ -208,10 +209,10 @@ def test_larger_steps_along_k_are_faster(kernels: Kernels, slots: int) -> None:
 def test_products_take_no_less_than_the_cube_unit_needs(kernels: Kernels) -> None:
     """By hand: 128 × 128 × 1024 products per core, 4096 in a cycle of 1.8 GHz."""
     for step in (64, 128):
-        found = kernels.cube(step, 2)
-        busy_us = found.counters["aic_cube_time"]
+        measured = kernels.cube(step, 2)
+        busy_us = measured.counters["aic_cube_time"]
         assert busy_us == pytest.approx(128 * 128 * DEPTH / 4096 / 1.8e3, rel=0.01)
-        assert found.time_us > busy_us
-        assert found.counters["GM_to_L1_datas_kb"] == 24 * (128 + 128) * DEPTH * 2 / 1024
-        assert found.counters["L0C_to_GM_datas_kb"] == ROWS * 128 * 4 / 1024
-        assert "GM_to_UB_datas_kb" not in found.counters
+        assert measured.time_us > busy_us
+        assert measured.counters["GM_to_L1_datas_kb"] == 24 * (128 + 128) * DEPTH * 2 / 1024
+        assert measured.counters["L0C_to_GM_datas_kb"] == ROWS * 128 * 4 / 1024
+        assert "GM_to_UB_datas_kb" not in measured.counters

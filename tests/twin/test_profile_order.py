@@ -96,27 +96,27 @@ TILINGS = [
 @pytest.mark.parametrize("tiling", TILINGS, ids=str)
 def test_a_second_buffer_never_costs_time(times: Times, tiling: Tiling) -> None:
     for shift in (0, 16):
-        one = tiling._replace(shift=shift)
-        assert times[one._replace(buffers=2)] <= times[one]
+        base = tiling._replace(shift=shift)
+        assert times[base._replace(buffers=2)] <= times[base]
 
 
 @pytest.mark.parametrize("tiling", TILINGS, ids=str)
 def test_aligned_transfers_are_never_slower(times: Times, tiling: Tiling) -> None:
     for buffers in (1, 2):
-        one = tiling._replace(buffers=buffers)
-        assert times[one] <= times[one._replace(shift=16)] * 1.01  # a core may find the end of its part in L2
+        base = tiling._replace(buffers=buffers)
+        assert times[base] <= times[base._replace(shift=16)] * 1.01  # a core may find the end of its part in L2
 
 
-@pytest.mark.parametrize("tiling", [one for one in TILINGS if one.tile < 4096], ids=str)
+@pytest.mark.parametrize("tiling", [tiling for tiling in TILINGS if tiling.tile < 4096], ids=str)
 def test_larger_tiles_are_faster_as_long_as_there_are_many(times: Times, tiling: Tiling) -> None:
     for buffers in (1, 2):
-        one = tiling._replace(buffers=buffers)
-        larger = one._replace(tile=2 * one.tile)
+        base = tiling._replace(buffers=buffers)
+        larger = base._replace(tile=2 * base.tile)
         assert TOTAL // (larger.tile * larger.cores) >= 16
-        assert times[larger] < times[one]
+        assert times[larger] < times[base]
 
 
-@pytest.mark.parametrize("tiling", [one for one in TILINGS if one.cores == 8 and one.tile < 4096], ids=str)
+@pytest.mark.parametrize("tiling", [tiling for tiling in TILINGS if tiling.cores == 8 and tiling.tile < 4096], ids=str)
 def test_more_cores_are_faster_where_memory_is_not_what_binds(times: Times, tiling: Tiling) -> None:
     assert times[tiling._replace(cores=48)] < times[tiling] / 3
 

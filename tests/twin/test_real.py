@@ -54,10 +54,10 @@ def library(march: str, folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(image))
 
 
-def apply(one: ctypes.CDLL, name: str, x: np.ndarray) -> np.ndarray:
+def apply(functions: ctypes.CDLL, name: str, x: np.ndarray) -> np.ndarray:
     result = np.empty_like(x)
     pointer = ctypes.c_void_p
-    getattr(one, f"each_{name}")(pointer(result.ctypes.data), pointer(x.ctypes.data), ctypes.c_long(x.size))
+    getattr(functions, f"each_{name}")(pointer(result.ctypes.data), pointer(x.ctypes.data), ctypes.c_long(x.size))
     return result
 
 

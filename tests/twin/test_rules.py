@@ -360,8 +360,8 @@ def twins() -> Iterator[dict[str, Twin]]:
     made = {name: Twin(TwinExecutor(args)) for name, args in TWINS.items()}
     made["pooled"] = Twin(TwinExecutor(TWINS["fast"]), Allocation.POOLED)
     yield made
-    for one in made.values():
-        one.executor.close()
+    for twin in made.values():
+        twin.executor.close()
 
 
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda b: f"{b.rule}-{re.sub(r'[^a-z0-9]+', '_', b.text.lower())}")
@@ -402,14 +402,14 @@ def test_every_rule_is_documented() -> None:
 
 def rules_in_sources() -> set[str]:
     """Rule ids that the C++ sources can report: the first argument of Violate and Warn, or the variable behind it."""
-    found: set[str] = set()
+    rules: set[str] = set()
     for path in runtime_sources():
         text = path.read_text(encoding="utf-8")
         for argument in re.findall(r"[.>]\s*(?:Violate|Fault|Warn)\(([^,]+),|^\s*Warn\(([^,]+),", text, re.MULTILINE):
             word = "".join(argument).strip()
             if word.startswith('"'):
-                found.add(word.strip('"'))
+                rules.add(word.strip('"'))
             else:
                 [values] = re.findall(rf"const char\* {word} = ([^;]+);", text)
-                found.update(re.findall(r'"(\w+)"', values))
-    return found
+                rules.update(re.findall(r'"(\w+)"', values))
+    return rules

@@ -38,10 +38,10 @@ def folder(twin: Twin) -> Path:
 
 @pytest.fixture(scope="module")
 def confined(folder: Path) -> Sandbox:
-    found = open_sandbox(Mode.AUTO, folder)
-    if found.measures.missing:
-        pytest.skip(f"this machine offers no {', '.join(found.measures.missing)}")
-    return found.reaching(run=PYTHON)
+    sandbox = open_sandbox(Mode.AUTO, folder)
+    if sandbox.measures.missing:
+        pytest.skip(f"this machine offers no {', '.join(sandbox.measures.missing)}")
+    return sandbox.reaching(run=PYTHON)
 
 
 def python(code: str, work: Path, how: Sandbox) -> Ended:
@@ -113,7 +113,7 @@ def test_off_is_told(twin: Twin) -> None:
     twin.executor._ready()
     for mode, status in ((Mode.OFF, FindingStatus.WARNING), (Mode.AUTO, FindingStatus.OK)):
         executor = TwinExecutor(TwinArgs(sandbox=mode))
-        [finding] = [one for one in executor.diagnose() if one.name == "twin sandbox"]
+        [finding] = [finding for finding in executor.diagnose() if finding.name == "twin sandbox"]
         if mode is Mode.OFF or not sandbox.probe(twin.executor._ready().host.parent / sandbox.LAUNCHER).missing:
             assert finding.status is status
         assert finding.detail.startswith(mode.value)

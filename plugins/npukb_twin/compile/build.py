@@ -32,18 +32,21 @@ __all__ = [
     "source_root",
 ]
 
-#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
-#: more than running it fast, and unoptimised code keeps its lines and its endless loops. Signed overflow wraps;
-#: nothing is fused.
-KERNEL_FLAGS = (
-    "-std=c++17",
-    "-O0",
+#: What kernels and the runtime have in common. Signed overflow wraps; nothing is fused.
+_DIALECT = (
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
     "-ffp-contract=off",
     "-fwrapv",
+)
+#: Flags of kernels. Instructions run in the runtime, so a kernel's own code is scalar glue: compiling it fast matters
+#: more than running it fast, and unoptimised code keeps its lines and its endless loops.
+KERNEL_FLAGS = (
+    "-std=c++17",
+    "-O0",
+    *_DIALECT,
     "-fvisibility=hidden",
     "-w",
 )
@@ -120,12 +123,7 @@ _RUNTIME_FLAGS = (
     "-std=c++17",
     "-O3",
     "-march=native",
-    "-fPIC",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-threadsafe-statics",
-    "-ffp-contract=off",
-    "-fwrapv",
+    *_DIALECT,
     "-fno-math-errno",
     "-fno-omit-frame-pointer",  # the candidate's line is found through the frames of the API functions compiled here
     "-fvisibility=hidden",  # a kernel sees the API's functions and no others
@@ -184,9 +182,9 @@ def thunk_flags(toolchain: Toolchain) -> tuple[str, ...]:
 
 def refuse_stale(output: str, folder: Path) -> None:
     """ExecutorError when the compiler says that a header compiled ahead into ``folder`` is not what it was."""
-    if found := _STALE.search(output):
+    if stale := _STALE.search(output):
         raise ExecutorError(
-            f"the twin's build is damaged: {found[0]}", remedy=f"remove the folder {folder}; the next run builds it"
+            f"the twin's build is damaged: {stale[0]}", remedy=f"remove the folder {folder}; the next run builds it"
         )
 
 
@@ -255,16 +253,16 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
 
     ToolchainError with the compiler's words when it cannot be built.
     """
-    found = locate(toolchain, cache)
-    if found is not None:
-        return found
+    runtime = locate(toolchain, cache)
+    if runtime is not None:
+        return runtime
     programs = cache / "twin-programs" / _programs_key(toolchain)
     make(programs, lambda work: _build_programs(toolchain, work))
     folder = cache / "twin" / _key(toolchain)
     make(folder, lambda work: _build(toolchain, work, _prelude(folder), programs))
-    found = locate(toolchain, cache)
-    assert found is not None
-    return found
+    runtime = locate(toolchain, cache)
+    assert runtime is not None
+    return runtime
 
 
 def _build_programs(toolchain: Toolchain, work: Path) -> None:

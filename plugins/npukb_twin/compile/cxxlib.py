@@ -47,13 +47,13 @@ def locate_library(toolchain: Toolchain, cache: Path) -> list[Path] | None:
 
 def ensure_library(toolchain: Toolchain, cache: Path) -> list[Path]:
     """The library's object files, compiled first when they are not there."""
-    found = locate_library(toolchain, cache)
-    if found is None:
+    objects = locate_library(toolchain, cache)
+    if objects is None:
         commands = _commands(toolchain)
         make(_folder(toolchain, cache), lambda work: call_all(commands, work, "the C++ standard library"))
-        found = locate_library(toolchain, cache)
-    assert found is not None
-    return found
+        objects = locate_library(toolchain, cache)
+    assert objects is not None
+    return objects
 
 
 def _folder(toolchain: Toolchain, cache: Path) -> Path:

@@ -91,16 +91,16 @@ def find_entry(text: str, entry: str) -> tuple[int, int] | None:
     """Where the name of the kernel's ``entry`` stands in its first declaration; None when there is none."""
     if entry not in text or "__global__" not in text:
         return None
-    found = re.search(rf"{_DECLARATOR}({re.escape(entry)})\s*\(", masked(text))
-    return found.span(1) if found else None
+    match = re.search(rf"{_DECLARATOR}({re.escape(entry)})\s*\(", masked(text))
+    return match.span(1) if match else None
 
 
 def declarator(text: str, entry: str) -> str:
     """What stands between ``__global__`` and the name of the kernel's ``entry``; empty when ``text`` has no entry."""
-    found = find_entry(text, entry)
-    if found is None:
+    name_span = find_entry(text, entry)
+    if name_span is None:
         return ""
-    code = masked(text)[: found[0]]
+    code = masked(text)[: name_span[0]]
     return code[code.rfind("__global__") :]
 
 
@@ -123,8 +123,8 @@ def _rename(text: str, entry: str, other: str) -> str:
         return text
     code = masked(text)
     pattern = rf"{_DECLARATOR}(?P<declared>{re.escape(entry)})\s*\(|(?<![\w.:>])(?P<launched>{re.escape(entry)})\s*<<<"
-    for found in re.finditer(pattern, code):
-        start, end = found.span(found.lastgroup or 0)
+    for match in re.finditer(pattern, code):
+        start, end = match.span(match.lastgroup or 0)
         text = text[:start] + other + text[end:]
     return text
 
@@ -133,8 +133,8 @@ def _rename_type(text: str, name: str, other: str) -> str:
     """``other`` wherever the candidate's type ``name`` is meant, and not the library's function."""
     if name not in text:
         return text
-    for found in re.finditer(rf"(?<![\w.>])(?<!AscendC::){re.escape(name)}\b", masked(text)):
-        text = text[: found.start()] + other + text[found.end() :]
+    for match in re.finditer(rf"(?<![\w.>])(?<!AscendC::){re.escape(name)}\b", masked(text)):
+        text = text[: match.start()] + other + text[match.end() :]
     return text
 
 
@@ -143,7 +143,7 @@ def translate(text: str, own: Collection[str] = ()) -> str:
 
     ``own`` are the base names of the candidate's files.
     """
-    text = _VENDOR_INCLUDE.sub(lambda found: _include(found, own), text)
+    text = _VENDOR_INCLUDE.sub(lambda match: _include(match, own), text)
     if "aicore" not in text and "<<<" not in text:
         return text
     code = masked(text)
@@ -155,11 +155,11 @@ def translate(text: str, own: Collection[str] = ()) -> str:
     return "".join(pieces)
 
 
-def _include(found: re.Match[str], own: Collection[str]) -> str:
-    if found["path"].rpartition("/")[2] in own:
-        return found.group()
-    header = "lib/matmul_intf.h" if _MATMUL_HEADER.search(found["path"]) else "kernel_operator.h"
-    return f'{found["directive"]}"{header}"'
+def _include(match: re.Match[str], own: Collection[str]) -> str:
+    if match["path"].rpartition("/")[2] in own:
+        return match.group()
+    header = "lib/matmul_intf.h" if _MATMUL_HEADER.search(match["path"]) else "kernel_operator.h"
+    return f'{match["directive"]}"{header}"'
 
 
 def masked(text: str) -> str:
@@ -168,12 +168,12 @@ def masked(text: str) -> str:
 
 
 def _attributes(code: str) -> Iterator[tuple[int, int]]:
-    for found in _ATTRIBUTE.finditer(code):
-        if found["before"]:
-            line = code.rfind("\n", 0, found.start("form")) + 1
-            if found["before"] in ")]" or not _WORD_BEFORE.search(code[line : found.start("form")]):
+    for match in _ATTRIBUTE.finditer(code):
+        if match["before"]:
+            line = code.rfind("\n", 0, match.start("form")) + 1
+            if match["before"] in ")]" or not _WORD_BEFORE.search(code[line : match.start("form")]):
                 continue  # an index
-        yield found.span("form")
+        yield match.span("form")
 
 
 def _launching(code: str) -> Iterator[tuple[int, int]]:
@@ -200,10 +200,10 @@ def _launching(code: str) -> Iterator[tuple[int, int]]:
 
 def _launches(code: str) -> Iterator[tuple[int, int]]:
     """Spans from ``<<<`` to ``>>>`` where an argument list follows."""
-    for found in _LAUNCH.finditer(code):
-        end = code.find(">>>", found.end(), found.end() + _LONGEST_LAUNCH)
-        inside = code[found.end() : end]
+    for match in _LAUNCH.finditer(code):
+        end = code.find(">>>", match.end(), match.end() + _LONGEST_LAUNCH)
+        inside = code[match.end() : end]
         if end < 0 or ";" in inside or inside.count("(") != inside.count(")"):
             continue
         if code[end + 3 :].lstrip()[:1] == "(":
-            yield found.start(), end + 3
+            yield match.start(), end + 3

@@ -119,7 +119,10 @@ def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: C
     image ``checked``, too.
     """
     used = images.compositions or ((images.composition(),) if images.vector and images.cube else ())
-    runs = ((vector, any(one.vectors for one in used)), (cube, any(one.cubes for one in used)))
+    runs = (
+        (vector, any(composition.vectors for composition in used)),
+        (cube, any(composition.cubes for composition in used)),
+    )
     kinds = [checked(made) for made, wanted in runs if wanted or not used]
     for made in kinds:
         if made.image is None:
@@ -232,9 +235,9 @@ def unit_text(unit: Unit, entry: str, headers: Sequence[str] = ()) -> tuple[str,
 def device_file(files: Mapping[str, str], entry: str) -> str | None:
     """The file that defines ``entry``; without one, the only source file; else None."""
     sources = [name for name in files if name.endswith((".cpp", ".cc", ".cxx", ".cce", ".asc"))]
-    found = [name for name in sources if find_entry(files[name], entry)]
-    if found:
-        return found[0]
+    defining = [name for name in sources if find_entry(files[name], entry)]
+    if defining:
+        return defining[0]
     return sources[0] if len(sources) == 1 else None
 
 

@@ -64,12 +64,12 @@ class Elf:
 
     def symbols(self, table: str) -> Iterator[Symbol]:
         """The symbols of ``.symtab`` or ``.dynsym``; none when there is no such table."""
-        found = self.section(table)
-        if found is None:
+        table_section = self.section(table)
+        if table_section is None:
             return
-        strings = self.sections[found.link].offset
+        strings = self.sections[table_section.link].offset
         for name, info, _, section, _, size in _SYMBOL.iter_unpack(
-            self._data[found.offset : found.offset + found.size // _SYMBOL.size * _SYMBOL.size]
+            self._data[table_section.offset : table_section.offset + table_section.size // _SYMBOL.size * _SYMBOL.size]
         ):
             yield Symbol(self._text(strings + name), info & 0xF, section, size)
 

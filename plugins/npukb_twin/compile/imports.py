@@ -139,9 +139,9 @@ def _forged_sections(image: Elf) -> Iterator[tuple[str, str]]:
 def _place(name: str, files: Mapping[str, str]) -> tuple[str, int]:
     word = re.compile(rf"\b{re.escape(_plain(name))}\b")
     for file, text in files.items():
-        found = word.search(text) if name else None
-        if found:
-            return file, text.count("\n", 0, found.start()) + 1
+        match = word.search(text) if name else None
+        if match:
+            return file, text.count("\n", 0, match.start()) + 1
     return "", 0
 
 
@@ -150,11 +150,11 @@ def _plain(name: str) -> str:
     prefix = re.match(r"_ZN?K?", name)
     if prefix is None:
         return name.removeprefix("__wrap_")
-    at, found = prefix.end(), name
+    at, last = prefix.end(), name
     while part := re.compile(r"\d+").match(name, at):
         at = part.end() + int(part[0])
-        found = name[part.end() : at]
-    return found
+        last = name[part.end() : at]
+    return last
 
 
 @cache
@@ -164,5 +164,5 @@ def _exported(host: Path) -> frozenset[str]:
 
 def _symbols(image: Elf, *, defined: bool) -> frozenset[str]:
     """Names in the dynamic symbol table that the image defines, or that it wants from others."""
-    found = image.symbols(".dynsym")
-    return frozenset(one.name for one in found if one.name and (one.section != elf.UNDEFINED) is defined)
+    symbols = image.symbols(".dynsym")
+    return frozenset(symbol.name for symbol in symbols if symbol.name and (symbol.section != elf.UNDEFINED) is defined)

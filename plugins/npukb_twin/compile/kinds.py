@@ -90,12 +90,12 @@ def mentions_cube(texts: Iterable[str]) -> bool:
 def entry_attribute(texts: Iterable[str], entry: str) -> Composition | None:
     """What ``__cube__``, ``__vector__`` or ``__mix__`` at the kernel's entry says."""
     for text in texts:
-        found = _MIX.search(declarator(text, entry))
-        if found is None:
+        match = _MIX.search(declarator(text, entry))
+        if match is None:
             continue
-        if found[3]:
-            return CUBE_ONLY if found[3] == "cube" else VECTOR_ONLY
-        return Composition(int(found[1]), int(found[2]))
+        if match[3]:
+            return CUBE_ONLY if match[3] == "cube" else VECTOR_ONLY
+        return Composition(int(match[1]), int(match[2]))
     return None
 
 
@@ -138,17 +138,17 @@ class Images:
     @property
     def compositions(self) -> frozenset[Composition]:
         """Everything that the kernel declares of itself; empty when it leaves that to its instructions."""
-        known = {_TASK_TYPES[one] for one in self.declared.values() if one in _TASK_TYPES}
+        known = {_TASK_TYPES[task_type] for task_type in self.declared.values() if task_type in _TASK_TYPES}
         return frozenset(known or ({self.attribute} if self.attribute else ()))
 
     @cached_property
     def declared(self) -> Mapping[int, int]:
         """Task types by tiling key, as the images hold them."""
-        found: dict[int, int] = {}
+        task_types: dict[int, int] = {}
         for image in (self.vector, self.cube):
             if image is not None:
-                found.update(_declared(image))
-        return found
+                task_types.update(_declared(image))
+        return task_types
 
     @cached_property
     def _inferred(self) -> Composition:

@@ -117,19 +117,19 @@ def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
     Such a name is missing, or the same line lacks one, or such a line would have declared what is missing.
     """
     lines = {name: text.splitlines() for name, text in candidate.files.items()}
-    known, found, places = gap_names(), set[int](), set[tuple[str, int]]()
+    known, explained, places = gap_names(), set[int](), set[tuple[str, int]]()
     blamed = ""
     for index, message in enumerate(messages):
         if message.kind == "warning":
             continue
         place = (message.file, message.line)
         follows = place in places or (message.missing and re.search(rf"\b{message.missing}\b", blamed))
-        if message.missing in known or follows or (found and "too many errors" in message.text):
-            found.add(index)
+        if message.missing in known or follows or (explained and "too many errors" in message.text):
+            explained.add(index)
         if message.missing in known and message.file:
             places.add(place)
             blamed += lines[message.file][message.line - 1] + "\n" if message.line <= len(lines[message.file]) else ""
-    return found
+    return explained
 
 
 def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
@@ -152,8 +152,8 @@ def _forbidden(message: Message, candidate: Candidate) -> str:
     """Which name it is: the message itself does not say."""
     lines = candidate.files.get(message.file, "").splitlines()
     text = lines[message.line - 1] if 0 < message.line <= len(lines) else ""
-    found = re.match(r"\w+", text[max(message.column - 1, 0) :])
-    name = f"'{found[0]}'" if found else "a name used here"
+    word = re.match(r"\w+", text[max(message.column - 1, 0) :])
+    name = f"'{word[0]}'" if word else "a name used here"
     return f"{name} is not allowed in kernels: it evades their checks, or exists on no AI core"
 
 
@@ -180,9 +180,9 @@ def _types_in_words(text: str) -> str:
 def _entry_place(candidate: Candidate, entry: str) -> tuple[str, int, int]:
     """Where the entry is defined."""
     for name, text in candidate.files.items():
-        found = find_entry(text, entry)
-        if found is not None:
-            return (name, text.count("\n", 0, found[0]) + 1, found[0] - text.rfind("\n", 0, found[0]))
+        name_span = find_entry(text, entry)
+        if name_span is not None:
+            return (name, text.count("\n", 0, name_span[0]) + 1, name_span[0] - text.rfind("\n", 0, name_span[0]))
     return ("", 0, 0)
 
 

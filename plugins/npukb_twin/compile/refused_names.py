@@ -60,7 +60,7 @@ def prelude_text(toolchain: Toolchain) -> str:
     compiler.
     """
     words = [*_WORDS, *(f"__builtin_{name}" for name in _BUILTINS)]
-    words += [name for one in _ATTRIBUTES for name in (one, f"__{one}__")]
+    words += [name for attribute in _ATTRIBUTES for name in (attribute, f"__{attribute}__")]
     words += _instructions(Path(toolchain.compile[0]))
     lines = (" ".join(words[at : at + 50]) for at in range(0, len(words), 50))
     return (
@@ -89,6 +89,6 @@ def _instructions(program: Path) -> list[str]:
     pattern = re.compile(rb"\0(__builtin_(?:" + "|".join(families).encode() + rb")_\w+)(?=\0)")
     try:
         with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
-            return sorted({found[1].decode() for found in pattern.finditer(image)})
+            return sorted({match[1].decode() for match in pattern.finditer(image)})
     except OSError:
         return []

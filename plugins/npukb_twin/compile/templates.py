@@ -38,9 +38,9 @@ def template_of(files: Mapping[str, str], entry: str) -> tuple[TemplateParameter
     if not any(_is_template(text, entry) for text in sources):
         return None
     for text in sources:
-        found = _DECLARATION.search(text)
-        if found is not None and not text[: found.start()].rstrip().endswith("#define"):
-            _, *parameters = _split(_inside(text, found.end()))
+        declaration = _DECLARATION.search(text)
+        if declaration is not None and not text[: declaration.start()].rstrip().endswith("#define"):
+            _, *parameters = _split(_inside(text, declaration.end()))
             return tuple(_parameters(parameters))
     return None
 
@@ -70,21 +70,21 @@ def arguments_of(parameters: Iterable[TemplateParameter], key: int, types: Mappi
 
 
 def _is_template(code: str, entry: str) -> bool:
-    found = find_entry(code, entry)
-    if found is None:
+    name_span = find_entry(code, entry)
+    if name_span is None:
         return False
-    before = code[: code.rfind("__global__", 0, found[0])]
+    before = code[: code.rfind("__global__", 0, name_span[0])]
     before = re.sub(r"(?:\b(?:inline|static|extern)\b|\s|\"C\")+\Z", "", before)
     return before.endswith(">") and re.search(r"\btemplate\s*<[^;{}()]*>\Z", before) is not None
 
 
 def _parameters(texts: Iterable[str]) -> Iterator[TemplateParameter]:
     for text in texts:
-        found = _PARAMETER.match(text)
-        if found is None:
+        match = _PARAMETER.match(text)
+        if match is None:
             continue
-        name, *values = _split(found["inside"])
-        kind, bits = found["kind"], _WIDTHS.get(found["kind"], 8)
+        name, *values = _split(match["inside"])
+        kind, bits = match["kind"], _WIDTHS.get(match["kind"], 8)
         if kind == "UINT":
             width, *values = values
             digits = re.search(r"\d+", width)

@@ -134,10 +134,10 @@ def _system(name: str) -> Toolchain | None:
     """A compiler on PATH, or by path; None when it is absent or of no use."""
     path = shutil.which(name)
     version = _version_of(path) if path else ""
-    found = re.search(r"(\d+)\.\d+(?:\.\d+)?", version)
-    if path is None or found is None:
+    number = re.search(r"(\d+)\.\d+(?:\.\d+)?", version)
+    if path is None or number is None:
         return None
-    major, is_clang = int(found[1]), "clang" in version.lower()
+    major, is_clang = int(number[1]), "clang" in version.lower()
     if (is_clang and not 15 <= major <= 18) or (not is_clang and major < 11):
         return None
     loss = ""
@@ -164,8 +164,8 @@ def _system_names() -> Iterator[str]:
 
 def candidates() -> tuple[Toolchain, ...]:
     """Every usable toolchain on this machine, best first."""
-    found = [_zig(), *(_system(name) for name in _system_names())]
-    return tuple(toolchain for toolchain in found if toolchain is not None)
+    usable = [_zig(), *(_system(name) for name in _system_names())]
+    return tuple(toolchain for toolchain in usable if toolchain is not None)
 
 
 def find(wanted: str = "auto") -> Toolchain:

@@ -9,9 +9,9 @@ using Row = std::vector<Argument*>;
 
 void Merge(Arguments& arguments, const Arguments& own) {
     for (const Argument& theirs : own) {
-        auto found =
+        auto same =
             std::find_if(arguments.begin(), arguments.end(), [&](const Argument& a) { return a.name == theirs.name; });
-        Argument& mine = found == arguments.end() ? arguments.emplace_back(theirs) : *found;
+        Argument& mine = same == arguments.end() ? arguments.emplace_back(theirs) : *same;
         mine.option = theirs.option;
         if (!theirs.types.empty()) mine.types = theirs.types, mine.types_multiply = theirs.types_multiply;
         if (!theirs.formats.empty()) mine.formats = theirs.formats, mine.formats_multiply = theirs.formats_multiply;
@@ -72,11 +72,11 @@ void Multiply(const Row& row, size_t count) {
 void Follow(const Row& row) {
     for (Argument* a : row) {
         if (a->follows.empty()) continue;
-        auto found = std::find_if(row.begin(), row.end(), [&](Argument* other) { return other->name == a->follows; });
-        if (found == row.end()) throw Refused{"'" + a->name + "' follows '" + a->follows + "', which does not exist"};
+        auto leader = std::find_if(row.begin(), row.end(), [&](Argument* other) { return other->name == a->follows; });
+        if (leader == row.end()) throw Refused{"'" + a->name + "' follows '" + a->follows + "', which does not exist"};
         if (a->follow == ops::FollowType::ALL || a->follow == ops::FollowType::DTYPE || a->types.empty())
-            a->types = (*found)->types;
-        if (a->follow == ops::FollowType::ALL || a->follow == ops::FollowType::FORMAT) a->formats = (*found)->formats;
+            a->types = (*leader)->types;
+        if (a->follow == ops::FollowType::ALL || a->follow == ops::FollowType::FORMAT) a->formats = (*leader)->formats;
     }
 }
 

@@ -119,9 +119,9 @@ void Limit(const std::string& what, unsigned long long value) {
                                               {"CORE", RLIMIT_CORE},
                                               {"CPU", RLIMIT_CPU},
                                               {"NOFILE", RLIMIT_NOFILE}};
-    auto found = known.find(what);
-    if (found == known.end()) throw BadRequest{"there is no limit named " + what};
-    auto resource = static_cast<__rlimit_resource_t>(found->second);
+    auto limit_id = known.find(what);
+    if (limit_id == known.end()) throw BadRequest{"there is no limit named " + what};
+    auto resource = static_cast<__rlimit_resource_t>(limit_id->second);
     rlimit before{RLIM_INFINITY, RLIM_INFINITY};
     getrlimit(resource, &before);
     rlim_t least = std::min(static_cast<rlim_t>(value), before.rlim_max);
@@ -146,8 +146,8 @@ void SetChip(std::istringstream& line) {
         {"bt_bytes", &chip.bt_bytes},         {"load_rate", &chip.load_rate},
         {"feed_a_rate", &chip.feed_a_rate},   {"feed_b_rate", &chip.feed_b_rate},
     };
-    auto found = known.find(key);
-    if (found == known.end() || !(line >> *found->second)) throw BadRequest{"bad chip number " + key};
+    auto number = known.find(key);
+    if (number == known.end() || !(line >> *number->second)) throw BadRequest{"bad chip number " + key};
 }
 
 TensorLine ReadTensor(const std::string& type, std::istringstream& line) {

@@ -64,9 +64,9 @@ bool PlatFormInfos::GetPlatformRes(const std::string& section, const std::string
         {"AICoreSpec/l0_b_size", std::to_string(chip.l0b_bytes)},
         {"AICoreSpec/l0_c_size", std::to_string(chip.l0c_bytes)},
     };
-    auto found = known.find(section + "/" + key);
-    if (found == known.end()) return false;
-    value = found->second;
+    auto entry = known.find(section + "/" + key);
+    if (entry == known.end()) return false;
+    value = entry->second;
     return true;
 }
 

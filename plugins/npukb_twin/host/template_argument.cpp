@@ -27,10 +27,10 @@ bool IsArgument(uint64_t value) { return value >> 32 == 1 || value >> 32 == 2; }
 bool Has(const TemplateParameter& parameter, uint64_t value) {
     bool argument = false;
     size_t plain = 0;
-    for (uint64_t one : Expanded(parameter)) {
-        if (one == value) return true;
-        argument |= IsArgument(one);
-        plain += !IsArgument(one);
+    for (uint64_t known : Expanded(parameter)) {
+        if (known == value) return true;
+        argument |= IsArgument(known);
+        plain += !IsArgument(known);
     }
     return argument && plain == 0;
 }

@@ -119,5 +119,5 @@ def probe(launcher: Path) -> Measures:
         done = subprocess.run([launcher, "--probe"], capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise ExecutorError(f"the sandbox launcher does not run: {error}", remedy="empty the cache folder") from error
-    found = {name: int(value) for name, value in (line.split() for line in done.stdout.splitlines())}
-    return Measures(found["landlock"], bool(found["filter"]), bool(found["namespaces"]))
+    offered = {name: int(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+    return Measures(offered["landlock"], bool(offered["filter"]), bool(offered["namespaces"]))

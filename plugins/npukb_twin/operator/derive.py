@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from npukb_twin.compile import build, toolchain
 from npukb_twin.compile.dialect import find_entry
 from npukb_twin.compile.kinds import CUBE_ONLY, VECTOR_ONLY
-from npukb_twin.operator import dynamic, host_side
-from npukb_twin.operator.host_side import TilingStruct
+from npukb_twin.operator import dynamic, host_build
+from npukb_twin.operator.host_types import TilingStruct
 from npukb_twin.operator.variants import default_structure, prelude, variant_of
 from npukb_twin.timing import machine
 from npukernelbench.config import default_cache_dir
@@ -99,7 +99,7 @@ class Deriver:
         if known is None:
             if self._tools is None:
                 chosen, cache = toolchain.find(), default_cache_dir()
-                host = host_side.ensure_host(chosen, cache)
+                host = host_build.ensure_host(chosen, cache)
                 self._tools = dynamic.Tools(chosen, build.ensure(chosen, cache), host, machine.load("ascend910b2"))
             if self._work is None:
                 self._work = Scratch("derive")
@@ -129,7 +129,7 @@ def _shaped(case: Case) -> dict[str, Argument]:
         return draw(item, 0) if _told(item) else np.empty(item.tensor.shape, item.tensor.dtype.numpy())
 
     return {
-        name: None if value is None else [empty(one) for one in value] if isinstance(value, tuple) else empty(value)
+        name: None if value is None else [empty(item) for item in value] if isinstance(value, tuple) else empty(value)
         for name, value in case.inputs.items()
     }
 
@@ -195,12 +195,12 @@ def _inlined(name: str, files: Mapping[str, str], done: set[str]) -> str:
     """A file's text with the candidate's own headers in place, each once, and the toolkit's left out."""
     done.add(name)
 
-    def replace(found: re.Match[str]) -> str:
+    def replace(include: re.Match[str]) -> str:
         for folder in (PurePosixPath(name).parent, PurePosixPath("op_kernel")):
-            path = _normal(folder / found["path"])
+            path = _normal(folder / include["path"])
             if path in files:
                 return "" if path in done else _inlined(path, files, done)
-        return "" if found["path"] == "kernel_operator.h" else found.group()
+        return "" if include["path"] == "kernel_operator.h" else include.group()
 
     return _INCLUDE.sub(replace, files[name].replace("#pragma once", ""))
 

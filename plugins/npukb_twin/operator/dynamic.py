@@ -23,7 +23,7 @@ from npukb_twin.compile.dialect import Translated
 from npukb_twin.compile.templates import NO_KEY, TemplateParameter, arguments_of, template_of
 from npukb_twin.compile.toolchain import Toolchain
 from npukb_twin.launch.buffers import Plan, Slot, SlotKind, largest_output_bytes
-from npukb_twin.operator import host_side
+from npukb_twin.operator import host_build, host_side, host_types
 from npukb_twin.operator.interface import Bound, bind, place_of, row_of, shapes_of
 from npukb_twin.operator.variants import Variant, element_types, prelude, variant_of, wants_key
 from npukb_twin.timing.machine import Machine
@@ -59,7 +59,7 @@ class Tools:
 
     toolchain: Toolchain
     runtime: Runtime
-    host: host_side.HostRuntime
+    host: host_types.HostRuntime
     machine: Machine
 
 
@@ -82,7 +82,7 @@ class Built:
     entry: str
     image: Path
     translated: Translated
-    description: host_side.OperatorDescription
+    description: host_types.OperatorDescription
     bound: Bound
     per_key: bool
     template: tuple[TemplateParameter, ...] | None = None
@@ -111,13 +111,13 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
         return _no_code(f"no source file in {HOST}: the operator's definition and tiling function are missing")
     if source is None:
         return _no_code(f"no source file in {DEVICE} defines the kernel entry {task.kernel}")
-    compiled = host_side.compile_host(
+    compiled = host_build.compile_host(
         files, toolchain=tools.toolchain, runtime=tools.host, work=work, timeout_s=_left(deadline)
     )
     if compiled.image is None:
         return Failed(compiled.outcome, compiled.diagnostics)
-    description = host_side.describe(compiled.image, tools.host, limits=host_side.HostLimits(wall_s=_left(deadline)))
-    if isinstance(description, host_side.HostFailure):
+    description = host_side.describe(compiled.image, tools.host, limits=host_types.HostLimits(wall_s=_left(deadline)))
+    if isinstance(description, host_types.HostFailure):
         return Failed(description.outcome, _placed(description, host_files))
     bound = bind(description, task, host_files)
     if isinstance(bound, tuple):
@@ -152,7 +152,7 @@ def _compile_foreseen(built: Built, request: CompileRequest, tools: Tools, deadl
         variant_of(built.bound, case, row): None for case in request.cases if isinstance(row := rows[case.id], int)
     }
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        results = list(pool.map(lambda one: compile_variant(built, one, tools, _left(deadline)), variants))
+        results = list(pool.map(lambda variant: compile_variant(built, variant, tools, _left(deadline)), variants))
     for variant, result in zip(variants, results, strict=True):
         if result.images is None:
             return Failed(result.outcome, _about(result.diagnostics, variant, among=len(variants)))
@@ -191,7 +191,7 @@ class Tiled(NamedTuple):
     """What the tiling function says about a case, whose element types are in ``row`` of the definition."""
 
     row: int
-    answer: host_side.TilingResult
+    answer: host_types.TilingResult
 
 
 def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed:
@@ -200,9 +200,9 @@ def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed
     if isinstance(row, str):
         return Failed(Outcome.LAUNCH_ERROR, (_missing_row(built, row),))
     question = _question(built, request, row, tools.machine)
-    limits = host_side.HostLimits(wall_s=min(request.timeout_s, _TILING_S))
+    limits = host_types.HostLimits(wall_s=min(request.timeout_s, _TILING_S))
     answer = host_side.tile(built.image, question, tools.host, limits=limits)
-    if isinstance(answer, host_side.HostFailure):
+    if isinstance(answer, host_types.HostFailure):
         return Failed(answer.outcome, _placed(answer, built.host_files))
     if not 1 <= answer.block_dim <= _MOST_BLOCKS:
         message = f"the tiling function asks for {answer.block_dim} blocks; a launch has 1 to {_MOST_BLOCKS}"
@@ -273,19 +273,19 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
 
 
-def _converted(argument: host_side.OpArgument, row: int) -> DType | None:
+def _converted(argument: host_types.OpArgument, row: int) -> DType | None:
     """The type that a scalar's value is converted to; None for tensors."""
     if not (argument.scalar or argument.scalar_list) or row >= len(argument.dtypes):
         return None
     return _GE.get(argument.dtypes[row])
 
 
-def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> host_side.TilingRequest:
+def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> host_types.TilingRequest:
     case, bound = request.case, built.bound
-    inputs: list[host_side.TensorArgument | tuple[host_side.TensorArgument, ...] | None] = []
+    inputs: list[host_types.TensorArgument | tuple[host_types.TensorArgument, ...] | None] = []
     for argument, spec in bound.inputs:
         values = request.inputs[spec.name]
-        one = None
+        tensor = None
         if isinstance(values, list):
             inputs.append(tuple(_tensor(argument, row, item.shape, item.dtype, None) for item in values))
             continue
@@ -293,12 +293,12 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
             dtype = _converted(argument, row)
             array = values if dtype is None else values.astype(dtype.numpy(), copy=False)
             shape = array.shape if dtype is None else (max(array.size, 1),)
-            one = _tensor(argument, row, shape, array.dtype, array.tobytes() if argument.value_depend else None)
-        inputs.append(one)
-    outputs: list[host_side.TensorArgument | tuple[host_side.TensorArgument, ...] | None] = []
+            tensor = _tensor(argument, row, shape, array.dtype, array.tobytes() if argument.value_depend else None)
+        inputs.append(tensor)
+    outputs: list[host_types.TensorArgument | tuple[host_types.TensorArgument, ...] | None] = []
     for argument, output in bound.outputs:
         tensors = tuple(
-            host_side.TensorArgument(shape.shape, shape.dtype.ge, _format(argument, row))
+            host_types.TensorArgument(shape.shape, shape.dtype.ge, _format(argument, row))
             for shape in shapes_of(case.outputs[output.name])
         )
         outputs.append(tensors if isinstance(case.outputs[output.name], tuple) else tensors[0])
@@ -307,7 +307,7 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
         for declared, spec in bound.attributes
         if spec.name in case.attributes
     )
-    return host_side.TilingRequest(
+    return host_types.TilingRequest(
         operator=built.description.name,
         inputs=tuple(inputs),
         outputs=tuple(outputs),
@@ -317,17 +317,17 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
 
 
 def _tensor(
-    argument: host_side.OpArgument, row: int, shape: tuple[int, ...], dtype: object, data: bytes | None
-) -> host_side.TensorArgument:
-    ge = next((one.ge for one in DType if one.value == str(dtype)), "DT_UNDEFINED")
-    return host_side.TensorArgument(tuple(shape), ge, _format(argument, row), data)
+    argument: host_types.OpArgument, row: int, shape: tuple[int, ...], dtype: object, data: bytes | None
+) -> host_types.TensorArgument:
+    ge = next((known.ge for known in DType if known.value == str(dtype)), "DT_UNDEFINED")
+    return host_types.TensorArgument(tuple(shape), ge, _format(argument, row), data)
 
 
-def _format(argument: host_side.OpArgument, row: int) -> str:
+def _format(argument: host_types.OpArgument, row: int) -> str:
     return argument.formats[row] if row < len(argument.formats) else "FORMAT_ND"
 
 
-def _attribute(kind: str, value: AttributeValue) -> host_side.AttributeValue:
+def _attribute(kind: str, value: AttributeValue) -> host_types.AttributeValue:
     """A value as the definition's type wants it; what does not fit is passed as it is, for the runner to refuse."""
     if kind == "float" and isinstance(value, (int, float)):
         return float(value)
@@ -340,11 +340,11 @@ def _attribute(kind: str, value: AttributeValue) -> host_side.AttributeValue:
     return value
 
 
-def _numbers(machine: Machine, *, fewer: bool) -> host_side.SocNumbers:
+def _numbers(machine: Machine, *, fewer: bool) -> host_types.SocNumbers:
     numbers = machine.numbers
     cube_cores = _fewer(machine.cube_cores) if fewer else machine.cube_cores
     return replace(
-        host_side.SocNumbers(),
+        host_types.SocNumbers(),
         vector_cores=machine.vector_cores * cube_cores // machine.cube_cores,
         cube_cores=cube_cores,
         ub_bytes=int(numbers["ub_bytes"]) - _RESERVED_BYTES,
@@ -375,7 +375,7 @@ def api_structures() -> frozenset[str]:
 
 
 def _other_chip(
-    description: host_side.OperatorDescription, machine: Machine, files: Mapping[str, str]
+    description: host_types.OperatorDescription, machine: Machine, files: Mapping[str, str]
 ) -> Diagnostic | None:
     """Whether the definition leaves the modelled chip out."""
     family = machine.chip.lower().replace("ascend", "")
@@ -404,7 +404,7 @@ def _tiling_problem(built: Built, message: str, remedy: str) -> Diagnostic:
     return Diagnostic(Severity.ERROR, "tiling", message, file=file, line=line, remedy=remedy)
 
 
-def _placed(failure: host_side.HostFailure, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+def _placed(failure: host_types.HostFailure, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """The failure's diagnostics; what has no place of its own is told at the tiling function."""
     file, line = place_of(r"\b(?:gert::)?TilingContext\s*\*", files)
     return tuple(

@@ -59,15 +59,15 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
     """The host runtime for ``toolchain``, building it first when needed (half a minute on two cores, most of it the
     C++ standard library). ToolchainError with the compiler's words when it cannot be built.
     """
-    found = locate_host(toolchain, cache)
-    if found is None:
+    runtime = locate_host(toolchain, cache)
+    if runtime is None:
         library = ensure_library(toolchain, cache)
         programs = cache / "twin-host-programs" / _programs_key(toolchain)
         make(programs, lambda work: _build_programs(toolchain, library, work))
         make(cache / "twin-host" / _key(toolchain), lambda work: _build(toolchain, programs, work))
-        found = locate_host(toolchain, cache)
-    assert found is not None
-    return found
+        runtime = locate_host(toolchain, cache)
+    assert runtime is not None
+    return runtime
 
 
 def _key(toolchain: Toolchain) -> str:
@@ -179,12 +179,12 @@ def compile_host(
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         done = list(pool.map(compile_unit, range(len(units))))
-    if any(one.timed_out for one in done):
+    if any(compiled.timed_out for compiled in done):
         return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
-    output = "".join(one.output for one in done)
+    output = "".join(compiled.output for compiled in done)
     refuse_stale(output, runtime.runner.parent)
     said = explain_host(output, files)
-    if bad := [one for one in done if one.returncode != 0]:
+    if bad := [compiled for compiled in done if compiled.returncode != 0]:
         return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
     extra = _ld_flags(toolchain, runtime)
     objects = [f"host{index}.o" for index in range(len(units))]
@@ -225,7 +225,7 @@ def _failed(outcome: Outcome, rule: str, message: str) -> HostResult:
 
 def _outcome(bad: Sequence[Finished]) -> Outcome:
     """A compiler that was killed, or says it has no memory left, did not judge the source."""
-    for one in bad:
-        if one.returncode < 0 or "out of memory" in one.output or "cannot allocate" in one.output:
+    for failed in bad:
+        if failed.returncode < 0 or "out of memory" in failed.output or "cannot allocate" in failed.output:
             return Outcome.OUT_OF_MEMORY
     return Outcome.COMPILE_ERROR

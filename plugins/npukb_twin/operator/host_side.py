@@ -1,9 +1,9 @@
 """The host side of an operator: its definition and its tiling function, compiled and called.
 
 An operator's ``op_host`` sources are compiled against the twin's host headers into one shared image
-(:func:`compile_host`). A small runner program loads the image in a sandboxed child and answers two questions about it:
-what the operator looks like (:func:`describe`) and how it cuts a given set of shapes (:func:`tile`). Nothing of the
-image runs in this process.
+(``host_build.compile_host``). A small runner program loads the image in a sandboxed child and answers two questions
+about it: what the operator looks like (:func:`describe`) and how it cuts a given set of shapes (:func:`tile`). Nothing
+of the image runs in this process.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from typing import Any
 from npukb_twin.compile.lines import LineTable, Place
 from npukb_twin.compile.toolchain import clean_environment
 from npukb_twin.launch.process import Finished, Limits, run
-from npukb_twin.operator.host_build import compile_host, ensure_host, locate_host
 from npukb_twin.operator.host_types import (
     AttributeValue,
     HostFailure,
     HostLimits,
-    HostResult,
     HostRuntime,
     OpArgument,
     OpAttribute,
@@ -42,28 +40,7 @@ from npukb_twin.operator.host_types import (
 from npukernelbench.errors import ExecutorError
 from npukernelbench.nouns import Diagnostic, Outcome, Severity
 
-__all__ = [
-    "AttributeValue",
-    "HostFailure",
-    "HostLimits",
-    "HostResult",
-    "HostRuntime",
-    "OpArgument",
-    "OpAttribute",
-    "OperatorDescription",
-    "Presence",
-    "SocNumbers",
-    "TensorArgument",
-    "TilingField",
-    "TilingRequest",
-    "TilingResult",
-    "TilingStruct",
-    "compile_host",
-    "describe",
-    "ensure_host",
-    "locate_host",
-    "tile",
-]
+__all__ = ["describe", "tile"]
 
 _FILE_BYTES = 1 << 20
 _QUOTED_LINES = 5
@@ -88,13 +65,13 @@ def tile(
         answer = _ask("tile", image, lines, request.soc, sandboxed, limits or HostLimits())
     if isinstance(answer, HostFailure):
         return answer
-    found, log = answer
+    cut, log = answer
     return TilingResult(
-        tiling_key=int(found["tiling_key"]),
-        block_dim=int(found["block_dim"]),
-        workspace_bytes=tuple(int(size) for size in found["workspace_bytes"]),
-        data=bytes.fromhex(found["data"]),
-        schedule_mode=int(found["schedule_mode"]),
+        tiling_key=int(cut["tiling_key"]),
+        block_dim=int(cut["block_dim"]),
+        workspace_bytes=tuple(int(size) for size in cut["workspace_bytes"]),
+        data=bytes.fromhex(cut["data"]),
+        schedule_mode=int(cut["schedule_mode"]),
         log=log,
     )
 

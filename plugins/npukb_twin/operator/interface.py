@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from npukb_twin.compile.dialect import masked
-from npukb_twin.operator.host_side import OpArgument, OpAttribute, OperatorDescription
+from npukb_twin.operator.host_types import OpArgument, OpAttribute, OperatorDescription
 from npukernelbench.nouns import (
     AttributeSpec,
     Case,
@@ -128,9 +128,9 @@ def shapes_of(value: CaseInput | TensorShape | tuple[TensorShape, ...]) -> tuple
 def place_of(pattern: str, files: Mapping[str, str]) -> tuple[str, int]:
     """File and line of the first code in ``files`` that matches ``pattern``; strings count as code."""
     for name, text in files.items():
-        for found in re.finditer(pattern, text):
-            if masked(text)[found.start()] == text[found.start()]:
-                return name, text.count("\n", 0, found.start()) + 1
+        for match in re.finditer(pattern, text):
+            if masked(text)[match.start()] == text[match.start()]:
+                return name, text.count("\n", 0, match.start()) + 1
     return "", 0
 
 
@@ -149,8 +149,8 @@ def _problem(message: str, place: tuple[str, int], remedy: str) -> Diagnostic:
 
 def _definition(description: OperatorDescription, files: Mapping[str, str]) -> tuple[str, int]:
     name = re.escape(description.name)
-    found = place_of(rf"\bclass\s+{name}\b", files)
-    return found if found[1] else place_of(rf"\bOP_ADD\s*\(\s*{name}\b", files)
+    place = place_of(rf"\bclass\s+{name}\b", files)
+    return place if place[1] else place_of(rf"\bOP_ADD\s*\(\s*{name}\b", files)
 
 
 def _input_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -191,7 +191,8 @@ def _is_parameter(task: Task, spec: InputSpec) -> bool:
 
 
 def _attribute_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:
-    declared, known = {one.name for one in description.attributes}, {one.name for one in task.attributes}
+    declared = {attribute.name for attribute in description.attributes}
+    known = {attribute.name for attribute in task.attributes}
     missing = [spec.name for spec in task.attributes if spec.name not in declared]
     if missing:
         yield _problem(
@@ -214,19 +215,19 @@ def _outputs(
     """Slots of outputs. One in the memory of an input goes by its own name or by the input's, or has no slot."""
     by_name = {spec.name: spec for spec in task.outputs}
     by_alias = {spec.alias_of: spec for spec in task.outputs if spec.alias_of is not None}
-    found: list[tuple[OpArgument, OutputSpec]] = []
+    slots: list[tuple[OpArgument, OutputSpec]] = []
     names = [output.name for output in description.outputs]
     for argument in description.outputs:
         spec = by_name.get(argument.name) or by_alias.get(argument.name)
         if spec is not None:
-            found.append((argument, spec))
-    late = _late(found, task)
+            slots.append((argument, spec))
+    late = _late(slots, task)
     own = [spec.name for spec in task.outputs if spec.alias_of is None and spec is not late]
-    if len(found) == len(names) and [spec.name for _, spec in found if spec.alias_of is None] == own:
-        return found, []
+    if len(slots) == len(names) and [spec.name for _, spec in slots if spec.alias_of is None] == own:
+        return slots, []
     aliases = [spec.name for spec in task.outputs if spec.alias_of is not None]
     also = f" (and, if wanted, {_listed(aliases)})" if aliases else ""
-    return found, [
+    return slots, [
         _problem(
             f"the definition of {description.name} has the outputs {_listed(names)}; the task has {_listed(own)}{also}",
             _definition(description, files),

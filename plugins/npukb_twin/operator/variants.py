@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from npukb_twin.operator.host_side import OpArgument, OperatorDescription, TilingStruct
+from npukb_twin.operator.host_types import OpArgument, OperatorDescription, TilingStruct
 from npukb_twin.operator.interface import Bound, shapes_of
 from npukernelbench.nouns import Case, DType
 
@@ -146,11 +146,11 @@ def wants_key(description: OperatorDescription, device_text: str) -> bool:
 def _registered(device_text: str, key: int) -> str | None:
     """The structure that the kernel itself registers for ``key``: by expression, else by default; None for neither."""
     chosen = None
-    for found in _REGISTERED.finditer(device_text):
-        if found["expression"] is None:
-            chosen = chosen or found["type"]
-        elif _holds(found["expression"], key):
-            return found["type"]
+    for match in _REGISTERED.finditer(device_text):
+        if match["expression"] is None:
+            chosen = chosen or match["type"]
+        elif _holds(match["expression"], key):
+            return match["type"]
     return chosen
 
 
@@ -175,7 +175,7 @@ def _value(node: ast.expr, key: int) -> int:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return int(not _value(node.operand, key))
     if isinstance(node, ast.Compare):
-        sides = [_value(one, key) for one in (node.left, *node.comparators)]
+        sides = [_value(side, key) for side in (node.left, *node.comparators)]
         known = all(type(op) in _COMPARISONS for op in node.ops)
         if known:
             return int(all(_COMPARISONS[type(op)](a, b) for op, a, b in zip(node.ops, sides, sides[1:], strict=False)))

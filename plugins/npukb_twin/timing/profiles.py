@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import hypot
+from operator import attrgetter
 from typing import Any, Protocol
 
 from npukb_twin.compile.lines import Place
@@ -170,8 +171,8 @@ def _work(kinds: Mapping[str, Any], machine: Machine) -> Iterator[tuple[str, flo
 
 def _analysis(report: Mapping[str, Any], machine: Machine, table: Places, time_us: float) -> Analysis:
     return Analysis(
-        suggestions=tuple(sorted(_suggestions(report, machine, time_us), key=lambda one: (one.time_us, one.change))),
-        lines=tuple(sorted(_lines(report, table), key=lambda one: (-one.busy_us, one.file, one.line, one.pipe))),
+        suggestions=tuple(sorted(_suggestions(report, machine, time_us), key=attrgetter("time_us", "change"))),
+        lines=tuple(sorted(_lines(report, table), key=lambda line: (-line.busy_us, line.file, line.line, line.pipe))),
         cores=tuple(
             CoreCost(
                 group["core"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,17 @@ from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Track
 from npukernelbench.plugins import Plugins
+from tests.adversarial.candidates import Candidate, edited, right
 
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Way:
-    """A candidate, and what must be said to it."""
-
-    name: str
-    source: str
-    expected: Mapping[str, Any]
+class Way(Candidate):
+    """A candidate of the catalogue."""
 
     def allows(self, field: str, value: str) -> bool:
         wanted = self.expected[field]
         return value in wanted if isinstance(wanted, list) else value == wanted
-
-
-def right() -> str:
-    """A right kernel, out of which the others are made."""
-    return HERE.parent.joinpath("judge/right.cpp").read_text(encoding="utf-8")
 
 
 def ways() -> list[Way]:
@@ -44,7 +34,7 @@ def ways() -> list[Way]:
         for file in ("candidates.yaml", "native.yaml", "writes.yaml")
         for name, entry in yaml.safe_load(HERE.joinpath(file).read_text(encoding="utf-8"))["candidates"].items()
     }
-    return [Way(name, _edited(right(), _edits(entry)), entry) for name, entry in entries.items()]
+    return [Way(name, edited(right(), _edits(entry)), entry) for name, entry in entries.items()]
 
 
 def _edits(entry: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -54,16 +44,9 @@ def _edits(entry: Mapping[str, Any]) -> list[dict[str, str]]:
     return [*short, *entry.get("edits", ())]
 
 
-def _edited(text: str, edits: list[dict[str, str]]) -> str:
-    for edit in edits:
-        assert text.count(edit["old"]) == 1, edit
-        text = text.replace(edit["old"], edit["new"])
-    return text
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "way" in metafunc.fixturenames:
-        metafunc.parametrize("way", ways(), ids=lambda one: one.name.replace(" ", "_"))
+        metafunc.parametrize("way", ways(), ids=str)
 
 
 @pytest.fixture(scope="session", params=["auto", "strict", "off"])

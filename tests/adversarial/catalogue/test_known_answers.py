@@ -10,7 +10,7 @@ import pytest
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.data import CaseData
 from npukernelbench.nouns import Case, Outcome, Severity, Task, Track
-from tests.adversarial.catalogue.conftest import right
+from tests.adversarial.candidates import right
 from tests.suite import suite
 
 if TYPE_CHECKING:

@@ -57,4 +57,4 @@ def test_half_is_not_enough_for_float(judge: Judge, subject: tuple[Task, Case], 
     source = SOURCE.replace("WORK", work)
     verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
     said = [diagnostic for case in verdict.cases for diagnostic in case.diagnostics]
-    assert verdict.outcome is outcome, [str(one) for one in (*verdict.diagnostics, *said)]
+    assert verdict.outcome is outcome, [str(diagnostic) for diagnostic in (*verdict.diagnostics, *said)]

@@ -8,7 +8,7 @@ import pytest
 
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import Case, Outcome, Task, Track
-from tests.adversarial.catalogue.conftest import right
+from tests.adversarial.candidates import right
 from tests.suite import suite
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def judged(judge: Judge, subject: tuple[Task, Case], source: str) -> tuple[float
     """The predicted time of a kernel that is right, and the rules of what is said about it."""
     verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
     said = [diagnostic for case in verdict.cases for diagnostic in case.diagnostics]
-    assert verdict.outcome is Outcome.OK, [str(one) for one in (*verdict.diagnostics, *said)]
+    assert verdict.outcome is Outcome.OK, [str(diagnostic) for diagnostic in (*verdict.diagnostics, *said)]
     return verdict.metrics["predicted_time_us"], [diagnostic.rule for diagnostic in said]
 
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from tests.adversarial.candidates import Candidate, edited, right
+
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Adversary:
-    """A candidate and what must be said to it."""
-
-    name: str
-    source: str
-    expected: Mapping[str, Any]
+class Adversary(Candidate):
+    """A candidate of candidates.yaml."""
 
     @property
     def outcomes(self) -> list[str]:
@@ -38,19 +32,13 @@ class Adversary:
 
 
 def adversaries() -> list[Adversary]:
-    right = HERE.joinpath("right.cpp").read_text(encoding="utf-8")
     document = yaml.safe_load(HERE.joinpath("candidates.yaml").read_text(encoding="utf-8"))
-    return [Adversary(name, _source(entry, right), entry) for name, entry in document["candidates"].items()]
-
-
-def _source(entry: Mapping[str, Any], right: str) -> str:
-    text = str(entry.get("source", right))
-    for edit in entry.get("edits", ()):
-        assert text.count(edit["old"]) == 1, edit
-        text = text.replace(edit["old"], edit["new"])
-    return text
+    return [
+        Adversary(name, edited(str(entry.get("source", right())), entry.get("edits", ())), entry)
+        for name, entry in document["candidates"].items()
+    ]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "adversary" in metafunc.fixturenames:
-        metafunc.parametrize("adversary", adversaries(), ids=lambda one: one.name.replace(" ", "_"))
+        metafunc.parametrize("adversary", adversaries(), ids=str)

@@ -75,7 +75,7 @@ def test_command(npukb_judge: Any, adversary: Adversary) -> None:
         "twin",
     )
     if adversary.line:
-        first = next(one for one in verdict["diagnostics"] if one["severity"] == "error")
+        first = next(diagnostic for diagnostic in verdict["diagnostics"] if diagnostic["severity"] == "error")
         assert first["line"] == adversary.line
 
 
@@ -83,7 +83,7 @@ def test_command(npukb_judge: Any, adversary: Adversary) -> None:
 def test_ten_megabytes(npukb_judge: Any, filler: str) -> None:
     code, verdict = npukb_judge(filler * (10_000_000 // len(filler) + 1))
     assert (code, verdict["outcome"], verdict["stage"]) == (0, "guard_rejected", "guard")
-    assert any("the limit is 1048576 bytes" in one["message"] for one in verdict["diagnostics"])
+    assert any("the limit is 1048576 bytes" in diagnostic["message"] for diagnostic in verdict["diagnostics"])
     assert len(json.dumps(verdict)) < 100_000
 
 

@@ -58,11 +58,7 @@ struct SliceInfo {
           stride(strideIn),
           burstLen(burstLenIn),
           shapeValue(shapeValueIn) {}
-    uint32_t startIndex = 0;
-    uint32_t endIndex = ONE_BLK_SIZE - 1;
-    uint32_t stride = 0;
-    uint32_t burstLen = ONE_BLK_SIZE;
-    uint32_t shapeValue = 0;
+    uint32_t startIndex = 0, endIndex = ONE_BLK_SIZE - 1, stride = 0, burstLen = ONE_BLK_SIZE, shapeValue = 0;
 };
 
 template <typename T>
@@ -90,14 +86,8 @@ struct Nd2NzParams {
           dstNzC0Stride(dstNzC0StrideIn),
           dstNzNStride(dstNzNStrideIn),
           dstNzMatrixStride(dstNzMatrixStrideIn) {}
-    uint16_t ndNum = 0;
-    uint16_t nValue = 0;
-    uint16_t dValue = 0;
-    uint16_t srcNdMatrixStride = 0;
-    uint16_t srcDValue = 0;
-    uint16_t dstNzC0Stride = 0;
-    uint16_t dstNzNStride = 0;
-    uint16_t dstNzMatrixStride = 0;
+    uint16_t ndNum = 0, nValue = 0, dValue = 0, srcNdMatrixStride = 0, srcDValue = 0, dstNzC0Stride = 0,
+             dstNzNStride = 0, dstNzMatrixStride = 0;
 };
 
 template <typename T>

@@ -4,15 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-#define NPUKB_TILING_BEGIN(name) struct name {
-#define NPUKB_TILING_FIELD(type, name) type name = 0;
-#define NPUKB_TILING_END(name) \
-    }                          \
-    ;
-#include "tiling_structs.def"
-#undef NPUKB_TILING_BEGIN
-#undef NPUKB_TILING_FIELD
-#undef NPUKB_TILING_END
+#include "plain_tiling.def"
 
 namespace AscendC {
 
@@ -45,25 +37,19 @@ namespace tiling {
 
 // Shapes and configurations that are not tiling: parameters of a call.
 struct SoftMaxShapeInfo {
-    uint32_t srcM = 0;
-    uint32_t srcK = 0;
-    uint32_t oriSrcM = 0;
-    uint32_t oriSrcK = 0;
+    uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
 };
 
 enum class SoftmaxMode { SOFTMAX_NORMAL = 0, SOFTMAX_OUTPUT_WITHOUT_BRC = 1 };
 
 struct SoftmaxConfig {
     bool isCheckTiling = true;
-    uint32_t oriSrcM = 0;
-    uint32_t oriSrcK = 0;
+    uint32_t oriSrcM = 0, oriSrcK = 0;
     SoftmaxMode mode = SoftmaxMode::SOFTMAX_NORMAL;
 };
 
 struct TopKInfo {
-    int32_t outter = 1;
-    int32_t inner = 0;
-    int32_t n = 0;
+    int32_t outter = 1, inner = 0, n = 0;
 };
 
 struct LayerNormPara {
@@ -71,61 +57,34 @@ struct LayerNormPara {
     constexpr LayerNormPara(uint32_t a, uint32_t padded) : aLength(a), rLength(padded), rLengthWithPadding(padded) {}
     constexpr LayerNormPara(uint32_t a, uint32_t r, uint32_t padded)
         : aLength(a), rLength(r), rLengthWithPadding(padded) {}
-    uint32_t aLength = 0;
-    uint32_t rLength = 0;
-    uint32_t rLengthWithPadding = 0;
+    uint32_t aLength = 0, rLength = 0, rLengthWithPadding = 0;
 };
 
 struct NormalizePara {
     constexpr NormalizePara() = default;
     constexpr NormalizePara(uint32_t a, uint32_t r, uint32_t padded)
         : aLength(a), rLength(r), rLengthWithPadding(padded) {}
-    uint32_t aLength = 0;
-    uint32_t rLength = 0;
-    uint32_t rLengthWithPadding = 0;
+    uint32_t aLength = 0, rLength = 0, rLengthWithPadding = 0;
 };
 
 enum class ReducePattern : uint32_t {
-    AR,
-    RA,
-    R,
-    ARA,
-    ARAR,
-    ARARA,
-    ARARAR,
-    ARARARA,
-    ARARARAR,
-    ARARARARA,
-    RAR,
-    RARA,
-    RARAR,
-    RARARA,
-    RARARAR,
-    RARARARA
+#define NPUKB_REDUCE_PATTERN(name) name,
+#include "reduce_patterns.def"
+#undef NPUKB_REDUCE_PATTERN
 };
 
 struct WelfordUpdateParam {
-    uint32_t rnLength = 1;
-    uint32_t abLength = 0;
-    uint32_t abComputeLength = 0;
+    uint32_t rnLength = 1, abLength = 0, abComputeLength = 0;
     float nRec = 0;
 };
 
 struct WelfordFinalizePara {
-    uint32_t rnLength = 0;
-    uint32_t abLength = 0;
-    uint32_t headCount = 0;
-    uint32_t headCountLength = 0;
-    uint32_t tailCount = 0;
-    uint32_t tailCountLength = 0;
-    float abRec = 0;
-    float rRec = 0;
+    uint32_t rnLength = 0, abLength = 0, headCount = 0, headCountLength = 0, tailCount = 0, tailCountLength = 0;
+    float abRec = 0, rRec = 0;
 };
 
 struct DequantParams {
-    uint32_t m = 0;
-    uint32_t n = 0;
-    uint32_t calCount = 0;
+    uint32_t m = 0, n = 0, calCount = 0;
 };
 
 struct AntiQuantShapeInfo {
@@ -144,8 +103,7 @@ struct MrgSort4Info {
           repeatTimes(repeat) {}
     uint16_t elementLengths[4] = {0, 0, 0, 0};
     bool ifExhaustedSuspension = false;
-    uint16_t validBit = 0;
-    uint16_t repeatTimes = 1;
+    uint16_t validBit = 0, repeatTimes = 1;
 };
 
 }  // namespace AscendC

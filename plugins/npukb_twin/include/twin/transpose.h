@@ -26,10 +26,7 @@ struct TransposeParamsExt {
     constexpr TransposeParamsExt(uint16_t nSizeIn, uint16_t cSizeIn, uint16_t hSizeIn, uint16_t wSizeIn,
                                  TransposeType transposeTypeIn)
         : nSize(nSizeIn), cSize(cSizeIn), hSize(hSizeIn), wSize(wSizeIn), transposeType(transposeTypeIn) {}
-    uint16_t nSize = 0;
-    uint16_t cSize = 0;
-    uint16_t hSize = 0;
-    uint16_t wSize = 0;
+    uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
     TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
 };
 
@@ -42,11 +39,9 @@ struct TransDataTo5HDParams {
           repeatTimes(repeatTimesIn),
           dstRepStride(dstRepStrideIn),
           srcRepStride(srcRepStrideIn) {}
-    bool dstHighHalf = false;
-    bool srcHighHalf = false;
+    bool dstHighHalf = false, srcHighHalf = false;
     uint8_t repeatTimes = 1;
-    uint16_t dstRepStride = 0;
-    uint16_t srcRepStride = 0;
+    uint16_t dstRepStride = 0, srcRepStride = 0;
 };
 
 inline constexpr uint32_t NCHW_CONV_ADDR_LIST_SIZE = 16;

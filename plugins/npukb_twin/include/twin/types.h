@@ -209,22 +209,11 @@ namespace AscendC {
 using ::TEventID;
 
 enum class TPosition : uint8_t {
-    GM,
-    A1,
-    A2,
-    B1,
-    B2,
-    C1,
-    C2,
-    CO1,
-    CO2,
-    VECIN,
-    VECOUT,
-    VECCALC,
-    LCM = VECCALC,
-    SPM,
-    SHM = SPM,
-    TSCM,
+#define NPUKB_POSITION(name) name,
+#define NPUKB_POSITION_AS(other, name) other = name,
+#include "positions.def"
+#undef NPUKB_POSITION
+#undef NPUKB_POSITION_AS
     C2PIPE2GM,
     C2PIPE2LOCAL,
     MAX
@@ -311,48 +300,37 @@ struct BinaryRepeatParams {
           dstRepStride(dstRep),
           src0RepStride(src0Rep),
           src1RepStride(src1Rep) {}
-    uint8_t dstBlkStride = 1;
-    uint8_t src0BlkStride = 1;
-    uint8_t src1BlkStride = 1;
-    uint8_t dstRepStride = 8;
-    uint8_t src0RepStride = 8;
-    uint8_t src1RepStride = 8;
+    uint8_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1, dstRepStride = 8, src0RepStride = 8,
+            src1RepStride = 8;
 };
 
 struct UnaryRepeatParams {
     constexpr UnaryRepeatParams() = default;
     NPUKB_API constexpr UnaryRepeatParams(uint16_t dstBlk, uint16_t srcBlk, uint8_t dstRep, uint8_t srcRep)
         : dstBlkStride(dstBlk), srcBlkStride(srcBlk), dstRepStride(dstRep), srcRepStride(srcRep) {}
-    uint16_t dstBlkStride = 1;
-    uint16_t srcBlkStride = 1;
-    uint8_t dstRepStride = 8;
-    uint8_t srcRepStride = 8;
+    uint16_t dstBlkStride = 1, srcBlkStride = 1;
+    uint8_t dstRepStride = 8, srcRepStride = 8;
 };
 
 struct CopyRepeatParams {
     constexpr CopyRepeatParams() = default;
     NPUKB_API constexpr CopyRepeatParams(uint16_t dstStrideIn, uint16_t srcStrideIn, uint16_t dstRep, uint16_t srcRep)
         : dstStride(dstStrideIn), srcStride(srcStrideIn), dstRepeatSize(dstRep), srcRepeatSize(srcRep) {}
-    uint16_t dstStride = 1;
-    uint16_t srcStride = 1;
-    uint16_t dstRepeatSize = 8;
-    uint16_t srcRepeatSize = 8;
+    uint16_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8;
 };
 
 struct BrcbRepeatParams {
     constexpr BrcbRepeatParams() = default;
     NPUKB_API constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep)
         : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
-    uint16_t dstBlkStride = 1;
-    uint16_t dstRepStride = 8;
+    uint16_t dstBlkStride = 1, dstRepStride = 8;
 };
 
 struct DataCopyParams {
     constexpr DataCopyParams() = default;
     NPUKB_API constexpr DataCopyParams(uint16_t count, uint16_t len, uint16_t srcGap, uint16_t dstGap)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap) {}
-    uint16_t blockCount = 1;
-    uint16_t blockLen = 0;
+    uint16_t blockCount = 1, blockLen = 0;
     union {
         uint16_t srcStride = 0;
         uint16_t srcGap;
@@ -369,10 +347,7 @@ struct DataCopyExtParams {
                                           uint32_t reserved)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap), rsv(reserved) {}
     uint16_t blockCount = 1;
-    uint32_t blockLen = 0;
-    uint32_t srcStride = 0;
-    uint32_t dstStride = 0;
-    uint32_t rsv = 0;
+    uint32_t blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
 };
 
 struct DataCopyPadParams {
@@ -380,8 +355,7 @@ struct DataCopyPadParams {
     NPUKB_API constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
     bool isPad = false;
-    uint8_t leftPadding = 0;
-    uint8_t rightPadding = 0;
+    uint8_t leftPadding = 0, rightPadding = 0;
     uint64_t paddingValue = 0;
 };
 
@@ -403,8 +377,7 @@ struct DataCopyPadExtParams {
     NPUKB_API constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
     bool isPad = false;
-    uint8_t leftPadding = 0;
-    uint8_t rightPadding = 0;
+    uint8_t leftPadding = 0, rightPadding = 0;
     T paddingValue{};
 };
 template <typename V>

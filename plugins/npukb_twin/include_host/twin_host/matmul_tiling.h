@@ -15,22 +15,11 @@ enum class DataType : int32_t {
     DT_MAX = 39
 };
 enum class TPosition : int32_t {
-    GM,
-    A1,
-    A2,
-    B1,
-    B2,
-    C1,
-    C2,
-    CO1,
-    CO2,
-    VECIN,
-    VECOUT,
-    VECCALC,
-    LCM = VECCALC,
-    SPM,
-    SHM = SPM,
-    TSCM,
+#define NPUKB_POSITION(name) name,
+#define NPUKB_POSITION_AS(other, name) other = name,
+#include "../../include/twin/positions.def"
+#undef NPUKB_POSITION
+#undef NPUKB_POSITION_AS
     MAX
 };
 enum class CubeFormat : int32_t { ND = 0, NZ, ZN, ZZ, NN, ND_ALIGN, SCALAR, VECTOR };
@@ -41,11 +30,7 @@ enum class DequantType : int32_t { SCALAR = 0, TENSOR = 1 };
 
 struct PlatformInfo {
     platform_ascendc::SocVersion socVersion;
-    uint64_t l1Size = 0;
-    uint64_t l0CSize = 0;
-    uint64_t ubSize = 0;
-    uint64_t l0ASize = 0;
-    uint64_t l0BSize = 0;
+    uint64_t l1Size = 0, l0CSize = 0, ubSize = 0, l0ASize = 0, l0BSize = 0;
 };
 
 struct MatmulConfigParams {
@@ -60,9 +45,7 @@ struct MatmulConfigParams {
 };
 
 struct SysTilingTempBufSize {
-    int32_t ubSize = 0;
-    int32_t l1Size = 0;
-    int32_t l0cSize = 0;
+    int32_t ubSize = 0, l1Size = 0, l0cSize = 0;
 };
 
 }  // namespace matmul_tiling
@@ -90,8 +73,7 @@ struct MatmulProblem {
     int32_t org_kb = -1;
     int64_t l1 = 0, l0a = 0, l0b = 0, l0c = 0, bias_table = 0;
     int32_t cores = 1;
-    bool split_k = false;
-    bool hf32 = false;
+    bool split_k = false, hf32 = false;
     bool double_a = true, double_b = true;
     matmul_tiling::MatrixTraverse order = matmul_tiling::MatrixTraverse::NOSET;
     int32_t layout_a[5] = {}, layout_b[5] = {}, layout_c[5] = {};

@@ -30,15 +30,7 @@ namespace optiling {
 
 namespace AscendC {
 namespace tiling {
-#define NPUKB_TILING_BEGIN(name) struct name {
-#define NPUKB_TILING_FIELD(type, name) type name = 0;
-#define NPUKB_TILING_END(name) \
-    }                          \
-    ;
-#include NPUKB_STRUCTS
-#undef NPUKB_TILING_BEGIN
-#undef NPUKB_TILING_FIELD
-#undef NPUKB_TILING_END
+#include "../../include/twin/plain_tiling.def"
 }  // namespace tiling
 }  // namespace AscendC
 
@@ -160,22 +152,9 @@ void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const uint
                           uint32_t& most, uint32_t& least);
 
 enum class ReducePattern : uint32_t {
-    AR = 0,
-    RA = 1,
-    R,
-    ARA,
-    ARAR,
-    ARARA,
-    ARARAR,
-    ARARARA,
-    ARARARAR,
-    ARARARARA,
-    RAR,
-    RARA,
-    RARAR,
-    RARARA,
-    RARARAR,
-    RARARARA
+#define NPUKB_REDUCE_PATTERN(name) name,
+#include "../../include/twin/reduce_patterns.def"
+#undef NPUKB_REDUCE_PATTERN
 };
 #define NPUKB_REDUCE(name)                                                                                           \
     inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const ge::DataType type, ReducePattern, bool, bool, \

@@ -30,8 +30,8 @@ struct Stretch {
 };
 
 struct Found {
-    const void* one;
-    const void* other;
+    const void* first;
+    const void* second;
 };
 
 // Every core may clear memory that all of them are about to use.
@@ -86,12 +86,12 @@ class Sweep {
     }
 
   private:
-    bool New(const void* one, const void* other) {
+    bool New(const void* first, const void* second) {
         for (int i = 0; i < count_; ++i) {
-            if (found_[i].one == one && found_[i].other == other) return false;
+            if (found_[i].first == first && found_[i].second == second) return false;
         }
         if (count_ == kMostFound) return false;
-        found_[count_++] = {one, other};
+        found_[count_++] = {first, second};
         return true;
     }
     void Meet(const Stretch& a, const Stretch& b, uint64_t from, uint64_t to) {

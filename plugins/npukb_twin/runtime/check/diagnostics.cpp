@@ -6,9 +6,9 @@
 
 namespace twin {
 
-bool Diagnostics::Same(const Diagnostic& one, const Diagnostic& other) const {
-    if (one.pc != other.pc || strcmp(one.rule, other.rule) != 0) return false;
-    return one.severity != Severity::Note || strcmp(one.message, other.message) == 0;
+bool Diagnostics::Same(const Diagnostic& a, const Diagnostic& b) const {
+    if (a.pc != b.pc || strcmp(a.rule, b.rule) != 0) return false;
+    return a.severity != Severity::Note || strcmp(a.message, b.message) == 0;
 }
 
 bool Diagnostics::Full(Severity severity) const {

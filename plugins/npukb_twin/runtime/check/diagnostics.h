@@ -37,7 +37,7 @@ class Diagnostics {
     void Merge(const Diagnostics& other);
 
   private:
-    bool Same(const Diagnostic& one, const Diagnostic& other) const;
+    bool Same(const Diagnostic& a, const Diagnostic& b) const;
     bool Full(Severity severity) const;
     Diagnostic items_[kMaxDiagnostics];
     int size_ = 0;

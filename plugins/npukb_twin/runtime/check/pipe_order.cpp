@@ -97,12 +97,12 @@ void Order::CheckGlobal(Pipe pipe, const Access& access) {
     for (int other = 0; other < kPipes; ++other) {
         if (!Relevant(pipe, other)) continue;
         uint32_t known = core_.time.Known(pipe).done[static_cast<int>(kPipeOf[other])];
-        for (const Recent& one : recent_[other]) {
-            if (one.when <= known || !(one.write || access.write) || (one.atomic && access.atomic)) continue;
-            if (!one.write && kPipeOf[other] == pipe) continue;
+        for (const Recent& recent : recent_[other]) {
+            if (recent.when <= known || !(recent.write || access.write) || (recent.atomic && access.atomic)) continue;
+            if (!recent.write && kPipeOf[other] == pipe) continue;
             uint64_t from, to;
-            if (!Overlap(one.range, access.range, &from, &to)) continue;
-            Report(pipe, access, other, one.when, one.write, from, to);
+            if (!Overlap(recent.range, access.range, &from, &to)) continue;
+            Report(pipe, access, other, recent.when, recent.write, from, to);
             break;
         }
     }

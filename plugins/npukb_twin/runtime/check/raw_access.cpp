@@ -69,8 +69,8 @@ void CheckWhileLoading(uint64_t address, uint64_t bytes, uint64_t pc) {
 // Reading the same few places again and again is waiting for other blocks: how often depends on the host, and takes no
 // time. Whoever does more than to look in between is at work.
 bool ReadLately(Core& core, uint64_t address) {
-    for (uint64_t one : core.read_lately) {
-        if (one != address) continue;
+    for (uint64_t read : core.read_lately) {
+        if (read != address) continue;
         uint64_t operations = TakeOperations();
         if (operations > kWaiting) core.time.Scalar(operations * core.launch->machine.scalar_operation_cycles);
         return true;

@@ -91,32 +91,33 @@ void CrossCore::Start(const Launch& launch) {
 
 SoftMeeting* CrossCore::SoftAt(const void* workspace, int64_t expected) {
     pthread_mutex_lock(&g_tables);
-    SoftMeeting* found = nullptr;
-    for (SoftMeeting& one : soft) {
-        if (one.workspace != nullptr && (one.workspace != workspace || one.meeting.expected != expected)) continue;
-        one.workspace = workspace;
-        one.meeting.expected = expected;
-        one.meeting.whole = all.whole && expected == all.expected;
-        found = &one;
+    SoftMeeting* taken = nullptr;
+    for (SoftMeeting& place : soft) {
+        if (place.workspace != nullptr && (place.workspace != workspace || place.meeting.expected != expected))
+            continue;
+        place.workspace = workspace;
+        place.meeting.expected = expected;
+        place.meeting.whole = all.whole && expected == all.expected;
+        taken = &place;
         break;
     }
     pthread_mutex_unlock(&g_tables);
-    return found;
+    return taken;
 }
 
 PairFlag* CrossCore::PairAt(const void* slot) {
     pthread_mutex_lock(&g_tables);
-    PairFlag* found = nullptr;
+    PairFlag* taken = nullptr;
     auto start = static_cast<uint32_t>(reinterpret_cast<uint64_t>(slot) / kSlotBytes % kPairs);
     for (uint32_t i = 0; i < kPairs; ++i) {
-        PairFlag& one = pairs[(start + i) % kPairs];
-        if (one.slot != nullptr && one.slot != slot) continue;
-        one.slot = slot;
-        found = &one;
+        PairFlag& flag = pairs[(start + i) % kPairs];
+        if (flag.slot != nullptr && flag.slot != slot) continue;
+        flag.slot = slot;
+        taken = &flag;
         break;
     }
     pthread_mutex_unlock(&g_tables);
-    return found;
+    return taken;
 }
 
 }  // namespace twin

@@ -129,16 +129,16 @@ void Core::Finish() {
 const void* CandidatePc(const void* return_address, const void* frame) {
     constexpr int kDepth = 4;
     const Launch& launch = *ThisCore().launch;
-    const void* found = return_address;
+    const void* caller = return_address;
     for (int i = 0; i < kDepth; ++i) {
-        auto at = reinterpret_cast<uint64_t>(found);
+        auto at = reinterpret_cast<uint64_t>(caller);
         for (const Image& image : launch.images) {
-            if (at > image.base && at <= image.end) return found;
+            if (at > image.base && at <= image.end) return caller;
         }
         auto* words = static_cast<const void* const*>(frame);
         frame = words[0];
         if (frame == nullptr) break;
-        found = static_cast<const void* const*>(frame)[1];
+        caller = static_cast<const void* const*>(frame)[1];
     }
     return return_address;
 }
@@ -158,29 +158,32 @@ uint64_t Core::PcOf(const void* return_address) const {
 
 void Core::PayGlobal(const void* address) {
     const Machine& m = launch->machine;
-    Tape::Found found = time.Look(launch->memory.DeviceAddress(address));
-    double from_memory = found == Tape::Found::L2 ? m.gm_scalar_cycles : m.hbm_scalar_cycles;
-    time.Access(found == Tape::Found::Cache ? m.dcache_hit_cycles : from_memory);
+    Tape::Found place = time.Look(launch->memory.DeviceAddress(address));
+    double from_memory = place == Tape::Found::L2 ? m.gm_scalar_cycles : m.hbm_scalar_cycles;
+    time.Access(place == Tape::Found::Cache ? m.dcache_hit_cycles : from_memory);
+}
+
+void Core::Report(Severity severity, const char* rule, const void* pc, const char* remedy, const char* format,
+                  va_list arguments) {
+    char message[sizeof(Diagnostic::message)];
+    vsnprintf(message, sizeof message, format, arguments);
+    diagnostics.Add(severity, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
+    related = nullptr;
 }
 
 void Core::Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
-    char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    Report(Severity::Error, rule, pc, remedy, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
     AbandonFiber();
 }
 
 void Core::Fault(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
-    char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    Report(Severity::Error, rule, pc, remedy, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Error, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
-    related = nullptr;
 }
 
 void Core::Warn(const char* rule, const void* pc, const char* remedy, const char* format, ...) {
@@ -188,13 +191,10 @@ void Core::Warn(const char* rule, const void* pc, const char* remedy, const char
         related = nullptr;
         return;
     }
-    char message[sizeof(Diagnostic::message)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    Report(Severity::Warning, rule, pc, remedy, format, arguments);
     va_end(arguments);
-    diagnostics.Add(Severity::Warning, rule, PcOf(pc), PcOf(related), index, kind, message, remedy);
-    related = nullptr;
 }
 
 void Core::Note(const char* rule, const void* pc, const char* text) {

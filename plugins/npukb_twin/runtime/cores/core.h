@@ -197,6 +197,8 @@ struct Core {
         uint64_t offset = PcOf(pc);
         time.Place(static_cast<uint32_t>(offset) | (offset >= kCubeImage ? kTapeCubeImage : 0));
     }
+    void Report(Severity severity, const char* rule, const void* pc, const char* remedy, const char* format,
+                va_list arguments);
     // Reports an error and leaves the block for good.
     [[noreturn]] void Violate(const char* rule, const void* pc, const char* remedy, const char* format, ...)
         __attribute__((format(printf, 5, 6)));

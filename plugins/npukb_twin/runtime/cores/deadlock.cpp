@@ -31,14 +31,14 @@ int64_t Ended(const Scheduler* s) {
 
 // A core that waits somewhere else: of the same block if there is one.
 const Fiber* WaitsElsewhere(const Scheduler* s, const Fiber* fiber) {
-    const Fiber* found = nullptr;
+    const Fiber* elsewhere = nullptr;
     for (int64_t b = 0; b < s->count; ++b) {
         const Fiber* other = s->fibers[b];
         if (other == nullptr || other->waiting.pc == nullptr || other->waiting.pc == fiber->waiting.pc) continue;
         if (other->core.block == fiber->core.block) return other;
-        found = found == nullptr ? other : found;
+        elsewhere = elsewhere == nullptr ? other : elsewhere;
     }
-    return found;
+    return elsewhere;
 }
 
 }  // namespace

@@ -28,6 +28,12 @@ Grid GridOf(const Library& call, uint64_t rows, uint64_t length, uint64_t padded
     return {static_cast<int64_t>(rows), static_cast<int64_t>(length), static_cast<int64_t>(padded)};
 }
 
+// Of a tiling whose rows are b by s, of h elements.
+template <typename Tiling>
+Grid GridOf(const Library& call, const Tiling& t, uint32_t element_bytes) {
+    return GridOf(call, static_cast<uint64_t>(t.bLength) * t.sLength, t.originalHLength, t.hLength, element_bytes);
+}
+
 void CheckBasic(const Library& call, bool wanted, int64_t rows, int64_t length, int64_t longest) {
     if (!wanted || (rows % 8 == 0 && length % 64 == 0 && length <= longest)) return;
     call.core().Violate(
@@ -311,8 +317,7 @@ void npukb_layer_norm(uint32_t element_bytes, const npukb::BufferView* dst, cons
                       const npukb::BufferView* beta, const npukb::BufferView* tmp, const void* epsilon,
                       const LayerNormTiling* t) {
     Library call("LayerNorm", NPUKB_PC);
-    Grid g =
-        GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
+    Grid g = GridOf(call, *t, element_bytes);
     call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
     if (element_bytes == 2)
@@ -327,8 +332,7 @@ void npukb_deep_norm(uint32_t element_bytes, uint32_t basic, const npukb::Buffer
                      const npukb::BufferView* gx, const npukb::BufferView* beta, const npukb::BufferView* gamma,
                      const npukb::BufferView* tmp, const void* alpha, const void* epsilon, const DeepNormTiling* t) {
     Library call("DeepNorm", NPUKB_PC);
-    Grid g =
-        GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
+    Grid g = GridOf(call, *t, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2040);
     if (g.padded > 2040) {
         call.core().Violate("bad_shape", call.pc(), "Split rows over 2040 elements.",
@@ -366,8 +370,7 @@ void npukb_layer_norm_grad(uint32_t element_bytes, const npukb::BufferView* pd_x
                            const npukb::BufferView* mean, const npukb::BufferView* gamma, const npukb::BufferView* tmp,
                            const void* epsilon, const LayerNormGradTiling* t) {
     Library call("LayerNormGrad", NPUKB_PC);
-    Grid g =
-        GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
+    Grid g = GridOf(call, *t, element_bytes);
     call.ScratchFor(tmp, 0);
     GradOperands o{pd_x, for_gamma, dy, x, variance, mean, gamma};
     if (element_bytes == 2)
@@ -382,8 +385,7 @@ void npukb_layer_norm_grad_beta(uint32_t element_bytes, const npukb::BufferView*
                                 const npukb::BufferView* dy, const npukb::BufferView* tmp,
                                 const LayerNormGradBetaTiling* t) {
     Library call("LayerNormGradBeta", NPUKB_PC);
-    Grid g =
-        GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
+    Grid g = GridOf(call, *t, element_bytes);
     call.ScratchFor(tmp, 0);
     if (element_bytes == 2)
         RunGradBeta<half>(call, g, pd_gamma, pd_beta, for_gamma, dy);
@@ -396,8 +398,7 @@ void npukb_rms_norm(uint32_t element_bytes, uint32_t basic, const npukb::BufferV
                     const npukb::BufferView* gamma, const npukb::BufferView* tmp, const void* epsilon,
                     const RmsNormTiling* t) {
     Library call("RmsNorm", NPUKB_PC);
-    Grid g =
-        GridOf(call, static_cast<uint64_t>(t->bLength) * t->sLength, t->originalHLength, t->hLength, element_bytes);
+    Grid g = GridOf(call, *t, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2047);
     call.ScratchFor(tmp, 0);
     if (element_bytes == 2)

@@ -36,9 +36,10 @@ void CheckTiling(Core& core, const MatmulForm& form, const TCubeTiling& t, const
                     {"stepKb", t.stepKb},
                     {"stepM", t.stepM},
                     {"stepN", t.stepN}};
-    for (const auto& one : positive) {
-        if (one.value <= 0)
-            core.Violate("bad_tiling", pc, remedy, "%s: %s is %d; it has to be positive", name, one.name, one.value);
+    for (const auto& field : positive) {
+        if (field.value <= 0)
+            core.Violate("bad_tiling", pc, remedy, "%s: %s is %d; it has to be positive", name, field.name,
+                         field.value);
     }
     if (t.baseM % kFractalSide != 0 || t.baseN % kFractalSide != 0) {
         core.Violate("bad_tiling", pc, remedy, "%s: baseM and baseN are %d and %d; they have to be multiples of 16",
@@ -333,7 +334,7 @@ void Batch(MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const
         job.Misuse("Call SetWorkspace before IterateNBatch.", "there is no workspace that the results could wait in");
     }
     const int64_t all = batch->batch_a > batch->batch_b ? batch->batch_a : batch->batch_b;
-    MatmulCost one = CostOf(job.core().launch->machine, s, s.m, s.n, s.k), cost;
+    MatmulCost single = CostOf(job.core().launch->machine, s, s.m, s.n, s.k), cost;
     for (uint32_t loop = 0; loop < batch->loops; ++loop) {
         MatmulTarget aside{&s.workspace, nullptr, 0, false};
         npukb::MatmulBatch next = *batch;
@@ -341,11 +342,11 @@ void Batch(MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const
         next.batch_b = batch->batch_b * (loop + 1);
         BatchPlace before = PlaceOfBatch(job, next, all * loop);
         OneBatch(job, *batch, target != nullptr ? *target : aside, before.a, before.b, before.c);
-        for (int64_t i = 0; i < all; ++i) cost.Add(one);
+        for (int64_t i = 0; i < all; ++i) cost.Add(single);
     }
     s.taken = 0;
     Served(job.core());
-    cost.first = one.first;
+    cost.first = single.first;
     Charge(job.core(), s, cost, sync);
 }
 

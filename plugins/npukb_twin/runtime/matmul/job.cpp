@@ -335,11 +335,11 @@ void MatmulJob::Whole(const npukb::MatmulTarget& target, const BatchPlace& batch
         const int64_t area = int64_t{s_.tiling.baseM} * s_.tiling.baseN;
         for (int64_t i = 0; i < BlockCount(); ++i) {
             Block block = BlockAt(i);
-            Panel one(block.rows * block.columns);
-            Multiply(block, one.data, block.columns, false);
+            Panel panel(block.rows * block.columns);
+            Multiply(block, panel.data, block.columns, false);
             BatchPlace place = batch;
             if (target.sequential) place.c += i * area;
-            Store(target, block, one.data, block.columns, place);
+            Store(target, block, panel.data, block.columns, place);
         }
         return;
     }

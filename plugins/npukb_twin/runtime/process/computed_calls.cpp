@@ -60,8 +60,8 @@ void NameImage(const char* path) {
 // The kernel's code behind `pc` is about to go on at `target`.
 extern "C" __attribute__((visibility("hidden"), used)) void npukb_check_target(uint64_t target, uint64_t pc) {
     static uint64_t known[kRemembered];
-    for (uint64_t& one : known) {
-        if (__atomic_load_n(&one, __ATOMIC_RELAXED) == target) return;
+    for (uint64_t& seen : known) {
+        if (__atomic_load_n(&seen, __ATOMIC_RELAXED) == target) return;
     }
     if (!MayBeCalled(target)) {
         Core* core = RunningCore();

@@ -21,7 +21,7 @@ bool Within(const Elf64_Shdr& section, uint64_t bytes) {
     return section.sh_offset <= bytes && section.sh_size <= bytes - section.sh_offset;
 }
 
-void Find(const uint8_t* file, uint64_t bytes, FunctionSpans* found) {
+void Find(const uint8_t* file, uint64_t bytes, FunctionSpans* spans) {
     auto* head = reinterpret_cast<const Elf64_Ehdr*>(file);
     if (bytes < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return;
     if (head->e_shoff > bytes || head->e_shnum > (bytes - head->e_shoff) / sizeof(Elf64_Shdr)) return;
@@ -30,13 +30,13 @@ void Find(const uint8_t* file, uint64_t bytes, FunctionSpans* found) {
         if (sections[i].sh_type != SHT_SYMTAB || !Within(sections[i], bytes)) continue;
         auto* symbols = reinterpret_cast<const Elf64_Sym*>(file + sections[i].sh_offset);
         size_t count = sections[i].sh_size / sizeof(Elf64_Sym);
-        found->first = static_cast<FunctionSpan*>(malloc((count + 1) * sizeof(FunctionSpan)));
-        if (found->first == nullptr) return;
+        spans->first = static_cast<FunctionSpan*>(malloc((count + 1) * sizeof(FunctionSpan)));
+        if (spans->first == nullptr) return;
         for (size_t n = 0; n < count; ++n) {
             if (ELF64_ST_TYPE(symbols[n].st_info) != STT_FUNC || symbols[n].st_shndx == SHN_UNDEF) continue;
-            found->first[found->count++] = {symbols[n].st_value, symbols[n].st_size};
+            spans->first[spans->count++] = {symbols[n].st_value, symbols[n].st_size};
         }
-        qsort(found->first, found->count, sizeof(FunctionSpan), Ascending);
+        qsort(spans->first, spans->count, sizeof(FunctionSpan), Ascending);
         return;
     }
 }
@@ -44,20 +44,20 @@ void Find(const uint8_t* file, uint64_t bytes, FunctionSpans* found) {
 }  // namespace
 
 FunctionSpans ReadFunctions(const char* path) {
-    FunctionSpans found;
+    FunctionSpans spans;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about{};
-    if (file < 0) return found;
+    if (file < 0) return spans;
     if (fstat(file, &about) == 0 && about.st_size > 0) {
         auto bytes = static_cast<uint64_t>(about.st_size);
         void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
         if (mapped != MAP_FAILED) {
-            Find(static_cast<const uint8_t*>(mapped), bytes, &found);
+            Find(static_cast<const uint8_t*>(mapped), bytes, &spans);
             munmap(mapped, bytes);
         }
     }
     close(file);
-    return found;
+    return spans;
 }
 
 }  // namespace twin

@@ -32,11 +32,11 @@ void LookUp(const uint16_t* results, uint16_t* to, const uint16_t* from, int64_t
     for (; i + 4 <= n; i += 4) {
         uint64_t bits;
         __builtin_memcpy(&bits, from + i, sizeof bits);
-        uint64_t found = static_cast<uint64_t>(results[bits & 0xffff]) |
-                         static_cast<uint64_t>(results[bits >> 16 & 0xffff]) << 16 |
-                         static_cast<uint64_t>(results[bits >> 32 & 0xffff]) << 32 |
-                         static_cast<uint64_t>(results[bits >> 48]) << 48;
-        __builtin_memcpy(to + i, &found, sizeof found);
+        uint64_t four = static_cast<uint64_t>(results[bits & 0xffff]) |
+                        static_cast<uint64_t>(results[bits >> 16 & 0xffff]) << 16 |
+                        static_cast<uint64_t>(results[bits >> 32 & 0xffff]) << 32 |
+                        static_cast<uint64_t>(results[bits >> 48]) << 48;
+        __builtin_memcpy(to + i, &four, sizeof four);
     }
     for (; i < n; ++i) to[i] = results[from[i]];
 }

@@ -13,8 +13,8 @@ struct HalfTable {
     // The table if there is one for `n` more elements. `compute(to, from, n)` is the function.
     template <typename F>
     const uint16_t* For(int64_t n, F compute) {
-        const uint16_t* found = __atomic_load_n(&results, __ATOMIC_ACQUIRE);
-        if (found != nullptr || !Pays(n)) return found;
+        const uint16_t* table = __atomic_load_n(&results, __ATOMIC_ACQUIRE);
+        if (table != nullptr || !Pays(n)) return table;
         uint16_t* all = Arguments();
         compute(all, all, int64_t{1} << 16);
         return Publish(all);

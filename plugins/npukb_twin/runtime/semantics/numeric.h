@@ -39,16 +39,25 @@ inline double ExpDouble(double x) {
 }
 inline float ExpFloat(float value) { return static_cast<float>(ExpDouble<11>(value)); }
 
-// `terms` of the series: 8 for float, 6 for half.
-template <int terms>
-inline double LnDouble(double x) {
+// x = 2^exponent · m with m from √½ to √2, and s = (m - 1) / (m + 1), by whose odd powers ln(m) is a series. For
+// positive, finite, normal doubles.
+struct Mantissa {
+    double exponent, s;
+};
+__attribute__((always_inline)) inline Mantissa MantissaOf(double x) {
     uint64_t bits = Bits<uint64_t>(x);
     double exponent = Bits<double>(((bits >> 52) & 0x7ffu) | 0x4330000000000000ull) - 4503599627370496.0 - 1023.0;
     double m = Bits<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull);
     bool upper = m > 1.4142135623730951;
     m = upper ? m * 0.5 : m;
     exponent = upper ? exponent + 1.0 : exponent;
-    double s = (m - 1.0) / (m + 1.0);
+    return {exponent, (m - 1.0) / (m + 1.0)};
+}
+
+// `terms` of the series: 8 for float, 6 for half.
+template <int terms>
+inline double LnDouble(double x) {
+    auto [exponent, s] = MantissaOf(x);
     double z = s * s;
     double p = 1.0 / (2 * terms - 1);
 #pragma GCC unroll 16

@@ -84,13 +84,7 @@ struct LogParts {
     double exponent, log;
 };
 NPUKB_REAL LogParts SplitLog(double x) {
-    uint64_t bits = Bits<uint64_t>(x);
-    double exponent = Bits<double>(((bits >> 52) & 0x7ffu) | 0x4330000000000000ull) - 4503599627370496.0 - 1023.0;
-    double m = Bits<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull);
-    bool upper = m > 1.4142135623730951;
-    m = upper ? m * 0.5 : m;
-    exponent = upper ? exponent + 1.0 : exponent;
-    double s = (m - 1.0) / (m + 1.0);
+    auto [exponent, s] = MantissaOf(x);
     double z = s * s;
     double twice = s + s;
     return {exponent, MulAdd(twice, z * Polynomial(kLog, z), twice)};
@@ -216,20 +210,23 @@ NPUKB_REAL double SinNear(double x) { return SinOf(ReduceNear(x)); }
 NPUKB_REAL double CosNear(double x) { return CosOf(ReduceNear(x)); }
 NPUKB_REAL double TanNear(double x) { return TanOf(ReduceNear(x)); }
 
-NPUKB_REAL double Asin(double x) {
-    double a = Abs(x);
+// asin(a) up to a = ½, and half of acos(a) above.
+struct Arc {
+    bool inner;
+    double p;
+};
+NPUKB_REAL Arc ArcOf(double a) {
     bool inner = a <= 0.5;
     double z = inner ? a * a : 0.5 * (1.0 - a);
     double s = inner ? a : __builtin_sqrt(z);
-    double p = s + s * (z * Polynomial(kAsin, z));
+    return {inner, s + s * (z * Polynomial(kAsin, z))};
+}
+NPUKB_REAL double Asin(double x) {
+    auto [inner, p] = ArcOf(Abs(x));
     return WithSignOf(inner ? p : kHalfPi - 2.0 * p, x);
 }
 NPUKB_REAL double Acos(double x) {
-    double a = Abs(x);
-    bool inner = a <= 0.5;
-    double z = inner ? a * a : 0.5 * (1.0 - a);
-    double s = inner ? a : __builtin_sqrt(z);
-    double p = s + s * (z * Polynomial(kAsin, z));
+    auto [inner, p] = ArcOf(Abs(x));
     double outer = x > 0.0 ? 2.0 * p : kPi - 2.0 * p;
     return inner ? kHalfPi - WithSignOf(p, x) : outer;
 }

@@ -52,15 +52,12 @@ struct LoadData2dTransposeParams {
         : startIndex(start), repeatTimes(repeat), srcStride(stride), dstGap(gap), dstFracGap(fracGap), addrMode(mode) {}
     uint16_t startIndex = 0;
     uint8_t repeatTimes = 0;
-    uint16_t srcStride = 0;
-    uint16_t dstGap = 0;
-    uint16_t dstFracGap = 0;
+    uint16_t srcStride = 0, dstGap = 0, dstFracGap = 0;
     uint8_t addrMode = 0;
 };
 
 struct IsResetLoad3dConfig {
-    bool isSetFMatrix = true;
-    bool isSetPadding = true;
+    bool isSetFMatrix = true, isSetPadding = true;
 };
 inline constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, true};
 
@@ -69,24 +66,9 @@ enum class FmatrixMode : uint8_t { FMATRIX_LEFT, FMATRIX_RIGHT };
 // Which part of the matrix that im2col makes of a feature map is loaded.
 struct ImageParams {
     uint8_t padList[PAD_SIZE] = {0, 0, 0, 0};
-    uint16_t l1H = 0;
-    uint16_t l1W = 0;
-    uint16_t channelSize = 0;
-    uint16_t kExtension = 0;
-    uint16_t mExtension = 0;
-    uint16_t kStartPt = 0;
-    uint16_t mStartPt = 0;
-    uint8_t strideW = 1;
-    uint8_t strideH = 1;
-    uint8_t filterW = 1;
-    uint8_t filterH = 1;
-    uint8_t dilationFilterW = 1;
-    uint8_t dilationFilterH = 1;
-    bool enTranspose = false;
-    bool enSmallK = false;
-    bool filterSizeW = false;
-    bool filterSizeH = false;
-    bool fMatrixCtrl = false;
+    uint16_t l1H = 0, l1W = 0, channelSize = 0, kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
+    uint8_t strideW = 1, strideH = 1, filterW = 1, filterH = 1, dilationFilterW = 1, dilationFilterH = 1;
+    bool enTranspose = false, enSmallK = false, filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
 };
 
 template <typename T>
@@ -127,13 +109,8 @@ struct LoadData3DParamsV2Pro {
           extConfig(ext),
           filterConfig(filter) {}
     uint16_t channelSize = 0;
-    bool enTranspose = false;
-    bool enSmallK = false;
-    bool filterSizeW = false;
-    bool filterSizeH = false;
-    bool fMatrixCtrl = false;
-    uint64_t extConfig = 0;
-    uint64_t filterConfig = 0x10101010101;
+    bool enTranspose = false, enSmallK = false, filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
+    uint64_t extConfig = 0, filterConfig = 0x10101010101;
 };
 
 struct LoadDataRepeatParam {
@@ -141,8 +118,7 @@ struct LoadDataRepeatParam {
     constexpr LoadDataRepeatParam(uint16_t stride, uint8_t times, uint8_t mode)
         : repeatStride(stride), repeatTime(times), repeatMode(mode) {}
     uint16_t repeatStride = 0;
-    uint8_t repeatTime = 1;
-    uint8_t repeatMode = 0;
+    uint8_t repeatTime = 1, repeatMode = 0;
 };
 
 // Blocks are 32 bytes in L1 and 512 in L0A and L0B.
@@ -152,9 +128,7 @@ struct InitConstValueParams {
     constexpr InitConstValueParams(uint16_t repeat, uint16_t blocks, uint16_t gap, T value)
         : repeatTimes(repeat), blockNum(blocks), dstGap(gap), initValue(value) {}
     constexpr InitConstValueParams(uint16_t repeat, T value) : repeatTimes(repeat), blockNum(1), initValue(value) {}
-    uint16_t repeatTimes = 0;
-    uint16_t blockNum = 0;
-    uint16_t dstGap = 0;
+    uint16_t repeatTimes = 0, blockNum = 0, dstGap = 0;
     T initValue{};
 };
 
@@ -173,18 +147,12 @@ struct MmadParams {
           enSsparse(sparse),
           enWinogradA(winogradA),
           enWinogradB(winogradB) {}
-    uint16_t m = 0;
-    uint16_t n = 0;
-    uint16_t k = 0;
+    uint16_t m = 0, n = 0, k = 0;
     bool isBias = false;
     int32_t fmOffset = 0;
-    bool enSsparse = false;
-    bool enWinogradA = false;
-    bool enWinogradB = false;
+    bool enSsparse = false, enWinogradA = false, enWinogradB = false;
     uint8_t unitFlag = 0;
-    bool kDirectionAlign = false;
-    bool cmatrixSource = false;
-    bool cmatrixInitVal = true;
+    bool kDirectionAlign = false, cmatrixSource = false, cmatrixInitVal = true;
 };
 
 enum class CO2Layout : uint8_t { NZ, ROW_MAJOR, COLUMN_MAJOR };
@@ -212,15 +180,11 @@ struct FixpipeParamsV220 {
           dstNdStride(dstMatrix),
           reluEn(relu),
           unitFlag(unit) {}
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
-    uint16_t srcStride = 0;
+    uint16_t nSize = 0, mSize = 0, srcStride = 0;
     uint32_t dstStride = 0;
     QuantMode_t quantPre = QuantMode_t::NoQuant;
     uint64_t deqScalar = 0;
-    uint16_t ndNum = 1;
-    uint16_t srcNdStride = 0;
-    uint16_t dstNdStride = 0;
+    uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
     bool reluEn = false;
     uint8_t unitFlag = 0;
     bool isChannelSplit = false;
@@ -239,17 +203,13 @@ struct DataCopyCO12DstParams {
           channelSplit(split),
           nz2ndEn(rowMajor) {}
     uint8_t sid = 0;
-    uint16_t nSize = 0;
-    uint16_t mSize = 0;
+    uint16_t nSize = 0, mSize = 0;
     uint32_t dstStride = 0;
     uint16_t srcStride = 0;
-    uint8_t unitFlag = 0;
-    uint8_t clipReluPre = 0;
-    uint8_t eltWiseOp = 0;
+    uint8_t unitFlag = 0, clipReluPre = 0, eltWiseOp = 0;
     QuantMode_t quantPre = QuantMode_t::NoQuant;
     uint8_t reluPre = 0;
-    bool channelSplit = false;
-    bool nz2ndEn = false;
+    bool channelSplit = false, nz2ndEn = false;
 };
 
 enum class HF32Mode : uint8_t { DISABLE, ENABLE };

@@ -136,32 +136,29 @@ NPUKB_API void Axpy(const LocalTensor<T>& dstTensor, const LocalTensor<U>& srcTe
 }
 
 // A byte of the mask per element: src0 where it is 0, src1 elsewhere; one of the two is a scalar.
-#define NPUKB_SELECT_BYTES_CHECK                                                                     \
-    using namespace npukb::types;                                                                    \
-    static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "SelectWithBytesMask takes half or float"); \
-    static_assert((npukb::kSetOf<U> & (I8 | U8 | I16 | U16 | I32 | U32)) != 0,                       \
-                  "SelectWithBytesMask takes a mask of bool or of integers of up to 32 bits")
+#define NPUKB_SELECT_BYTES(scalar_first, tensor, scalar)                                                     \
+    using namespace npukb::types;                                                                            \
+    static_assert((npukb::kSetOf<T> & (F16 | F32)) != 0, "SelectWithBytesMask takes half or float");         \
+    static_assert((npukb::kSetOf<U> & (I8 | U8 | I16 | U16 | I32 | U32)) != 0,                               \
+                  "SelectWithBytesMask takes a mask of bool or of integers of up to 32 bits");               \
+    npukb_library_select_bytes(static_cast<uint32_t>(npukb::DTypeOf<T>::value) |                             \
+                                   static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8 |                    \
+                                   (isReuseMask ? npukb::kReuse : 0),                                        \
+                               scalar_first, &dst.npukb_view, &tensor.npukb_view, &scalar, &mask.npukb_view, \
+                               &sharedTmpBuffer.npukb_view, &info)
 template <typename T, typename U, bool isReuseMask = true>
 NPUKB_API void SelectWithBytesMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, T src1,
                                    const LocalTensor<U>& mask, const LocalTensor<uint8_t>& sharedTmpBuffer,
                                    const SelectWithBytesMaskShapeInfo& info) {
-    NPUKB_SELECT_BYTES_CHECK;
-    npukb_library_select_bytes(
-        static_cast<uint32_t>(npukb::DTypeOf<T>::value) | static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8 |
-            (isReuseMask ? npukb::kReuse : 0),
-        false, &dst.npukb_view, &src0.npukb_view, &src1, &mask.npukb_view, &sharedTmpBuffer.npukb_view, &info);
+    NPUKB_SELECT_BYTES(false, src0, src1);
 }
 template <typename T, typename U, bool isReuseMask = true>
 NPUKB_API void SelectWithBytesMask(const LocalTensor<T>& dst, T src0, const LocalTensor<T>& src1,
                                    const LocalTensor<U>& mask, const LocalTensor<uint8_t>& sharedTmpBuffer,
                                    const SelectWithBytesMaskShapeInfo& info) {
-    NPUKB_SELECT_BYTES_CHECK;
-    npukb_library_select_bytes(
-        static_cast<uint32_t>(npukb::DTypeOf<T>::value) | static_cast<uint32_t>(npukb::DTypeOf<U>::value) << 8 |
-            (isReuseMask ? npukb::kReuse : 0),
-        true, &dst.npukb_view, &src1.npukb_view, &src0, &mask.npukb_view, &sharedTmpBuffer.npukb_view, &info);
+    NPUKB_SELECT_BYTES(true, src1, src0);
 }
-#undef NPUKB_SELECT_BYTES_CHECK
+#undef NPUKB_SELECT_BYTES
 // The same under the name that newer releases give it.
 template <typename T, typename U, bool isReuseMask = true>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, T src1, const LocalTensor<U>& mask,

@@ -19,73 +19,35 @@ enum class IterateMode : uint8_t {
 };
 
 struct MatmulConfig {
-    bool doNorm = false;
-    bool doBasicBlock = false;
-    bool doMultiDataLoad = false;
-    uint32_t basicM = 0;
-    uint32_t basicN = 0;
-    uint32_t basicK = 0;
-    bool intrinsicsCheck = false;
-    bool isNBatch = false;
-    bool enVecND2NZ = false;
-    bool doSpecialBasicBlock = false;
-    uint32_t doMTE2Preload = 0;
-    uint32_t singleCoreM = 0;
-    uint32_t singleCoreN = 0;
-    uint32_t singleCoreK = 0;
-    uint32_t stepM = 0;
-    uint32_t stepN = 0;
-    uint32_t baseMN = 0;
-    uint32_t singleCoreMN = 0;
-    bool enUnitFlag = true;
-    bool isPerTensor = false;
-    bool hasAntiQuantOffset = false;
-    bool doIBShareNorm = false;
-    bool doSpecialMDL = false;
-    bool enableInit = true;
+    bool doNorm = false, doBasicBlock = false, doMultiDataLoad = false;
+    uint32_t basicM = 0, basicN = 0, basicK = 0;
+    bool intrinsicsCheck = false, isNBatch = false, enVecND2NZ = false, doSpecialBasicBlock = false;
+    uint32_t doMTE2Preload = 0, singleCoreM = 0, singleCoreN = 0, singleCoreK = 0, stepM = 0, stepN = 0, baseMN = 0,
+             singleCoreMN = 0;
+    bool enUnitFlag = true, isPerTensor = false, hasAntiQuantOffset = false, doIBShareNorm = false,
+         doSpecialMDL = false, enableInit = true;
     BatchMode batchMode = BatchMode::NONE;
-    bool enableEnd = true;
-    bool enableGetTensorC = true;
-    bool enableSetOrgShape = true;
-    bool enableSetBias = true;
-    bool enableSetTail = true;
-    bool enableQuantVector = true;
-    bool enableSetDefineData = true;
+    bool enableEnd = true, enableGetTensorC = true, enableSetOrgShape = true, enableSetBias = true,
+         enableSetTail = true, enableQuantVector = true, enableSetDefineData = true;
     IterateMode iterateMode = IterateMode::ITERATE_MODE_DEFAULT;
-    bool enableReuse = true;
-    bool enableUBReuse = true;
-    bool enableL1CacheUB = false;
-    bool intraBlockPartSum = false;
+    bool enableReuse = true, enableUBReuse = true, enableL1CacheUB = false, intraBlockPartSum = false;
     IterateOrder iterateOrder = IterateOrder::UNDEF;
     ScheduleType scheduleType = ScheduleType::INNER_PRODUCT;
-    bool enableDoubleCache = false;
-    bool isBiasBatch = true;
-    bool enableStaticPadZeros = false;
-    bool isPartialOutput = false;
-    bool enableMixDualMaster = false;
-    bool isA2B2Shared = false;
-    bool isEnableChannelSplit = false;
-    bool enableKdimReorderLoad = false;
-    bool isCO1Shared = false;
+    bool enableDoubleCache = false, isBiasBatch = true, enableStaticPadZeros = false, isPartialOutput = false,
+         enableMixDualMaster = false, isA2B2Shared = false, isEnableChannelSplit = false, enableKdimReorderLoad = false,
+         isCO1Shared = false;
     uint32_t sharedCO1BufferSize = 64 * 1024;
     BatchOutMode bmmOutMode = BatchOutMode::SINGLE_BATCH;
-    bool enableL1BankConflictOptimise = false;
-    bool enableRelu = false;
+    bool enableL1BankConflictOptimise = false, enableRelu = false;
 };
 
 enum class MatmulConfigMode { CONFIG_NORM = 0, CONFIG_MDL, CONFIG_SPECIALMDL, CONFIG_IBSHARE };
 
 struct MatmulShapeParams {
-    uint32_t singleCoreM = 0;
-    uint32_t singleCoreN = 0;
-    uint32_t singleCoreK = 0;
-    uint32_t basicM = 0;
-    uint32_t basicN = 0;
-    uint32_t basicK = 0;
+    uint32_t singleCoreM = 0, singleCoreN = 0, singleCoreK = 0, basicM = 0, basicN = 0, basicK = 0;
 };
 struct MatmulQuantParams {
-    bool isPerTensor = false;
-    bool hasAntiQuantOffset = false;
+    bool isPerTensor = false, hasAntiQuantOffset = false;
 };
 struct MatmulBatchParams {
     bool isNBatch = false;
@@ -94,19 +56,12 @@ struct MatmulBatchParams {
     BatchOutMode bmmOutMode = BatchOutMode::SINGLE_BATCH;
 };
 struct MatmulFuncParams {
-    bool intrinsicsCheck = false;
-    bool enVecND2NZ = false;
-    bool enableDoubleCache = false;
-    bool enableL1CacheUB = false;
+    bool intrinsicsCheck = false, enVecND2NZ = false, enableDoubleCache = false, enableL1CacheUB = false;
     uint32_t doMTE2Preload = 0;
     IterateOrder iterateOrder = IterateOrder::UNDEF;
     ScheduleType scheduleType = ScheduleType::INNER_PRODUCT;
-    bool enableReuse = true;
-    bool enableUBReuse = true;
-    bool isPartialOutput = false;
-    bool isA2B2Shared = false;
-    bool isEnableChannelSplit = false;
-    bool enableKdimReorderLoad = false;
+    bool enableReuse = true, enableUBReuse = true, isPartialOutput = false, isA2B2Shared = false,
+         isEnableChannelSplit = false, enableKdimReorderLoad = false;
 };
 
 NPUKB_API constexpr MatmulConfig GetNormalConfig(const bool intrinsicsLimit = false, const bool batchLoop = false,
