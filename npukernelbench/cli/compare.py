@@ -8,7 +8,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, verbosity_option
+from npukernelbench.cli.options import format_option, json_option, verbosity_option
 
 __all__ = ["command"]
 
@@ -16,14 +16,7 @@ __all__ = ["command"]
 @click.command("compare", cls=Command, short_help="Say whether runs differ, and by how much; or two profiles.")
 @click.argument("paths", metavar="A B [C…]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--shared_tasks", is_flag=True, help="Compare only tasks that all runs had, in the same version.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "markdown", "html", "json"]),
-    default="table",
-    show_default=True,
-    help="How to present it.",
-)
+@format_option("table", "markdown", "html", "json")
 @json_option
 @verbosity_option
 @click.pass_obj
@@ -35,16 +28,10 @@ def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, form: str, as
     and the difference that so many tasks could show. Two runs that judged the same answers are also compared by time.
     """
     from npukernelbench.report.comparison.present import compare_paths
-    from npukernelbench.report.html.tables import tables_page
-    from npukernelbench.report.table import as_markdown, draw_tables
+    from npukernelbench.report.presenting import present_tables
 
     comparison = compare_paths(paths, shared_tasks=shared_tasks)
     if as_json or form == "json":
         app.console.json(comparison.as_json())
-    elif form == "html":
-        app.console.out(tables_page("Comparison · npukernelbench", comparison.tables).rstrip())
-    elif form == "markdown":
-        for table in comparison.tables:
-            app.console.out(as_markdown(table))
     else:
-        draw_tables(app.console, comparison.tables)
+        present_tables(app.console, comparison.tables, form, title="Comparison")

@@ -222,10 +222,8 @@ def conversations(run: StoredRun) -> Iterator[list[Sample]]:
 
 
 def _of_sample(sample: Sample) -> Attempt:
-    verdict = sample.verdict
-    if verdict is None:
-        raise ValueError(f"{sample.key} has no verdict")
-    judged = Judged(sample.key, verdict)
+    judged = Judged.of(sample)
+    verdict = judged.verdict
     return Attempt(
         Problem(sample.key.task, sample.key.case),
         sample.key.index,
