@@ -8,7 +8,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, verbosity_option
+from npukernelbench.cli.options import format_option, json_option, verbosity_option
 
 __all__ = ["command"]
 
@@ -22,14 +22,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write predicted beside measured, one row per case: as .csv, or as .md for docs/calibration.md.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "markdown", "html", "json"]),
-    default="table",
-    show_default=True,
-    help="How to present it.",
-)
+@format_option("table", "markdown", "html", "json")
 @json_option
 @verbosity_option
 @click.pass_obj
@@ -42,20 +35,14 @@ def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, rows: Path | 
     With --rows, one of two has predicted times and the other measured ones.
     """
     from npukernelbench.report.comparison.present import compare_paths
-    from npukernelbench.report.html.tables import tables_page
     from npukernelbench.report.parity import write_rows
-    from npukernelbench.report.table import as_markdown, draw_tables
+    from npukernelbench.report.presenting import present_tables
 
     comparison = compare_paths(paths, shared_tasks=shared_tasks)
     said = write_rows(rows, paths) if rows is not None else ""
     if as_json or form == "json":
         app.console.json(comparison.as_json())
-    elif form == "html":
-        app.console.out(tables_page("Comparison · npukernelbench", comparison.tables).rstrip())
-    elif form == "markdown":
-        for table in comparison.tables:
-            app.console.out(as_markdown(table))
     else:
-        draw_tables(app.console, comparison.tables)
-        if said:
+        present_tables(app.console, comparison.tables, form, title="Comparison")
+        if said and form == "table":
             app.console.out(said)

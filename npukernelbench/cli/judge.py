@@ -9,7 +9,7 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import check_once, judge_once, judge_text
-from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
+from npukernelbench.cli.options import judging_options, setting_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError, UsageError
 
@@ -37,9 +37,7 @@ __all__ = ["command"]
 @click.option("--truncated", is_flag=True, help="The answer in FILE was cut off at the token limit.")
 @click.option("--compile_only", is_flag=True, help="Say whether FILE compiles, and run nothing.")
 @setting_options("track", "seed", "hidden_seed", "fail_under")
-@executor_options
-@json_option
-@shared_options
+@judging_options
 @click.pass_obj
 def command(
     app: App,

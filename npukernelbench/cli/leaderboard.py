@@ -8,7 +8,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, verbosity_option
+from npukernelbench.cli.options import format_option, json_option, verbosity_option
 
 __all__ = ["command"]
 
@@ -16,14 +16,7 @@ __all__ = ["command"]
 @click.command("leaderboard", cls=Command, short_help="Rank the models of many runs; ties stay ties.")
 @click.argument("directory", metavar="[RESULTS]", default="results", type=click.Path(path_type=Path))
 @click.option("--by", default="correct@1", show_default=True, metavar="RATE", help="The rate that ranks.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "markdown", "html", "csv", "json"]),
-    default="table",
-    show_default=True,
-    help="How to present it.",
-)
+@format_option("table", "markdown", "html", "csv", "json")
 @json_option
 @verbosity_option
 @click.pass_obj
@@ -32,9 +25,8 @@ def command(app: App, directory: Path, by: str, form: str, as_json: bool) -> Non
 
     Runs that differ only in their seed are one row. Rows that cannot be told apart share a rank.
     """
-    from npukernelbench.report.html.tables import tables_page
     from npukernelbench.report.leaderboard import as_csv, board_json, board_table, read_boards
-    from npukernelbench.report.table import as_markdown, draw_tables
+    from npukernelbench.report.presenting import present_tables
 
     boards, empty = read_boards(directory, by=by)
     for line in empty:
@@ -43,10 +35,5 @@ def command(app: App, directory: Path, by: str, form: str, as_json: bool) -> Non
         app.console.json([board_json(board) for board in boards])
     elif form == "csv":
         app.console.out(as_csv(boards).rstrip("\n"))
-    elif form == "html":
-        app.console.out(tables_page("Leaderboard · npukernelbench", [board_table(board) for board in boards]).rstrip())
-    elif form == "markdown":
-        for board in boards:
-            app.console.out(as_markdown(board_table(board)))
     else:
-        draw_tables(app.console, [board_table(board) for board in boards])
+        present_tables(app.console, [board_table(board) for board in boards], form, title="Leaderboard")

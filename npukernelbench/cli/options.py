@@ -11,7 +11,15 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.config import Setting, settings
 
-__all__ = ["executor_options", "json_option", "setting_option", "setting_options", "shared_options"]
+__all__ = [
+    "executor_options",
+    "format_option",
+    "json_option",
+    "judging_options",
+    "setting_option",
+    "setting_options",
+    "shared_options",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -49,7 +57,7 @@ _REPEATABLE = ("tasks", "include_path")
 
 def setting_option(name: str, *, flag: bool = False, also: tuple[str, ...] = ()) -> Callable[[_F], _F]:
     """The option of one setting, ``also`` under other names. Its value is text, for ``config.resolve`` to read."""
-    setting = next(one for one in settings() if one.name == name)
+    setting = next(setting for setting in settings() if setting.name == name)
     if flag:
         return click.option(setting.option, "-x", name, is_flag=True, default=None, help=setting.help)
     short, metavar = _SHAPES[name]
@@ -141,6 +149,23 @@ def executor_options(function: _F) -> _F:
 def json_option(function: _F) -> _F:
     """``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")(function)
+
+
+def format_option(*forms: str) -> Callable[[_F], _F]:
+    """``--format`` for tables; the first form is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="How to present it.",
+    )
+
+
+def judging_options(function: _F) -> _F:
+    """What every command that judges and prints takes: the executor's options, ``--json``, the shared ones."""
+    return executor_options(json_option(shared_options(function)))
 
 
 def _default(setting: Setting) -> str:

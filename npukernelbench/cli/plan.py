@@ -50,7 +50,7 @@ def make_plan(session: Session) -> RunPlan:
     ):
         registry.find(name)
     tasks = select_cases(session.tasks, config, hidden)
-    secret = any(case.salt for one in tasks for case in one.cases)
+    secret = any(case.salt for task in tasks for case in task.cases)
     plan = RunPlan(
         tasks=tasks,
         track=config.track,

@@ -10,7 +10,7 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import judge_once
-from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
+from npukernelbench.cli.options import judging_options, setting_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError
 
@@ -28,9 +28,7 @@ __all__ = ["command"]
     help="Also write a trace for Perfetto and CSV tables there.",
 )
 @setting_options("track", "seed", "hidden_seed")
-@executor_options
-@json_option
-@shared_options
+@judging_options
 @click.pass_obj
 def command(
     app: App,

@@ -9,7 +9,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
+from npukernelbench.cli.options import json_option, judging_options, setting_options, shared_options
 from npukernelbench.cli.session import open_session
 from npukernelbench.console import Paint
 
@@ -74,9 +74,7 @@ def dataset(app: App, /, file: Path, row_format: str, **options: Any) -> int:
 @click.option("--question", metavar="TASK[/CASE]", default="Sqrt", show_default=True, help="Question with a golden.")
 @click.option("--policy", default="shaped", show_default=True, help="Shaping policy, or FILE:NAME.")
 @click.option("--judge", metavar="URL", default="", help="Ask a server of npukb serve-judge.")
-@executor_options
-@json_option
-@shared_options
+@judging_options
 @click.pass_obj
 def check(app: App, /, question: str, policy: str, judge: str, as_json: bool, **options: Any) -> int:
     """Call every adapter as its trainer calls it. The exit code is 1 when one does not do what it must."""

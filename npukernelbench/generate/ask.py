@@ -9,11 +9,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
-
-from npukernelbench.errors import BackendError, NpukbError, PluginError, UsageError
+from npukernelbench.errors import BackendError, NpukbError
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
 from npukernelbench.nouns import Completion, SampleKey
+from npukernelbench.plugins.arguments import Construction, with_arguments
 
 if TYPE_CHECKING:
     from npukernelbench.plugins.registry import Registration
@@ -31,26 +30,7 @@ def make_backend(registration: Registration, model_args: Mapping[str, object]) -
 
     Raises PluginError when the target is no backend, UsageError when the arguments do not fit its ``Args`` model.
     """
-    target = registration.load()
-    schema = getattr(target, "Args", None)
-    if not (callable(target) and isinstance(schema, type) and issubclass(schema, BaseModel)):
-        raise PluginError(
-            f"backend '{registration.name}' of plugin '{registration.plugin}' is not a class with an Args model",
-            remedy=_REMEDY,
-        )
-    try:
-        args = schema.model_validate(dict(model_args))
-    except ValidationError as error:
-        # The first error only, and without the value, which may be a key.
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(schema.model_fields) or "none"
-        raise UsageError(
-            f"{first['msg']} (backend '{registration.name}')",
-            field=f"model_args.{where}" if where else "model_args",
-            remedy=f"arguments of this backend: {known}",
-        ) from None
-    return _construct(registration, target, args)
+    return _construct(registration, with_arguments(registration, model_args, field="model_args"))
 
 
 #: Waits for the requests that follow those asked so far; none: there is nothing more to ask.
@@ -234,16 +214,15 @@ async def _quiet_close(stream: AsyncIterator[GenerationResult]) -> None:
         _log.warning("a backend's stream could not be closed", exc_info=True)
 
 
-def _construct(registration: Registration, target: Callable[[BaseModel], object], args: BaseModel) -> Backend:
+def _construct(registration: Registration, construction: Construction) -> Backend:
     """Boundary: a backend that cannot be constructed, or lacks the protocol once constructed, is a broken plugin."""
-    who = f"backend '{registration.name}' of plugin '{registration.plugin}'"
     try:
-        backend = target(args)
+        backend = construction.target(construction.args)
     except NpukbError:
         raise
     except Exception as error:
-        raise PluginError(f"{who} cannot be constructed: {type(error).__name__}: {error}") from error
+        raise registration.broken(f"cannot be constructed: {type(error).__name__}: {error}") from error
     if not isinstance(backend, Backend):
         missing = [name for name in ("capabilities", "open", "generate_many", "close") if not hasattr(backend, name)]
-        raise PluginError(f"{who} lacks {', '.join(missing)}", remedy=_REMEDY)
+        raise registration.broken(f"lacks {', '.join(missing)}", remedy=_REMEDY)
     return backend

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from npukernelbench.errors import PluginError
 from npukernelbench.generate.extract import extract, extract_from_reasoning
 from npukernelbench.generate.repair import Hints, next_prompt
 from npukernelbench.nouns import (
@@ -95,13 +94,9 @@ class Strategy(Protocol):
 
 def load_strategy(registration: Registration) -> Strategy:
     """The strategy behind a registration, an object or a class without arguments; else PluginError."""
-    target = registration.load()
-    strategy = target() if isinstance(target, type) else target
+    strategy = registration.instance()
     if not isinstance(strategy, Strategy):
-        raise PluginError(
-            f"strategy {registration.name!r} of {registration.origin} lacks 'opening', 'make' or 'following'",
-            remedy="see docs/plugins.md, or report this to the plugin's author",
-        )
+        raise registration.broken("lacks 'opening', 'make' or 'following'")
     return strategy
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ValidationError
-
-from npukernelbench.errors import PluginError, UsageError
+from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Artifact, CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
+from npukernelbench.plugins.arguments import with_arguments
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from npukernelbench.plugins.registry import Registration
 
 __all__ = [
@@ -145,38 +146,17 @@ def make_executor(registration: Registration, executor_args: Mapping[str, object
 
     Raises PluginError when the target is no executor, UsageError when the arguments do not fit its ``Args`` model.
     """
-    target = registration.load()
-    schema = getattr(target, "Args", None)
-    if not (callable(target) and isinstance(schema, type) and issubclass(schema, BaseModel)):
-        raise PluginError(
-            f"executor {registration.name!r} of {registration.origin} is not a class with an Args model",
-            remedy="see docs/plugins.md, or report this to the plugin's author",
-        )
-    try:
-        args = schema.model_validate(dict(executor_args))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(("executor_args", *(str(part) for part in first["loc"])))
-        known = ", ".join(schema.model_fields) or "none"
-        raise UsageError(
-            f"{first['msg']} (executor {registration.name!r})",
-            field=field,
-            remedy=f"arguments of this executor: {known}",
-        ) from None
-    executor: object = target(args)
+    construction = with_arguments(registration, executor_args, field="executor_args")
+    executor = construction.target(construction.args)
     if not isinstance(executor, Executor):
-        raise PluginError(
-            f"executor {registration.name!r} of {registration.origin} does not implement the protocol "
-            "npukernelbench.judge.executor.Executor",
-            remedy="see docs/plugins.md, or report this to the plugin's author",
-        )
+        raise registration.broken("does not implement the protocol npukernelbench.judge.executor.Executor")
     return executor
 
 
 def require_track(executor: Executor, track: Track) -> None:
     """UsageError when the executor does not judge that track."""
     if track not in executor.tracks:
-        able = ", ".join(sorted(one.value for one in executor.tracks)) or "none"
+        able = ", ".join(sorted(track.value for track in executor.tracks)) or "none"
         raise UsageError(
             f"executor {executor.name!r} judges track {able} only, not {track.value}",
             field="--track",

@@ -66,6 +66,18 @@ class Registration:
                 remedy="install what the plugin needs, or report this to its author",
             ) from error
 
+    def instance(self) -> object:
+        """The target, or what it constructs without arguments where it is a class."""
+        target = self.load()
+        made: object = target() if isinstance(target, type) else target
+        return made
+
+    def broken(
+        self, fault: str, *, remedy: str = "see docs/plugins.md, or report this to the plugin's author"
+    ) -> PluginError:
+        """The error that says what is wrong with the target: ``lacks 'render'``."""
+        return PluginError(f"{self.kind or 'registration'} {self.name!r} of {self.origin} {fault}", remedy=remedy)
+
 
 def _import(module_name: str, attributes: str) -> object:
     from importlib import import_module

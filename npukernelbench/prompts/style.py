@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from npukernelbench.errors import PluginError
 from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
 from npukernelbench.nouns.machine import DEFAULT_MACHINE, Machine
 from npukernelbench.prompts.example import category_example
@@ -81,13 +80,9 @@ def load_style(registration: Registration, tasks: Tasks | None = None) -> Prompt
 
     A style that is aware of tasks chooses among ``tasks`` if given.
     """
-    target = registration.load()
-    style = target() if isinstance(target, type) else target
+    style = registration.instance()
     if not isinstance(style, PromptStyle):
-        raise PluginError(
-            f"prompt style {registration.name!r} of {registration.origin} has no method 'render'",
-            remedy="see docs/plugins.md, or report this to the plugin's author",
-        )
+        raise registration.broken("lacks 'render'")
     return style.with_tasks(tasks) if tasks is not None and isinstance(style, TaskAware) else style
 
 

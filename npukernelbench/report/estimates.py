@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from npukernelbench.judge.speed import SPEEDUPS
-from npukernelbench.nouns import Outcome, Owner, SampleKey, Stage, Verdict
+from npukernelbench.nouns import Outcome, Owner, Sample, SampleKey, Stage, Verdict
 from npukernelbench.nouns.results import Aggregate, Share, Shares
 
 __all__ = ["FAST_PS", "KS", "MAIN_KS", "Judged", "aggregate", "at_k", "both", "share"]
@@ -29,6 +29,13 @@ class Judged:
 
     key: SampleKey
     verdict: Verdict
+
+    @classmethod
+    def of(cls, sample: Sample) -> Judged:
+        """The sample, reduced. ValueError unless it was judged."""
+        if sample.verdict is None:
+            raise ValueError(f"{sample.key} has no verdict")
+        return cls(sample.key, sample.verdict)
 
     @property
     def problem(self) -> tuple[str, str]:

@@ -116,7 +116,9 @@ def leaderboards(records: Sequence[RunRecord], *, by: str = CORRECT.name) -> tup
     groups = sorted(apart, key=lambda key: (-len(apart[key][0].tasks), apart[key][0].tier, key))
     alike = [apart[key][0] for key in groups]
     return tuple(
-        _board(apart[key], measures[key], by if by in {one.name for one in measures[key]} else CORRECT.name, rules)
+        _board(
+            apart[key], measures[key], by if by in {measure.name for measure in measures[key]} else CORRECT.name, rules
+        )
         for key, rules in zip(groups, _told_apart(alike), strict=True)
     )
 
@@ -251,7 +253,7 @@ def _samples(record: RunRecord) -> int:
 
 def _measures(records: Sequence[RunRecord]) -> list[Measure]:
     attempts = [attempt for record in records for attempt in record.attempts]
-    least = max(min((len(one) for one in record.problems.values() if one), default=0) for record in records)
+    least = max(min((len(tries) for tries in record.problems.values() if tries), default=0) for record in records)
     passes = [pass_measure(k) for k in MAIN_KS if 1 < k <= least]
     baselines = [name for name in SPEEDUPS if any(name in one.speedups for one in attempts)]
     return [COMPILED, CORRECT, *passes, *(fast_measure(name, _FAST[name]) for name in baselines)]

@@ -79,9 +79,9 @@ def _analysis(profile: Profile, analysis: Analysis, files: Mapping[str, str], pa
     if analysis.suggestions:
         yield ""
         yield paint("  what would be faster", Paint.DIM)
-        for one in analysis.suggestions[:_SUGGESTIONS]:
-            gain = profile.time_us / one.time_us
-            yield f"  {paint(f'{gain:.2f}×', Paint.GOOD)}  {one.time_us:.2f} µs: {one.change}"
+        for suggestion in analysis.suggestions[:_SUGGESTIONS]:
+            gain = profile.time_us / suggestion.time_us
+            yield f"  {paint(f'{gain:.2f}×', Paint.GOOD)}  {suggestion.time_us:.2f} µs: {suggestion.change}"
     yield ""
     yield paint("  lines with the most time, all cores together", Paint.DIM)
     for line in analysis.lines[:_LINES]:
@@ -111,7 +111,7 @@ def timeline(spans: Sequence[Span], paint: Painter) -> Iterator[str]:
     if not spans:
         return
     core = spans[0].core
-    mine = [one for one in spans if one.core == core]
+    mine = [span for span in spans if span.core == core]
     end = max(one.end_us for one in mine)
     yield paint(f"  core {core}, 0 to {end:.2f} µs", Paint.DIM)
     for pipe in sorted({one.pipe for one in mine}):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from npukernelbench.nouns.results import Results
@@ -17,47 +17,43 @@ __all__ = ["AS_JSON", "MARKDOWN", "SUMMARY", "TABLE"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Summary:
-    file_name: str = "summary.txt"
+class _Text:
+    """A reporter whose text comes from one function."""
+
+    file_name: str
+    pieces: Callable[[StoredRun, Results], Iterator[Piece]]
 
     def render(self, run: StoredRun, results: Results) -> Iterator[Piece]:
-        """What fits one screen."""
-        yield from screen(results, run.directory)
+        """What the function says."""
+        return self.pieces(run, results)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    file_name: str = "report.txt"
-
-    def render(self, run: StoredRun, results: Results) -> Iterator[Piece]:
-        """Tables, a line per failure, the headline."""
-        del run
-        yield from run_tables(results)
-        yield from failures(results)
-        yield headline(results)
-        yield from spending(results)
+def _summary(run: StoredRun, results: Results) -> Iterator[Piece]:
+    """What fits one screen."""
+    yield from screen(results, run.directory)
 
 
-@dataclass(frozen=True, slots=True)
-class _Markdown:
-    file_name: str = "report.md"
-
-    def render(self, run: StoredRun, results: Results) -> Iterator[Piece]:
-        """The same tables without the failures."""
-        del run
-        yield from (as_markdown(table) for table in run_tables(results))
-        yield headline(results)
-        yield from spending(results)
+def _tables(_: StoredRun, results: Results) -> Iterator[Piece]:
+    """Tables, a line per failure, the headline."""
+    yield from run_tables(results)
+    yield from failures(results)
+    yield headline(results)
+    yield from spending(results)
 
 
-@dataclass(frozen=True, slots=True)
-class _Json:
-    file_name: str = "report.json"
-
-    def render(self, run: StoredRun, results: Results) -> Iterator[Piece]:
-        """The content of ``results.json``, computed again."""
-        del run
-        yield json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
+def _markdown(_: StoredRun, results: Results) -> Iterator[Piece]:
+    """The same tables without the failures."""
+    yield from (as_markdown(table) for table in run_tables(results))
+    yield headline(results)
+    yield from spending(results)
 
 
-SUMMARY, TABLE, MARKDOWN, AS_JSON = _Summary(), _Tables(), _Markdown(), _Json()
+def _json(_: StoredRun, results: Results) -> Iterator[Piece]:
+    """The content of ``results.json``, computed again."""
+    yield json.dumps(results_json(results), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+SUMMARY = _Text("summary.txt", _summary)
+TABLE = _Text("report.txt", _tables)
+MARKDOWN = _Text("report.md", _markdown)
+AS_JSON = _Text("report.json", _json)

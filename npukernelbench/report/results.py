@@ -147,10 +147,8 @@ def _answered_in(sample: Sample, turn: int) -> bool:
 
 def sample_row(sample: Sample) -> SampleRow:
     """One judged turn as flat data."""
-    verdict = sample.verdict
-    if verdict is None:
-        raise ValueError(f"{sample.key} has no verdict")
-    judged = Judged(sample.key, verdict)
+    judged = Judged.of(sample)
+    verdict = judged.verdict
     return SampleRow(
         task=sample.key.task,
         case=sample.key.case,

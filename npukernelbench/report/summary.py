@@ -18,7 +18,7 @@ def sentences(record: RunRecord) -> Iterator[str]:
     if correct is None or compiled is None:
         yield "No sample says anything about the model yet."
     else:
-        right = sum(one.correct for one in record.attempts)
+        right = sum(attempt.correct for attempt in record.attempts)
         tasks = len({problem.task for problem in record.problems})
         yield (
             f"{right} of {_count(record.counted, 'counted sample')} {_are(right)} right: {_percent(correct.value)}, "
@@ -27,12 +27,16 @@ def sentences(record: RunRecord) -> Iterator[str]:
         )
     yield from _speed(record)
     yield from _uncounted(record)
-    if record.tier != "npu" and any(one.speedups for one in record.attempts):
+    if record.tier != "npu" and any(attempt.speedups for attempt in record.attempts):
         yield f"Times are predictions of tier {record.tier}; no device has measured them."
 
 
 def _speed(record: RunRecord) -> Iterator[str]:
-    shares = [one.speedups["roofline"] for one in record.attempts if one.correct and "roofline" in one.speedups]
+    shares = [
+        attempt.speedups["roofline"]
+        for attempt in record.attempts
+        if attempt.correct and "roofline" in attempt.speedups
+    ]
     if shares:
         best = max(shares)
         yield (
@@ -40,14 +44,16 @@ def _speed(record: RunRecord) -> Iterator[str]:
             "The roofline is the least time in which the machine could move the data and do the work; for small cases "
             "a launch alone takes longer than that, so that even good kernels stay far below 1."
         )
-    golden = [one.speedups["golden"] for one in record.attempts if one.correct and "golden" in one.speedups]
+    golden = [
+        attempt.speedups["golden"] for attempt in record.attempts if attempt.correct and "golden" in attempt.speedups
+    ]
     if golden:
         ahead = sum(one >= 1 for one in golden)
         yield f"{ahead} of {_count(len(golden), 'right kernel')} {_are(ahead)} as fast as ours or faster."
 
 
 def _uncounted(record: RunRecord) -> Iterator[str]:
-    reasons = Counter(one.outcome.value for one in record.attempts if not one.valid)
+    reasons = Counter(attempt.outcome.value for attempt in record.attempts if not attempt.valid)
     missing = record.expected - len(record.attempts)
     parts = [f"{name} {count}" for name, count in sorted(reasons.items())]
     parts += [f"not judged yet {missing}"] if missing else []

@@ -215,8 +215,8 @@ def read_request(message: Any) -> tuple[list[Answer], Terms]:
         if not isinstance(message.get(name, ""), str):
             raise UsageError("expected a name", field=name, remedy=f"see npukb ls {_LISTS[name]} where the server runs")
     hints = message.get("hints")
-    if hints is not None and hints not in (one.value for one in Hints):
-        raise UsageError("unknown hint level", field="hints", remedy=", ".join(one.value for one in Hints))
+    if hints is not None and hints not in (hint.value for hint in Hints):
+        raise UsageError("unknown hint level", field="hints", remedy=", ".join(hint.value for hint in Hints))
     answers = [_answer(index, one) for index, one in enumerate(message["answers"])]
     strategy, parser = str(message.get("strategy", "")), str(message.get("parser", ""))
     return answers, Terms(policy, strategy, parser, None if hints is None else Hints(hints))

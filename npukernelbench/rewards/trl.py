@@ -78,12 +78,12 @@ class KernelReward:
         rewards = rewards_for(answers, policy=self._policy, judge=self._judge, settings=self._settings)
         if log_metric is not None:
             for name in METRIC_NAMES:
-                log_metric(f"npukb/{name}", fmean(one.metrics[name] for one in rewards) if rewards else 0.0)
+                log_metric(f"npukb/{name}", fmean(reward.metrics[name] for reward in rewards) if rewards else 0.0)
         if log_extra is not None:
-            log_extra("npukb_outcome", [one.outcome.value for one in rewards])
+            log_extra("npukb_outcome", [reward.outcome.value for reward in rewards])
         if self._component:
-            return [None if one.value is None else one.metrics[self._component] for one in rewards]
-        return [one.value for one in rewards]
+            return [None if reward.value is None else reward.metrics[self._component] for reward in rewards]
+        return [reward.value for reward in rewards]
 
     def __reduce__(self) -> tuple[Callable[..., KernelReward], tuple[Mapping[str, object]]]:
         made = {

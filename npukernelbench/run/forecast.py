@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from npukernelbench.generate.ask import make_backend
-from npukernelbench.generate.strategy import load_strategy
-from npukernelbench.judge.executor import make_executor, require_track
+from npukernelbench.run.parties import parties
 from npukernelbench.run.prices import CHARACTERS_PER_TOKEN, Price, find_price
 from npukernelbench.run.runner import problems_of
 from npukernelbench.run.schedule import problems_by_key
-from npukernelbench.run.selective import leave_out
 
 if TYPE_CHECKING:
     from npukernelbench.generate.backend import Backend
@@ -82,19 +78,13 @@ class Forecast:
 
 def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
     """What ``plan`` would ask of a model that has not been asked anything yet."""
-    with ExitStack() as stack:
-        executor = make_executor(plugins.executors.find(plan.executor), plan.executor_args)
-        stack.callback(executor.close)
-        require_track(executor, plan.track)
-        backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
-        strategy = load_strategy(plugins.strategies.find(plan.strategy))
-        kept, _ = leave_out(plan.tasks, plan.track, (executor, backend, strategy))
-        samples = problems_by_key(problems_of(replace(plan, tasks=kept), plugins), plan.samples, plan.shard)
-    stated = plan.params.max_tokens or _limit_of(backend)
+    with parties(plan, plugins) as taking_part:
+        samples = problems_by_key(problems_of(taking_part.plan, plugins), plan.samples, plan.shard)
+    stated = plan.params.max_tokens or _limit_of(taking_part.backend)
     longest = stated or ASSUMED_MAX_TOKENS
-    characters = sum(len(message.content) for one in samples.values() for message in one.prompt.messages)
+    characters = sum(len(message.content) for problem in samples.values() for message in problem.prompt.messages)
     first = ceil(characters / CHARACTERS_PER_TOKEN)
-    turns = 1 if plan.predict_only else plan.turns * strategy.steps
+    turns = 1 if plan.predict_only else plan.turns * taking_part.strategy.steps
     grown = len(samples) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
     return Forecast(
         problems=len({(key.task, key.case) for key in samples}),

@@ -9,20 +9,18 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from npukernelbench.generate.ask import make_backend
 from npukernelbench.generate.strategy import load_strategy
-from npukernelbench.judge.executor import make_executor, prepare, require_track
+from npukernelbench.judge.executor import prepare
 from npukernelbench.nouns import Outcome, Owner, SampleKey, Track
 from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.run.parties import parties
 from npukernelbench.run.plan import RunContext, RunObserver, RunPlan, RunSummary
 from npukernelbench.run.prices import find_price
 from npukernelbench.run.provenance import asked_for, identity, provenance
 from npukernelbench.run.schedule import Problem, Schedule, problems_by_key
-from npukernelbench.run.selective import leave_out
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.store import Manifest, RunStore
 from npukernelbench.store.files import replace_json
@@ -51,13 +49,7 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
     run.
     """
     with ExitStack() as stack:
-        executor = make_executor(plugins.executors.find(plan.executor), plan.executor_args)
-        stack.callback(executor.close)
-        require_track(executor, plan.track)
-        backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
-        strategy = load_strategy(plugins.strategies.find(plan.strategy))
-        kept, left_out = leave_out(plan.tasks, plan.track, (executor, backend, strategy))
-        plan = replace(plan, tasks=kept)
+        executor, backend, _, plan, left_out = stack.enter_context(parties(plan, plugins))
         for reason, names in sorted(left_out.items()):
             observer.message(f"left out, {reason}: {_listing(names)}")
         problems = problems_of(plan, plugins)
@@ -88,14 +80,14 @@ def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     tasks = cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir))
     style = load_style(plugins.prompts.find(plan.prompt_style), tasks)
     strategy = load_strategy(plugins.strategies.find(plan.strategy))
-    found = []
-    for one in plan.tasks:
-        groups = [(case,) for case in one.cases] if plan.track is Track.STATIC else [one.cases]
+    problems = []
+    for selected in plan.tasks:
+        groups = [(case,) for case in selected.cases] if plan.track is Track.STATIC else [selected.cases]
         for cases in groups:
             case = cases[0] if plan.track is Track.STATIC else None
-            prompt = strategy.opening(one.task, case, plan.track, style, tasks)
-            found.append(Problem(one.task, cases, plan.track, prompt))
-    return tuple(found)
+            prompt = strategy.opening(selected.task, case, plan.track, style, tasks)
+            problems.append(Problem(selected.task, cases, plan.track, prompt))
+    return tuple(problems)
 
 
 def _circumstances(plan: RunPlan, plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[str, JSON]:

@@ -58,10 +58,10 @@ def spoken_for(samples: Iterable[Sample]) -> dict[SampleKey, list[Sample]]:
 
 def settled(turns: Sequence[Sample]) -> Sample:
     """The turn that speaks for a conversation."""
-    right = [one for one in turns if one.verdict is not None and one.verdict.outcome is Outcome.OK]
+    right = [turn for turn in turns if turn.verdict is not None and turn.verdict.outcome is Outcome.OK]
     if right:
         return min(right, key=lambda one: (_time_us(one), one.key.turn))
-    asked = [one for one in turns if one.verdict is not None and one.verdict.outcome is not Outcome.SKIPPED]
+    asked = [turn for turn in turns if turn.verdict is not None and turn.verdict.outcome is not Outcome.SKIPPED]
     return asked[-1] if asked else turns[-1]
 
 

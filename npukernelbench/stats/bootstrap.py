@@ -57,9 +57,9 @@ def mean_difference(clusters: Sequence[Cluster], confidence: float = 0.95, draws
     one difference, resampling cannot tell anything: Wilson's interval says how many of all clusters may have another.
     ValueError when there is no cluster, or a difference is none.
     """
-    if not clusters or not all(one.whole > 0 and abs(one.part) <= one.whole for one in clusters):
+    if not clusters or not all(cluster.whole > 0 and abs(cluster.part) <= cluster.whole for cluster in clusters):
         raise ValueError("every cluster needs differences from -1 to 1, and there must be a cluster")
-    parts, wholes = [one.part for one in clusters], [one.whole for one in clusters]
+    parts, wholes = [cluster.part for cluster in clusters], [cluster.whole for cluster in clusters]
     value = round(fsum(parts) / fsum(wholes), _DIGITS)
     differences = [part / whole for part, whole in clusters]
     if max(differences) - min(differences) < 10**-_DIGITS:

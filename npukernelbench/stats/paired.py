@@ -33,7 +33,7 @@ def sign_flip_test(differences: Sequence[float]) -> SignFlip:
     all 2^n assignments is computed where differences are multiples of one fraction that is not too small; otherwise
     20,000 assignments are drawn from a fixed seed, and the observed one is counted among them.
     """
-    there = [one for one in differences if one]
+    there = [difference for difference in differences if difference]
     if not there:
         return SignFlip(1.0, True)
     steps = _as_integers(there)
@@ -48,11 +48,11 @@ def detectable_difference(clusters: Sequence[Cluster], confidence: float = 0.95,
     """
     from scipy.special import stdtrit
 
-    count, total = len(clusters), fsum(one.whole for one in clusters)
+    count, total = len(clusters), fsum(cluster.whole for cluster in clusters)
     if count < 2:
         return None
-    mean = fsum(one.part for one in clusters) / total
-    squares = fsum((one.part - mean * one.whole) ** 2 for one in clusters)
+    mean = fsum(cluster.part for cluster in clusters) / total
+    squares = fsum((cluster.part - mean * cluster.whole) ** 2 for cluster in clusters)
     if squares < 1e-18:
         return None
     error = sqrt(squares * count / (count - 1)) / total
@@ -72,7 +72,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 def _as_integers(differences: Sequence[float]) -> list[int] | None:
     """Differences as multiples of their largest common fraction; None when that is too small to enumerate."""
-    fractions = [Fraction(one).limit_denominator(_DENOMINATOR) for one in differences]
+    fractions = [Fraction(difference).limit_denominator(_DENOMINATOR) for difference in differences]
     pairs = zip(fractions, differences, strict=True)
     if not all(isclose(float(fraction), one, rel_tol=1e-9, abs_tol=1e-12) for fraction, one in pairs):
         return None

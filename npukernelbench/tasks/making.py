@@ -92,13 +92,9 @@ class Makers:
     def _maker(self, name: str) -> GoldenMaker:
         if name not in self._loaded:
             registration = (_installed() if self._registry is None else self._registry).find(name)
-            target = registration.load()
-            maker = target() if isinstance(target, type) else target
+            maker = registration.instance()
             if not isinstance(maker, GoldenMaker):
-                raise PluginError(
-                    f"golden maker {name!r} of {registration.origin} lacks 'version' or 'make'",
-                    remedy="see docs/plugins.md, or report this to the plugin's author",
-                )
+                raise registration.broken("lacks 'version' or 'make'")
             self._loaded[name] = maker
         return self._loaded[name]
 

@@ -12,7 +12,7 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import announce
-from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
+from npukernelbench.cli.options import judging_options, setting_options
 from npukernelbench.cli.session import Session, open_session
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ class _Asked(NamedTuple):
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the results as a page.")
 @click.option("--fail_under", multiple=True, metavar="METRIC=N", help="Exit code 1 below this; repeatable.")
 @setting_options("seed", "jobs", "output_path")
-@executor_options
-@json_option
-@shared_options
+@judging_options
 @click.pass_obj
 def command(
     app: App,

@@ -43,6 +43,7 @@ class Finished:
     @property
     def json(self) -> Any:
         """Standard output, which must be one JSON value."""
+        assert self.out, self.err
         return json.loads(self.out)
 
 

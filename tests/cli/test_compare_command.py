@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns import CaseResult, Outcome, Prompt, Sample, SampleKey, Stage, Tier, Track, Verdict
+from npukernelbench.nouns import Outcome
 from npukernelbench.store import Manifest, RunStore
+from npukernelbench.testing.samples import judged_sample
 
 
 def a_run(path: Path, model: str, solved: int) -> Path:
@@ -16,10 +17,7 @@ def a_run(path: Path, model: str, solved: int) -> Path:
     identity = {"model": model, "track": "static", "samples": 1, "tasks": tasks, "executor": {"tier": "twin"}}
     with RunStore.open(path, Manifest(identity)) as store:
         for i, name in enumerate(tasks):
-            outcome, stage = (Outcome.OK, Stage.DONE) if i < solved else (Outcome.WRONG_VALUE, Stage.CHECK)
-            cases = (CaseResult("0", stage, outcome),)
-            verdict = Verdict(Track.STATIC, Tier.TWIN, stage, outcome, outcome.owner, cases)
-            store.add_sample(Sample(SampleKey(name, "0", Track.STATIC, 0), Prompt((), "t@1", "h"), None, None, verdict))
+            store.add_sample(judged_sample(Outcome.OK if i < solved else Outcome.WRONG_VALUE, task=name))
     return path
 
 

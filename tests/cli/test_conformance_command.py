@@ -101,5 +101,5 @@ def test_a_page_needs_a_reason_for_every_miss(npukb, checkout, tmp_path):
     assert "| Sqrt | yes | 1 of 1 | 1 |" in page.read_text()
     refused = npukb("conformance", checkout, "--cases", "1", "--markdown", tmp_path / "other.md", *FAKE)
     assert refused.code == 2
-    assert "SinMath: nothing says why case 0 is not right" in refused.err
+    assert "SinMath: no reason is given why case 0 is not right" in refused.err
     assert not (tmp_path / "other.md").exists()

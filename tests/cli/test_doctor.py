@@ -56,8 +56,8 @@ def test_an_executor_that_cannot_work_ends_with_4(npukb, plugin, executor, detai
     assert finished.code == 4
     assert finished.json["usable"] is False
     problems = [one for one in finished.json["findings"] if one["status"] == "problem"]
-    assert any(detail in one["detail"] for one in problems)
-    assert all(one["remedy"] for one in problems)
+    assert any(detail in problem["detail"] for problem in problems)
+    assert all(problem["remedy"] for problem in problems)
     assert "not ready" in npukb("doctor", "--executor", executor).out
 
 

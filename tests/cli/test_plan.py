@@ -24,7 +24,9 @@ def config(**options: object) -> Config:
 
 def chosen(**options: object) -> dict[str, list[str]]:
     """Task to case ids."""
-    return {one.task.name: [case.id for case in one.cases] for one in select_cases(TASKS, config(**options))}
+    return {
+        selected.task.name: [case.id for case in selected.cases] for selected in select_cases(TASKS, config(**options))
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns import CaseResult, Outcome, Profile, Prompt, Sample, SampleKey, Stage, Tier, Track, Verdict
+from npukernelbench.nouns import Outcome, Profile, Sample
 from npukernelbench.report.results import summarise
 from npukernelbench.store import Manifest, RunStore
+from npukernelbench.testing.samples import judged_sample
 
 
 @pytest.fixture
@@ -26,12 +27,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def judged(case: str, outcome: Outcome) -> Sample:
-    stage = Stage.DONE if outcome is Outcome.OK else Stage.CHECK
     good = outcome is Outcome.OK
-    cases = (CaseResult(case, stage, outcome, profile=Profile(2.5, True, "m", 4) if good else None),)
+    profile = Profile(2.5, True, "m", 4) if good else None
     metrics = {"compiled": 1.0, "correct": float(good), **({"predicted_time_us": 2.5} if good else {})}
-    verdict = Verdict(Track.STATIC, Tier.TWIN, stage, outcome, outcome.owner, cases, metrics=metrics)
-    return Sample(SampleKey("Sqrt", case, Track.STATIC, 0), Prompt((), "t@1", "h"), None, None, verdict)
+    return judged_sample(outcome, case=case, profile=profile, metrics=metrics)
 
 
 def test_the_tables_of_a_run(npukb, folder):

@@ -234,7 +234,9 @@ class Shout(TextBackend):
 
 
 def registration(target: object) -> Registration:
-    return Registration(name="shout", target=target, plugin="shouter", distribution="shouter", version="1")
+    return Registration(
+        name="shout", target=target, plugin="shouter", distribution="shouter", version="1", kind="backend"
+    )
 
 
 def test_a_text_backend_needs_only_complete() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from npukernelbench.nouns import CaseResult, Outcome, Prompt, Sample, SampleKey, Stage, Tier, Track, Verdict
+from npukernelbench.nouns import Outcome, Sample
 from npukernelbench.report.comparison.records import RunRecord, read_record
 from npukernelbench.report.results import summarise
 from npukernelbench.store import Manifest, RunStore
+from npukernelbench.testing.samples import judged_sample
 
 #: One letter per sample: right, fast and right, wrong value, compile error, a fault of ours.
 OUTCOMES = {
@@ -21,7 +22,6 @@ OUTCOMES = {
     "c": Outcome.COMPILE_ERROR,
     "i": Outcome.INFRA_ERROR,
 }
-STAGES = {"o": Stage.DONE, "f": Stage.DONE, "w": Stage.CHECK, "c": Stage.COMPILE, "i": Stage.COMPILE}
 RunFolder = Callable[..., Path]
 
 
@@ -45,11 +45,9 @@ def identity(samples: Mapping[str, str], **changes: Any) -> dict[str, Any]:
 
 def judged(name: str, index: int, letter: str) -> Sample:
     task, _, case = name.partition("/")
-    outcome, stage = OUTCOMES[letter], STAGES[letter]
+    outcome = OUTCOMES[letter]
     metrics = {"correct": 1.0, "roofline": 0.9 if letter == "f" else 0.1} if outcome is Outcome.OK else {}
-    results = (CaseResult(case or "0", stage, outcome),)
-    verdict = Verdict(Track.STATIC, Tier.TWIN, stage, outcome, outcome.owner, results, metrics=metrics)
-    return Sample(SampleKey(task, case or "0", Track.STATIC, index), Prompt((), "t@1", "h"), None, None, verdict)
+    return judged_sample(outcome, task=task, case=case or "0", index=index, metrics=metrics)
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_the_timeline_of_the_pipes() -> None:
 
 def test_files(tmp_path: Path) -> None:
     files = write_profile(PROFILE, "add", tmp_path / "out")
-    assert {one.name for one in files} == {
+    assert {file.name for file in files} == {
         "trace.json",
         "OpBasicInfo.csv",
         "PipeUtilization.csv",
@@ -94,9 +94,9 @@ def test_files(tmp_path: Path) -> None:
         "code_exe.csv",
     }
     events = json.loads((tmp_path / "out" / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
-    spans = [one for one in events if one["ph"] == "X"]
-    assert [(one["tid"], one["ts"], one["dur"]) for one in spans] == [("MTE2", 0.0, 4.0), ("V", 4.0, 4.0)]
-    texts = {one.name: one.read_text(encoding="utf-8") for one in files if one.suffix == ".csv"}
+    spans = [event for event in events if event["ph"] == "X"]
+    assert [(span["tid"], span["ts"], span["dur"]) for span in spans] == [("MTE2", 0.0, 4.0), ("V", 4.0, 4.0)]
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.suffix == ".csv"}
     tables = {name: list(csv.DictReader(text.splitlines())) for name, text in texts.items()}
     assert tables["OpBasicInfo.csv"][0]["Task Duration(us)"] == "10.000"
     [core] = tables["PipeUtilization.csv"]

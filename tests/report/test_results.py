@@ -12,13 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npukernelbench.nouns import (
-    CaseResult,
     Diagnostic,
     Outcome,
     Owner,
-    Prompt,
     Sample,
-    SampleKey,
     Severity,
     Stage,
     Tier,
@@ -29,6 +26,7 @@ from npukernelbench.report.results import summarise
 from npukernelbench.stats import Cluster, cluster_ratio, pass_at_k
 from npukernelbench.store import Manifest, read_results, results_json
 from npukernelbench.store.results import write_results
+from npukernelbench.testing.samples import judged_sample
 
 MANIFEST = Manifest(
     {
@@ -40,30 +38,20 @@ MANIFEST = Manifest(
     },
     {"version": "0"},
 )
-STAGES = {
-    Outcome.OK: Stage.DONE,
-    Outcome.NO_CODE: Stage.EXTRACT,
-    Outcome.COMPILE_ERROR: Stage.COMPILE,
-    Outcome.CRASH: Stage.RUN,
-    Outcome.WRONG_VALUE: Stage.CHECK,
-    Outcome.INFRA_ERROR: Stage.RUN,
-}
 
 
 def sample(task: str, outcome: Outcome, index: int = 0, case: str = "0", seconds: float = 0.5, **metrics) -> Sample:
     """A judged sample."""
     diagnostics = () if outcome is Outcome.OK else (Diagnostic(Severity.ERROR, "r", f"{outcome.value}!\nmore"),)
-    verdict = Verdict(
-        Track.STATIC,
-        Tier.TWIN,
-        STAGES[outcome],
+    return judged_sample(
         outcome,
-        outcome.owner,
-        (CaseResult(case, STAGES[outcome], outcome, diagnostics),),
+        task=task,
+        case=case,
+        index=index,
+        diagnostics=diagnostics,
         metrics=metrics,
         timings={"compile": seconds},
     )
-    return Sample(SampleKey(task, case, Track.STATIC, index), Prompt((), "t@1", "h"), None, None, verdict)
 
 
 def test_faults_of_ours_are_not_the_models():
@@ -150,7 +138,7 @@ samples_lists = st.lists(
     st.builds(
         sample,
         st.sampled_from(["Sqrt", "Gelu", "New"]),
-        st.sampled_from(list(STAGES)),
+        st.sampled_from(list(Outcome)),
         st.integers(0, 3),
         st.sampled_from(["0", "1"]),
     ),
@@ -184,7 +172,7 @@ def test_only_timing_depends_on_the_clock():
 
 
 def test_what_is_written_is_read_again(tmp_path):
-    samples = [sample("Sqrt", one, i, predicted_time_us=1.5, roofline=0.5) for i, one in enumerate(STAGES)]
+    samples = [sample("Sqrt", outcome, i, predicted_time_us=1.5, roofline=0.5) for i, outcome in enumerate(Outcome)]
     results = summarise(MANIFEST, samples)
     write_results(tmp_path, results)
     assert read_results(tmp_path) == results

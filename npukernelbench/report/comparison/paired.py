@@ -142,7 +142,9 @@ def _pair(first: RunRecord, second: RunRecord) -> Pair:
     timing = list(named_differences(timing_of(first), timing_of(second)))
     notes = [f"No fast_p: the runs were timed in different ways ({'; '.join(timing)})."] if timing else []
     problems = sorted({*first.problems, *second.problems})
-    left_out = tuple(one for one in problems if not first.problems.get(one) or not second.problems.get(one))
+    left_out = tuple(
+        problem for problem in problems if not first.problems.get(problem) or not second.problems.get(problem)
+    )
     measured = (_difference(measure, first, second) for measure in _measures(first, second, timed=not timing))
     return Pair(
         first,
@@ -157,11 +159,11 @@ def _pair(first: RunRecord, second: RunRecord) -> Pair:
 
 def _measures(first: RunRecord, second: RunRecord, *, timed: bool) -> list[Measure]:
     attempts = [*first.attempts, *second.attempts]
-    least = min((len(one) for record in (first, second) for one in record.problems.values() if one), default=0)
+    least = min((len(tries) for record in (first, second) for tries in record.problems.values() if tries), default=0)
     ks = [k for k in MAIN_KS if k <= least]
     measures = [Measure(f"compile@{k}", COMPILED.hit, k) for k in ks] + [pass_measure(k) for k in ks]
     if timed and 1 in ks:
-        baselines = [name for name in SPEEDUPS if any(name in one.speedups for one in attempts)]
+        baselines = [name for name in SPEEDUPS if any(name in attempt.speedups for attempt in attempts)]
         measures += [fast_measure(name, p) for name in baselines for p in FAST_PS]
     return measures
 

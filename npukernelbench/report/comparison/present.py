@@ -118,7 +118,7 @@ def _legend(pairs: Sequence[Pair]) -> Table:
 
 
 def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
-    shown = [one for one in pair.differences if one.first or one.second]
+    shown = [difference for difference in pair.differences if difference.first or difference.second]
     several = any(one.holm_p != one.p for one in shown)
     rows = tuple(
         (
@@ -146,13 +146,13 @@ def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
 
 def sentences(pair: Pair, first: str, second: str) -> Iterator[str]:
     """What the numbers say, what they could have shown, what was left out, what else differs."""
-    main = next((one for one in pair.differences if one.measure == CORRECT.name), None)
+    main = next((difference for difference in pair.differences if difference.measure == CORRECT.name), None)
     if main is None:
         yield "No problem has a sample of both runs that says something about the model."
         return
     yield _verdict(main, first, second)
     yield _power(main)
-    if len(pair.differences) > sum(bool(one.first or one.second) for one in pair.differences):
+    if len(pair.differences) > sum(bool(difference.first or difference.second) for difference in pair.differences):
         yield "Rates that are 0 in both runs are not shown."
     yield from pair.notes
     if pair.left_out:
@@ -237,7 +237,7 @@ def _pair_json(pair: Pair, first: str, second: str) -> dict[str, object]:
     return {
         "first": str(pair.first.folder),
         "second": str(pair.second.folder),
-        "rates": [asdict(one) for one in pair.differences],
+        "rates": [asdict(difference) for difference in pair.differences],
         "changed": [
             {
                 "task": one.problem.task,

@@ -122,7 +122,7 @@ class RunRecord:
         samples = self.identity.get("samples")
         per_problem = samples if isinstance(samples, int) else 1
         cases = (_mapping(facts).get("cases") for facts in self.tasks.values())
-        problems = sum(len(one) if self.track == "static" and isinstance(one, list) else 1 for one in cases)
+        problems = sum(len(ids) if self.track == "static" and isinstance(ids, list) else 1 for ids in cases)
         return max(problems * per_problem, len(self.attempts))
 
     @property
@@ -222,10 +222,8 @@ def conversations(run: StoredRun) -> Iterator[list[Sample]]:
 
 
 def _of_sample(sample: Sample) -> Attempt:
-    verdict = sample.verdict
-    if verdict is None:
-        raise ValueError(f"{sample.key} has no verdict")
-    judged = Judged(sample.key, verdict)
+    judged = Judged.of(sample)
+    verdict = judged.verdict
     return Attempt(
         Problem(sample.key.task, sample.key.case),
         sample.key.index,

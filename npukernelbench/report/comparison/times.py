@@ -35,7 +35,9 @@ class Side:
     @property
     def label(self) -> str:
         """Whether its times are predicted or measured, and for which machine."""
-        kinds = {("predicted" if one.predicted else "measured", one.machine) for one in self.profiles.values()}
+        kinds = {
+            ("predicted" if profile.predicted else "measured", profile.machine) for profile in self.profiles.values()
+        }
         return ", ".join(f"{word} {machine}" for word, machine in sorted(kinds))
 
 

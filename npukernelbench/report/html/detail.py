@@ -130,8 +130,10 @@ def _profile(profile: Profile) -> JSON:
         "bottleneck": profile.bottleneck,
         "counters": to_json(dict(profile.counters)),
         "spans": [] if analysis is None else _spans(analysis.spans),
-        "suggestions": [] if analysis is None else [[one.change, one.time_us] for one in analysis.suggestions],
-        "lines": [] if analysis is None else [[one.file, one.line, one.busy_us] for one in analysis.lines[:50]],
+        "suggestions": []
+        if analysis is None
+        else [[suggestion.change, suggestion.time_us] for suggestion in analysis.suggestions],
+        "lines": [] if analysis is None else [[line.file, line.line, line.busy_us] for line in analysis.lines[:50]],
     }
 
 

@@ -18,7 +18,7 @@ SECOND = {f"T{i}/0": letters for i, letters in enumerate(("oo", "ww", "fo", "ow"
 
 def test_rates_are_means_over_the_problems_that_both_runs_can_say_something_about(record):
     (pair,) = compare_runs([record("a", FIRST), record("b", SECOND, model="n")])
-    by_name = {one.measure: one for one in pair.differences}
+    by_name = {difference.measure: difference for difference in pair.differences}
     correct = by_name["correct@1"]
     # T5 has no valid sample in the first run; the valid one of T6 in the second is right.
     assert [str(one) for one in pair.left_out] == ["T5/0"]
@@ -48,7 +48,7 @@ def test_cases_of_a_task_are_one_draw_of_chance(record):
     """Ten problems of two tasks are two facts: the exact test must not count them as ten."""
     lost = {f"T{i % 2}/{i}": "w" for i in range(10)}
     (pair,) = compare_runs([record("a", lost), record("b", dict.fromkeys(lost, "o"), model="n")])
-    correct = next(one for one in pair.differences if one.measure == "correct@1")
+    correct = next(difference for difference in pair.differences if difference.measure == "correct@1")
     assert (correct.problems, correct.tasks, correct.p) == (10, 2, 0.5)
 
 
@@ -58,7 +58,7 @@ def test_several_runs_raise_the_bar(record):
     runs = [record("base", dict.fromkeys(names, "w"))]
     runs += [record(model, better, model=model) for model in ("n", "k", "l")]
     first, *_ = compare_runs(runs)
-    correct = next(one for one in first.differences if one.measure == "correct@1")
+    correct = next(difference for difference in first.differences if difference.measure == "correct@1")
     assert correct.p == pytest.approx(2 / 2**8)
     assert correct.holm_p == pytest.approx(3 * 2 / 2**8)
 
@@ -83,7 +83,7 @@ def test_runs_that_were_timed_in_other_ways_have_no_fast_p(record):
     executor = dict(first.identity["executor"])
     other = {**executor, "description": {**executor["description"], "time_model": "t2"}}
     (pair,) = compare_runs([first, record("b", SECOND, executor=other)])
-    assert {one.measure for one in pair.differences} == {"compile@1", "correct@1"}
+    assert {difference.measure for difference in pair.differences} == {"compile@1", "correct@1"}
     assert "time_model: t1 against t2" in pair.notes[0]
 
 

@@ -114,7 +114,7 @@ def test_anchors_of_python_and_of_the_page_agree():
 
 
 def test_the_run_in_sentences(stored):
-    said = [one.replace("\u00a0", " ") for one in sentences(record_of(stored))]
+    said = [sentence.replace("\u00a0", " ") for sentence in sentences(record_of(stored))]
     assert said[0].startswith("3 of 6 counted samples are right: 50 %, with a 95 % interval from ")
     assert "Half of the right kernels reach 0.5 of the roofline or more" in said[1]
     assert said[2] == "3 of 3 right kernels are as fast as ours or faster."
