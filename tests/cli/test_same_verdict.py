@@ -81,6 +81,7 @@ def small_task(folder: Path) -> Path:
     smoke = next(case for case in task["cases"] if case["id"] == "smoke")
     other = {**smoke, "id": "other", "inputs": {"x": {"shape": [3, 5], "dtype": "float32"}}}
     suite = (ELU / task.pop("include")).resolve()
+    del task["goldens"]  # its program lies beside the task that was copied
     (folder / "task.yaml").write_text(
         yaml.safe_dump({**task, "include": str(suite), "name": TASK, "cases": [smoke, other]})
     )

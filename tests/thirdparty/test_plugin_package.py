@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -249,9 +250,9 @@ def test_a_strangers_format_works_wherever_one_can_be_named(environment: Environ
     assert {name for name, plugin in listed.items() if plugin == "builtin"} == {
         "table", "summary", "markdown", "html", "json", "jsonl", "parquet", "lm-eval"
     }  # fmt: skip
-    refused = environment.npukb("report", str(judged), "--format", "pages")
-    assert refused.returncode == 2
-    assert f"npukb export {judged} --format pages" in refused.stderr
+    shutil.rmtree(judged / "pages")
+    written = environment.npukb("report", str(judged), "--format", "pages")
+    assert written.stdout == f"{judged / 'pages' / 'index.html'}\n", written.stderr
 
 
 def test_an_unknown_format_says_what_is_meant_and_what_there_is(environment: Environment, judged: Path) -> None:
