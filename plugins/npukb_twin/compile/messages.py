@@ -220,7 +220,7 @@ def supported_names() -> frozenset[str]:
     internal = {folder / name for name in unread}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path not in internal):
         text = path.read_text(encoding="utf-8")
-        text = re.sub(r"namespace (npukb|detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
+        text = re.sub(r"namespace (npukb|npukb_detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
         names.update(re.findall(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(", text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))

@@ -6,12 +6,12 @@ namespace AscendC {
 
 // casts.def has the pairs.
 template <typename T, typename U>
-NPUKB_API constexpr bool CastSupported() {
+NPUKB_API constexpr bool NpukbCastSupported() {
     return npukb::Takes<T, U>(npukb::types::Casts);
 }
 
 #define NPUKB_CAST_CHECK \
-    static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
+    static_assert(NpukbCastSupported<T, U>(), "Cast does not convert between these element types on this core")
 #define NPUKB_CAST_CODE (npukb::kCodeFor<npukb::Op::Cast, T, U> | static_cast<uint32_t>(roundMode) << npukb::kModeShift)
 
 template <typename T, typename U, typename = typename npukb::takes::Cast<T, U>::ok>
