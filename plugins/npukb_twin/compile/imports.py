@@ -181,7 +181,7 @@ def readable(symbol: str) -> str:
 def _behind(symbol: str, at: int) -> int:
     """Behind the arguments of a template that begin ``at``; the end of the symbol when they are not understood."""
     depth = 0
-    token = re.compile(r"[INJXL]|E|(\d+)|S[\dA-Z]*_|T[\dA-Z]*_|.")
+    token = re.compile(r"[INJXL]|E|DF\d+_|(\d+)|S[\dA-Z]*_|T[\dA-Z]*_|.")
     while match := token.match(symbol, at):
         at = match.end() + (int(match[1]) if match[1] else 0)
         if symbol[match.start()] == "L":

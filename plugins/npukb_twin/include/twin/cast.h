@@ -78,4 +78,20 @@ NPUKB_API bool GetSaturationFlag() {
     return npukb_saturation(0, 0) != 0;
 }
 
+// Bits of the control register: of those that are documented for this chip, 48 switches saturating mode off.
+template <int8_t startBit, int8_t endBit>
+NPUKB_API void SetCtrlSpr(int64_t value) {
+    static_assert(startBit == 48 && endBit == 48, "SetCtrlSpr: this chip documents bit 48 only");
+    npukb_saturation(1, value == 0);
+}
+template <int8_t startBit, int8_t endBit>
+NPUKB_API int64_t GetCtrlSpr() {
+    static_assert(startBit == 48 && endBit == 48, "GetCtrlSpr: this chip documents bit 48 only");
+    return npukb_saturation(0, 0) == 0;
+}
+template <int8_t startBit, int8_t endBit>
+NPUKB_API void ResetCtrlSpr() {
+    SetCtrlSpr<startBit, endBit>(1);
+}
+
 }  // namespace AscendC
