@@ -8,22 +8,37 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Artifact, CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
+from npukernelbench.nouns import (
+    Artifact,
+    Candidate,
+    Case,
+    CompileRequest,
+    CompileResult,
+    Observation,
+    RunRequest,
+    Task,
+    Tier,
+    Track,
+    Verdict,
+)
 from npukernelbench.plugins.arguments import with_arguments
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from npukernelbench.judge.settings import JudgeSettings
     from npukernelbench.plugins.registry import Registration
 
 __all__ = [
     "ALIKE_UNITS",
     "HOST_STANDARD",
+    "Assignment",
     "Confining",
     "Diagnosable",
     "Executor",
     "Finding",
     "FindingStatus",
+    "Judging",
     "Preparable",
     "Trying",
     "make_executor",
@@ -132,6 +147,34 @@ class Confining(Protocol):
 
     def sandbox_level(self) -> str:
         """The measures that hold for every sample; ``none`` without any."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One candidate to judge, and all that its verdict follows from; ``compile_only`` asks whether it compiles."""
+
+    settings: JudgeSettings
+    task: Task
+    cases: Sequence[Case]
+    track: Track
+    candidate: Candidate
+    compile_only: bool = False
+
+
+@runtime_checkable
+class Judging(Protocol):
+    """An executor that has whole candidates judged elsewhere, on other machines for instance. Optional.
+
+    The verdicts have to be those of a :class:`~npukernelbench.judge.pipeline.Judge` with the same settings.
+    """
+
+    def seats(self) -> int:
+        """How many candidates it judges at once."""
+        ...
+
+    def judge(self, assignment: Assignment) -> Verdict:
+        """The verdict; ExecutorError when none can be had."""
         ...
 
 
