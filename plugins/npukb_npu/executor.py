@@ -38,19 +38,10 @@ from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    Core,
-    Diagnostic,
-    Observation,
-    Outcome,
-    RunRequest,
-    Severity,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Severity
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Tier, Track
+from npukernelbench.nouns.task import Core
 
 __all__ = ["Detail", "Memory", "NpuArgs", "NpuExecutor", "entry_file"]
 
