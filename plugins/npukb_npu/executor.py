@@ -12,10 +12,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -277,7 +277,7 @@ class NpuExecutor:
             report=str(work / "report.json"),
             call=call,
             torch_memory=self._takes_torch(is_operator=call is not None),
-            budget=_numbers(budget) if timed else None,
+            budget=asdict(budget) if timed else None,
             package=built.package,
         )
 
@@ -366,16 +366,6 @@ def _prototype(folder: Path, operator: str) -> Prototype | None:
 def _package(built: _Built) -> tuple[Path, ...]:
     """Folders of a build that the worker needs."""
     return (built.folder, built.library.parent)
-
-
-def _numbers(budget: Budget) -> dict[str, Any]:
-    return {
-        "warmup_s": budget.warmup_s,
-        "sampling_s": budget.sampling_s,
-        "least_samples": budget.least_samples,
-        "most_samples": budget.most_samples,
-        "copies": budget.copies,
-    }
 
 
 def _problem(rule: str, message: str) -> Diagnostic:
