@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from npukernelbench.generate.extract import extract, extract_from_reasoning
 from npukernelbench.generate.repair import Hints, next_prompt
-from npukernelbench.nouns.evidence import Diagnostic, Severity
-from npukernelbench.nouns.outcomes import Outcome, Stage, Track
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
 from npukernelbench.nouns.sample import Candidate, Completion, Prompt, Sample
 from npukernelbench.nouns.task import Case, Task
 

@@ -21,8 +21,8 @@ from npukernelbench.judge.answer import AnswerJudge, Reading
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
-from npukernelbench.nouns.evidence import Diagnostic, Severity
-from npukernelbench.nouns.outcomes import Outcome, Stage, Track
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
 from npukernelbench.nouns.sample import Completion, Prompt, Sample, SampleKey
 from npukernelbench.nouns.shard import Shard
 from npukernelbench.nouns.task import Case, Task

@@ -23,9 +23,9 @@ from pydantic import BaseModel, ConfigDict
 
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.held import Held
-from npukernelbench.nouns.evidence import Diagnostic, Profile, Severity
+from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
-from npukernelbench.nouns.outcomes import Outcome, Tier, Track
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
 from npukernelbench.nouns.sample import Candidate
 from npukernelbench.nouns.task import TensorShape
 

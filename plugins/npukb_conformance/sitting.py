@@ -17,9 +17,8 @@ from npukb_conformance.scale import Scaled
 from npukb_conformance.verified import Condition, Verification
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
-from npukernelbench.nouns.evidence import Severity
 from npukernelbench.nouns.execution import Allocation, Artifact, CompileRequest, CompileResult, Observation, RunRequest
-from npukernelbench.nouns.outcomes import Outcome, Track
+from npukernelbench.nouns.outcomes import Outcome, Severity, Track
 from npukernelbench.nouns.sample import Candidate, Verdict
 from npukernelbench.nouns.task import Case, Task, TensorShape
 from npukernelbench.run.selective import Selective

@@ -33,10 +33,10 @@ from npukernelbench.judge.executor import Finding
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.poison import poison
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns.evidence import Diagnostic, Profile, Severity
+from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
-from npukernelbench.nouns.outcomes import Outcome, Tier, Track
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
 from npukernelbench.nouns.task import Core, Presence, Task
 
 __all__ = ["CannCpuExecutor", "CannSimExecutor", "HostModeArgs", "simulated_us"]

@@ -146,7 +146,7 @@ cmake_minimum_required(VERSION 3.16)
 set(CMAKE_ASC_RUN_MODE "{mode}" CACHE STRING "Run mode: npu, cpu, sim")
 set(CMAKE_ASC_ARCHITECTURES "dav-2201" CACHE STRING "NPU architecture")
 find_package(ASC REQUIRED HINTS ${{ASCEND_CANN_PACKAGE_PATH}}/compiler/tikcpp/ascendc_kernel_cmake)
-project({project} LANGUAGES ASC CXX)
+project({name} LANGUAGES ASC CXX)
 {target}
 target_compile_options({name} PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=${{CMAKE_ASC_ARCHITECTURES}}>)
 target_include_directories({name} PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}} ${{CMAKE_CURRENT_SOURCE_DIR}}/candidate)
@@ -154,20 +154,18 @@ target_link_libraries({name} PRIVATE tiling_api register platform m dl)
 """
 
 _LIBRARY_CMAKE = _DIRECT_CMAKE.format(
-    purpose="the candidate's kernel and its launcher as a library",
-    mode=RunMode.NPU.value,
-    project="npukb_direct",
-    target="add_library(npukb_kernel SHARED launcher.asc)",
     name="npukb_kernel",
+    purpose="the candidate's kernel and its launcher as a library",
+    target="add_library(npukb_kernel SHARED launcher.asc)",
+    mode=RunMode.NPU.value,
 )
 
 #: For both host modes: the build of a simulation sets the mode on its command line.
 _PROGRAM_CMAKE = _DIRECT_CMAKE.format(
-    purpose="the candidate's kernel as a program for the toolkit's own host modes",
-    mode=RunMode.CPU.value,
-    project="npukb_program",
-    target="add_executable(npukb_program launcher.asc main.cpp)",
     name="npukb_program",
+    purpose="the candidate's kernel as a program for the toolkit's own host modes",
+    target="add_executable(npukb_program launcher.asc main.cpp)",
+    mode=RunMode.CPU.value,
 )
 
 _MAIN = """\

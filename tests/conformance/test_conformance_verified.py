@@ -20,9 +20,9 @@ from npukb_conformance.verified import Condition, Verification, load_verificatio
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.score import score
 from npukernelbench.nouns.dtypes import DType
-from npukernelbench.nouns.evidence import Diagnostic, Severity
+from npukernelbench.nouns.evidence import Diagnostic
 from npukernelbench.nouns.execution import Allocation, Observation, RunRequest
-from npukernelbench.nouns.outcomes import Outcome, Stage, Tier, Track
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import CaseResult, Verdict
 from npukernelbench.nouns.task import ValueSpec
 from npukernelbench.reference import norm_grad

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from npukernelbench.nouns.dtypes import DType
-from npukernelbench.nouns.evidence import Severity
-from npukernelbench.nouns.outcomes import Outcome
+from npukernelbench.nouns.outcomes import Outcome, Severity
 from npukernelbench.nouns.sample import Verdict
 from npukernelbench.nouns.task import Case, CaseInput, Presence, Task, TensorCase, TensorShape, ValueSpec
 from tests.goldens.test_dynamic_goldens import SUITE, judge

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukernelbench.nouns.evidence import Diagnostic, Severity
-from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import Sample, Verdict
 from npukernelbench.report.results import summarise
 from npukernelbench.stats import Cluster, cluster_ratio, pass_at_k

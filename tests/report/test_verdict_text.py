@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from npukernelbench.console import Paint
-from npukernelbench.nouns.evidence import Diagnostic, Profile, Severity
-from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import Candidate, CaseResult, Verdict
 from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
 

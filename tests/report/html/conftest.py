@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns.evidence import Analysis, Diagnostic, Profile, Severity, Span
-from npukernelbench.nouns.outcomes import Outcome, Stage, Tier, Track
+from npukernelbench.nouns.evidence import Analysis, Diagnostic, Profile, Span
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import Candidate, CaseResult, Completion, Message, Prompt, Sample, SampleKey, Verdict
 from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
 
