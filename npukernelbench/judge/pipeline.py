@@ -32,11 +32,24 @@ from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
 from npukernelbench.judge.speed import IMPOSSIBLE, speed_facts
 from npukernelbench.judge.work import little_work
-from npukernelbench.nouns.evidence import Diagnostic
-from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
-from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Tier, Track
-from npukernelbench.nouns.sample import Candidate, CaseResult, Verdict
-from npukernelbench.nouns.task import Case, Task
+from npukernelbench.nouns import (
+    Artifact,
+    Candidate,
+    Case,
+    CaseResult,
+    CompileRequest,
+    CompileResult,
+    Diagnostic,
+    Observation,
+    Outcome,
+    RunRequest,
+    Severity,
+    Stage,
+    Task,
+    Tier,
+    Track,
+    Verdict,
+)
 from npukernelbench.seed import derive
 from npukernelbench.tasks.sizes import input_bytes, output_bytes
 from npukernelbench.tasks.variation import varied

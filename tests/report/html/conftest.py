@@ -6,9 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns.evidence import Analysis, Diagnostic, Profile, Span
-from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Tier, Track
-from npukernelbench.nouns.sample import Candidate, CaseResult, Completion, Message, Prompt, Sample, SampleKey, Verdict
+from npukernelbench.nouns import (
+    Analysis,
+    Candidate,
+    CaseResult,
+    Completion,
+    Diagnostic,
+    Message,
+    Outcome,
+    Profile,
+    Prompt,
+    Sample,
+    SampleKey,
+    Severity,
+    Span,
+    Stage,
+    Tier,
+    Track,
+    Verdict,
+)
 from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
 
 SOURCE = '#include "kernel_operator.h"\n// adds\nvoid add(int x)\n{\n    Copy(x, 1);\n}\n'
