@@ -1,10 +1,10 @@
-"""How far a sample came, how it ended, who is at fault, and what proved it. Closed sets, one sentence per member."""
+"""How far a sample came, how it ended, who is at fault, what proved it, how much a message matters: closed sets."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["Outcome", "Owner", "Stage", "Tier", "Track"]
+__all__ = ["Outcome", "Owner", "Severity", "Stage", "Tier", "Track"]
 
 
 class Stage(str, Enum):
@@ -23,6 +23,14 @@ class Stage(str, Enum):
     def order(self) -> int:
         """Position on the way, 0 for the first stage."""
         return list(Stage).index(self)
+
+
+class Severity(str, Enum):
+    """How much a diagnostic matters: errors decide the verdict, warnings go into the report."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
 
 
 class Owner(str, Enum):

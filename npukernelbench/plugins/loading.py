@@ -55,6 +55,7 @@ _REGISTRATION_HOOKS: Mapping[str, str] = MappingProxyType(
         "parser": "register_parsers",
         "strategy": "register_strategies",
         "golden maker": "register_goldens",
+        "repository": "register_repositories",
         "checker": "register_checkers",
         "guard": "register_guards",
         "metric": "register_metrics",
@@ -171,6 +172,11 @@ class Plugins:
     def goldens(self) -> Registry:
         """Ways of making golden kernels."""
         return self._registries["golden maker"]
+
+    @property
+    def repositories(self) -> Registry:
+        """Ways of reading repositories of kernels."""
+        return self._registries["repository"]
 
     @property
     def checkers(self) -> Registry:

@@ -21,20 +21,11 @@ from npukernelbench.judge.answer import AnswerJudge, Reading
 from npukernelbench.judge.executor import Executor, Judging
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
-from npukernelbench.nouns import (
-    Case,
-    Completion,
-    Diagnostic,
-    Outcome,
-    Prompt,
-    Sample,
-    SampleKey,
-    Severity,
-    Shard,
-    Stage,
-    Task,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
+from npukernelbench.nouns.sample import Completion, Prompt, Sample, SampleKey
+from npukernelbench.nouns.shard import Shard
+from npukernelbench.nouns.task import Case, Task
 from npukernelbench.run.asking import Asker
 from npukernelbench.run.turns import Position, follow_up, position
 from npukernelbench.seed import derive
