@@ -32,7 +32,7 @@ from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
 from npukernelbench.judge.settings import JudgeSettings
 from npukernelbench.judge.speed import IMPOSSIBLE, speed_facts
-from npukernelbench.judge.work import little_work
+from npukernelbench.judge.work import little_work, only_moves
 from npukernelbench.nouns import (
     Artifact,
     Candidate,
@@ -255,7 +255,8 @@ class Judge:
         if proof := unexplained(sitting.task, case, seen.touched):
             diagnostics = (proof, *diagnostics)
             return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, found.metrics, seen.profile)
-        if little := little_work(sitting.task, case, seen.profile):
+        little = little_work(sitting.task, case, seen.profile)
+        if little is not None and not only_moves(sitting.task, request.inputs, reference):
             diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
         failed, depends = self._repeat(sitting, case, request, seen, reference)
         if failed := failed or self._vary(sitting, case, request, seen):
