@@ -259,7 +259,7 @@ class Plugins:
         check_hooks(self._manager, plugin)
         if self._manager.has_plugin(source.name):
             other = next(info for info in self._installed if info.name == source.name)
-            raise Rejected(f"the name {source.name!r} is already taken by {other.origin}")
+            raise Rejected(f"{source.origin} and {other.origin} have the same name; remove one of them")
         try:
             self._manager.register(plugin, source.name)
             offers = self._collect(source)
