@@ -17,7 +17,7 @@ from npukernelbench.report.html.page import pack, write_page
 from npukernelbench.report.links import sample_anchor
 from npukernelbench.report.summary import sentences
 from npukernelbench.store import Manifest, RunStore, read_run
-from tests.report.html.conftest import HOSTILE, SOURCE
+from tests.report.whole_run import HOSTILE, SOURCE
 
 ASSETS = Path(__file__).resolve().parents[3] / "npukernelbench" / "report" / "html" / "assets"
 
