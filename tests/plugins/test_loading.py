@@ -260,6 +260,8 @@ def test_notify_reaches_every_plugin_past_one_that_raises(caplog: pytest.LogCapt
     assert plugins.notify("on_run_start", context=now) == ("raiser",)
     assert heard == [now, now]
     assert "ZeroDivisionError" in caplog.text
+    plugins.notify("on_run_start", context=now)
+    assert [record.levelname for record in caplog.records if "raised" in record.getMessage()] == ["WARNING"]
 
 
 def test_configure_reaches_late_plugins_and_quarantines_a_raising_one() -> None:
