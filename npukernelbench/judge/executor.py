@@ -190,7 +190,7 @@ def make_executor(registration: Registration, executor_args: Mapping[str, object
     Raises PluginError when the target is no executor, UsageError when the arguments do not fit its ``Args`` model.
     """
     construction = with_arguments(registration, executor_args, field="executor_args")
-    executor = construction.target(construction.args)
+    executor = registration.construct(construction.target, construction.args)
     if not isinstance(executor, Executor):
         raise registration.broken("does not implement the protocol npukernelbench.judge.executor.Executor")
     return executor
