@@ -9,7 +9,7 @@ Such a kernel is not rejected, but judged on more inputs.
 from __future__ import annotations
 
 from npukernelbench.judge.operations import least_operations
-from npukernelbench.judge.roofline import depends_on_part
+from npukernelbench.judge.reads import depends_on_part
 from npukernelbench.nouns import Case, Diagnostic, Profile, Severity, Task
 
 __all__ = ["CUBE_PRODUCTS", "RULE", "VECTOR_RESULTS", "little_work"]
