@@ -21,5 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from npukernelbench.console import Console
 
     if instruction := os.environ.get(VARIABLE):
-        return complete(instruction, App(Console()))
+        from npukernelbench.cli.group import build_group
+
+        return complete(build_group(), instruction, App(Console()))
     return guarded(sys.argv[1:] if argv is None else list(argv), Console())

@@ -33,25 +33,21 @@ _REGISTRIES = {
 _TASKS = ("task", "tasks")
 
 
-def complete(instruction: str, obj: object) -> int:
+def complete(group: click.Command, instruction: str, obj: object) -> int:
     """Do what a shell asks: ``bash_complete`` prints candidates, ``bash_source`` the script. The exit code."""
     from click.shell_completion import shell_complete
 
-    from npukernelbench.cli.group import build_group
-
-    return shell_complete(build_group(), {"obj": obj}, _PROGRAM, VARIABLE, instruction)
+    return shell_complete(group, {"obj": obj}, _PROGRAM, VARIABLE, instruction)
 
 
-def script(shell: str) -> str:
+def script(group: click.Command, shell: str) -> str:
     """What makes ``shell`` ask us."""
     from click.shell_completion import get_completion_class
-
-    from npukernelbench.cli.group import build_group
 
     kind = get_completion_class(shell)
     assert kind is not None
     # Not source(): bash's would start a bash to look at its version.
-    made = kind(build_group(), {}, _PROGRAM, VARIABLE)
+    made = kind(group, {}, _PROGRAM, VARIABLE)
     return made.source_template % made.source_vars()
 
 

@@ -6,7 +6,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.complete import SHELLS, script
-from npukernelbench.cli.group import Command
+from npukernelbench.cli.group import Command, build_group
 from npukernelbench.cli.options import verbosity_option
 
 __all__ = ["command"]
@@ -25,4 +25,4 @@ def command(app: App, shell: str) -> None:
 
     fish: write it once    npukb completion fish > ~/.config/fish/completions/npukb.fish
     """
-    app.console.out(script(shell))
+    app.console.out(script(build_group(), shell))
