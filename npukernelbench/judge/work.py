@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npukernelbench.judge.operations import least_operations
-from npukernelbench.judge.roofline import depends_on_part
+from npukernelbench.judge.reads import depends_on_part
 from npukernelbench.nouns import Case, Diagnostic, Profile, Severity, Task
 
 if TYPE_CHECKING:
