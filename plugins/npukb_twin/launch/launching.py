@@ -221,7 +221,7 @@ _REFUSALS = {
     "foreign": (
         Outcome.LAUNCH_ERROR,
         "foreign_instruction",
-        "Use the types and functions of kernel_operator.h: an AI core has no long double and a stack of some kilobytes.",
+        "Use the types and functions of kernel_operator.h: a core has no long double and a stack of some kilobytes.",
     ),
 }
 
