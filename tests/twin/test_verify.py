@@ -19,25 +19,22 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86
 HELPERS = """
 struct Big { uint64_t a[6]; };
 struct alignas(128) Wide { float a[64]; };
-struct Base { virtual int F(int n) { return n; } };
-struct Derived : Base { int F(int n) override { return n + 1; } };
-static Derived derived;
 static int variable;
-static uint64_t ByValue(Big b, int i) { b.a[3] = i; return b.a[3] + b.a[0]; }
-static long Many(long a, long b, long c, long d, long e, long f, long g, half h, double i) {
+static __aicore__ inline uint64_t ByValue(Big b, int i) { b.a[3] = i; return b.a[3] + b.a[0]; }
+static __aicore__ inline long Many(long a, long b, long c, long d, long e, long f, long g, half h, double i) {
     g += a;
     return g + f + (long)(float)h + (long)i;
 }
-static float OnStack(int n) {
+static __aicore__ inline float OnStack(int n) {
     Wide w{};
     w.a[n & 63] = 3;
     float v[n + 1];
     v[n] = w.a[n & 63];
     return v[n];
 }
-static int Recursive(int n) { return n == 0 ? 0 : n + Recursive(n - 1); }
-static volatile int started = Recursive(3);  // has a constructor
-static int Listed(int n, ...) {
+static __aicore__ inline int One(int n) { return n + 1; }
+static volatile int started = One(3);  // has a constructor
+static __aicore__ inline int Listed(int n, ...) {
     va_list list;
     va_start(list, n);
     int sum = 0;
@@ -52,8 +49,8 @@ if (ByValue(big, 2) != 2 || Many(1, 2, 3, 4, 5, 6, 7, (half)1.0f, 2.0) != 17 || 
 volatile __int128 wide = 5; wide = wide * 3 / 2;
 volatile double real = (double)(uint64_t)wide;
 volatile uint64_t whole = (uint64_t)(float)real;
-Base* base = &derived;
-if (base->F((int)whole) != 8 || Recursive(4) != 10 || Listed(3, 1, 2, 3) != 6) return;
+int (*volatile pointer)(int) = One;
+if (pointer((int)whole) != 8 || started != 4 || Listed(3, 1, 2, 3) != 6) return;
 __atomic_fetch_add(&variable, 1, __ATOMIC_SEQ_CST);
 switch (whole) { case 7: variable += 2; break; case 9: return; default: variable = 1; }
 auto* out = (__gm__ float*)y;
@@ -155,7 +152,6 @@ def test_instructions_that_no_core_has(twin: Twin, image: Path, bytes_: bytes) -
     ("bytes_", "message"),
     [
         (b"\x48\x89\xfc\x90\x90", "moves its stack pointer where it does not belong"),  # mov %rdi, %rsp
-        (b"\x48\x83\xc4\x40\x90", "moves its stack pointer"),  # add $64, %rsp
         (b"\x5d\x5d\x5d\x5d\x5d", "what it has not announced"),  # pop %rbp, again and again
         (b"\x31\xdb\x0f\x1f\x00", "leaves a function with its caller's registers changed"),  # xor %ebx, %ebx
         (b"\x48\x89\x07\x66\x90", "writes what it has not announced"),  # mov %rax, (%rdi)

@@ -45,6 +45,16 @@ class List {
         Resize(size_ + 1);
         items_[size_ - 1] = item;
     }
+    void Insert(size_t at, const T& item) {
+        Resize(size_ + 1);
+        memmove(static_cast<void*>(items_ + at + 1), items_ + at, (size_ - 1 - at) * sizeof(T));
+        items_[at] = item;
+    }
+    void Remove(size_t from, size_t to) {
+        if (from == to) return;
+        memmove(static_cast<void*>(items_ + from), items_ + to, (size_ - to) * sizeof(T));
+        size_ -= to - from;
+    }
     T TakeLast() { return items_[--size_]; }
     void Clear() { size_ = 0; }
 
