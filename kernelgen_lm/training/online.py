@@ -244,12 +244,12 @@ def _round(
 
 
 def _keep_weights_plain() -> None:
-    """Let vLLM's CPU engine take new weights after every step: it packs them as it loads a model, and drops the originals."""
+    """Let vLLM's CPU engine take new weights after every step; it packs them as it loads a model and drops the rest."""
     from torch.nn.functional import linear
     from vllm.model_executor.layers import utils
     from vllm.platforms import current_platform
 
-    def unpacked(layer: Any, remove_weight: bool) -> None:
+    def unpacked(layer: Any, remove_weight: bool) -> None:  # noqa: ARG001  the signature of what it replaces
         layer.cpu_linear = linear
 
     if current_platform.is_cpu():

@@ -25,7 +25,7 @@ class RunPlan:
     """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
     the salted hash of the secret that hidden cases were drawn from, empty without one. With more than one of ``turns``
     a model is told about its kernel, as much as ``hints`` say, and asked again. With ``shard`` only that part of the
-    samples is asked for."""
+    samples is asked for. ``transport`` names the ``model_args`` that decide how answers come, not what they are."""
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -49,7 +49,11 @@ class RunPlan:
     hints: Hints = Hints.DIAGNOSTICS
     strategy: str = "direct"
     shard: Shard | None = None
+<<<<<<< HEAD
     knowledge: Knowledge = Knowledge.STYLE
+=======
+    transport: frozenset[str] = frozenset()
+>>>>>>> main
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from npukernelbench.nouns import (
-    AttributeValue,
-    Case,
-    CaseInput,
-    DType,
-    HiddenAxis,
-    HiddenForm,
-    InputSpec,
-    OutputSpec,
-    Presence,
-    Task,
-    TensorCase,
-    TensorShape,
-    ValueSpec,
-)
+from npukernelbench import nouns
 from npukernelbench.tasks.hidden_extents import COUNT
 from npukernelbench.tasks.values import FRACTIONAL
 
@@ -29,17 +15,17 @@ __all__ = ["combinations", "default_forms", "output_dtype", "public_models", "us
 
 #: The tag of tasks that the default rule looks at.
 _TAG = "elementwise"
-_AXIS = HiddenAxis(1, 1 << 18)
+_AXIS = nouns.HiddenAxis(1, 1 << 18)
 _RANKS = (1, 2, 3, 4)
 #: Generators whose parameters go with a size.
 _SIZED = frozenset(
     {"derived", "distinct", "distinct_along", "group_ends", "literal", "partition", "repeated_rows", "spans", "subset"}
 )
-_Combination = Mapping[str, DType]
+_Combination = Mapping[str, nouns.DType]
 _Shape = tuple[int, ...]
 
 
-def default_forms(task: Task) -> tuple[HiddenForm, ...]:
+def default_forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
     """The forms of a task tagged ``elementwise`` whose tensors all have one shape, but for inputs of one element, or
     of one element per tensor of a list.
 
@@ -52,7 +38,7 @@ def default_forms(task: Task) -> tuple[HiddenForm, ...]:
         return ()
     bound = any(spec.type in ("int", "list_int") for spec in task.attributes)
     typed = bool(task.attributes) and any(_overrides_types(task, case) for case in task.cases)
-    found: dict[object, HiddenForm] = {}
+    found: dict[object, nouns.HiddenForm] = {}
     for case in task.cases:
         ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound and not typed else _RANKS
         dtypes = (_dtypes(case),) if typed else ()
@@ -62,7 +48,7 @@ def default_forms(task: Task) -> tuple[HiddenForm, ...]:
     return tuple(form for form in found.values() if form.axes)
 
 
-def combinations(task: Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Combination, ...]:
+def combinations(task: nouns.Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Combination, ...]:
     """Element types by input: those stated, else those that occur in public cases, and every other type of the first
     input where the other inputs can follow it. Inputs that are not mentioned are filled in."""
     seen = [_dtypes(case) for case in task.cases]
@@ -70,7 +56,7 @@ def combinations(task: Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Co
     if stated:
         return tuple(habits.complete(one) for one in stated)
     leader = task.inputs[0]
-    found: dict[tuple[tuple[str, DType], ...], _Combination] = {}
+    found: dict[tuple[tuple[str, nouns.DType], ...], _Combination] = {}
     for dtype in leader.dtypes:
         for one in [one for one in seen if one.get(leader.name) is dtype] or [{leader.name: dtype}]:
             full = habits.complete(one)
@@ -79,30 +65,32 @@ def combinations(task: Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Co
     return tuple(found.values())
 
 
-def public_models(task: Task, dtypes: _Combination, attributes: Mapping[str, AttributeValue]) -> tuple[Case, ...]:
+def public_models(
+    task: nouns.Task, dtypes: _Combination, attributes: Mapping[str, nouns.AttributeValue]
+) -> tuple[nouns.Case, ...]:
     """The public cases with these element types, those with these attributes if there are any."""
     alike = [case for case in task.cases if all(dtypes[name] is dtype for name, dtype in _dtypes(case).items())]
     same = [case for case in alike if case.attributes == attributes]
     return tuple(same or alike)
 
 
-def output_dtype(spec: OutputSpec, dtypes: _Combination, model: Case | None) -> DType:
+def output_dtype(spec: nouns.OutputSpec, dtypes: _Combination, model: nouns.Case | None) -> nouns.DType:
     """The element type of an output: that of the public case that is the model, else that of the interface."""
     declared = model.outputs[spec.name] if model else ()
-    tensor = declared if isinstance(declared, TensorShape) else next(iter(declared), None)
+    tensor = declared if isinstance(declared, nouns.TensorShape) else next(iter(declared), None)
     return tensor.dtype if tensor else spec.dtype or dtypes[str(spec.dtype_like)]
 
 
-def usual_values(spec: InputSpec, dtype: DType, size: int, model: Case | None) -> ValueSpec:
+def usual_values(spec: nouns.InputSpec, dtype: nouns.DType, size: int, model: nouns.Case | None) -> nouns.ValueSpec:
     """How an input is drawn: as in the public case that is the model, else as the interface says."""
     own = spec.values_for.get(dtype, spec.values)
     values = next((item.values for item in _tensors(model.inputs.get(spec.name) if model else None)), own)
     if values.kind == "literal" and not _fits(values, size):
-        return ValueSpec("choice", values.args)
+        return nouns.ValueSpec("choice", values.args)
     return values if values.kind not in _SIZED or values.kind == "literal" else own
 
 
-def _fits(values: ValueSpec, size: int) -> bool:
+def _fits(values: nouns.ValueSpec, size: int) -> bool:
     given = values.args["values"]
     return isinstance(given, tuple) and len(given) == size
 
@@ -110,7 +98,7 @@ def _fits(values: ValueSpec, size: int) -> bool:
 class _Habits:
     """What the public cases show about element types."""
 
-    def __init__(self, task: Task, seen: list[dict[str, DType]]) -> None:
+    def __init__(self, task: nouns.Task, seen: list[dict[str, nouns.DType]]) -> None:
         self._task = task
         self._seen = seen
         self._leader = task.inputs[0].name
@@ -122,7 +110,7 @@ class _Habits:
             spec.name: given.get(spec.name) or self._usual(spec.name, spec.dtypes, leader) for spec in self._task.inputs
         }
 
-    def _usual(self, name: str, allowed: tuple[DType, ...], leader: DType) -> DType:
+    def _usual(self, name: str, allowed: tuple[nouns.DType, ...], leader: nouns.DType) -> nouns.DType:
         beside = [one for one in self._seen if name in one and self._leader in one]
         if all(one[name] is one[self._leader] for one in beside) and (leader in allowed or not beside):
             return leader if leader in allowed else allowed[0]
@@ -155,16 +143,16 @@ class _Roles(NamedTuple):
     listed: frozenset[str]
 
 
-def _roles(task: Task) -> _Roles | None:
+def _roles(task: nouns.Task) -> _Roles | None:
     """The roles of all inputs, None when some input or output has a shape of another kind."""
     present = {spec.name: [case for case in task.cases if case.inputs.get(spec.name)] for spec in task.inputs}
     tensors = {name: [t for case in cases for t in _tensors(case.inputs[name])] for name, cases in present.items()}
     single = {
         spec.name
         for spec in task.inputs
-        if spec.presence is not Presence.DYNAMIC and all(t.tensor.size == 1 for t in tensors[spec.name])
+        if spec.presence is not nouns.Presence.DYNAMIC and all(t.tensor.size == 1 for t in tensors[spec.name])
     }
-    lists = [spec.name for spec in task.inputs if spec.presence is Presence.DYNAMIC]
+    lists = [spec.name for spec in task.inputs if spec.presence is nouns.Presence.DYNAMIC]
     listed = {
         spec.name for spec in task.inputs if lists and spec.name not in lists and _per_tensor(task, spec, lists[0])
     }
@@ -183,14 +171,14 @@ def _roles(task: Task) -> _Roles | None:
     return _Roles(chief, frozenset(whole), frozenset(listed))
 
 
-def _per_tensor(task: Task, spec: InputSpec, name: str) -> bool:
+def _per_tensor(task: nouns.Task, spec: nouns.InputSpec, name: str) -> bool:
     """Whether an input has one element per tensor of the list ``name``, in cases with lists of several tensors too."""
     lengths = [len(_shapes(case.inputs[name])) for case in task.cases]
     shapes = [_shapes(case.inputs.get(spec.name)) for case in task.cases]
     return max(lengths) > 1 and shapes == [[(length,)] for length in lengths]
 
 
-def _overrides_types(task: Task, case: Case) -> bool:
+def _overrides_types(task: nouns.Task, case: nouns.Case) -> bool:
     """Whether an output's type is not what the interface alone would make it."""
     dtypes = _dtypes(case)
     return any(
@@ -200,7 +188,9 @@ def _overrides_types(task: Task, case: Case) -> bool:
     )
 
 
-def _form(task: Task, case: Case, roles: _Roles, rank: int, dtypes: tuple[_Combination, ...]) -> HiddenForm:
+def _form(
+    task: nouns.Task, case: nouns.Case, roles: _Roles, rank: int, dtypes: tuple[_Combination, ...]
+) -> nouns.HiddenForm:
     """The form of one rank with the attributes of ``case``; optional inputs that no public case has stay absent."""
     axes = {f"axis{position}": _AXIS for position in range(rank)}
     shapes: dict[str, tuple[int | str, ...]] = {}
@@ -211,8 +201,8 @@ def _form(task: Task, case: Case, roles: _Roles, rank: int, dtypes: tuple[_Combi
             single = (COUNT,) if spec.name in roles.listed else _shapes(own)[0]
             shapes[spec.name] = tuple(axes) if spec.name in roles.whole else single
     always = [name for name in shapes if all(one.inputs.get(name) for one in task.cases)]
-    optional = {spec.name for spec in task.inputs if spec.presence is Presence.OPTIONAL}
-    return HiddenForm(
+    optional = {spec.name for spec in task.inputs if spec.presence is nouns.Presence.OPTIONAL}
+    return nouns.HiddenForm(
         axes=axes,
         shapes=shapes,
         outputs={spec.name: tuple(axes) for spec in task.outputs},
@@ -222,17 +212,17 @@ def _form(task: Task, case: Case, roles: _Roles, rank: int, dtypes: tuple[_Combi
     )
 
 
-def _dtypes(case: Case) -> dict[str, DType]:
+def _dtypes(case: nouns.Case) -> dict[str, nouns.DType]:
     """The element types of the inputs that a case has; a list's is that of its first tensor."""
     return {name: tensors[0].tensor.dtype for name, value in case.inputs.items() if (tensors := [*_tensors(value)])}
 
 
-def _shapes(value: CaseInput) -> list[_Shape]:
+def _shapes(value: nouns.CaseInput) -> list[_Shape]:
     return [tensor.tensor.shape for tensor in _tensors(value)]
 
 
-def _tensors(value: CaseInput) -> Iterator[TensorCase]:
-    if isinstance(value, TensorCase):
+def _tensors(value: nouns.CaseInput) -> Iterator[nouns.TensorCase]:
+    if isinstance(value, nouns.TensorCase):
         yield value
     else:
         yield from value or ()

@@ -11,18 +11,9 @@ from typing import Annotated, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import (
-    AttributeSpec,
-    AttributeValue,
-    DType,
-    Extent,
-    HiddenAxis,
-    HiddenForm,
-    HiddenRange,
-    Presence,
-    Task,
-    ValueClass,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.hidden import Extent, HiddenAxis, HiddenForm, HiddenRange, ValueClass
+from npukernelbench.nouns.task import AttributeSpec, AttributeValue, Presence, Task
 from npukernelbench.tasks.extent import evaluate, substitute
 from npukernelbench.tasks.hidden_extents import COUNT, OR_ONE, REST, axes_of
 from npukernelbench.tasks.values import VALUE_CLASSES, parse_values

@@ -17,22 +17,10 @@ from npukb_conformance.scale import Scaled
 from npukb_conformance.verified import Condition, Verification
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
-from npukernelbench.nouns import (
-    Allocation,
-    Artifact,
-    Candidate,
-    Case,
-    CompileRequest,
-    CompileResult,
-    Observation,
-    Outcome,
-    RunRequest,
-    Severity,
-    Task,
-    TensorShape,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.execution import Allocation, Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Severity, Track
+from npukernelbench.nouns.sample import Candidate, Verdict
+from npukernelbench.nouns.task import Case, Task, TensorShape
 from npukernelbench.run.selective import Selective
 
 if TYPE_CHECKING:

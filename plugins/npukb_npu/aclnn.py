@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeSpec, DType, Task
 
@@ -60,16 +61,14 @@ class Kind(str, Enum):
         return self.value.startswith("acl")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter: its kind and the name in the header."""
 
     kind: Kind
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Prototype:
+class Prototype(NamedTuple):
     """The first phase of an operator's interface; the second is ``run``."""
 
     prepare: str

@@ -19,22 +19,12 @@ from npukb_npu.fitting import Fit, Taken, fit
 from npukb_npu.rows import Row, Table, table
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    DType,
-    Observation,
-    Outcome,
-    Profile,
-    RunRequest,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import Profile
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Track
 from npukernelbench.nouns.probe import probe_task
+from npukernelbench.nouns.task import Task, TensorCase, TensorShape, ValueSpec
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument

@@ -12,10 +12,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,19 +38,10 @@ from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    Core,
-    Diagnostic,
-    Observation,
-    Outcome,
-    RunRequest,
-    Severity,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
+from npukernelbench.nouns.task import Core
 
 __all__ = ["Detail", "Memory", "NpuArgs", "NpuExecutor", "entry_file"]
 
@@ -200,8 +191,7 @@ class NpuExecutor:
         task, files = request.task, request.candidate.files
         source = entry_file(files, task.kernel)
         if source is None:
-            note = _problem("compile", f"no source file defines the kernel entry {task.kernel}")
-            return CompileResult(Outcome.COMPILE_ERROR, None, (note,))
+            return _refused("compile", f"no source file defines the kernel entry {task.kernel}")
         project = projects.direct_launch(files, source, task.kernel, task.arguments, projects.RunMode.NPU)
         steps = ((*_CONFIGURE_DIRECT, f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}"), _BUILD_DIRECT)
         built = self._builder.build(project, steps, _LIBRARY, request.timeout_s)
@@ -214,8 +204,7 @@ class NpuExecutor:
         task, files = request.task, request.candidate.files
         operator = _operator_type(files, task.kernel)
         if operator is None:
-            note = _problem("operator_definition", f"no OP_ADD registers an operator whose kernel is {task.kernel}")
-            return CompileResult(Outcome.COMPILE_ERROR, None, (note,))
+            return _refused("operator_definition", f"no OP_ADD registers an operator whose kernel is {task.kernel}")
         vendor = projects.vendor_of(request.candidate.hash)
         project = projects.custom_operator(files, operator, vendor, compute_unit(self._site.chip))
         steps = tuple(
@@ -232,7 +221,7 @@ class NpuExecutor:
         host = "".join(text for name, text in files.items() if name.startswith("op_host/"))
         bound = bind(prototype, task, shapes_come_late=_SHAPES_COME_LATE in host)
         if isinstance(bound, Unbound):
-            return CompileResult(Outcome.COMPILE_ERROR, None, (_problem("operator_definition", bound.message),))
+            return _refused("operator_definition", bound.message)
         return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), f"{task.kernel}|{operator}", bound))
 
     def _kept(self, key: str, built: _Built) -> CompileResult:
@@ -286,7 +275,7 @@ class NpuExecutor:
             report=str(work / "report.json"),
             call=call,
             torch_memory=self._takes_torch(is_operator=call is not None),
-            budget=_numbers(budget) if timed else None,
+            budget=asdict(budget) if timed else None,
             package=built.package,
         )
 
@@ -377,15 +366,5 @@ def _package(built: _Built) -> tuple[Path, ...]:
     return (built.folder, built.library.parent)
 
 
-def _numbers(budget: Budget) -> dict[str, Any]:
-    return {
-        "warmup_s": budget.warmup_s,
-        "sampling_s": budget.sampling_s,
-        "least_samples": budget.least_samples,
-        "most_samples": budget.most_samples,
-        "copies": budget.copies,
-    }
-
-
-def _problem(rule: str, message: str) -> Diagnostic:
-    return Diagnostic(Severity.ERROR, rule, message)
+def _refused(rule: str, message: str) -> CompileResult:
+    return CompileResult(Outcome.COMPILE_ERROR, None, (Diagnostic(Severity.ERROR, rule, message),))

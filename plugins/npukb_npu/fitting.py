@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npukb_npu.rows import Row, Table
 
@@ -23,8 +23,7 @@ _KNOWN = "cycles"  # in costs: what is no number of machine files
 _DETERMINED = 1e-6  # what other numbers may contribute to one that is called determined
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What a row took: seconds of a round, and on how many cores it ran."""
 
     seconds: float

@@ -33,23 +33,11 @@ from npukernelbench.judge.executor import Finding
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.poison import poison
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    Core,
-    Diagnostic,
-    Observation,
-    Outcome,
-    Presence,
-    Profile,
-    RunRequest,
-    Severity,
-    Task,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
+from npukernelbench.nouns.task import Core, Presence, Task
 
 __all__ = ["CannCpuExecutor", "CannSimExecutor", "HostModeArgs", "simulated_us"]
 

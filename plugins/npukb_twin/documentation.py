@@ -126,7 +126,7 @@ def _tidy(match: re.Match[str]) -> str:
     body = match.groupdict().get("body")
     if body is None:
         return _MACRO_WORD.sub("", " ".join(match[0].split()))
-    head = re.sub(r" : public detail::[^{]*", " ", match[0][: match.start("body") - match.start()])
+    head = re.sub(r" : public npukb_detail::[^{]*", " ", match[0][: match.start("body") - match.start()])
     if "\n" not in body:
         return " ".join(f"{head}{body}}};".split())
     body = re.sub(r",\n +", ", ", body)

@@ -7,19 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from npukernelbench.nouns import (
-    Case,
-    CaseInput,
-    DType,
-    Outcome,
-    Presence,
-    Severity,
-    Task,
-    TensorCase,
-    TensorShape,
-    ValueSpec,
-    Verdict,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.outcomes import Outcome, Severity
+from npukernelbench.nouns.sample import Verdict
+from npukernelbench.nouns.task import Case, CaseInput, Presence, Task, TensorCase, TensorShape, ValueSpec
 from tests.goldens.test_dynamic_goldens import SUITE, judge
 from tests.goldens.test_goldens import assert_faultless
 

@@ -14,24 +14,11 @@ from npukernelbench import hookimpl
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.check import METRICS
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import (
-    Artifact,
-    CompileResult,
-    Diagnostic,
-    DType,
-    Observation,
-    Outcome,
-    OutputSpec,
-    Owner,
-    Severity,
-    Stage,
-    TensorCase,
-    TensorShape,
-    Tier,
-    Tolerance,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.execution import Artifact, CompileResult, Observation
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
+from npukernelbench.nouns.task import OutputSpec, TensorCase, TensorShape, Tolerance, ValueSpec
 from npukernelbench.plugins import Plugins
 from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, candidate, tiny_case, tiny_task
 
