@@ -49,11 +49,8 @@ class RunPlan:
     hints: Hints = Hints.DIAGNOSTICS
     strategy: str = "direct"
     shard: Shard | None = None
-<<<<<<< HEAD
     knowledge: Knowledge = Knowledge.STYLE
-=======
     transport: frozenset[str] = frozenset()
->>>>>>> main
 
 
 @dataclass(frozen=True, slots=True)
