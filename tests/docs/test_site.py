@@ -6,6 +6,7 @@ import re
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -29,7 +30,7 @@ def site() -> ModuleType:
     return module
 
 
-def listed(part: object) -> list[str]:
+def listed(part: Any) -> list[str]:
     """The pages of a part of the navigation."""
     if isinstance(part, str):
         return [part]
