@@ -62,6 +62,7 @@ def command(app: App, /, show_config: bool, dry_run: bool, as_json: bool, **opti
 
 def execute(app: App, session: Session, as_json: bool) -> int:
     """Run what the session's configuration asks for, show what came of it, return the exit code."""
+    from npukernelbench.nouns import Outcome
     from npukernelbench.report.progress import progress_for
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.run.runner import run
@@ -83,7 +84,10 @@ def execute(app: App, session: Session, as_json: bool) -> int:
         app.console.json({"directory": str(summary.directory), **content})
     else:
         _show(app, summary)
-    missing = summary.total - (summary.generated if plan.predict_only else summary.valid)
+    filtered = summary.by_outcome.get(Outcome.FILTERED, 0)
+    if filtered:
+        app.console.warn(f"{filtered} of {summary.total} answers were withheld by a content filter and are not counted")
+    missing = summary.total - (summary.generated if plan.predict_only else summary.valid + filtered)
     if missing:
         what = "answered" if plan.predict_only else "judged"
         app.console.warn(f"{missing} of {summary.total} samples could not be {what}; the same command tries again")

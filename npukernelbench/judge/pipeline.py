@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from npukernelbench.errors import PluginError, TaskError
-from npukernelbench.judge.boundary import fault_of
+from npukernelbench.judge.boundary import attempt, fault_of
 from npukernelbench.judge.check import Checker, loosened
 from npukernelbench.judge.compare import compare
 from npukernelbench.judge.compile import compiled
 from npukernelbench.judge.data import CaseData
-from npukernelbench.judge.executor import Confining, Executor
+from npukernelbench.judge.executor import Assignment, Confining, Executor, Judging
 from npukernelbench.judge.guard import Guard, has_source
 from npukernelbench.judge.metrics import load_metrics, measured
 from npukernelbench.judge.profile import profile_metrics
@@ -30,8 +30,9 @@ from npukernelbench.judge.repeat import compare_runs, depends_on_cores
 from npukernelbench.judge.roofline import Roofed
 from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
+from npukernelbench.judge.settings import JudgeSettings
 from npukernelbench.judge.speed import IMPOSSIBLE, speed_facts
-from npukernelbench.judge.work import little_work
+from npukernelbench.judge.work import little_work, only_moves
 from npukernelbench.nouns import (
     Artifact,
     Candidate,
@@ -67,24 +68,6 @@ _log = logging.getLogger(__name__)
 _VARIED_BYTES = 4 << 20
 #: A second run has one host thread, and the machine may be busier than before: such a kernel is not rejected for it.
 _PATIENCE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeSettings:
-    """What the judge may spend, its randomness, and how often a fault of ours is tried again (``infra_retries``).
-
-    A kernel that was right runs again under other circumstances (``repeats``), is judged on other inputs of the case
-    (``variations``: other seeds and classes of values, cases of up to 4 MiB; both on the twin only), and on more where
-    it gives cause for doubt (``canaries``).
-    """
-
-    compile_timeout_s: float = 60.0
-    run_timeout_s: float = 60.0
-    seed: int = 0
-    infra_retries: int = 1
-    repeats: int = 1
-    variations: int = 1
-    canaries: int = 2
 
 
 class Judge:
@@ -137,6 +120,9 @@ class Judge:
 
         ``on_stage`` is told each stage as it begins, in the calling thread. Never raises for a candidate's fault.
         """
+        if isinstance(self._executor, Judging):
+            assignment = Assignment(self._settings, task, cases, track, candidate)
+            return self._assigned(self._executor, assignment, on_stage or _ignore)
         checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
         sitting = _Sitting(task, track, candidate, checker, on_stage or _ignore)
         verdict = self._guard(sitting) or self._compile(sitting, cases)
@@ -145,6 +131,9 @@ class Judge:
 
     def check(self, task: Task, cases: Sequence[Case], track: Track, candidate: Candidate) -> Verdict:
         """The verdict on ``candidate`` up to its compilation: ``OK`` at the stage ``COMPILE`` says that it compiles."""
+        if isinstance(self._executor, Judging):
+            assignment = Assignment(self._settings, task, cases, track, candidate, compile_only=True)
+            return self._assigned(self._executor, assignment, _ignore)
         checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
         sitting = _Sitting(task, track, candidate, checker, _ignore)
         if refused := self._guard(sitting):
@@ -154,6 +143,14 @@ class Judge:
             outcome = result.outcome
         verdict = stopped(track, self._executor.tier, Stage.COMPILE, outcome, sitting.diagnostics, sitting.timings)
         return replace(verdict, metrics={"compiled": float(outcome is Outcome.OK)})
+
+    def _assigned(self, executor: Judging, assignment: Assignment, on_stage: Callable[[Stage], None]) -> Verdict:
+        """Boundary: what the executor's own judges say, or the fault that kept them from it."""
+        on_stage(Stage.COMPILE)
+        seen = attempt("judging elsewhere", lambda: executor.judge(assignment), self._settings.infra_retries)
+        if isinstance(seen, Verdict):
+            return seen
+        return stopped(assignment.track, self.tier, Stage.COMPILE, Outcome.INFRA_ERROR, (seen.diagnostic,))
 
     def _level(self, verdict: Verdict) -> str:
         """What confined the candidate; nothing where none of it was compiled or the executor does not tell."""
@@ -258,7 +255,8 @@ class Judge:
         if proof := unexplained(sitting.task, case, seen.touched):
             diagnostics = (proof, *diagnostics)
             return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, found.metrics, seen.profile)
-        if little := little_work(sitting.task, case, seen.profile):
+        little = little_work(sitting.task, case, seen.profile)
+        if little is not None and not only_moves(sitting.task, request.inputs, reference):
             diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
         failed, depends = self._repeat(sitting, case, request, seen, reference)
         if failed := failed or self._vary(sitting, case, request, seen):

@@ -63,6 +63,7 @@ class Outcome(str, Enum):
     NONDETERMINISTIC = "nondeterministic"
     CHEAT = "cheat"
     INFRA_ERROR = "infra_error"
+    FILTERED = "filtered"
     SKIPPED = "skipped"
 
     @property
@@ -70,7 +71,7 @@ class Outcome(str, Enum):
         """Who is at fault for this outcome."""
         if self is Outcome.OK:
             return Owner.NONE
-        if self is Outcome.INFRA_ERROR:
+        if self in (Outcome.INFRA_ERROR, Outcome.FILTERED):
             return Owner.INFRA
         if self is Outcome.SKIPPED:
             return Owner.USER
@@ -101,6 +102,7 @@ _MEANINGS: dict[Outcome, str] = {
     Outcome.NONDETERMINISTIC: "Two runs on the same input gave different outputs.",
     Outcome.CHEAT: "The outputs were not computed by the kernel from its inputs.",
     Outcome.INFRA_ERROR: "The harness or its surroundings failed; this says nothing about the kernel.",
+    Outcome.FILTERED: "A content filter of the server withheld the answer; this says nothing about the model.",
     Outcome.SKIPPED: "The sample was left out on request.",
 }
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.tasks import Selected
 
-__all__ = ["asked_for", "identity", "provenance"]
+__all__ = ["asked_for", "asked_how", "identity", "provenance"]
 
 _PACKAGES = ("ml_dtypes", "numpy", "pluggy", "pydantic", "scipy")
 _GIT_TIMEOUT_S = 5.0
@@ -36,7 +36,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
     """What the user asked for, as far as it decides results: the part of the identity that needs no plugin."""
     return {
         "model": _folded(plan.model),
-        "model_args": redact(to_json(plan.model_args)),
+        "model_args": redact(to_json({k: v for k, v in plan.model_args.items() if k not in plan.transport})),
         "track": plan.track.value,
         "tasks": {one.task.name: _task(one) for one in sorted(plan.tasks, key=lambda one: one.task.name)},
         "parser": _folded(plan.parser),
@@ -89,6 +89,11 @@ def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[
         "git": _git_state(),
         "left_out": {reason: sorted(names) for reason, names in left_out.items()},
     }
+
+
+def asked_how(plan: RunPlan) -> JSON:
+    """The model's arguments that decide no answer: they may change while the run stays the same."""
+    return redact(to_json({name: value for name, value in plan.model_args.items() if name in plan.transport}))
 
 
 def _task(one: Selected) -> JSON:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
 from npukernelbench.judge.answer import AnswerJudge, Reading
-from npukernelbench.judge.executor import Executor
+from npukernelbench.judge.executor import Executor, Judging
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
 from npukernelbench.nouns.evidence import Diagnostic
@@ -98,7 +98,8 @@ class Schedule:
         self._answers = AnswerJudge(Judge.of(executor, plugins, settings))
         self._problems = problems
         self._posts: SimpleQueue[partial[None]] = SimpleQueue()
-        self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * plan.jobs))
+        self._jobs = executor.seats() if isinstance(executor, Judging) else plan.jobs
+        self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * self._jobs))
         self._backlog: deque[SampleKey] = deque()
         self._asker: Asker | None = None
         self._asking = False
@@ -120,7 +121,7 @@ class Schedule:
             self._observer.stage(request.key.conversation, Stage.GENERATE)
         self._awaited = len(requests)
         self._asker = Asker(backend, requests, self._room, self._posts.put, self._answered, self._asked)
-        judges = ThreadPoolExecutor(self._plan.jobs, thread_name_prefix="judge")
+        judges = ThreadPoolExecutor(self._jobs, thread_name_prefix="judge")
         try:
             self._loop(self._asker, judges)
         except BaseException as error:

@@ -132,6 +132,15 @@ def test_api_of_other_chips_is_named(twin: Twin) -> None:
     check_line(twin, "LocalTensor<float> t;\nNeg(t, t, 8);  // here", "Neg is not available on this chip")
 
 
+@pytest.mark.parametrize(
+    ("include", "outcome", "rule"),
+    [("hccl/hccl.h", Outcome.INFRA_ERROR, "unsupported_api"), ("mine/hccl.h", Outcome.COMPILE_ERROR, "compile")],
+)
+def test_headers_of_the_toolkit_are_gaps(twin: Twin, include: str, outcome: Outcome, rule: str) -> None:
+    finished = twin.run("", before=f'#include "{include}"  // here')
+    assert (finished.outcome, finished.found) == (outcome, [(rule, finished.marked)])
+
+
 def test_gaps_are_gaps() -> None:
     folder = build.source_root() / "include"
     folders = [*folder.iterdir(), *(folder / "twin").rglob("*")]

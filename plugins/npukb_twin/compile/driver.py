@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from npukb_twin.compile.build import Runtime, kernel_flags, kind_flag, refuse_stale, source_root, thunk_flags
-from npukb_twin.compile.dialect import SOURCE_SUFFIXES, Translated, find_entry, translate_files
+from npukb_twin.compile.device_code import MARK, marked, not_device_code
+from npukb_twin.compile.dialect import BRACKET_FORM, SOURCE_SUFFIXES, Translated, find_entry, translate_files
 from npukb_twin.compile.elf import Elf
 from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_calls, forgeries, wrapped
 from npukb_twin.compile.kinds import Images, Kind, entry_attribute, mentions_cube
@@ -95,7 +96,7 @@ def compile_unit(
     timeout_s: float,
 ) -> Compiled:
     """Compile ``unit`` in ``work``, where the translated files lie; ``files`` are what their author wrote."""
-    text, renamed = unit_text(unit, translated.entry, _headers(runtime, files))
+    text, renamed = unit_text(unit, translated.entry, _headers(runtime, files), marks=toolchain.is_clang)
     (work / f"{unit.name}.unit.cc").write_text(text, encoding="utf-8")
     names = {renamed: unit.entry, **translated.types}
 
@@ -177,6 +178,7 @@ def _compile_for(
     said = explain(done.output, unit.entry, Candidate(files, ""), names)
     if done.returncode != 0:
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
+    device = marked(Elf(work / f"{name}.o"))
     image = work / f"{name}.so"
     linked = call((*toolchain.link_kernel, *wrapped(toolchain), f"{name}.o", "-o", image.name))
     if linked.returncode != 0:
@@ -186,7 +188,14 @@ def _compile_for(
     inside = Elf(image)
     if forged := forgeries(inside, runtime.host, files):
         return _Made(Outcome.CHEAT, None, forged)
+    if toolchain.is_clang and (wrong := not_device_code(image, device, _entry_of(names, unit.entry), files, names)):
+        return _Made(Outcome.COMPILE_ERROR, None, wrong)
     return _Made(Outcome.OK, image, (*said, *doubts(inside, files)))
+
+
+def _entry_of(names: Mapping[str, str], entry: str) -> str:
+    """What the entry is called in the image, given the author's names by those of the image."""
+    return next((name for name, author_s in names.items() if author_s == entry), entry)
 
 
 def _without_foreign(made: _Made, files: Mapping[str, str], host: Path) -> _Made:
@@ -205,11 +214,12 @@ def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
 
 
-def unit_text(unit: Unit, entry: str, headers: Sequence[str] = ()) -> tuple[str, str]:
+def unit_text(unit: Unit, entry: str, headers: Sequence[str] = (), *, marks: bool = True) -> tuple[str, str]:
     """The translation unit, the candidate with the launcher behind it, and what its entry is called there.
 
     ``entry`` is the name that the dialect gave it; where it could not, a macro renames everything of that name.
-    ``headers`` are those of ours that are not part of the main one.
+    ``headers`` are those of ours that are not part of the main one; with ``marks``, functions for the device are seen
+    in what is compiled.
     """
     interface = ", ".join(f"GM_ADDR {name}" for name in unit.arguments)
     pointers = ", ".join(f"a[{index}]" for index in range(len(unit.arguments)))
@@ -224,6 +234,7 @@ def unit_text(unit: Unit, entry: str, headers: Sequence[str] = ()) -> tuple[str,
         "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
         f"{unit.prelude}"
         f"{macro}"
+        f"{MARK if marks else ''}#define{BRACKET_FORM}__aicore__\n"
         f'#include "{unit.source}"\n'
         '#include "twin/launch.h"\n'
         f"{chosen}"

@@ -1,7 +1,4 @@
-"""Reporters for other tools: rows of samples as JSON lines or Parquet, and the files that lm-eval writes.
-
-Our own store stays the truth; what is written here can be made again at any time.
-"""
+"""The files that lm-eval writes, under its names of files and fields."""
 
 from __future__ import annotations
 
@@ -9,82 +6,26 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import stdev
 from typing import TYPE_CHECKING
 
-from npukernelbench.errors import UsageError
 from npukernelbench.nouns import SampleKey, Track
 from npukernelbench.nouns.codec import JSON, dumps, to_json
-from npukernelbench.nouns.results import Aggregate, Results
-from npukernelbench.report.results import sample_row
+from npukernelbench.nouns.results import Aggregate, Results, SampleRow
+from npukernelbench.report.export.rows import rows
 from npukernelbench.run.turns import settled, spoken_for
+from npukernelbench.stats import pass_at_k
 
 if TYPE_CHECKING:
     from npukernelbench.store import StoredRun
 
-__all__ = ["JSONL", "LM_EVAL", "PARQUET", "rows"]
+__all__ = ["LM_EVAL"]
 
 #: The filter that lm-eval names behind a metric; ours takes no part in a number.
 _FILTER = "none"
-
-
-def rows(run: StoredRun) -> Iterator[dict[str, JSON]]:
-    """One flat object per judged turn, in the order of keys: what was asked, answered and judged."""
-    for key in sorted(run.samples):
-        sample = run.samples[key]
-        if sample.verdict is None:
-            continue
-        row = to_json(sample_row(sample))
-        assert isinstance(row, dict)
-        del row["turns"]  # a property of the conversation
-        completion = sample.completion
-        yield {
-            **row,
-            "prompt_template": sample.prompt.template,
-            "prompt_hash": sample.prompt.hash,
-            "messages": [{"role": m.role, "content": m.content} for m in sample.prompt.messages],
-            "response": completion.text if completion else None,
-            "reasoning": completion.reasoning if completion else None,
-            "finish_reason": completion.finish_reason.value if completion else None,
-            "model": completion.model if completion else None,
-            "usage": to_json(completion.usage) if completion else None,
-            "sent": to_json(completion.sent) if completion else None,
-            "cached": completion.cached if completion else None,
-            "files": to_json(sample.candidate.files) if sample.candidate else None,
-            "candidate_hash": sample.candidate.hash if sample.candidate else None,
-        }
-
-
-class _Rows:
-    """One JSON object per line."""
-
-    file_name = "samples.jsonl"
-
-    def render(self, run: StoredRun, results: Results) -> Iterator[str]:
-        """Every row on a line of its own."""
-        del results
-        return (dumps(row) for row in rows(run))
-
-
-class _Parquet:
-    """A Parquet table; nested values are JSON text."""
-
-    file_name = "samples.parquet"
-
-    def write(self, run: StoredRun, results: Results, target: Path) -> tuple[Path, ...]:
-        """UsageError when pyarrow is missing."""
-        del results
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            remedy = "pip install pyarrow, or use --format jsonl"
-            raise UsageError("Parquet needs the package pyarrow", field="--format", remedy=remedy) from None
-        flat = [{name: _cell(value) for name, value in row.items()} for row in rows(run)]
-        pq.write_table(pa.Table.from_pylist(flat), target)
-        return (target,)
 
 
 class _LmEval:
@@ -118,7 +59,7 @@ class _LmEval:
         return tuple(paths)
 
 
-JSONL, PARQUET, LM_EVAL = _Rows(), _Parquet(), _LmEval()
+LM_EVAL = _LmEval()
 
 
 def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) -> dict[str, object]:
@@ -126,8 +67,18 @@ def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) ->
     identity = _mapping(run.manifest.identity)
     facts = _mapping(identity.get("tasks"))
     return {
-        "results": {name: _metrics(name, aggregate) for name, aggregate in tasks.items()},
-        "groups": {f"level{level}": _metrics(f"level{level}", aggregate) for level, aggregate in levels.items()},
+        "results": {
+            name: _metrics(name, aggregate, [row for row in results.samples if row.task == name])
+            for name, aggregate in tasks.items()
+        },
+        "groups": {
+            f"level{level}": _metrics(
+                f"level{level}",
+                aggregate,
+                [row for row in results.samples if str(_mapping(facts.get(row.task)).get("level")) == level],
+            )
+            for level, aggregate in levels.items()
+        },
         "group_subtasks": {
             f"level{level}": sorted(name for name in tasks if str(_mapping(facts.get(name)).get("level")) == level)
             for level in levels
@@ -155,17 +106,40 @@ def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) ->
     }
 
 
-def _metrics(alias: str, aggregate: Aggregate) -> dict[str, object]:
-    """lm-eval's spelling ``<metric>,<filter>``; all samples in the denominator. Standard errors are of a proportion."""
+def _metrics(alias: str, aggregate: Aggregate, samples: Iterable[SampleRow]) -> dict[str, object]:
+    """lm-eval's spelling ``<metric>,<filter>``; all samples in the denominator.
+
+    The standard error of a rate of single samples, ``pass@1`` among them, is that of a proportion of samples; that of
+    ``pass@k`` is that of a mean over problems.
+    """
     named: dict[str, object] = {"alias": alias, "sample_len": aggregate.problems}
-    passes = {f"pass@{k}": shares for k, shares in aggregate.pass_at_k.items()}
     single = {"compile@1": aggregate.compile_at_1, "correct@1": aggregate.correct_at_1}
-    for name, shares in {**single, **passes}.items():
-        share = shares.all
-        if share is not None:
+    for name, shares in single.items():
+        if (share := shares.all) is not None:
             named[f"{name},{_FILTER}"] = share.value
             named[f"{name}_stderr,{_FILTER}"] = (share.value * (1 - share.value) / share.n) ** 0.5
+    problems = _right(samples)
+    for k, shares in aggregate.pass_at_k.items():
+        if (share := shares.all) is not None:
+            named[f"pass@{k},{_FILTER}"] = share.value
+            named[f"pass@{k}_stderr,{_FILTER}"] = (
+                named[f"correct@1_stderr,{_FILTER}"] if k == "1" else _error_of_mean(problems, int(k))
+            )
     return named
+
+
+def _right(samples: Iterable[SampleRow]) -> list[list[bool]]:
+    """Whether each sample is right, by problem."""
+    found: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    for row in samples:
+        found[row.problem].append(row.correct)
+    return list(found.values())
+
+
+def _error_of_mean(problems: list[list[bool]], k: int) -> float | str:
+    """lm-eval writes ``N/A`` where there is no standard error: one problem says nothing about others."""
+    shares = [pass_at_k(len(one), sum(one), k) for one in problems]
+    return float(stdev(shares) / len(shares) ** 0.5) if len(shares) > 1 else "N/A"
 
 
 def _lm_eval_sample(number: int, row: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -209,7 +183,3 @@ def _mapping(value: object) -> Mapping[str, JSON]:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _cell(value: JSON) -> JSON:
-    return dumps(value) if isinstance(value, dict | list) else value

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from npukernelbench.nouns import (
     Analysis,
     Candidate,
@@ -25,7 +23,7 @@ from npukernelbench.nouns import (
     Track,
     Verdict,
 )
-from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
+from npukernelbench.store import Manifest, RunStore
 
 SOURCE = '#include "kernel_operator.h"\n// adds\nvoid add(int x)\n{\n    Copy(x, 1);\n}\n'
 HOSTILE = "</script><img src=x onerror=alert(1)><!-- data --> \u2028 \ud800"
@@ -70,9 +68,3 @@ def a_run(folder: Path, *, tasks: int = 3) -> Path:
             store.add_sample(judged(keys[1], Outcome.COMPILE_ERROR, text=HOSTILE, prompt=first))
             store.add_sample(judged(keys[2], Outcome.INFRA_ERROR, text="lost", prompt=first))
     return folder
-
-
-@pytest.fixture(scope="session")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
-    """The run, read back."""
-    return read_run(a_run(tmp_path_factory.mktemp("page") / "run"))
