@@ -55,7 +55,7 @@ def varied(task: Task, case: Case, seed: int) -> Case:
         if isinstance(value, TensorCase):
             inputs[name] = _varied(value, item, period)
         else:
-            inputs[name] = value and tuple(_varied(one, item, period) for one in value)
+            inputs[name] = value and tuple(_varied(member, item, period) for member in value)
     return replace(case, inputs=inputs, salt=salt)
 
 

@@ -178,7 +178,7 @@ def _arriving(case: Case, rule: Rule) -> Case:
     if not (shapes or rule.dtypes):
         return case
 
-    def tensor(name: str, one: TensorShape) -> TensorShape:
-        return TensorShape(shapes.get(name, one.shape), rule.dtypes.get(one.dtype, one.dtype))
+    def tensor(name: str, given: TensorShape) -> TensorShape:
+        return TensorShape(shapes.get(name, given.shape), rule.dtypes.get(given.dtype, given.dtype))
 
     return with_tensors(case, tensor)

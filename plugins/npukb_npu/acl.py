@@ -184,8 +184,8 @@ class Acl:
     def version(self) -> str:
         """Version of the runtime's interface."""
         numbers = (c_int32(), c_int32(), c_int32())
-        self.call("aclrtGetVersion", *(ctypes.byref(one) for one in numbers))
-        return ".".join(str(one.value) for one in numbers)
+        self.call("aclrtGetVersion", *(ctypes.byref(number) for number in numbers))
+        return ".".join(str(number.value) for number in numbers)
 
     def device_works(self, device: int) -> bool:
         """What the runtime says about a device."""

@@ -116,8 +116,8 @@ def parse_header(text: str) -> Prototype | None:
 
 def _parameters(arguments: str) -> Iterator[Parameter]:
     """Everything before ``workspaceSize`` and ``executor``."""
-    for one in arguments.split(","):
-        words = re.findall(r"\w+", one.replace("const", " "))
+    for argument in arguments.split(","):
+        words = re.findall(r"\w+", argument.replace("const", " "))
         if len(words) < 2 or words[-1] in ("workspaceSize", "executor"):
             continue
         yield Parameter(Kind(words[0]), words[-1])

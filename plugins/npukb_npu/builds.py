@@ -140,7 +140,9 @@ class Builder:
         command = [word.replace("{jobs}", str(self._threads)).replace("{work}", str(work)) for word in step]
         command[0] = _program(command[0], work)
         if self._confined:
-            read = tuple(one for one in (self._site.home, self._site.root / "usr/local/Ascend") if one is not None)
+            read = tuple(
+                folder for folder in (self._site.home, self._site.root / "usr/local/Ascend") if folder is not None
+            )
             folders = (Path(__file__).parents[1], *read, *self._site.python.folders)
             reach = Reach(read=folders, change=(work, SHARED_MEMORY))
             command = list(wrap(command, reach, file_bytes=_FILE_BYTES, cpu_s=int(wall_s * self._threads * 2) + 10))

@@ -101,17 +101,17 @@ def overlay(name: str, description: str, base: str, found: Fit, source: str) -> 
     ]
     for section, numbers in (("numbers", found.numbers), ("rates", found.rates)):
         lines += [f"{section}:"] if numbers else []
-        for key, one in sorted(numbers.items()):
-            lines.append(f"  # from {one.how}")
-            lines.append(f"  {key}: {{value: {one.value:.6g}, unit: {one.unit}, source: {source}, grade: B}}")
+        for key, measured in sorted(numbers.items()):
+            lines.append(f"  # from {measured.how}")
+            lines.append(f"  {key}: {{value: {measured.value:.6g}, unit: {measured.unit}, source: {source}, grade: B}}")
     return "\n".join(lines) + "\n"
 
 
 def summary(found: Fit, known: Table) -> Iterator[str]:
     """Lines for the user: what was fitted, what was not and why, and rows that do not fit their numbers."""
     yield f"measured ({len(found.numbers)} numbers, {len(found.rates)} throughputs):"
-    for key, one in sorted({**found.numbers, **found.rates}.items()):
-        yield f"  {key:<32}{one.value:>14.6g} {one.unit:<16}{one.how}"
+    for key, measured in sorted({**found.numbers, **found.rates}.items()):
+        yield f"  {key:<32}{measured.value:>14.6g} {measured.unit:<16}{measured.how}"
     reasons = {**known.unmeasured, **found.unfitted}
     yield f"not measured, value and grade stay as they are ({len(reasons)}):"
     for key, why in sorted(reasons.items()):

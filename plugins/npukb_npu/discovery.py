@@ -80,7 +80,7 @@ class Site:
     @cached_property
     def default_home(self) -> Path | None:
         """A toolkit in a usual place that nobody has sourced."""
-        return next((self.root / one for one in _DEFAULT_HOMES if (self.root / one / "set_env.sh").is_file()), None)
+        return next((self.root / home for home in _DEFAULT_HOMES if (self.root / home / "set_env.sh").is_file()), None)
 
     @cached_property
     def version(self) -> str:
@@ -105,7 +105,7 @@ class Site:
         if self.home is None:
             return None
         arch = self.home / f"{self.machine}-linux"
-        for place in (base / one for one in _COMPILERS for base in (self.home, arch)):
+        for place in (base / compiler for compiler in _COMPILERS for base in (self.home, arch)):
             if os.access(place, os.X_OK):
                 return place
         found = shutil.which("bisheng", path=self.environ.get("PATH"))
@@ -118,12 +118,12 @@ class Site:
             return None
         bases = (self.home, self.home / f"{self.machine}-linux")
         files = (
-            (base / one / name)
-            for one in _CMAKE_FOLDERS
+            (base / folder / name)
+            for folder in _CMAKE_FOLDERS
             for base in bases
             for name in ("ASCConfig.cmake", "asc-config.cmake")
         )
-        return next((one.parent for one in files if one.is_file()), None)
+        return next((file.parent for file in files if file.is_file()), None)
 
     @cached_property
     def library_folders(self) -> tuple[Path, ...]:
@@ -131,14 +131,14 @@ class Site:
         if self.home is None:
             return ()
         return tuple(
-            one for one in (self.home / "lib64", self.home / f"{self.machine}-linux" / "lib64") if one.is_dir()
+            folder for folder in (self.home / "lib64", self.home / f"{self.machine}-linux" / "lib64") if folder.is_dir()
         )
 
     @cached_property
     def runtime(self) -> Path | None:
         """The runtime library."""
         files = (folder / name for name in RUNTIME_LIBRARIES for folder in self.library_folders)
-        return next((one for one in files if one.exists()), None)
+        return next((file for file in files if file.exists()), None)
 
     @cached_property
     def cmake(self) -> tuple[int, ...]:
@@ -229,7 +229,9 @@ def host_mode_findings(site: Site) -> tuple[Finding, ...]:
 
 def first_obstacle(found: Sequence[Finding]) -> str:
     """The first thing that is missing or doubtful, in words; empty when all is well."""
-    obstacle = next((one for one in found if one.status is not FindingStatus.OK and one.name != _STATUS_NAME), None)
+    obstacle = next(
+        (finding for finding in found if finding.status is not FindingStatus.OK and finding.name != _STATUS_NAME), None
+    )
     return f"{obstacle.name}: {obstacle.detail}" if obstacle else ""
 
 

@@ -87,10 +87,12 @@ def arguments(torch: Any, task: Task, case: Case, seed: int, device: str) -> dic
         if value is None:
             values[name] = None
         elif name in host or f"{name}[]" in host:
-            numbers = [one for part in (value if isinstance(value, list) else [value]) for one in part.ravel().tolist()]
+            numbers = [
+                number for part in (value if isinstance(value, list) else [value]) for number in part.ravel().tolist()
+            ]
             values[name] = numbers[0] if name in host else numbers
         elif isinstance(value, list):
-            values[name] = [_tensor(torch, one, device) for one in value]
+            values[name] = [_tensor(torch, member, device) for member in value]
         else:
             values[name] = _tensor(torch, value, device)
     return values
@@ -132,8 +134,12 @@ def _event_timer(torch: Any, npu: Any, device: str) -> Timer:
 
 def entry(task: Task, times: Mapping[str, Timing]) -> dict[str, object]:
     """A task in the baseline file: medians under ``cases``, which scores read, and how sure they are."""
-    medians = {case: round(one.median_us, 4) for case, one in times.items()}
-    return {"hash": task.content_hash, "cases": medians, "timings": {case: asdict(one) for case, one in times.items()}}
+    medians = {case: round(timing.median_us, 4) for case, timing in times.items()}
+    return {
+        "hash": task.content_hash,
+        "cases": medians,
+        "timings": {case: asdict(timing) for case, timing in times.items()},
+    }
 
 
 def measure_all(torch: Any, tasks: Iterable[Task], timer: Timer, device: str, budget: Budget) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def read_folder(folder: Path) -> dict[str, float]:
         if not path.is_file():
             continue
         values = _columns(path)
-        for column in (one for one in COLUMNS if one.table == table):
+        for column in (known for known in COLUMNS if known.table == table):
             numbers = values.get(column.name.lower(), [])
             if numbers:
                 total = sum(numbers)
@@ -220,7 +220,7 @@ def profile_case(
     environment = environment_for(site, work / "private", Path(job.package) if job.package else None)
     command = (*site.profiler, f"--output={folder}", *_options(site, environment, work, kernel), *worker)
     libraries = (*site.library_folders, *read, environment.get("LD_LIBRARY_PATH", ""))
-    environment["LD_LIBRARY_PATH"] = ":".join(str(one) for one in libraries if str(one))
+    environment["LD_LIBRARY_PATH"] = ":".join(str(library) for library in libraries if str(library))
     environment["PYTHONPATH"] = ":".join((str(Path(__file__).parents[1]), *sys.path))
     finished = run(command, work=work, environment=environment, wall_s=_PROFILE_S)
     found = sorted(folder.glob("**/OpBasicInfo.csv"))
