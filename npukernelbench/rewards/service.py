@@ -196,9 +196,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _plain(scored: Scored, with_feedback: bool) -> dict[str, JSON]:
-    found = to_json(scored.reward)
+    plain = to_json(scored.reward)
     told: dict[str, JSON] = {"feedback": scored.feedback} if with_feedback else {}
-    reward = dict(found) if isinstance(found, Mapping) else {}
+    reward = dict(plain) if isinstance(plain, Mapping) else {}
     return {"candidate": scored.candidate, "repeated": scored.repeated, **told, **reward}
 
 

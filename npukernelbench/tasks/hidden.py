@@ -196,13 +196,13 @@ class _Drawing:
 
     def _value_plans(self, dtypes: Mapping[str, nouns.DType]) -> list[tuple[str, nouns.ValueClass] | None]:
         """Which input has unusual values, and which kind: none half of the time."""
-        found = [
+        unusual = [
             (name, item)
             for name, classes in self._form.value_classes.items()
             for item in classes
             if not dtypes[name].is_exact
         ]
-        return [*found, *([None] * max(1, len(found)))]
+        return [*unusual, *([None] * max(1, len(unusual)))]
 
     def _input(
         self,

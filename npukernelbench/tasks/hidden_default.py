@@ -38,14 +38,14 @@ def default_forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
         return ()
     bound = any(spec.type in ("int", "list_int") for spec in task.attributes)
     typed = bool(task.attributes) and any(_overrides_types(task, case) for case in task.cases)
-    found: dict[object, nouns.HiddenForm] = {}
+    forms: dict[object, nouns.HiddenForm] = {}
     for case in task.cases:
         ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound and not typed else _RANKS
         dtypes = (_dtypes(case),) if typed else ()
         for rank in ranks:
             key = (rank, tuple(case.attributes.items()), *(tuple(dtype.items()) for dtype in dtypes))
-            found.setdefault(key, _form(task, case, roles, rank, dtypes))
-    return tuple(form for form in found.values() if form.axes)
+            forms.setdefault(key, _form(task, case, roles, rank, dtypes))
+    return tuple(form for form in forms.values() if form.axes)
 
 
 def combinations(task: nouns.Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Combination, ...]:
@@ -56,13 +56,13 @@ def combinations(task: nouns.Task, stated: tuple[_Combination, ...] = ()) -> tup
     if stated:
         return tuple(habits.complete(combination) for combination in stated)
     leader = task.inputs[0]
-    found: dict[tuple[tuple[str, nouns.DType], ...], _Combination] = {}
+    completed: dict[tuple[tuple[str, nouns.DType], ...], _Combination] = {}
     for dtype in leader.dtypes:
         for combination in [public for public in seen if public.get(leader.name) is dtype] or [{leader.name: dtype}]:
             full = habits.complete(combination)
             if habits.is_possible(full):
-                found[tuple(full.items())] = full
-    return tuple(found.values())
+                completed[tuple(full.items())] = full
+    return tuple(completed.values())
 
 
 def public_models(

@@ -170,9 +170,9 @@ class _Resolver:
         try:
             for step in (0, 1):
                 sample = {name: _nth(axis, step) for name, axis in axes.items()}
-                found = evaluate(term, {**sample, COUNT: 1 + step})
-                if least is not None and found < least:
-                    raise ValueError(f"{term!r} may be {found}")
+                number = evaluate(term, {**sample, COUNT: 1 + step})
+                if least is not None and number < least:
+                    raise ValueError(f"{term!r} may be {number}")
         except ValueError as error:
             raise self._loader.fail(str(error), *keys) from None
 

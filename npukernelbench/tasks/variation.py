@@ -100,7 +100,7 @@ def _around(kind: str, values: ValueSpec) -> ValueSpec:
 
 def _unusual(task: Task, case: Case, salt: int) -> tuple[str, ValueClass] | None:
     """Whose values are unusual, and how: of all that hidden cases may have, by lot."""
-    found = sorted(
+    candidates = sorted(
         {
             (name, item.name): item
             for form in task.hidden
@@ -110,9 +110,9 @@ def _unusual(task: Task, case: Case, salt: int) -> tuple[str, ValueClass] | None
             if case.inputs.get(name)
         }.items()
     )
-    if not found:
+    if not candidates:
         return None
-    (name, _), item = Random(salt).choice(found)
+    (name, _), item = Random(salt).choice(candidates)
     return name, item
 
 

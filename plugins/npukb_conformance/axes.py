@@ -58,9 +58,9 @@ def scale_axis(task: Task, case: Case, limit: int) -> Scaled | None:
         before = _tensors(case)[largest].shape
         axis = fit.shapes[largest][outer_axis(before)]
         if isinstance(axis, str) and axis in fit.axes:
-            found = _cut(fit, case, axis, limit)
-            if found is not None:
-                return Scaled(found, before, _tensors(found)[largest].shape)
+            smaller = _cut(fit, case, axis, limit)
+            if smaller is not None:
+                return Scaled(smaller, before, _tensors(smaller)[largest].shape)
     return None
 
 
@@ -95,8 +95,8 @@ def _fits(task: Task, case: Case) -> Iterator[_Fit]:
 
 def _tensors(case: Case) -> dict[str, TensorShape]:
     """The tensors of a case by name, without those in lists."""
-    found = {name: value.tensor for name, value in case.inputs.items() if isinstance(value, TensorCase)}
-    return found | {name: value for name, value in case.outputs.items() if isinstance(value, TensorShape)}
+    tensors = {name: value.tensor for name, value in case.inputs.items() if isinstance(value, TensorCase)}
+    return tensors | {name: value for name, value in case.outputs.items() if isinstance(value, TensorShape)}
 
 
 def _axes(shapes: Mapping[str, tuple[Extent, ...]], tensors: Mapping[str, TensorShape]) -> dict[str, int] | None:

@@ -80,13 +80,13 @@ class Requirement:
         """``compile=134``, ``pass=0.95`` or ``cases=1400``; a bare number means ``pass``."""
         metric, equals, value = text.rpartition("=")
         try:
-            found = cls(metric.strip() if equals else "pass", float(value))
+            requirement = cls(metric.strip() if equals else "pass", float(value))
         except ValueError:
-            found = cls("", 0.0)
-        if found.metric not in ("compile", "pass", "cases"):
+            requirement = cls("", 0.0)
+        if requirement.metric not in ("compile", "pass", "cases"):
             remedy = "write for instance --fail_under compile=134 --fail_under pass=0.95"
             raise UsageError(f"{text!r} is no requirement", field="--fail_under", remedy=remedy)
-        return found
+        return requirement
 
     def met(self, totals: ConformanceTotals) -> bool:
         """Whether the totals reach it."""
@@ -149,8 +149,10 @@ def _row(result: OperatorResult) -> tuple[str, ...]:
         why = result.planned.refused or next(iter(result.planned.kept_back.values()), "not in the checkout")
         return (name, _NOT_TRIED, "0", "", "", "", "", "", why)
     seconds = result.compiled.verdict.timings.get("compile", 0.0)
-    found = misses(result)
-    reason = found[0] if found else ("" if result.planned.cases else next(iter(result.planned.kept_back.values()), ""))
+    missed = misses(result)
+    reason = (
+        missed[0] if missed else ("" if result.planned.cases else next(iter(result.planned.kept_back.values()), ""))
+    )
     return (
         name,
         "✓" if result.compiles else "✗",

@@ -92,8 +92,8 @@ def _cut(shape: tuple[int, ...], cuts: dict[tuple[int, int, int], int], extents:
     if not shape or not prod(shape):
         return shape
     axis = outer_axis(shape)
-    found = cuts.get((len(shape), axis, shape[axis]), extents.get(shape[axis], shape[axis]))
-    return (*shape[:axis], found, *shape[axis + 1 :])
+    extent = cuts.get((len(shape), axis, shape[axis]), extents.get(shape[axis], shape[axis]))
+    return (*shape[:axis], extent, *shape[axis + 1 :])
 
 
 def outer_axis(shape: tuple[int, ...]) -> int:

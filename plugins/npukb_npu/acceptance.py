@@ -118,8 +118,8 @@ class Acceptance:
 def _first(npukb: Npukb) -> Step:
     """What a minute tells: nothing is missing, the device answers, two kernels are built, run and right."""
     answer = npukb(("doctor", "--npu", "--json"))
-    found = _parsed(answer.out)
-    findings = found.get("findings", []) if isinstance(found, dict) else []
+    report = _parsed(answer.out)
+    findings = report.get("findings", []) if isinstance(report, dict) else []
     own = [finding for finding in findings if str(finding["section"]) in _OWN_SECTIONS]
     problems = [finding for finding in own if finding["status"] == "problem"]
     summary = "; ".join(f"{problem['name']}: {problem['detail']} — {problem['remedy']}" for problem in problems)
@@ -137,8 +137,8 @@ def _calibration(npukb: Npukb, machine: Path) -> Step:
 def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
     words = ("run", "--model", "reference", "--executor", "npu", "--tasks", tasks, "--track", track)
     done = npukb((*words, "--output_path", str(out / "runs"), "--json"))
-    found = _parsed(done.out)
-    rows = found.get("samples", []) if isinstance(found, dict) else []
+    report = _parsed(done.out)
+    rows = report.get("samples", []) if isinstance(report, dict) else []
     outcomes = Counter(str(row["outcome"]) for row in rows)
     wrong = [row for row in rows if (row["outcome"], row["tier"]) != ("ok", "npu")]
     summary = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())) or _last(done) or "no samples"

@@ -287,11 +287,11 @@ def _load(library: str, table: Mapping[str, Function]) -> dict[str, Any]:
     loaded = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     functions = {}
     for name, function in table.items():
-        found = getattr(loaded, name) if function.needed else getattr(loaded, name, None)
-        if found is None:
+        symbol = getattr(loaded, name) if function.needed else getattr(loaded, name, None)
+        if symbol is None:
             continue
-        found.restype, found.argtypes = function.result, function.arguments
-        functions[name] = found
+        symbol.restype, symbol.argtypes = function.result, function.arguments
+        functions[name] = symbol
     return functions
 
 

@@ -103,14 +103,14 @@ def read_outputs(request: RunRequest, layout: Layout) -> dict[str, Array | list[
     """Raw results viewed in the declared shape and type."""
     import numpy as np
 
-    found: dict[str, Array | list[Array]] = {}
+    outputs: dict[str, Array | list[Array]] = {}
     for name, members in layout.outputs.items():
         arrays = [
             np.fromfile(path, dtype=np.uint8, count=shape.nbytes).view(shape.dtype.numpy()).reshape(shape.shape)
             for shape, path in members
         ]
-        found[name] = arrays[0] if isinstance(request.case.outputs[name], TensorShape) else list(arrays)
-    return found
+        outputs[name] = arrays[0] if isinstance(request.case.outputs[name], TensorShape) else list(arrays)
+    return outputs
 
 
 class Bench:

@@ -95,8 +95,8 @@ class Site:
             self.home / "version.cfg",
         )
         for place in places:
-            if place.is_file() and (found := _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))):
-                return found.group(1)
+            if place.is_file() and (match := _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))):
+                return match.group(1)
         return ""
 
     @cached_property
@@ -108,8 +108,8 @@ class Site:
         for place in (base / compiler for compiler in _COMPILERS for base in (self.home, arch)):
             if os.access(place, os.X_OK):
                 return place
-        found = shutil.which("bisheng", path=self.environ.get("PATH"))
-        return Path(found) if found else None
+        bisheng = shutil.which("bisheng", path=self.environ.get("PATH"))
+        return Path(bisheng) if bisheng else None
 
     @cached_property
     def cmake_package(self) -> Path | None:
@@ -143,8 +143,8 @@ class Site:
     @cached_property
     def cmake(self) -> tuple[int, ...]:
         """Version of CMake; empty without it."""
-        found = re.search(r"version (\d+)\.(\d+)", self.ask(("cmake", "--version")))
-        return tuple(map(int, found.groups())) if found else ()
+        match = re.search(r"version (\d+)\.(\d+)", self.ask(("cmake", "--version")))
+        return tuple(map(int, match.groups())) if match else ()
 
     @cached_property
     def nodes(self) -> tuple[int, ...]:
@@ -177,8 +177,8 @@ class Site:
     def health(self, device: Device) -> str:
         """The health that ``npu-smi`` reports for a device; empty when it says nothing."""
         words = ("npu-smi", "info", "-t", "health", "-i", str(device.card), "-c", str(device.chip))
-        found = re.search(r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(words))
-        return found.group(1) if found else ""
+        match = re.search(r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(words))
+        return match.group(1) if match else ""
 
     def chip_of(self, device: Device) -> str:
         """Name of a device's chip, as ``npu-smi`` reports it; empty when it says nothing."""
@@ -201,7 +201,7 @@ class Site:
         without one."""
         path = self.environ.get("PATH")
         tools = (("msprof", "op"), ("msopprof",))
-        return next(((found, *rest) for name, *rest in tools if (found := shutil.which(name, path=path))), ())
+        return next(((program, *rest) for name, *rest in tools if (program := shutil.which(name, path=path))), ())
 
     @cached_property
     def driver(self) -> str:
@@ -209,8 +209,8 @@ class Site:
         place = self.root / "usr/local/Ascend/driver/version.info"
         if not place.is_file():
             return ""
-        found = _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))
-        return found.group(1) if found else "unknown"
+        match = _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))
+        return match.group(1) if match else "unknown"
 
 
 def _finding(name: str, good: bool, detail: str, remedy: str) -> Finding:
@@ -227,10 +227,11 @@ def host_mode_findings(site: Site) -> tuple[Finding, ...]:
     return (*_toolkit(site), *_build_tools(site), _status())
 
 
-def first_obstacle(found: Sequence[Finding]) -> str:
+def first_obstacle(findings: Sequence[Finding]) -> str:
     """The first thing that is missing or doubtful, in words; empty when all is well."""
     obstacle = next(
-        (finding for finding in found if finding.status is not FindingStatus.OK and finding.name != _STATUS_NAME), None
+        (finding for finding in findings if finding.status is not FindingStatus.OK and finding.name != _STATUS_NAME),
+        None,
     )
     return f"{obstacle.name}: {obstacle.detail}" if obstacle else ""
 

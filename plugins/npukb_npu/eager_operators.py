@@ -140,8 +140,8 @@ def _gather(t: Any, x: Any, indices: Any, axis: int, batchDims: int, negativeInd
     axis = axis % x.ndim
     where = t.where(indices < 0, indices + x.shape[axis], indices) if negativeIndexSupport else indices
     if batchDims == 0:
-        found = t.index_select(x, axis, where.reshape(-1).long())
-        return found.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        taken = t.index_select(x, axis, where.reshape(-1).long())
+        return taken.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     shape = (*x.shape[:axis], *indices.shape[batchDims:], *x.shape[axis + 1 :])
     flat = x.reshape(-1, *x.shape[batchDims:])
     rows = where.reshape(flat.shape[0], -1).long()
@@ -183,8 +183,8 @@ def _mse_grad(t: Any, predict: Any, label: Any, dout: Any, reduction: str) -> An
 
 
 def _masked_select(t: Any, x: Any, mask: Any) -> Any:
-    found = t.masked_select(x, mask)
-    return found, t.tensor([1, found.numel()])
+    chosen = t.masked_select(x, mask)
+    return chosen, t.tensor([1, chosen.numel()])
 
 
 def _muls(t: Any, x: Any, value: float) -> Any:

@@ -323,9 +323,9 @@ class NpuExecutor:
 
         yield from trial.try_folders((("cache", self._cache), ("leases", self._leases.folder)))
         yield trial.try_walls(self._args.sandbox == "auto")
-        found = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
-        yield from found
-        if all(finding.status is FindingStatus.OK for finding in found):
+        findings = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
+        yield from findings
+        if all(finding.status is FindingStatus.OK for finding in findings):
             yield from trial.try_kernels(self, trial.KERNELS)
 
     def _require_toolkit(self) -> None:
@@ -356,8 +356,8 @@ def _operator_type(files: Mapping[str, str], kernel: str) -> str | None:
 
 def _prototype(folder: Path, operator: str) -> Prototype | None:
     for header in sorted(folder.glob(f"installed/**/op_api/include/aclnn_{projects.snake_case(operator)}.h")):
-        if found := parse_header(header.read_text(encoding="utf-8", errors="replace")):
-            return found
+        if prototype := parse_header(header.read_text(encoding="utf-8", errors="replace")):
+            return prototype
     return None
 
 

@@ -72,7 +72,7 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
             unfitted |= dict.fromkeys(equation.coefficients, f"{equation.row}: no time was measured")
     names = sorted({name for equation in usable for name in equation.coefficients})
     shares, determined, misfits = _solve(usable, names)
-    found: dict[str, Measured] = {}
+    fitted: dict[str, Measured] = {}
     for name, share, sure in zip(names, shares, determined, strict=True):
         if not sure:
             unfitted[name] = "the rows cannot separate it from other numbers"
@@ -81,11 +81,11 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
         else:
             enters = table.enters(name)
             used = ", ".join(equation.row for equation in usable if name in equation.coefficients)
-            found[name] = Measured(enters.value_of(share, clock_hz), enters.unit, used)
+            fitted[name] = Measured(enters.value_of(share, clock_hz), enters.unit, used)
             unfitted.pop(name, None)
     return Fit(
-        {name: measured for name, measured in found.items() if "." not in name},
-        {name: measured for name, measured in found.items() if "." in name},
+        {name: measured for name, measured in fitted.items() if "." not in name},
+        {name: measured for name, measured in fitted.items() if "." in name},
         unfitted,
         misfits,
     )

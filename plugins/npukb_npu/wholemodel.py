@@ -109,11 +109,11 @@ def match(launches: Iterable[Launch], tasks: Iterable[Task]) -> Imported:
     others: Counter[str] = Counter()
     for launch in launches:
         key = (launch.operator, launch.shapes, launch.dtypes)
-        found = cases.get(key, [])
-        if len(found) != 1:  # cases that differ in attributes only cannot be told apart
+        alike = cases.get(key, [])
+        if len(alike) != 1:  # cases that differ in attributes only cannot be told apart
             others[launch.operator] += 1
             continue
-        samples.setdefault(found[0], []).append(launch.time_us)
+        samples.setdefault(alike[0], []).append(launch.time_us)
     times: dict[str, dict[str, Timing]] = {}
     for (name, case_id), numbers in sorted(samples.items()):
         times.setdefault(name, {})[case_id] = summarise(numbers)
