@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from npukernelbench.nouns import Track, Verdict
 __all__ = ["RayCluster"]
 
 T = TypeVar("T")
+_KNOCK_S = 10.0
 
 
 class RayCluster:
@@ -39,8 +41,9 @@ class RayCluster:
             quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
             where = {"include_dashboard": False} if address == "local" else {}
             try:
+                _knock(address)
                 ray.init(address=address, **where, **quiet)
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 raise ExecutorError(
                     f"no Ray cluster answers at {address!r}: {error}",
                     remedy="start one (ray start --head), or give executor_args address=local",
@@ -70,6 +73,13 @@ class RayCluster:
         """Leave the cluster, if we joined it."""
         if self._joined:
             self._ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """OSError when nobody listens at ``host:port``: Ray itself waits for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "://" not in address:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
 
 
 class _RayDesk:

@@ -110,6 +110,12 @@ ACCEPTED = {
         "struct Named { int v; Named() = default; __aicore__ inline Named(int n) : v{n} {} };",
         OUT + "Whole w;\nNamed n(3), m = n, k;\nk = m;\nto.SetValue(0, w.p.a + k.v);",
     ),
+    "members of the compiler in a template of numbers": (
+        "template <typename T, CMPMODE MODE> struct Choice {\n"
+        "    TBuf<TPosition::VECCALC> a, b, c, d;\n    TQue<TPosition::VECIN, 1> e, f;\n    T value = T(1);\n};",
+        OUT
+        + "Choice<half, CMPMODE::LT> c;\nif (to.GetSize() > 3) {\n    to.SetValue(0, static_cast<float>(c.value));\n}",
+    ),
     "the mark behind a macro, in brackets, on a declaration": (
         "#define DEVICE __aicore__ inline\nDEVICE int A(int v) { return v; }\n[aicore] int B(int v) { return A(v); }\n"
         "__aicore__ int C(int v);\nint C(int v) { return B(v); }\nstruct S { __aicore__ inline int D(int v); };\n"

@@ -202,8 +202,11 @@ def _host_functions(code: _Code, device: frozenset[str], texts: Mapping[str, str
 
 def _is_host_function(name: str, texts: Mapping[str, str]) -> bool:
     """Whether the sources define a function of that name that is plainly the host's: neither constexpr nor behind
-    anything that may mark it. Special members that the compiler makes are defined nowhere.
+    anything that may mark it. Special members that the compiler makes are defined nowhere; a symbol that cannot be read
+    has no name.
     """
+    if not name:
+        return False
     heads = [head for text in texts.values() for head in _heads(name, text)]
     return any(not _MARKS.search(head) for head in heads)
 

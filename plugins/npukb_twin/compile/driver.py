@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from npukb_twin.compile.assembly import host_assembly
 from npukb_twin.compile.build import Runtime, kernel_flags, kind_flag, refuse_stale, source_root, thunk_flags
 from npukb_twin.compile.device_code import MARK, marked, not_device_code
 from npukb_twin.compile.dialect import BRACKET_FORM, SOURCE_SUFFIXES, Translated, find_entry, translate_files
@@ -96,6 +97,8 @@ def compile_unit(
     timeout_s: float,
 ) -> Compiled:
     """Compile ``unit`` in ``work``, where the translated files lie; ``files`` are what their author wrote."""
+    if assembly := host_assembly(files):
+        return Compiled(Outcome.COMPILE_ERROR, None, assembly)
     text, renamed = unit_text(unit, translated.entry, _headers(runtime, files), marks=toolchain.is_clang)
     (work / f"{unit.name}.unit.cc").write_text(text, encoding="utf-8")
     names = {renamed: unit.entry, **translated.types}
