@@ -445,7 +445,8 @@ def test_failing_tiling_is_told_at_the_tiling_function(twin: Twin, host: FakeHos
 HEADERS = {
     "op_kernel/tools.h": "#pragma once\ntemplate <typename T> __aicore__ void Boom(T t) {\n"
     "    Sqrt(t, t, 8);  // here\n}\n",
-    "op_kernel/deep/more.h": '#pragma once\n#include "../tools.h"\n#include "tools.h"\n__aicore__ int More() { return 3; }\n',
+    "op_kernel/deep/more.h": '#pragma once\n#include "../tools.h"\n#include "tools.h"\n'
+    "__aicore__ int More() { return 3; }\n",
 }
 
 
