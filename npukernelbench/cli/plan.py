@@ -80,6 +80,8 @@ def make_plan(session: Session) -> RunPlan:
         hints=config.hints,
         strategy=plugins.strategies.find(config.strategy).name,
         transport=transport_arguments(type(arguments)),
+        # Not for shards: which of them asked what must not depend on who was first.
+        reuse=config.shard is None,
     )
     whole = config.output_path / _folder_name(config, fingerprint(plan))
     if config.shard is None:
