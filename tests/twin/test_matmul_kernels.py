@@ -10,6 +10,7 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker
 from npukernelbench.nouns import DType, Outcome, Severity
+from tests.twin.openings import on_matmul
 from tests.twin.running import Finished, Twin
 from tests.twin.test_matmul_object import BEFORE, LOCAL, PLAIN, agrees, matrix, numbers, tiling
 
@@ -130,15 +131,7 @@ sums.FreeTensor(c);
 
 
 #: Every vector core of a launch multiplies rows of its own; results of all cores are also added up in one place.
-SHARED = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using B = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-Matmul<A, B, C> mm;
-REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+SHARED = f"""{on_matmul("MIX_AIC_1_2")}
 int i = GetBlockIdx();
 TBuf<TPosition::VECCALC> blank;
 pipe.InitBuffer(blank, 5 * 40 * 4);
@@ -197,14 +190,9 @@ def full() -> Iterator[Twin]:
 
 
 #: Two vector cores share the columns of a result, which one of them then reads.
-HALVES = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-Matmul<A, A, C> mm;
-REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+HALVES = (
+    on_matmul("MIX_AIC_1_2")
+    + """
 if (GetBlockIdx() > 1) return;
 TBuf<TPosition::VECCALC> buffer;
 pipe.InitBuffer(buffer, 64 * 64 * 4);
@@ -222,6 +210,7 @@ if (GetBlockIdx() == 0) {{
 }}
 mm.End();
 """
+)
 
 
 @pytest.mark.parametrize(
