@@ -41,13 +41,16 @@ def api_page(name: str, documented: Documented | None) -> ApiPage:
         near = get_close_matches(plain, documented.api_names(), n=5, cutoff=0.6)
         notes = ["This name is not Ascend C as far as the executor knows: a kernel that uses it does not compile."]
         return ApiPage(name=plain[:80], status="unknown", notes=notes, near=near)
-    notes = list(entry.notes) or ([] if entry.declarations else ["It exists; nothing more is known about it."])
+    notes = list(entry.notes)
+    if not (notes or entry.declarations or entry.usage):
+        notes = ["It exists; nothing more is known about it."]
     return ApiPage(
         name=entry.name,
         status=entry.status.value,
         header=entry.header,
         declarations=list(entry.declarations),
         notes=notes,
+        usage=list(entry.usage),
     )
 
 
