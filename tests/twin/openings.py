@@ -34,8 +34,9 @@ def on_global(ctype: str, **places: str) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def on_matmul(cores: str) -> str:
+def on_matmul(cores: str, *, registered: bool = True) -> str:
     """``pipe``, and ``mm``, which multiplies halfs to floats with the tiling ``t`` of ``p``, on these cores."""
+    register = "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);" if registered else ""
     return f"""
 KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{cores});
 using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
@@ -43,5 +44,5 @@ using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
 TCubeTiling t = TilingOf(p);
 TPipe pipe;
 Matmul<A, A, C> mm;
-REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+{register}
 """
