@@ -84,15 +84,13 @@ def _tasks(source: Source, only: TaskFilter) -> Listing:
     )
 
 
+#: Of a task, as it is.
+_SHOWN = ("name", "suite", "level", "category", "version", "kernel", "summary")
+
+
 def _task_object(task: Task) -> Mapping[str, object]:
     return {
-        "name": task.name,
-        "suite": task.suite,
-        "level": task.level,
-        "category": task.category,
-        "version": task.version,
-        "kernel": task.kernel,
-        "summary": task.summary,
+        **{name: getattr(task, name) for name in _SHOWN},
         "tags": sorted(task.tags),
         "cases": [{"id": case.id, "profiles": sorted(case.profiles)} for case in task.cases],
         "goldens": sorted({golden.track.value for golden in task.goldens}),
