@@ -191,6 +191,7 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
         "checkers": _registered(lambda plugins: plugins.checkers),
         "parsers": _registered(lambda plugins: plugins.parsers),
         "strategies": _registered(lambda plugins: plugins.strategies),
+        "rules": _registered(lambda plugins: plugins.rules),
         "metrics": _registered(lambda plugins: plugins.metrics),
         "reporters": _registered(lambda plugins: plugins.reporters),
     }
