@@ -15,14 +15,12 @@ from importlib.resources import files
 from npukb_conformance.verified import Verification, load_verification
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import DType, Task, Tolerance, ToleranceLimits
-from npukernelbench.tasks.select import DEFAULT_PROFILE
+from npukernelbench.tasks.select import BENCHMARK, DEFAULT_PROFILE
 
 __all__ = ["RULES", "SuiteRules"]
 
 _FILE = "limits.yaml"
 _REST, _USUAL = "rest", "usual"
-#: The suite of our tasks that have the benchmark's operators.
-_SUITE = "npukernelbench"
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class SuiteRules:
 
     def apply(self, task: Task) -> Task | None:
         """The task with the suite's limits and values and those of its cases that the suite has."""
-        if task.suite != _SUITE:
+        if task.suite != BENCHMARK:
             return None
         limits = self.limits(task.name)
         drawn = [self._values.drawn(task, case) for case in task.cases if DEFAULT_PROFILE in case.profiles]
