@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
         "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
         "doctor": _Lazy("doctor", "Show what works on this machine, and how to repair the rest."),
+        "docs": _Lazy("docs", "Open the documentation on this machine."),
         "completion": _Lazy("completion", "Print the completion script of a shell."),
     }
 )

@@ -43,6 +43,7 @@ from npukernelbench.nouns import (
     Diagnostic,
     Observation,
     Outcome,
+    Profile,
     RunRequest,
     Severity,
     Stage,
@@ -66,7 +67,8 @@ _log = logging.getLogger(__name__)
 
 #: Of a case's inputs and outputs together: larger ones are not judged on other inputs without cause.
 _VARIED_BYTES = 4 << 20
-#: A second run has one host thread, and the machine may be busier than before: such a kernel is not rejected for it.
+#: How often its limit a kernel may take for all runs behind the first, together: a second run has one host thread, and
+#: the machine may be busier than before, so a kernel is not rejected for it.
 _PATIENCE = 8
 
 
@@ -211,6 +213,7 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - boundary: inputs are the task's
             return _fault(case, Stage.RUN, error, "making the inputs", TASK_FAULT)
         seed = derive(settings.seed, "run", task.name, case.id)
+        sitting.left_s = settings.run_timeout_s * _PATIENCE
         request = RunRequest(task, case, artifact, inputs, seed, settings.run_timeout_s)
         with ThreadPoolExecutor(1) as beside:
             expected = beside.submit(self._timed_expected, sitting, case)
@@ -258,7 +261,8 @@ class Judge:
         little = little_work(sitting.task, case, seen.profile)
         if little is not None and not only_moves(sitting.task, request.inputs, reference):
             diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
-        failed, depends = self._repeat(sitting, case, request, seen, reference)
+        failed, depends, slowest = self._repeat(sitting, case, request, seen, reference)
+        seen = replace(seen, profile=slowest)
         if failed := failed or self._vary(sitting, case, request, seen):
             return failed
         diagnostics += depends
@@ -288,28 +292,36 @@ class Judge:
         tiling function divides the work it is offered fewer cores, too, at the same time: mostly that changes no byte.
         """
         said: tuple[Diagnostic, ...] = ()
+        slowest = seen.profile
         for repeat in range(1, self._settings.repeats + 1 if self._executor.tier is Tier.TWIN else 1):
             seed = derive(request.seed, "repeat", str(repeat))
-            other = replace(request, seed=seed, repeat=repeat, timeout_s=request.timeout_s * _PATIENCE)
+            other = replace(request, seed=seed, repeat=repeat)
             fewer = None
             if sitting.track is Track.DYNAMIC:
-                fewer = self._again(sitting, replace(other, fewer_cores=True))
+                fewer = self._again(sitting, replace(other, fewer_cores=True), "repeat")
                 if compare_runs(seen, fewer) is None:
                     continue
-            again = self._again(sitting, other)
+            again = self._again(sitting, other, "repeat")
             if infra := next((one for one in (fewer, again) if one and one.outcome is Outcome.INFRA_ERROR), None):
                 return _Repeated(CaseResult(case.id, Stage.RUN, infra.outcome, infra.diagnostics))
             if unlike := compare_runs(seen, again):
                 diagnostics = (unlike, *seen.diagnostics)
                 outcome = Outcome.NONDETERMINISTIC
                 return _Repeated(CaseResult(case.id, Stage.CHECK, outcome, diagnostics, {}, seen.profile))
+            if slowest and again.profile and again.profile.time_us > slowest.time_us:
+                slowest = again.profile
             if fewer is not None and (found := self._on_fewer_cores(sitting, case, request, fewer, reference)):
                 said += (found,)
-        return _Repeated(None, said)
+        return _Repeated(None, said, slowest)
 
-    def _again(self, sitting: _Sitting, request: RunRequest) -> Observation:
-        with sitting.timing("repeat"):
-            return run_case(self._executor, request, self._settings.infra_retries)
+    def _again(self, sitting: _Sitting, request: RunRequest, why: str) -> Observation:
+        """Another run, in what is left of the time for all of them, and no less than the first one had."""
+        before = sitting.timings[why]
+        with sitting.timing(why):
+            limited = replace(request, timeout_s=max(request.timeout_s, sitting.left_s))
+            seen = run_case(self._executor, limited, self._settings.infra_retries)
+        sitting.left_s -= sitting.timings[why] - before
+        return seen
 
     def _on_fewer_cores(
         self, sitting: _Sitting, case: Case, request: RunRequest, fewer: Observation, reference: Expected
@@ -326,7 +338,7 @@ class Judge:
         found = compare(
             sitting.task, case, sitting.checker, outputs, reference, inputs=inputs, seed=request.seed, blocks=0
         )
-        return None if found.outcome is Outcome.OK else depends_on_cores(_first_error(found.diagnostics))
+        return None if found.outcome is Outcome.OK else depends_on_cores(found.outcome.value)  # no expected values
 
     def _vary(self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation) -> CaseResult | None:
         """Judge a kernel that was right on other inputs; a result if it is wrong there, None otherwise.
@@ -362,10 +374,8 @@ class Judge:
             inputs, expected = data.inputs(sitting.task, case), data.expected(sitting.task, case)
         except Exception as error:  # noqa: BLE001 - boundary: inputs and reference are the task's
             return _fault(case, Stage.CHECK, error, "making other inputs", TASK_FAULT)
-        seed, timeout_s = derive(request.seed, "elsewhere", case.salt), request.timeout_s * _PATIENCE
-        other = replace(request, case=case, inputs=inputs, seed=seed, timeout_s=timeout_s)
-        with sitting.timing("variation"):
-            again = run_case(self._executor, other, self._settings.infra_retries)
+        other = replace(request, case=case, inputs=inputs, seed=derive(request.seed, "elsewhere", case.salt))
+        again = self._again(sitting, other, "variation")
         if again.outcome is not Outcome.OK:
             diagnostics = (canary_failed(doubts), *again.diagnostics)
             return CaseResult(case.id, Stage.RUN, again.outcome, diagnostics, {}, seen.profile)
@@ -392,6 +402,8 @@ class _Repeated(NamedTuple):
 
     failed: CaseResult | None
     said: tuple[Diagnostic, ...] = ()
+    slowest: Profile | None = None
+    """Of the runs of this launch: what the kernel can make take longer is the time that it is credited with."""
 
 
 @dataclass(slots=True)
@@ -405,6 +417,8 @@ class _Sitting:
     on_stage: Callable[[Stage], None]
     diagnostics: list[Diagnostic] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    left_s: float = 0.0
+    """For runs behind the first one of the case."""
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
@@ -414,10 +428,6 @@ class _Sitting:
             yield
         finally:
             self.timings[stage] += time.perf_counter() - start
-
-
-def _first_error(diagnostics: Sequence[Diagnostic]) -> str:
-    return next((diagnostic.message for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR), "")
 
 
 def _fault(case: Case, stage: Stage, error: Exception, action: str, rule: str) -> CaseResult:

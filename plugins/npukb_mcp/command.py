@@ -104,10 +104,10 @@ def workspace(app: App, /, task: str, folder: Path, case_id: str | None, **optio
     from npukernelbench.prompts import load_style, make_reference
 
     session = open_session(options)
-    found = only_task(session, task).task
+    chosen = only_task(session, task).task
     if case_id is not None and session.config.track is Track.DYNAMIC:
         raise UsageError("a kernel of the dynamic track is for all cases", field="--case", remedy="leave it out")
-    brief = Brief.of(found, session.config.track, find_case(found, case_id, session.config.track))
+    brief = Brief.of(chosen, session.config.track, find_case(chosen, case_id, session.config.track))
     reference = make_reference(session.config.knowledge, session.plugins.executors, session.config.executor)
     style = load_style(session.plugins.prompts.find(session.config.prompt_style), lambda: session.tasks, reference)
     executor = make_executor(session.executor.registration, session.config.executor_args)

@@ -21,7 +21,7 @@ def explained(words: str, documented: Documented | None) -> Explained:
     _require(words, "name")
     meanings = _meanings(documented)
     asked = re.findall(r"\w+", words)
-    name = next((one for one in reversed(asked) if one in meanings), None)
+    name = next((name for name in reversed(asked) if name in meanings), None)
     if name is not None:
         return Explained(name=name, known=True, text=meanings[name])
     near = get_close_matches(words, sorted(meanings), n=5, cutoff=0.5)
@@ -62,9 +62,10 @@ def _require(words: str, field: str) -> None:
 def _meanings(documented: Documented | None) -> Mapping[str, str]:
     from npukernelbench.judge.patterns import Pattern
 
-    meanings = {one.value: f"A pattern of wrong elements. {one.remedy}".strip() for one in Pattern}
-    meanings |= {one.value: f"An outcome. {one.meaning}" for one in Outcome}
+    meanings = {pattern.value: f"A pattern of wrong elements. {pattern.remedy}".strip() for pattern in Pattern}
+    meanings |= {outcome.value: f"An outcome. {outcome.meaning}" for outcome in Outcome}
     rules = () if documented is None else documented.rule_entries()
     return meanings | {
-        one.rule: f"A rule of the hardware. Here: {one.severity}. On the device: {one.consequence}." for one in rules
+        rule.rule: f"A rule of the hardware. Here: {rule.severity}. On the device: {rule.consequence}."
+        for rule in rules
     }

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from npukb_twin import documentation, teaching
 from npukb_twin.compile import build, driver, toolchain
-from npukb_twin.compile.guards import missing_guards, require_guards
+from npukb_twin.compile.guards import missing_guards, require_guards, verifies
 from npukb_twin.compile.kinds import Images
 from npukb_twin.launch.buffers import Plan, static_slots
 from npukb_twin.launch.launching import Checker, Detail, Start, Switch, run_case
@@ -209,6 +209,7 @@ class TwinExecutor:
                 auto_sync=self._args.auto_sync,
                 detail=self._args.profile,
                 start=self._args.launch,
+                verifies=verifies(self._toolchain),
                 work=Path(name),
             )
 

@@ -20,13 +20,11 @@ from npukernelbench.nouns import Diagnostic, Severity
 
 __all__ = ["computes_jumps", "doubts", "foreign", "foreign_calls", "forgeries", "readable", "wrapped"]
 
-#: Functions that write where a pointer leads: kernels get the runtime's, which look at the pointer
+#: Functions that follow pointers: kernels get the runtime's, which look at the pointer
 #: (runtime/check/raw_access.cpp).
-_WRAPPED = ("memcpy", "memmove", "memset", "frexp", "frexpf", "modf", "modff", "remquo", "remquof")
+_WRAPPED = ("memcmp", "memcpy", "memmove", "memset", "frexp", "frexpf", "modf", "modff", "remquo", "remquof")
 #: What compilers call, and what the linker and ``<cmath>`` bring.
-_COMPILER = frozenset(
-    {"memcmp", "__cxa_atexit", "__cxa_finalize", "__gmon_start__", "__tls_get_addr", "__asan_handle_no_return"}
-)
+_COMPILER = frozenset({"__cxa_atexit", "__cxa_finalize", "__gmon_start__", "__tls_get_addr", "__asan_handle_no_return"})
 _MATH = tuple(
     name
     for line in (
