@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.generate.backend import SamplingParams
     from npukernelbench.nouns.results import Results
+    from npukernelbench.tasks.rules import Rules
     from npukernelbench.tasks.select import Selected
 
 __all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary"]
@@ -51,6 +52,7 @@ class RunPlan:
     strategy: str = "direct"
     shard: Shard | None = None
     knowledge: Knowledge = Knowledge.STYLE
+    rules: Rules | None = None
     transport: frozenset[str] = frozenset()
     reuse: bool = False
 
