@@ -45,10 +45,12 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "serve-judge": _Lazy("serve_judge", "Serve rewards over HTTP."),
         "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
         "prompt": _Lazy("prompt", "Print the prompt of a task."),
+        "api": _Lazy("api", "Look up names of the API."),
         "golden": _Lazy("golden", "Print a correct kernel."),
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
         "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
         "doctor": _Lazy("doctor", "Show what works on this machine, and how to repair the rest."),
+        "docs": _Lazy("docs", "Open the documentation on this machine."),
         "completion": _Lazy("completion", "Print the completion script of a shell."),
     }
 )

@@ -66,6 +66,7 @@ def make_plan(session: Session) -> RunPlan:
         samples=config.num_samples,
         params=preferring(sampling_params(config.gen_kwargs), likes.params),
         prompt_style=style,
+        knowledge=config.knowledge,
         parser=parser,
         seed=config.seed,
         jobs=config.jobs,

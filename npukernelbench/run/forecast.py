@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Forecast", "forecast"]
 
-#: The longest answer that is assumed when neither the user nor the backend states one.
-ASSUMED_MAX_TOKENS = 8192
 #: Characters of a prompt per token. Source code takes more tokens than prose.
 _CHARACTERS_PER_TOKEN = 3.5
-#: What a model is told between two turns, in tokens: repair.py's limit.
-_FEEDBACK_TOKENS = 1800
+#: Tokens: the longest answer where neither the user nor the backend states one; and, by repair.py's limit, what a model
+#: is told between two turns.
+ASSUMED_MAX_TOKENS, _FEEDBACK_TOKENS = 8192, 1800
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns import Outcome, Sample, SampleKey, Shard, Stage, Track
+from npukernelbench.nouns.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -48,6 +49,7 @@ class RunPlan:
     hints: Hints = Hints.DIAGNOSTICS
     strategy: str = "direct"
     shard: Shard | None = None
+    knowledge: Knowledge = Knowledge.STYLE
     transport: frozenset[str] = frozenset()
 
 

@@ -17,6 +17,7 @@ from npukernelbench import __version__
 from npukernelbench.config.values import redact
 from npukernelbench.generate.backend import Described
 from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from npukernelbench.generate.backend import Backend
@@ -43,7 +44,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "sampling": redact(to_json(plan.params)),
         "samples": plan.samples,
         "seed": plan.seed,
-        "prompt": {"style": _folded(plan.prompt_style)},
+        "prompt": _asked_style(plan),
         "executor": {"name": _folded(plan.executor), "args": redact(to_json(plan.executor_args))},
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
@@ -61,7 +62,7 @@ def identity(
     asked = asked_for(plan)
     described = to_json(dict(backend.describe())) if isinstance(backend, Described) else {}
     style = {
-        "style": _folded(plan.prompt_style),
+        **_asked_style(plan),
         "templates": sorted({prompt.template for prompt in prompts.values()}),
         "hash": _prompts_hash(prompts),
     }
@@ -105,6 +106,15 @@ def _task(one: Selected) -> JSON:
         "version": task.version,
         "hash": task.content_hash,
         "cases": sorted(case.id for case in one.cases),
+    }
+
+
+def _asked_style(plan: RunPlan) -> dict[str, JSON]:
+    """How prompts are worded; the level of knowledge where it is not the style's own."""
+    level = plan.knowledge
+    return {
+        "style": _folded(plan.prompt_style),
+        **({} if level is Knowledge.STYLE else {"knowledge": level.value}),
     }
 
 

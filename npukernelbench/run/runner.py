@@ -77,12 +77,13 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
 
 def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     """Every problem of the plan with its prompt rendered."""
-    from npukernelbench.prompts import load_style
+    from npukernelbench.prompts import load_style, make_reference
     from npukernelbench.tasks import load_registry
 
     config = plan.config
     tasks = cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir))
-    style = load_style(plugins.prompts.find(plan.prompt_style), tasks)
+    reference = make_reference(plan.knowledge, plugins.executors, plan.executor)
+    style = load_style(plugins.prompts.find(plan.prompt_style), tasks, reference)
     strategy = load_strategy(plugins.strategies.find(plan.strategy))
     problems = []
     for selected in plan.tasks:

@@ -93,10 +93,10 @@ class TaskCache:
 def _state(path: Path | str) -> _State:
     """What changes when a file does; None when it is not there."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - thousands of calls, most of them for names
+        status = os.stat(path)  # noqa: PTH116 - thousands of calls, most of them for names
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def _loader_state() -> list[_State]:

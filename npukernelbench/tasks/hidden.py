@@ -75,7 +75,9 @@ def _forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
     ruled = default_forms(task) if not all(form.shapes for form in task.hidden) or not task.hidden else ()
     if not task.hidden:
         return ruled
-    forms = tuple(one for form in task.hidden for one in ([form] if form.shapes else [*_completed(form, ruled)]))
+    forms = tuple(
+        complete for form in task.hidden for complete in ([form] if form.shapes else [*_completed(form, ruled)])
+    )
     if not forms:
         raise TaskError(
             "the section has no shapes, and the default rule does not fit this task",
@@ -87,14 +89,14 @@ def _forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
 
 
 def _completed(form: nouns.HiddenForm, ruled: Sequence[nouns.HiddenForm]) -> Iterator[nouns.HiddenForm]:
-    for one in ruled:
+    for rule in ruled:
         yield replace(
             form,
-            axes=one.axes,
-            shapes=one.shapes,
-            outputs=one.outputs,
-            attributes={**one.attributes, **form.attributes},
-            required=(*one.required, *form.required),
+            axes=rule.axes,
+            shapes=rule.shapes,
+            outputs=rule.outputs,
+            attributes={**rule.attributes, **form.attributes},
+            required=(*rule.required, *form.required),
         )
 
 
@@ -194,13 +196,13 @@ class _Drawing:
 
     def _value_plans(self, dtypes: Mapping[str, nouns.DType]) -> list[tuple[str, nouns.ValueClass] | None]:
         """Which input has unusual values, and which kind: none half of the time."""
-        found = [
+        unusual = [
             (name, item)
             for name, classes in self._form.value_classes.items()
             for item in classes
             if not dtypes[name].is_exact
         ]
-        return [*found, *([None] * max(1, len(found)))]
+        return [*unusual, *([None] * max(1, len(unusual)))]
 
     def _input(
         self,

@@ -38,14 +38,14 @@ def default_forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
         return ()
     bound = any(spec.type in ("int", "list_int") for spec in task.attributes)
     typed = bool(task.attributes) and any(_overrides_types(task, case) for case in task.cases)
-    found: dict[object, nouns.HiddenForm] = {}
+    forms: dict[object, nouns.HiddenForm] = {}
     for case in task.cases:
         ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound and not typed else _RANKS
         dtypes = (_dtypes(case),) if typed else ()
         for rank in ranks:
             key = (rank, tuple(case.attributes.items()), *(tuple(dtype.items()) for dtype in dtypes))
-            found.setdefault(key, _form(task, case, roles, rank, dtypes))
-    return tuple(form for form in found.values() if form.axes)
+            forms.setdefault(key, _form(task, case, roles, rank, dtypes))
+    return tuple(form for form in forms.values() if form.axes)
 
 
 def combinations(task: nouns.Task, stated: tuple[_Combination, ...] = ()) -> tuple[_Combination, ...]:
@@ -54,15 +54,15 @@ def combinations(task: nouns.Task, stated: tuple[_Combination, ...] = ()) -> tup
     seen = [_dtypes(case) for case in task.cases]
     habits = _Habits(task, seen)
     if stated:
-        return tuple(habits.complete(one) for one in stated)
+        return tuple(habits.complete(combination) for combination in stated)
     leader = task.inputs[0]
-    found: dict[tuple[tuple[str, nouns.DType], ...], _Combination] = {}
+    completed: dict[tuple[tuple[str, nouns.DType], ...], _Combination] = {}
     for dtype in leader.dtypes:
-        for one in [one for one in seen if one.get(leader.name) is dtype] or [{leader.name: dtype}]:
-            full = habits.complete(one)
+        for combination in [public for public in seen if public.get(leader.name) is dtype] or [{leader.name: dtype}]:
+            full = habits.complete(combination)
             if habits.is_possible(full):
-                found[tuple(full.items())] = full
-    return tuple(found.values())
+                completed[tuple(full.items())] = full
+    return tuple(completed.values())
 
 
 def public_models(
@@ -111,26 +111,31 @@ class _Habits:
         }
 
     def _usual(self, name: str, allowed: tuple[nouns.DType, ...], leader: nouns.DType) -> nouns.DType:
-        beside = [one for one in self._seen if name in one and self._leader in one]
-        if all(one[name] is one[self._leader] for one in beside) and (leader in allowed or not beside):
+        beside = [combination for combination in self._seen if name in combination and self._leader in combination]
+        if all(combination[name] is combination[self._leader] for combination in beside) and (
+            leader in allowed or not beside
+        ):
             return leader if leader in allowed else allowed[0]
-        same = [one[name] for one in beside if one[self._leader] is leader]
-        return next(iter(same or [one[name] for one in beside]), allowed[0])
+        same = [combination[name] for combination in beside if combination[self._leader] is leader]
+        return next(iter(same or [combination[name] for combination in beside]), allowed[0])
 
     def is_possible(self, full: _Combination) -> bool:
         """Whether every input may have its type, can be drawn in it, and goes with the first one's."""
         for spec in self._task.inputs:
             dtype = full[spec.name]
             drawable = not dtype.is_exact or spec.values_for.get(dtype, spec.values).kind not in FRACTIONAL
-            if dtype not in spec.dtypes or not (drawable or any(one.get(spec.name) is dtype for one in self._seen)):
+            if dtype not in spec.dtypes or not (
+                drawable or any(combination.get(spec.name) is dtype for combination in self._seen)
+            ):
                 return False
-        beside = [one for one in self._seen if self._leader in one]
+        beside = [combination for combination in self._seen if self._leader in combination]
         follows = [
             name
             for name in full
-            if name != self._leader and all(one[name] is one[self._leader] for one in beside if name in one)
+            if name != self._leader
+            and all(combination[name] is combination[self._leader] for combination in beside if name in combination)
         ]
-        known = any(one[self._leader] is full[self._leader] for one in beside)
+        known = any(combination[self._leader] is full[self._leader] for combination in beside)
         return known or all(full[name] is full[self._leader] for name in follows)
 
 
@@ -195,12 +200,12 @@ def _form(
     axes = {f"axis{position}": _AXIS for position in range(rank)}
     shapes: dict[str, tuple[int | str, ...]] = {}
     for spec in task.inputs:
-        having = [one for one in task.cases if one.inputs.get(spec.name)]
+        having = [public for public in task.cases if public.inputs.get(spec.name)]
         if having:
             own = (case if case in having else having[0]).inputs[spec.name]
             single = (COUNT,) if spec.name in roles.listed else _shapes(own)[0]
             shapes[spec.name] = tuple(axes) if spec.name in roles.whole else single
-    always = [name for name in shapes if all(one.inputs.get(name) for one in task.cases)]
+    always = [name for name in shapes if all(public.inputs.get(name) for public in task.cases)]
     optional = {spec.name for spec in task.inputs if spec.presence is nouns.Presence.OPTIONAL}
     return nouns.HiddenForm(
         axes=axes,

@@ -187,8 +187,8 @@ class _Loader:
                 nouns.Golden(nouns.Track.STATIC, folder / "golden" / "static.cpp"),
                 nouns.Golden(nouns.Track.DYNAMIC, folder / "golden" / "dynamic"),
             )
-            found = tuple(golden for golden in usual if golden.path.exists())
-            return found, tuple(path for golden in usual for path in golden_paths(golden))
+            existing = tuple(golden for golden in usual if golden.path.exists())
+            return existing, tuple(path for golden in usual for path in golden_paths(golden))
         goldens = tuple(
             self._made(track, names)
             if isinstance(names, dict)

@@ -152,7 +152,7 @@ class NpuExecutor:
     def prepare(self, say: Callable[[str], None], track: Track) -> None:  # noqa: ARG002  the protocol's signature
         """Refuse to start where builds or devices cannot work; nothing is repaired or replaced here."""
         obstacle = discovery.first_obstacle(
-            [one for one in discovery.findings(self._site) if one.name not in ("torch_npu",)]
+            [finding for finding in discovery.findings(self._site) if finding.name not in ("torch_npu",)]
         )
         if obstacle:
             raise ExecutorError(f"the npu executor cannot work here: {obstacle}", remedy="npukb doctor --executor npu")
@@ -164,7 +164,7 @@ class NpuExecutor:
         if not self._args.devices:
             return self._site.devices
         known = {device.index: device for device in self._site.devices}
-        wanted = [int(one) for one in re.split(r"[;:\s]+", self._args.devices.strip())]
+        wanted = [int(number) for number in re.split(r"[;:\s]+", self._args.devices.strip())]
         if missing := [number for number in wanted if number not in known]:
             raise UsageError(
                 f"there is no device {missing[0]}: this process sees {len(known)}, numbered from 0",
@@ -266,7 +266,7 @@ class NpuExecutor:
         return Job(
             device=device.index,
             library=str(built.library),
-            folders=tuple(str(one) for one in self._site.library_folders),
+            folders=tuple(str(library_folder) for library_folder in self._site.library_folders),
             arguments=layout.arguments,
             blocks=0 if call else "vector" if request.task.core is Core.VECTOR else "cube",
             workspace_bytes=0 if call else max(request.task.workspace_bytes, 512),
@@ -288,7 +288,7 @@ class NpuExecutor:
     def _memory(self) -> str:
         """For provenance: whose memory kernels of either track are given."""
         names = {True: f"torch_npu {self._site.installed('torch-npu')}".rstrip(), False: "acl"}
-        direct, operator = (names[self._takes_torch(is_operator=one)] for one in (False, True))
+        direct, operator = (names[self._takes_torch(is_operator=is_operator)] for is_operator in (False, True))
         return direct if direct == operator else f"{operator} for operators, {direct} for direct launch"
 
     def release(self, artifact: Artifact) -> None:
@@ -323,9 +323,9 @@ class NpuExecutor:
 
         yield from trial.try_folders((("cache", self._cache), ("leases", self._leases.folder)))
         yield trial.try_walls(self._args.sandbox == "auto")
-        found = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
-        yield from found
-        if all(one.status is FindingStatus.OK for one in found):
+        findings = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
+        yield from findings
+        if all(finding.status is FindingStatus.OK for finding in findings):
             yield from trial.try_kernels(self, trial.KERNELS)
 
     def _require_toolkit(self) -> None:
@@ -351,13 +351,13 @@ def _operator_type(files: Mapping[str, str], kernel: str) -> str | None:
     """The registered operator type whose kernel has that name."""
     host = "\n".join(text for name, text in sorted(files.items()) if name.startswith("op_host/"))
     types = re.findall(r"\bOP_ADD\s*\(\s*(\w+)\s*[,)]", host)
-    return next((one for one in types if projects.snake_case(one) == kernel), None)
+    return next((type_ for type_ in types if projects.snake_case(type_) == kernel), None)
 
 
 def _prototype(folder: Path, operator: str) -> Prototype | None:
     for header in sorted(folder.glob(f"installed/**/op_api/include/aclnn_{projects.snake_case(operator)}.h")):
-        if found := parse_header(header.read_text(encoding="utf-8", errors="replace")):
-            return found
+        if prototype := parse_header(header.read_text(encoding="utf-8", errors="replace")):
+            return prototype
     return None
 
 

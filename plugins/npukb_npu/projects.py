@@ -99,10 +99,10 @@ def registered(files: Mapping[str, str], unit: str) -> dict[str, str]:
     if unit not in ALIKE_UNITS or any(named.search(files[name]) for name in host):
         return dict(files)
 
-    def both(found: re.Match[str]) -> str:
-        if found["unit"] not in ALIKE_UNITS:
-            return found[0]
-        return f'{found[0]} {found["core"]}.AddConfig("{unit}"{found["more"] or ""});'
+    def both(match: re.Match[str]) -> str:
+        if match["unit"] not in ALIKE_UNITS:
+            return match[0]
+        return f'{match[0]} {match["core"]}.AddConfig("{unit}"{match["more"] or ""});'
 
     return {name: _CONFIG.sub(both, text) if name in host else text for name, text in files.items()}
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukb_twin import documentation
+from npukb_twin import documentation, teaching
 from npukb_twin.compile import build, driver, toolchain
 from npukb_twin.compile.guards import missing_guards, require_guards, verifies
 from npukb_twin.compile.kinds import Images
@@ -41,6 +41,7 @@ from npukernelbench.nouns import (
     Tier,
     Track,
 )
+from npukernelbench.nouns.knowledge import Topic
 
 __all__ = ["TwinArgs", "TwinExecutor"]
 
@@ -127,7 +128,12 @@ class TwinExecutor:
 
     def api_entry(self, name: str) -> ApiEntry | None:
         """What the twin's headers and tables say about a name."""
-        return documentation.api_entry(name)
+        return teaching.entry(name)
+
+    @staticmethod
+    def topics() -> Sequence[Topic]:
+        """What authors of kernels need to know, by class of kernel."""
+        return teaching.topics()
 
     def rule_entries(self) -> Sequence[RuleEntry]:
         """The hardware's rules as the twin checks them."""

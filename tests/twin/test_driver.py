@@ -14,6 +14,7 @@ from npukb_twin.compile import build, messages, toolchain
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.nouns import Diagnostic, DType, Outcome
+from tests.twin.openings import on_queues
 from tests.twin.running import HEAD, SMALL, Finished, Twin, kernel, task_for
 
 if TYPE_CHECKING:
@@ -323,12 +324,7 @@ def test_old_compilers_are_refused(monkeypatch: pytest.MonkeyPatch, version: str
 
 
 WRITE_ONE = "GlobalTensor<float> to;\nto.SetGlobalBuffer((__gm__ float*)y);\nto.SetValue(0, 1.0f);"
-ADD = """
-    TPipe pipe;
-    TQue<TPosition::VECIN, 2> in;
-    TQue<TPosition::VECOUT, 2> out;
-    pipe.InitBuffer(in, 2, 512);
-    pipe.InitBuffer(out, 2, 512);
+ADD = f"""{on_queues(depth=2, buffers=2, size_bytes=512)}
     GlobalTensor<half> xs, ys;
     xs.SetGlobalBuffer((__gm__ half*)x + GetBlockIdx() * 128, 128);
     ys.SetGlobalBuffer((__gm__ half*)y + GetBlockIdx() * 128, 128);

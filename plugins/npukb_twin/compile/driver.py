@@ -108,14 +108,15 @@ def compile_unit(
             kind, unit, files, names, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
         )
 
+    checked = partial(_checked, unit=unit, files=files, names=names, host=runtime.host)
     flags = any("CrossCore" in text for text in files.values())
     if not mentions_cube(files.values()):
-        made = _without_foreign(compile_for(Kind.VECTOR), files, runtime.host)
+        made = checked(compile_for(Kind.VECTOR))
         return Compiled(made.outcome, None if made.image is None else Images(made.image, flags=flags), made.said)
     with ThreadPoolExecutor(max_workers=2) as pool:
         vector, cube = pool.map(compile_for, (Kind.VECTOR, Kind.CUBE))
     images = Images(vector.image, cube.image, entry_attribute(files.values(), unit.entry), flags)
-    return _together(unit, vector, cube, images, partial(_without_foreign, files=files, host=runtime.host))
+    return _together(unit, vector, cube, images, checked)
 
 
 def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: Callable[[_Made], _Made]) -> Compiled:
@@ -146,11 +147,14 @@ def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: C
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """One compilation's outcome. ``image`` is None unless ``outcome`` is OK."""
+    """One compilation's outcome. ``image`` is None unless ``outcome`` is OK; ``device`` are its functions that are
+    marked for the device, None where the compiler does not say.
+    """
 
     outcome: Outcome
     image: Path | None
     said: tuple[Diagnostic, ...]
+    device: frozenset[str] | None = None
 
 
 def _compile_for(
@@ -181,7 +185,7 @@ def _compile_for(
     said = explain(done.output, unit.entry, Candidate(files, ""), names)
     if done.returncode != 0:
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
-    device = marked(Elf(work / f"{name}.o"))
+    unit_object = Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     linked = call((*toolchain.link_kernel, *wrapped(toolchain), f"{name}.o", "-o", image.name))
     if linked.returncode != 0:
@@ -191,9 +195,8 @@ def _compile_for(
     inside = Elf(image)
     if forged := forgeries(inside, runtime.host, files):
         return _Made(Outcome.CHEAT, None, forged)
-    if toolchain.is_clang and (wrong := not_device_code(image, device, _entry_of(names, unit.entry), files, names)):
-        return _Made(Outcome.COMPILE_ERROR, None, wrong)
-    return _Made(Outcome.OK, image, (*said, *doubts(inside, files)))
+    device = marked(unit_object) if toolchain.is_clang else None
+    return _Made(Outcome.OK, image, (*said, *doubts(inside, files)), device)
 
 
 def _entry_of(names: Mapping[str, str], entry: str) -> str:
@@ -201,10 +204,15 @@ def _entry_of(names: Mapping[str, str], entry: str) -> str:
     return next((name for name, author_s in names.items() if author_s == entry), entry)
 
 
-def _without_foreign(made: _Made, files: Mapping[str, str], host: Path) -> _Made:
-    """The same, or a compile error when its image calls what is not there."""
-    unknown = () if made.image is None else foreign(Elf(made.image), host)
-    return _Made(Outcome.COMPILE_ERROR, None, foreign_calls(unknown, files)) if unknown else made
+def _checked(made: _Made, unit: Unit, files: Mapping[str, str], names: Mapping[str, str], host: Path) -> _Made:
+    """The same, or a compile error when its image calls what is not there, or does what no core can."""
+    if made.image is None:
+        return made
+    wrong: tuple[Diagnostic, ...] = ()
+    if made.device is not None:
+        wrong = not_device_code(made.image, made.device, _entry_of(names, unit.entry), files, names)
+    wrong = wrong or foreign_calls(foreign(Elf(made.image), host), files)
+    return _Made(Outcome.COMPILE_ERROR, None, wrong) if wrong else made
 
 
 def _headers(runtime: Runtime, files: Mapping[str, str]) -> tuple[str, ...]:

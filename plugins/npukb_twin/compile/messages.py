@@ -40,6 +40,7 @@ _NAME = re.compile(r"['‘](?:\w+::)*~?(\w+)(?:<.*>)?['’]")
 #: What names of the API look like.
 _OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
 _INTO = re.compile(r"Into\(([^,()]+), ([^()]+)\)")
+_DECLARED = re.compile(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(")
 _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*?')?: ")
 
 
@@ -234,9 +235,12 @@ def supported_names() -> frozenset[str]:
     unread = ("abi.h", "move_abi.h", "launch.h", "half_fallback.h", "instructions.def", "casts.def")
     internal = {folder / name for name in unread}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path not in internal):
-        text = path.read_text(encoding="utf-8")
-        text = re.sub(r"namespace (npukb|npukb_detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
-        names.update(re.findall(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(", text))
+        whole = path.read_text(encoding="utf-8")
+        for base in re.findall(r": public npukb_detail::(\w+)", whole):
+            body = re.search(rf"^class {base} .*?^\}};", whole, re.MULTILINE | re.DOTALL)
+            names.update(_DECLARED.findall(body[0]) if body else ())
+        text = re.sub(r"namespace (npukb|npukb_detail) \{.*?\n\}  // namespace \1", "", whole, flags=re.DOTALL)
+        names.update(_DECLARED.findall(text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
         names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))
