@@ -47,6 +47,7 @@ OF_MEMORY = (
         LocalTensor<float> t = in.AllocTensor<float>();
         DataCopy(t, from, 8);
         in.EnQue(t);
+        PipeBarrier<PIPE_ALL>();
         Abs(a, t, 8);  // here
         t = in.DeQue<float>();
         in.FreeTensor(t);
@@ -100,23 +101,7 @@ OF_MEMORY = (
 
 OF_ORDER = (
     # order inside a core
-    Breach(
-        "missing_sync", "Abs(a, a, 8);\nDataCopy(to, a, 8);  // here", "pipe MTE3 reads 32", warning=True, twin="full"
-    ),
-    Breach(
-        "missing_sync",
-        "DataCopy(a, from, 8);\nAbs(b, a, 64);  // here",
-        "MTE2 may still be writing",
-        warning=True,
-        twin="full",
-    ),
-    Breach(
-        "missing_sync",
-        "DataCopy(to, a, 8);\nAbs(a, b, 8);  // here",
-        "MTE3 may still be reading",
-        warning=True,
-        twin="full",
-    ),
+    Breach("missing_sync", "Abs(a, a, 8);\nDataCopy(to, a, 8);  // here", "pipe MTE3 reads 32"),
     Breach(
         "missing_sync",
         "DataCopy(a, from, 8);\nDataCopy(a, from[8], 8);  // here",
@@ -124,17 +109,11 @@ OF_ORDER = (
         warning=True,
         twin="full",
     ),
-    Breach(
-        "missing_sync",
-        "DataCopy(to, a, 8);\nDataCopy(b, to, 8);  // here",
-        "at offset 0 of 'y'",
-        warning=True,
-        twin="full",
-    ),
-    Breach("pipe_race", "Abs(a, a, 8);\nDataCopy(to, a, 8);  // here", "V may still be writing", twin="strict"),
-    Breach("pipe_race", "Abs(a, a, 8);\nAbs(b, a, 8);  // here", "V may still be writing", twin="strict"),
-    Breach("pipe_race", "Abs(a, a, 8);\na.GetValue(0);  // here", "pipe S reads", twin="strict"),
-    Breach("pipe_race", "a.SetValue(0, 1.0f);\nAbs(a, a, 8);  // here", "S may still be writing", twin="strict"),
+    Breach("missing_sync", "DataCopy(to, a, 8);\nDataCopy(b, to, 8);  // here", "at offset 0 of 'y'", twin="full"),
+    Breach("missing_sync", "Abs(a, a, 8);\nDataCopy(to, a, 8);  // here", "V may still be writing", twin="strict"),
+    Breach("missing_sync", "Abs(a, a, 8);\nAbs(b, a, 8);  // here", "V may still be writing", twin="strict"),
+    Breach("missing_sync", "Abs(a, a, 8);\na.GetValue(0);  // here", "pipe S reads", twin="strict"),
+    Breach("missing_sync", "a.SetValue(0, 1.0f);\nAbs(a, a, 8);  // here", "S may still be writing", twin="strict"),
     # order between cores
     Breach(
         "core_race",

@@ -133,23 +133,5 @@ OF_CUBE = (
         warning=True,
         twin="full",
     ),
-    _cube(
-        "missing_sync",
-        "LoadData(l0a, l1, one);\nMmad(c, l0a, l0b, product);  // here",
-        "pipe MTE1",
-        warning=True,
-        twin="full",
-    ),
-    _cube(
-        "pipe_race",
-        "Mmad(c, l0a, l0b, product);\nFixpipe(to, c, out);  // here",
-        "of L0C (src) while pipe M may still be writing",
-        twin="strict",
-    ),
-    _cube(
-        "pipe_race",
-        "LoadData(l0a, l1, one);\nDataCopy(l1, from, 256);  // here",
-        "pipe MTE1 may still be reading",
-        twin="strict",
-    ),
+    _cube("missing_sync", "LoadData(l0a, l1, one);\nMmad(c, l0a, l0b, product);  // here", "pipe MTE1"),
 )

@@ -266,6 +266,7 @@ Entry Load(const char* path, Image* found) {
 void Collect(Core* core, void*) {
     FinishCoreFlags(*core);
     StopTracker(*core);
+    StopOrder(*core);
     g_totals.Add(*core);
 }
 
