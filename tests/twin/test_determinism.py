@@ -44,7 +44,7 @@ EXCHANGE = """
 def threaded(request: pytest.FixtureRequest) -> Iterator[Twin]:
     """A twin with that many host threads."""
     executor = TwinExecutor(TwinArgs(threads=request.param))
-    yield Twin(executor)
+    yield Twin(executor, apart=True)
     executor.close()
 
 

@@ -171,13 +171,13 @@ CASES = {
     "a product over what is being stored": Case(
         "FIX_M",
         "Fixpipe of pipe FIX may still be reading",
-        f"Fixpipe(to, c, out);\n{_pair('FIX_M')}Mmad(c, l0a, l0b, product);  // here",
+        f"Fixpipe(to, c, out);\n{_pair('FIX_M')}Mmad(c, l0a, l0b, more);  // here",
         cube=True,
     ),
     "loaded over what L0A is filled from": Case(
         "MTE1_MTE2",
         "LoadData of pipe MTE1 may still be reading",
-        f"LoadData(l0a, l1, one);\n{_pair('MTE1_MTE2')}DataCopy(l1, from, 256);  // here",
+        f"LoadData(l0a, l1, one);\n{_pair('MTE1_MTE2')}DataCopy(l1, from[256], 256);  // here",
         cube=True,
     ),
     "L0A is filled with what has not arrived": Case(
@@ -189,7 +189,8 @@ CASES = {
     "L0A is filled while it is multiplied": Case(
         "M_MTE1",
         "Mmad of pipe M may still be reading",
-        f"Mmad(c, l0a, l0b, product);\n{_pair('M_MTE1')}LoadData(l0a, l1, one);  // here",
+        f"DataCopy(l1, from[256], 256);\nPipeBarrier<PIPE_ALL>();\nMmad(c, l0a, l0b, product);\n{_pair('M_MTE1')}"
+        "LoadData(l0a, l1, one);  // here",
         cube=True,
     ),
 }
@@ -227,3 +228,40 @@ def test_two_instructions_are_named(twin: Twin) -> None:
     [said] = broken.errors
     assert f"kernel.cpp:{broken.marked - 1}" in said.message
     assert said.severity is Severity.ERROR
+
+
+#: Kernels without a flag that are right for another reason.
+ACCEPTED = {
+    "the scalar unit waits for all that was loaded": """
+        DataCopy(a, from, 64);
+        DataCopy(b, from, 64);
+        float first = a.GetValue(0);
+        DataCopy(to, b, 64);
+    """,
+    "what is stored does not change": """
+        DataCopy(to, a, 64);
+        Duplicate(a, 1.0f, 64);
+    """,
+    "what is stored lies between what changes": """
+        DataCopyPad(to, a, DataCopyParams(8, 4, 0, 0));
+        uint64_t others[2] = {0xfefefefefefefefeull, 0};
+        Adds(a, a, 1.0f, others, 1, {1, 1, 8, 8});
+    """,
+    "the sum of a tensor goes through the scalar unit": """
+        ReduceSum(b, a, b[64], 64);
+        DataCopyPad(to, b, {1, 4, 0, 0, 0});
+    """,
+    "scalar accesses are the compiler's": """
+        DataCopy(a, from, 64);
+        a.SetValue(1, a.GetValue(0));
+        Abs(b, a, 64);
+        b.SetValue(0, 2.0f);
+        DataCopy(to, b, 64);
+    """,
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_needs_no_flag(twin: Twin, name: str) -> None:
+    finished = twin.run(textwrap.dedent(SETUP) + textwrap.dedent(ACCEPTED[name]), INPUTS, OUTPUTS)
+    assert (finished.outcome, finished.errors) == (Outcome.OK, ())

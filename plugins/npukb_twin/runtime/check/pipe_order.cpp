@@ -89,9 +89,58 @@ void StopOrder(Core& core) {
 
 PipeOrder::PipeOrder(Core& core) : core_(core), tables_(TakeTables(core.launch->arena_bytes / 32)) {}
 
+PipeOrder::~PipeOrder() {
+    Release();
+    free(kept_);
+}
+
 void PipeOrder::Release() {
     if (tables_ != nullptr) GiveBack(tables_);
     tables_ = nullptr;
+}
+
+void PipeOrder::Note(const Access& access) {
+    if (count_ == kMost) return;
+    pending_[count_++] = access;
+    if (access.write && !access.global && !access.excused) Keep(access);
+}
+
+// Which pipe fills a memory, as a rule.
+static Pipe FillerOf(Memory memory) {
+    constexpr Pipe fillers[] = {Pipe::V, Pipe::MTE2, Pipe::MTE1, Pipe::MTE1, Pipe::M, Pipe::MTE1, Pipe::FIX, Pipe::V};
+    return fillers[static_cast<int>(memory)];
+}
+
+// To write what is there already does no harm to those who may still be reading it.
+void PipeOrder::Keep(const Access& access) {
+    Pipe pipe = FillerOf(core_.Holding(core_.ub + access.range.begin));
+    const Limits limits = LimitsOf(pipe, core_.time.Relies(pipe));
+    const Blocks blocks = BlocksOf(access.range, 0, core_.launch->arena_bytes / 32);
+    Other other;
+    if (tables_ == nullptr || !FindReader(pipe, limits, blocks.first, blocks.last, &other)) return;
+    if (access.range.bytes > kept_room_) {
+        kept_room_ = access.range.bytes;
+        kept_ = static_cast<uint8_t*>(realloc(kept_, kept_room_));
+        if (kept_ == nullptr) abort();
+    }
+    kept_range_ = access.range;
+    memcpy(kept_, core_.ub + access.range.begin, access.range.bytes);
+}
+
+// Whether all that pipe `reader` may still be reading is what it was before the instruction ran.
+bool PipeOrder::Kept(int reader, const Limits& limits) const {
+    const uint64_t begin = kept_range_.begin, end = kept_range_.End();
+    for (uint32_t back = 1; back <= kRecent && back <= reads_[reader]; ++back) {
+        const Recent& source = sources_[reader][(reads_[reader] - back) % kRecent];
+        if (source.when <= limits.done[reader]) return true;
+        for (uint32_t i = 0; i < source.range.count; ++i) {
+            uint64_t from = source.range.begin + i * source.range.stride, to = from + source.range.bytes;
+            from = from < begin ? begin : from;
+            to = to > end ? end : to;
+            if (from < to && memcmp(kept_ + (from - begin), core_.ub + from, to - from) != 0) return false;
+        }
+    }
+    return reads_[reader] <= kRecent;
 }
 
 void PipeOrder::Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count) {
@@ -111,12 +160,16 @@ void PipeOrder::Served() {
 }
 
 void PipeOrder::Issued(Pipe pipe) {
+    if (core_.tracker != nullptr) core_.tracker->Issued(pipe, pending_, count_);
     int count = count_;
     count_ = 0;
-    if (core_.tracker != nullptr) core_.tracker->Issued(pipe, pending_, count);
-    if (count == 0 || tables_ == nullptr) return;
+    if (count > 0 && tables_ != nullptr) Look(pipe, count);
+    kept_range_ = {};
+}
+
+void PipeOrder::Look(Pipe pipe, int count) {
     places_[static_cast<int>(pipe)][core_.time.Begun(pipe) % kPlaces] = {pending_[0].pc, pending_[0].instruction};
-    const Limits limits = LimitsOf(pipe);
+    const Limits limits = LimitsOf(pipe, core_.time.Known(pipe));
     for (int i = 0; i < count; ++i) {
         const Access& access = pending_[i];
         if (!access.excused) access.global ? CheckGlobal(pipe, access, limits) : CheckLocal(pipe, access, limits);
@@ -134,9 +187,8 @@ bool PipeOrder::Checked(Pipe pipe, int other) const {
     return !compiler && core_.launch->checker == Checker::Full;
 }
 
-PipeOrder::Limits PipeOrder::LimitsOf(Pipe pipe) const {
+PipeOrder::Limits PipeOrder::LimitsOf(Pipe pipe, const Knowledge& known) const {
     Limits limits;
-    const Knowledge& known = core_.time.Known(pipe);
     for (int q = 0; q < kPipes; ++q) limits.done[q] = Checked(pipe, q) ? known.done[q] : kNever;
     return limits;
 }
@@ -153,7 +205,11 @@ bool PipeOrder::FindIn(Pipe pipe, const Access& access, const Limits& limits, ui
         *other = {static_cast<int>(writer >> kNumberBits), writer & kNumber, true};
         return true;
     }
-    for (int q = 0; access.write && q < kPipes; ++q) {
+    return access.write && FindReader(pipe, limits, first, last, other);
+}
+
+bool PipeOrder::FindReader(Pipe pipe, const Limits& limits, uint32_t first, uint32_t last, Other* other) const {
+    for (int q = 0; q < kPipes; ++q) {
         if (q == static_cast<int>(pipe) || last_read_[q] <= limits.done[q]) continue;
         uint32_t latest = 0;
         for (uint32_t b = first; b < last; ++b) latest = tables_->read[q][b] > latest ? tables_->read[q][b] : latest;
@@ -170,6 +226,7 @@ void PipeOrder::CheckLocal(Pipe pipe, const Access& access, const Limits& limits
         Blocks blocks = BlocksOf(r, i, core_.launch->arena_bytes / 32);
         Other other;
         if (!FindIn(pipe, access, limits, blocks.first, blocks.last, &other)) continue;
+        if (!other.wrote && kept_range_.begin == r.begin && !kept_range_.Empty() && Kept(other.pipe, limits)) return;
         uint64_t begin = r.begin + i * r.stride;
         if (!Report(pipe, access, other, begin, begin + r.bytes)) return;
     }
@@ -197,7 +254,10 @@ void PipeOrder::Remember(Pipe pipe, const Access& access) {
         recent_[self][moves_[self]++ % kRecent] = {access.range, now, access.write, access.atomic};
         return;
     }
-    if (!access.write) last_read_[self] = now;
+    if (!access.write) {
+        last_read_[self] = now;
+        sources_[self][reads_[self]++ % kRecent] = {access.range, now, false, false};
+    }
     const Range& r = access.range;
     for (uint32_t i = 0; i < r.count; ++i) {
         Blocks blocks = BlocksOf(r, i, core_.launch->arena_bytes / 32);
@@ -212,7 +272,7 @@ void PipeOrder::Remember(Pipe pipe, const Access& access) {
 bool PipeOrder::Report(Pipe pipe, const Access& access, const Other& other, uint64_t from, uint64_t to) {
     auto q = static_cast<Pipe>(other.pipe);
     if (pipe == Pipe::S && core_.launch->auto_sync) {
-        core_.time.Learn(q, other.when);  // the compiler's flag
+        core_.time.Learn(q, core_.time.Begun(q));  // the compiler's flag, set when the scalar unit comes to wait
         return true;
     }
     bool known = core_.time.Begun(q) - other.when < kPlaces;

@@ -26,14 +26,12 @@ struct OrderTables;
 class PipeOrder final : public Observer {
   public:
     explicit PipeOrder(Core& core);
-    ~PipeOrder() { Release(); }
     PipeOrder(const PipeOrder&) = delete;
     // The block has ended: its memory may go to the next one.
     void Release();
-    // The next instruction touches this.
-    void Note(const Access& access) {
-        if (count_ < kMost) pending_[count_++] = access;
-    }
+    ~PipeOrder();
+    // The next instruction touches this, and has not run yet.
+    void Note(const Access& access);
     // Where the operand that begins at `address` has gaps.
     void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
     void Issued(Pipe pipe) override;
@@ -45,7 +43,7 @@ class PipeOrder final : public Observer {
   private:
     static constexpr int kPipes = npukb::kPipes;
     static constexpr int kMost = 40;
-    static constexpr int kRecent = 32;        // moves to and from global memory that may still be under way
+    static constexpr int kRecent = 32;        // accesses of a pipe whose places are remembered
     static constexpr uint32_t kPlaces = 512;  // instructions of a pipe whose source lines are remembered
     // How far each pipe's instructions are over for the one that is looked at.
     struct Limits {
@@ -68,7 +66,11 @@ class PipeOrder final : public Observer {
         bool wrote;
     };
     bool Checked(Pipe pipe, int other) const;
-    Limits LimitsOf(Pipe pipe) const;
+    Limits LimitsOf(Pipe pipe, const Knowledge& known) const;
+    bool FindReader(Pipe pipe, const Limits& limits, uint32_t first, uint32_t last, Other* other) const;
+    void Keep(const Access& access);
+    bool Kept(int reader, const Limits& limits) const;
+    void Look(Pipe pipe, int count);
     void CheckLocal(Pipe pipe, const Access& access, const Limits& limits);
     void CheckGlobal(Pipe pipe, const Access& access, const Limits& limits);
     bool FindIn(Pipe pipe, const Access& access, const Limits& limits, uint32_t first, uint32_t last, Other* other);
@@ -80,10 +82,16 @@ class PipeOrder final : public Observer {
     OrderTables* tables_;
     uint32_t last_read_[kPipes] = {};  // the latest instruction of the pipe that read memory on the chip
     Place places_[kPipes][kPlaces];
-    Recent recent_[kPipes][kRecent];
+    Recent recent_[kPipes][kRecent];  // of global memory
     uint32_t moves_[kPipes] = {};
+    Recent sources_[kPipes][kRecent];  // on the chip
+    uint32_t reads_[kPipes] = {};
     Access pending_[kMost];
     int count_ = 0;
+    // What the memory held that the next instruction is about to write while others may still be reading it.
+    uint8_t* kept_ = nullptr;
+    uint64_t kept_room_ = 0;
+    Range kept_range_{};
 };
 
 // Makes the order of the core's pipes known when the launch asks for it.
