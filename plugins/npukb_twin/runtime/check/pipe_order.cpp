@@ -105,16 +105,22 @@ void PipeOrder::Note(const Access& access) {
     if (access.write && !access.global && !access.excused) Keep(access);
 }
 
+namespace {
+
 // Which pipe fills a memory, as a rule.
-static Pipe FillerOf(Memory memory) {
+Pipe FillerOf(Memory memory) {
     constexpr Pipe fillers[] = {Pipe::V, Pipe::MTE2, Pipe::MTE1, Pipe::MTE1, Pipe::M, Pipe::MTE1, Pipe::FIX, Pipe::V};
     return fillers[static_cast<int>(memory)];
 }
 
+}  // namespace
+
 // To write what is there already does no harm to those who may still be reading it.
 void PipeOrder::Keep(const Access& access) {
     Pipe pipe = FillerOf(core_.Holding(core_.ub + access.range.begin));
-    const Limits limits = LimitsOf(pipe, core_.time.Relies(pipe));
+    Knowledge known = core_.time.Known(pipe);
+    known.Join(core_.time.Known(Pipe::S));  // which issues the instruction, and waits first
+    const Limits limits = LimitsOf(pipe, known);
     const Blocks blocks = BlocksOf(access.range, 0, core_.launch->arena_bytes / 32);
     Other other;
     if (tables_ == nullptr || !FindReader(pipe, limits, blocks.first, blocks.last, &other)) return;

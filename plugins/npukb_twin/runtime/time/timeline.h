@@ -186,12 +186,6 @@ class Timeline {
     // Instructions that `pipe` was given, and what its latest could rely on.
     uint32_t Begun(Pipe pipe) const { return begun_[static_cast<int>(pipe)]; }
     const Knowledge& Known(Pipe pipe) const { return known_[static_cast<int>(pipe)]; }
-    // What its next can rely on: what the scalar unit, which issues it, has waited for is over as well.
-    Knowledge Relies(Pipe pipe) const {
-        Knowledge known = known_[static_cast<int>(pipe)];
-        known.Join(known_[static_cast<int>(Pipe::S)]);
-        return known;
-    }
     // The block has ended.
     void Finish() {
         SpendOperations();
