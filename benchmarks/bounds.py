@@ -23,8 +23,8 @@ HEAD = """# Bounds
 What no kernel can be faster than on {machine}. The table has the smallest number of bytes and operations of each
 task's largest case with the profile `cpu`, and the time that each unit needs for them at its peak. The longest time
 is the bound, and `bound by` names its unit. `python -m benchmarks.bounds` generates this page;
-[speed](metrics.md#speed) says how bytes and operations are counted. Zero bytes read: the result may depend on only a
-part of the inputs.
+[speed](metrics.md#speed) says how bytes and operations are counted. Where the result may depend on
+only a part of the inputs, the bytes read are those that every kernel needs (`npukernelbench/judge/reads.yaml`).
 
 | task | case | read | written | memory µs | cache µs | vector µs | cube µs | bound µs | bound by |
 |---|---|---|---|---|---|---|---|---|---|

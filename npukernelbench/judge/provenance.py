@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from npukernelbench.judge.roofline import least_traffic
+from npukernelbench.judge.reads import depends_on_part, needed_bytes
 from npukernelbench.nouns import Case, Diagnostic, Severity, Task, TensorCase, TensorShape, Touched
 
 __all__ = ["canary_failed", "coverage", "doubtful", "unexplained"]
@@ -48,7 +48,7 @@ def unexplained(task: Task, case: Case, touched: Mapping[str, Touched]) -> Diagn
         if output.name.partition("[")[0] not in given and missing > 0:
             part = f"{missing} of the {output.nbytes} bytes of output {output.name}"
             return _evidence(f"{part} are right, and no instruction wrote them", missing)
-    needed, read = least_traffic(task, case).reads, list(_inputs(touched, case))
+    needed, read = sum(needed_bytes(task, case).values()), list(_inputs(touched, case))
     if needed and read and not any(one.touched.read_bytes for one in read):
         return _evidence(f"the outputs are right, and no instruction read any of the inputs' {needed} bytes", needed)
     return None
@@ -63,7 +63,7 @@ def doubtful(
     reasons = [
         f"{diagnostic.rule}: {diagnostic.message}" for diagnostic in diagnostics if diagnostic.rule.startswith(_LINT)
     ]
-    if least_traffic(task, case).reads:
+    if not depends_on_part(task):
         reasons += [
             f"unread_input: only {given.touched.read_bytes} of the {given.nbytes} bytes of input {given.name} were read"
             for given in _inputs(touched, case)

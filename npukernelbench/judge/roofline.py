@@ -2,9 +2,9 @@
 
 The least traffic follows from the task's definition: every byte of the inputs that the result depends on is read once,
 every byte of the outputs is written once. Where a result may depend on a part of its inputs only (indices, slices,
-conditions, constants), inputs do not count, and outputs that are updated in place do not count either: a bound that is
-too low is merely weak, one that is too high would be wrong. The least work is that of
-:mod:`npukernelbench.judge.operations`.
+conditions, constants), what has to be read in any case counts (:mod:`npukernelbench.judge.reads`), and outputs that are
+updated in place do not count: a bound that is too low is merely weak, one that is too high would be wrong. The least
+work is that of :mod:`npukernelbench.judge.operations`.
 """
 
 from __future__ import annotations
@@ -12,35 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from npukernelbench.judge.operations import least_operations
+from npukernelbench.judge.reads import depends_on_part, needed_bytes
 from npukernelbench.nouns import Case, Task, TensorShape
-from npukernelbench.tasks.sizes import input_bytes, output_bytes
+from npukernelbench.tasks.sizes import output_bytes
 
-__all__ = ["Bound", "Roof", "Roofed", "Traffic", "bound", "bound_us", "depends_on_part", "least_traffic"]
-
-_PARTIAL_CATEGORIES = frozenset({"Index", "TensorMove", "TensorCreation", "Condition", "Mask", "Sort"})
-_PARTIAL_TAGS = frozenset(
-    {
-        "index",
-        "gather",
-        "scatter",
-        "slice",
-        "selection",
-        "select",
-        "creation",
-        "condition",
-        "constant",
-        "mask",
-        "split",
-        "window",
-        "padding",
-        "paged",
-        "grouped",
-        "groups",
-        "sparse",
-        "data_dependent_shape",
-        "unread_input",
-    }
-)
+__all__ = ["Bound", "Roof", "Roofed", "Traffic", "bound", "bound_us", "least_traffic"]
 
 
 class Roof(NamedTuple):
@@ -84,12 +60,13 @@ class Bound(NamedTuple):
 
 def least_traffic(task: Task, case: Case) -> Traffic:
     """The least traffic of ``case``."""
+    reads = sum(needed_bytes(task, case).values())
     if not depends_on_part(task):
-        return Traffic(input_bytes(case), output_bytes(case))
+        return Traffic(reads, output_bytes(case))
     updated = {output.name for output in task.outputs if output.alias_of is not None or output.zeroed}
     kept = (entry for name, entry in case.outputs.items() if name not in updated)
     writes = sum(one.nbytes for entry in kept for one in ((entry,) if isinstance(entry, TensorShape) else entry))
-    return Traffic(0, writes)
+    return Traffic(reads, writes)
 
 
 def bound(task: Task, case: Case, roof: Roof) -> Bound:
@@ -108,8 +85,3 @@ def bound(task: Task, case: Case, roof: Roof) -> Bound:
 def bound_us(task: Task, case: Case, roof: Roof) -> float:
     """The least time of ``case`` in us: that of the unit that needs longest."""
     return max(bound(task, case, roof))
-
-
-def depends_on_part(task: Task) -> bool:
-    """Whether the result may depend on a part of the inputs only."""
-    return task.category in _PARTIAL_CATEGORIES or bool(task.tags & _PARTIAL_TAGS)

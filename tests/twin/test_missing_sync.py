@@ -14,7 +14,7 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Outcome, Severity
-from tests.twin.breaches_cube import CUBE_SETUP
+from tests.twin.breaches import CUBE_SETUP
 from tests.twin.cubes import CUBE
 from tests.twin.running import Finished, Twin
 
