@@ -30,7 +30,7 @@ def gcc() -> Iterator[Twin]:
         executor = TwinExecutor(TwinArgs(toolchain="g++"))
     except UsageError as error:
         pytest.skip(str(error.message))
-    yield Twin(executor)
+    yield Twin(executor, apart=True)
     executor.close()
 
 

@@ -171,7 +171,7 @@ def test_all_cores_of_a_launch(twin: Twin) -> None:
     counters = done.seen.profile.counters
     assert counters["aic_cube_time"] > 0
     assert counters["aiv_time"] > 0
-    threaded = Twin(TwinExecutor(TwinArgs(threads=3)))
+    threaded = Twin(TwinExecutor(TwinArgs(threads=3)), apart=True)
     try:
         again = run_shared(threaded)
     finally:
