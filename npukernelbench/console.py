@@ -154,8 +154,11 @@ class ConsoleHandler(logging.Handler):
         """Write one record; warnings look like every other warning, the rest names its logger."""
         try:
             text = record.getMessage()
-            if record.exc_info:
+            if record.exc_info and self.level <= logging.DEBUG:
                 text += "\n" + logging.Formatter().formatException(record.exc_info)
+            elif record.exc_info and record.exc_info[0] is not None:
+                first, *_ = str(record.exc_info[1]).splitlines() or [""]
+                text += f": {record.exc_info[0].__name__}: {first} (-v shows the traceback)"
             if record.levelno >= logging.ERROR:
                 self._console.error(text)
             elif record.levelno >= logging.WARNING:

@@ -60,7 +60,7 @@ class NpukbError(Exception):
     """Base of all harness errors.
 
     ``message`` says what is wrong, ``remedy`` what to do about it, ``location`` where, ``field`` the dotted name of the
-    offending field, if any.
+    offending field, if any. ``detail`` is what only an author needs, such as a traceback; ``-v`` shows it.
     """
 
     owner: ClassVar[Owner] = Owner.INFRA
@@ -73,12 +73,14 @@ class NpukbError(Exception):
         location: SourceLocation | None = None,
         field: str | None = None,
         remedy: str | None = None,
+        detail: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.location = location
         self.field = field
         self.remedy = remedy
+        self.detail = detail
 
     def __str__(self) -> str:
         where = f"{self.location}: " if self.location else ""

@@ -59,6 +59,11 @@ def register_goldens(register: Register) -> None:
 
 
 @hookspec
+def register_repositories(register: Register) -> None:
+    """Offer ways of reading repositories of kernels: ``register("my-suite", "my_package:MyRepository")``."""
+
+
+@hookspec
 def register_checkers(register: Register) -> None:
     """Offer numeric policies: ``register("my-policy", "my_package:check")``."""
 

@@ -132,6 +132,19 @@ def test_plugins_use_public_names_only() -> None:
     assert not offenders
 
 
+def test_the_models_of_kernels_use_the_core_only() -> None:
+    """``kernelgen_lm`` reaches what plugins offer through the core's registries, never by import."""
+    plugins = FIRST_PARTY - {"kernelgen_lm"}
+    offenders = [
+        f"{relative(path)}: {name}"
+        for path in PLUGINS
+        if path.is_relative_to(ROOT / "kernelgen_lm")
+        for name in imports(path)
+        if name.split(".")[0] in plugins
+    ]
+    assert not offenders
+
+
 def test_plugins_import_sdks_when_opened_only() -> None:
     offenders = [
         f"{relative(path)}: {name}"

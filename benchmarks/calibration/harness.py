@@ -12,21 +12,12 @@ from numpy.typing import NDArray
 from npukb_npu.rows import kernel_text
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    Core,
-    DType,
-    Outcome,
-    Profile,
-    RunRequest,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import Profile
+from npukernelbench.nouns.execution import Artifact, CompileRequest, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Track
 from npukernelbench.nouns.probe import probe_task
+from npukernelbench.nouns.task import Core, Task, TensorCase, TensorShape, ValueSpec
 
 __all__ = ["Bench", "Inputs"]
 

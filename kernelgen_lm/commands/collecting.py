@@ -84,7 +84,7 @@ def code(
     def tell(kernel: CollectedKernel, counts: Mapping[str, int]) -> None:
         console.err(f"{kernel.where}: {_told(counts)}")
 
-    with Finder(known_tasks(plugins, include), operators) as finder, Writer(plugins) as writer:
+    with Finder(known_tasks(plugins, include), plugins.repositories, operators) as finder, Writer(plugins) as writer:
         kernels = list(finder.goldens(goldens)) if goldens else []
         # Before anything is judged, which may take hours.
         require_stated(kernels, str(asked["licence"]), str(asked["origin"]))

@@ -22,9 +22,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelgen_lm.corpus.sample import files_of
-from npukb_conformance.checkout import Checkout, Variant
-from npukb_conformance.dispatch import load_dispatch
-from npukb_conformance.sitting import plan
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import GenerationFault, GenerationRequest, SamplingParams, make_backend
 from npukernelbench.generate.extract import candidate_of
@@ -32,8 +29,10 @@ from npukernelbench.generate.sources import read_sources
 from npukernelbench.nouns import Case, Completion, Golden, Prompt, SampleKey, Task, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks.goldens import OPERATOR_FOLDERS
+from npukernelbench.tasks.repository import Repository, repository_at
 
 if TYPE_CHECKING:
+    from npukernelbench.plugins import Registry
     from npukernelbench.tasks import TaskRegistry
 
 __all__ = ["CollectedKernel", "Finder", "Writer"]
@@ -73,8 +72,9 @@ class CollectedKernel(NamedTuple):
 class Finder:
     """Finds kernels. Use it as a context: what a checkout's kernels need is laid out in a folder of its own."""
 
-    def __init__(self, tasks: TaskRegistry, operators: Sequence[str] = ()) -> None:
+    def __init__(self, tasks: TaskRegistry, repositories: Registry, operators: Sequence[str] = ()) -> None:
         self._tasks = tasks
+        self._repositories = repositories
         #: Of a checkout, by the names that ``npukb conformance --operators`` takes.
         self._operators_wanted = tuple(operators) or ("npukernelbench",)
         self._open = ExitStack()
@@ -97,7 +97,8 @@ class Finder:
             raise UsageError(f"{path} does not exist", field="PATH", remedy="name a source file or a folder")
         before = len(self.without_task)
         # A list, as whether there are any is known only at the end.
-        kernels = list(self._checkout(path) if _is_checkout(path) else self._operators(path, name))
+        repository = repository_at(path, self._repositories)
+        kernels = list(self._checkout(repository, path) if repository else self._operators(path, name))
         yield from kernels
         if not kernels and len(self.without_task) == before:
             raise UsageError(
@@ -137,14 +138,11 @@ class Finder:
             files = read_sources([str(folder)], Track.DYNAMIC).files
             yield self._operator(self._named(named), _relative(folder, root), "operator", files)
 
-    def _checkout(self, root: Path) -> Iterator[CollectedKernel]:
-        """Operators of NPUKernelBench on the cases that reach their kernel, scaled to what a CPU can afford."""
+    def _checkout(self, repository: Repository, root: Path) -> Iterator[CollectedKernel]:
+        """Operators of a repository that a plugin can read."""
         wanted = self._tasks.select(self._operators_wanted)
-        planned = plan(Checkout(root), self._tasks, wanted, dispatch=load_dispatch(), variant=Variant.ANSWER)
-        for entry in planned:
-            if entry.candidate is not None and entry.task.cases:
-                where = _relative(entry.operator.folder, root)
-                yield self._operator(entry.task, where, "checkout", entry.candidate.files)
+        for kernel in repository.kernels(root, self._tasks, wanted):
+            yield self._operator(kernel.task, _relative(kernel.folder, root), "checkout", kernel.candidate.files)
 
     def _operator(self, task: Task, where: str, source: str, files: Mapping[str, str]) -> CollectedKernel:
         """The task with the operator as its golden kernel."""
@@ -198,10 +196,6 @@ class Writer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         asyncio.run(self._backend.close())
-
-
-def _is_checkout(root: Path) -> bool:
-    return any(root.glob("tasks/level[0-9]*/*/*/answer"))
 
 
 def _operator_name(folder: Path, tasks: TaskRegistry) -> str:

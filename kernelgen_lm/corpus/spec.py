@@ -13,19 +13,7 @@ from typing import Any
 from kernelgen_lm.corpus.movement import MOVEMENTS, Movement
 from kernelgen_lm.corpus.operations import Interval
 from kernelgen_lm.corpus.program import Kind, Program, pack, unpack
-from npukernelbench.nouns import (
-    Case,
-    Core,
-    DType,
-    InputSpec,
-    OutputSpec,
-    Task,
-    TensorCase,
-    TensorShape,
-    Tolerance,
-    ToleranceLimits,
-    ValueSpec,
-)
+from npukernelbench import nouns
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = ["SUITE", "Family", "Spec"]
@@ -36,9 +24,9 @@ SUITE = "generated"
 Family = str
 
 _LIMITS = {
-    DType.FLOAT32: ToleranceLimits(2e-5, 1e-4),
-    DType.FLOAT16: ToleranceLimits(1e-3, 2e-3),
-    DType.BFLOAT16: ToleranceLimits(4e-3, 1e-2),
+    nouns.DType.FLOAT32: nouns.ToleranceLimits(2e-5, 1e-4),
+    nouns.DType.FLOAT16: nouns.ToleranceLimits(1e-3, 2e-3),
+    nouns.DType.BFLOAT16: nouns.ToleranceLimits(4e-3, 1e-2),
 }
 _SUMMARIES = {
     "elementwise": "An element-wise formula.",
@@ -57,8 +45,8 @@ class Spec:
     family: Family
     body: Program | Movement
     names: tuple[str, ...]
-    dtype: DType
-    result: DType
+    dtype: nouns.DType
+    result: nouns.DType
     shape: tuple[int, ...]
     ranges: tuple[Interval, ...]
 
@@ -107,32 +95,32 @@ class Spec:
         """The operator as text."""
         return self.body.formula(self.names[:-1], self.names[-1])
 
-    def task(self) -> Task:
+    def task(self) -> nouns.Task:
         """The task with its one case, ``0``."""
         inputs = self.names[:-1]
         tensors = {name: self._input(index) for index, name in enumerate(inputs)}
-        output = TensorShape(self.result_shape(), self.result)
+        output = nouns.TensorShape(self.result_shape(), self.result)
         specs = tuple(
-            InputSpec(name, (tensors[name].tensor.dtype,), description=self._meaning(index))
+            nouns.InputSpec(name, (tensors[name].tensor.dtype,), description=self._meaning(index))
             for index, name in enumerate(inputs)
         )
-        task = Task(
+        task = nouns.Task(
             name=self.operator,
             suite=SUITE,
             level=1,
             category=self.family.capitalize(),
             version=1,
             kernel=self.kernel,
-            core=Core.VECTOR,
+            core=nouns.Core.VECTOR,
             summary=_SUMMARIES[self.family],
             description=self._description(),
             formula=self.formula(),
             inputs=specs,
-            outputs=(OutputSpec(self.names[-1], dtype=self.result, description="The result."),),
+            outputs=(nouns.OutputSpec(self.names[-1], dtype=self.result, description="The result."),),
             attributes=(),
-            cases=(Case("0", tensors, {self.names[-1]: output}, {}, frozenset({"cpu", "full", "smoke"})),),
+            cases=(nouns.Case("0", tensors, {self.names[-1]: output}, {}, frozenset({"cpu", "full", "smoke"})),),
             reference=f"kernelgen_lm.corpus.reference:op_{pack(self.to_json())}",
-            tolerance=Tolerance("pcl", _LIMITS),
+            tolerance=nouns.Tolerance("pcl", _LIMITS),
             tags=frozenset({"generated"}),
             goldens=(),
             path=Path("generated") / self.operator / "task.yaml",
@@ -167,8 +155,8 @@ class Spec:
             data["family"],
             Movement.from_json(body) if "form" in body else Program.from_json(body),
             tuple(data["names"]),
-            DType(data["dtype"]),
-            DType(data["result"]),
+            nouns.DType(data["dtype"]),
+            nouns.DType(data["result"]),
             tuple(data["shape"]),
             tuple(Interval(*interval) for interval in data["ranges"]),
         )
@@ -186,15 +174,15 @@ class Spec:
     def _kind(self, index: int) -> Kind:
         return Kind.FULL if isinstance(self.body, Movement) else self.body.inputs[index]
 
-    def _input(self, index: int) -> TensorCase:
+    def _input(self, index: int) -> nouns.TensorCase:
         low, high = self.ranges[index]
         shape = (self.columns,) if self._kind(index) is Kind.COL else self.shape
         if self.dtype.is_exact:
             # The upper bound of integers is exclusive, an interval's is not.
-            values = ValueSpec("integers", {"low": int(low), "high": int(high) + 1})
+            values = nouns.ValueSpec("integers", {"low": int(low), "high": int(high) + 1})
         else:
-            values = ValueSpec("uniform", {"low": low, "high": high})
-        return TensorCase(TensorShape(shape, self.dtype), values)
+            values = nouns.ValueSpec("uniform", {"low": low, "high": high})
+        return nouns.TensorCase(nouns.TensorShape(shape, self.dtype), values)
 
     def _meaning(self, index: int) -> str:
         return "One row, the same for all." if self._kind(index) is Kind.COL else "Input tensor."

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from kernelgen_lm.corpus.pages import Block, Form
 
@@ -52,8 +53,7 @@ _LISTED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of a prototype; ``default`` is empty where it has to be given."""
 
     ctype: str
@@ -61,8 +61,7 @@ class Argument:
     default: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """One prototype as it is written, and its arguments."""
 
     text: str

@@ -222,6 +222,8 @@ def _round(
         sampling = _sampling(settings, model, tokenizer)
         hints = Hints(settings.hints)
         rollout = Conversations(sampling, tokenizer, prompts, scorer, turns=settings.turns, hints=hints)
+    if settings.vllm:
+        _keep_weights_plain()
     trainer = GRPOTrainer(
         **trained(settings, model, tokenizer, _enough(chosen, settings)),
         reward_funcs=[TurnReward(reward, settings.discount) if rollout is not None else reward],
@@ -239,6 +241,19 @@ def _round(
         ),
     )
     run_trainer(trainer, tokenizer, place, progress)
+
+
+def _keep_weights_plain() -> None:
+    """Let vLLM's CPU engine take new weights after every step; it packs them as it loads a model and drops the rest."""
+    from torch.nn.functional import linear
+    from vllm.model_executor.layers import utils
+    from vllm.platforms import current_platform
+
+    def unpacked(layer: Any, remove_weight: bool) -> None:  # noqa: ARG001  the signature of what it replaces
+        layer.cpu_linear = linear
+
+    if current_platform.is_cpu():
+        utils.dispatch_cpu_unquantized_gemm = unpacked
 
 
 def _enough(chosen: Sequence[Row], settings: GRPOSettings) -> list[Row]:

@@ -13,9 +13,15 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one ``npukb`` command line and return its exit code. ``argv`` defaults to that of the process."""
+    import os
     import sys
 
-    from npukernelbench.cli.boundary import guarded
+    from npukernelbench.cli.boundary import App, guarded
+    from npukernelbench.cli.complete import VARIABLE, complete
     from npukernelbench.console import Console
 
+    if instruction := os.environ.get(VARIABLE):
+        from npukernelbench.cli.group import build_group
+
+        return complete(build_group(), instruction, App(Console()))
     return guarded(sys.argv[1:] if argv is None else list(argv), Console())

@@ -117,7 +117,9 @@ def _show_error(error: NpukbError, app: App) -> None:
     if error.remedy:
         console.err(f"  {console.paint('remedy:', Paint.GOOD, console.stderr)} {error.remedy}")
     if app.verbose:
-        console.err("".join(traceback.format_exception(error)).rstrip())
+        console.err(error.detail or "".join(traceback.format_exception(error)).rstrip())
+    elif error.detail:
+        console.err("  -v shows the traceback")
 
 
 def _show_unexpected(error: Exception, argv: Sequence[str], app: App) -> int:

@@ -23,7 +23,8 @@ __all__ = ["command"]
     metavar="NAME",
     default="jsonl",
     show_default=True,
-    help="jsonl or parquet for one row per sample, lm-eval for its files, or any other of npukb ls reporters.",
+    help="jsonl or parquet for one row per sample; lm-eval, inspect, junit, pr or hf-dataset for what these read; or "
+    "any other of npukb ls reporters.",
 )
 @click.option(
     "--output_path",
@@ -31,13 +32,13 @@ __all__ = ["command"]
     "target",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="File, or folder for lm-eval.  [default: beside the run's results]",
+    help="File, or folder for lm-eval, inspect and hf-dataset.  [default: beside the run's results]",
 )
 @shared_options
 @click.pass_obj
 def command(app: App, /, directory: Path, form: str, target: Path | None, **options: Any) -> None:
-    """Write the samples of the run in FOLDER as one JSON object per line, as a Parquet table, or together with the
-    results as lm-eval names its files and fields.
+    """Write the run in FOLDER for other tools: rows of samples, logs of other harnesses, a report for a CI server or a
+    pull request, a dataset with its card.
     """
     from npukernelbench.report.reporter import load_reporter, write
     from npukernelbench.report.results import summarise

@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+from npukernelbench.cli.complete import names
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["COMMANDS", "Command", "Group", "build_group"]
 
@@ -40,10 +45,13 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "serve-judge": _Lazy("serve_judge", "Serve rewards over HTTP."),
         "ls": _Lazy("ls", "List tasks, backends and everything else that has a name."),
         "prompt": _Lazy("prompt", "Print the prompt of a task."),
+        "api": _Lazy("api", "Look up names of the API."),
         "golden": _Lazy("golden", "Print a correct kernel."),
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
         "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
         "doctor": _Lazy("doctor", "Show what works on this machine, and how to repair the rest."),
+        "docs": _Lazy("docs", "Open the documentation on this machine."),
+        "completion": _Lazy("completion", "Print the completion script of a shell."),
     }
 )
 
@@ -64,6 +72,10 @@ class Command(click.Command):
         super().__init__(*args, **attributes)  # type: ignore[arg-type]
         self.lists = lists
         self.context_settings = {**_CONTEXT, **self.context_settings}
+        for parameter in self.params:
+            # Here, so that every command completes a name in the same way, those of plugins included.
+            if (completer := names(parameter.name or "")) is not None:
+                parameter._custom_shell_complete = completer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, after the spellings click does not know have been written out."""
@@ -111,6 +123,16 @@ class Group(click.Group):
         elif args[0].startswith("-") and args[0] not in ("-h", "--help", "--version"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands and our options; those of ``run`` too, as a line that begins with an option means that."""
+        found = super().shell_complete(ctx, incomplete)
+        run = self.get_command(ctx, "run") if incomplete.startswith("-") else None
+        if run is not None:
+            known = {item.value for item in found}
+            run_items = run.shell_complete(click.Context(run, parent=ctx), incomplete)
+            found += [item for item in run_items if item.value not in known]
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands without importing ours."""

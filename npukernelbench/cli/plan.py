@@ -32,7 +32,9 @@ def make_plan(session: Session) -> RunPlan:
     UsageError when model or tasks are missing, when a name is unknown, or when ``--limit``, ``--samples`` and
     ``--gen_kwargs`` do not fit.
     """
+    from npukernelbench.generate.backend import transport_arguments
     from npukernelbench.nouns import Shard
+    from npukernelbench.plugins.arguments import with_arguments
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.run.runner import fingerprint
 
@@ -40,7 +42,10 @@ def make_plan(session: Session) -> RunPlan:
     if config.model is None:
         raise UsageError("no model is named", field="--model", remedy="try --model reference; see npukb ls backends")
     plugins, hidden = session.plugins, session.hidden
-    likes = _preferences(plugins.backends.find(config.model))
+    backend = plugins.backends.find(config.model)
+    # Told before tasks are loaded and shards are named: the commonest slip of all.
+    arguments = with_arguments(backend, config.model_args, field="model_args").args
+    likes = _preferences(backend)
     style, parser = _chosen(config, "prompt_style", likes), _chosen(config, "parser", likes)
     executor = session.executor
     for registry, name in (
@@ -61,6 +66,7 @@ def make_plan(session: Session) -> RunPlan:
         samples=config.num_samples,
         params=preferring(sampling_params(config.gen_kwargs), likes.params),
         prompt_style=style,
+        knowledge=config.knowledge,
         parser=parser,
         seed=config.seed,
         jobs=config.jobs,
@@ -73,6 +79,7 @@ def make_plan(session: Session) -> RunPlan:
         turns=config.turns,
         hints=config.hints,
         strategy=plugins.strategies.find(config.strategy).name,
+        transport=transport_arguments(type(arguments)),
     )
     whole = config.output_path / _folder_name(config, fingerprint(plan))
     if config.shard is None:

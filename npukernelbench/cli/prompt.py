@@ -11,7 +11,7 @@ from npukernelbench.cli.group import Command
 from npukernelbench.cli.options import json_option, setting_option, shared_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.generate.strategy import load_strategy
-from npukernelbench.prompts import load_style
+from npukernelbench.prompts import load_style, make_reference
 
 __all__ = ["command"]
 
@@ -23,6 +23,7 @@ __all__ = ["command"]
 @setting_option("hidden_seed")
 @setting_option("strategy")
 @setting_option("prompt_style", also=("--style",))
+@setting_option("knowledge")
 @json_option
 @shared_options
 @click.pass_obj
@@ -34,7 +35,8 @@ def command(app: App, /, task: str, case_id: str | None, as_json: bool, **option
     config = session.config
     found = only_task(session, task).task
     case = find_case(found, case_id, config.track, session.hidden)
-    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks)
+    reference = make_reference(config.knowledge, session.plugins.executors, config.executor)
+    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks, reference)
     strategy = load_strategy(session.plugins.strategies.find(config.strategy))
     prompt = strategy.opening(found, case, config.track, style, lambda: session.tasks)
     if as_json:

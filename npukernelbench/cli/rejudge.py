@@ -68,6 +68,7 @@ def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
         "seed": identity["seed"],
         "parser": identity["parser"],
         "prompt_style": prompt["style"],
+        "knowledge": prompt.get("knowledge", "style"),
         "executor": executor["name"],
         "executor_args": executor["args"],
         "compile_timeout_s": identity["compile_timeout_s"],

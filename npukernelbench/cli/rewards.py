@@ -42,7 +42,7 @@ def list_policies(app: App, /, file: Path | None, as_json: bool) -> int:
 @command.command("dataset", cls=Command, lists=("--tasks",), short_help="Write rows for a trainer.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--format", "row_format", type=click.Choice(["trl", "verl"]), default="trl", show_default=True)
-@setting_options("tasks", "track", "limit", "strategy", "prompt_style", "hidden_seed")
+@setting_options("tasks", "track", "limit", "strategy", "prompt_style", "knowledge", "hidden_seed")
 @shared_options
 @click.pass_obj
 def dataset(app: App, /, file: Path, row_format: str, **options: Any) -> int:
@@ -52,14 +52,15 @@ def dataset(app: App, /, file: Path, row_format: str, **options: Any) -> int:
     """
     from npukernelbench.cli.plan import select_cases
     from npukernelbench.generate.strategy import load_strategy
-    from npukernelbench.prompts import load_style
+    from npukernelbench.prompts import load_style, make_reference
     from npukernelbench.rewards.dataset import RowFormat, rows, write_rows
     from npukernelbench.run.selective import leave_out
 
     session = open_session(options)
     config = session.config
     selected = select_cases(session.tasks, config, session.hidden)
-    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks)
+    reference = make_reference(config.knowledge, session.plugins.executors, config.executor)
+    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks, reference)
     strategy = load_strategy(session.plugins.strategies.find(config.strategy))
     selected, left_out = leave_out(selected, config.track, (strategy,))
     for reason, names in sorted(left_out.items()):

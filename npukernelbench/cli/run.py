@@ -34,7 +34,8 @@ _LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_arg
 
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
 @setting_options("model", "model_args", "tasks", "track", "num_samples", "turns", "hints", "limit", "samples", "shard")
-@setting_options("gen_kwargs", "strategy", "prompt_style", "parser", "seed", "hidden_seed", "use_cache", "prices")
+@setting_options("gen_kwargs", "strategy", "prompt_style", "knowledge", "parser", "seed")
+@setting_options("hidden_seed", "use_cache", "prices")
 @executor_options
 @setting_options("jobs", "output_path")
 @setting_option("predict_only", flag=True)
@@ -62,6 +63,7 @@ def command(app: App, /, show_config: bool, dry_run: bool, as_json: bool, **opti
 
 def execute(app: App, session: Session, as_json: bool) -> int:
     """Run what the session's configuration asks for, show what came of it, return the exit code."""
+    from npukernelbench.nouns import Outcome
     from npukernelbench.report.progress import progress_for
     from npukernelbench.report.threshold import Threshold
     from npukernelbench.run.runner import run
@@ -83,7 +85,10 @@ def execute(app: App, session: Session, as_json: bool) -> int:
         app.console.json({"directory": str(summary.directory), **content})
     else:
         _show(app, summary)
-    missing = summary.total - (summary.generated if plan.predict_only else summary.valid)
+    filtered = summary.by_outcome.get(Outcome.FILTERED, 0)
+    if filtered:
+        app.console.warn(f"{filtered} of {summary.total} answers were withheld by a content filter and are not counted")
+    missing = summary.total - (summary.generated if plan.predict_only else summary.valid + filtered)
     if missing:
         what = "answered" if plan.predict_only else "judged"
         app.console.warn(f"{missing} of {summary.total} samples could not be {what}; the same command tries again")

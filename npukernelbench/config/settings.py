@@ -20,6 +20,7 @@ from npukernelbench.config.values import redact
 from npukernelbench.errors import ConfigError, NpukbError, SourceLocation, UsageError
 from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.knowledge import Knowledge
 from npukernelbench.nouns.outcomes import Track
 from npukernelbench.plugins.registry import did_you_mean
 
@@ -115,6 +116,9 @@ class Config:
         metadata=_about(values.text, "direct", "What the model writes, and how it becomes a kernel, by name.")
     )
     prompt_style: str = field(metadata=_about(values.text, "default", "Style of the prompts, by name."))
+    knowledge: Knowledge = field(
+        metadata=_about(values.choice(Knowledge), Knowledge.STYLE, "How much of the API and the rules a prompt tells.")
+    )
     parser: str = field(metadata=_about(values.text, "auto", "How code is taken from an answer, by name."))
     num_samples: int = field(metadata=_about(values.positive_whole, 1, "Samples per task and case."))
     turns: int = field(

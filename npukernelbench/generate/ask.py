@@ -215,13 +215,8 @@ async def _quiet_close(stream: AsyncIterator[GenerationResult]) -> None:
 
 
 def _construct(registration: Registration, construction: Construction) -> Backend:
-    """Boundary: a backend that cannot be constructed, or lacks the protocol once constructed, is a broken plugin."""
-    try:
-        backend = construction.target(construction.args)
-    except NpukbError:
-        raise
-    except Exception as error:
-        raise registration.broken(f"cannot be constructed: {type(error).__name__}: {error}") from error
+    """A backend that cannot be constructed, or lacks the protocol once constructed, is a broken plugin."""
+    backend = registration.construct(construction.target, construction.args)
     if not isinstance(backend, Backend):
         missing = [name for name in ("capabilities", "open", "generate_many", "close") if not hasattr(backend, name)]
         raise registration.broken(f"lacks {', '.join(missing)}", remedy=_REMEDY)

@@ -23,6 +23,7 @@ __all__ = [
     "Preferences",
     "SamplingParams",
     "TextBackend",
+    "transport_arguments",
 ]
 
 
@@ -124,6 +125,14 @@ class Described(Protocol):
         Called before ``open``. BackendError when the facts cannot be had.
         """
         ...
+
+
+def transport_arguments(schema: type[BaseModel]) -> frozenset[str]:
+    """Arguments that decide how answers come and not what they are, such as a time-out: those that a backend's ``Args``
+    marks with ``json_schema_extra={"decides": False}``. They are no part of a run's identity.
+    """
+    marks = {name: info.json_schema_extra for name, info in schema.model_fields.items()}
+    return frozenset(name for name, mark in marks.items() if isinstance(mark, dict) and mark.get("decides") is False)
 
 
 class TextBackend(ABC):

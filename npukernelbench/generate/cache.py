@@ -28,6 +28,7 @@ from npukernelbench.generate.backend import (
     GenerationRequest,
     GenerationResult,
     NoArgs,
+    transport_arguments,
 )
 from npukernelbench.nouns import Completion
 from npukernelbench.nouns.codec import JSON, completion_from_json, dumps, to_json
@@ -141,10 +142,8 @@ def backend_facts(name: str, backend: Backend) -> dict[str, JSON]:
     args = getattr(backend, "args", None)
     decisive: dict[str, object] = {}
     if isinstance(args, BaseModel):
-        for field, info in type(args).model_fields.items():
-            marks = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
-            if marks.get("decides", True):
-                decisive[field] = getattr(args, field)
+        fields = type(args).model_fields.keys() - transport_arguments(type(args))
+        decisive = {field: getattr(args, field) for field in fields}
     described = dict(backend.describe()) if isinstance(backend, Described) else {}
     # Names of backends may be written either way; both must find the same answers.
     return {"backend": name.lower().replace("_", "-"), "args": redact(to_json(decisive)), "facts": to_json(described)}

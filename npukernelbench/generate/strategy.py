@@ -14,19 +14,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from npukernelbench.generate.extract import extract, extract_from_reasoning
 from npukernelbench.generate.repair import Hints, next_prompt
-from npukernelbench.nouns import (
-    Candidate,
-    Case,
-    Completion,
-    Diagnostic,
-    Outcome,
-    Prompt,
-    Sample,
-    Severity,
-    Stage,
-    Task,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
+from npukernelbench.nouns.sample import Candidate, Completion, Prompt, Sample
+from npukernelbench.nouns.task import Case, Task
 
 if TYPE_CHECKING:
     from npukernelbench.plugins.registry import Registration

@@ -14,11 +14,11 @@ from npukernelbench.errors import UsageError
 from npukernelbench.generate.strategy import FROM_REASONING, Answer, Strategy, load_strategy
 from npukernelbench.judge.once import JudgedOnce
 from npukernelbench.judge.score import stopped
-from npukernelbench.nouns import Outcome, Prompt
+from npukernelbench.nouns import FinishReason, Outcome, Prompt, Stage
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
-    from npukernelbench.nouns import Candidate, Case, Completion, Stage, Task, Track, Verdict
+    from npukernelbench.nouns import Candidate, Case, Completion, Task, Track, Verdict
     from npukernelbench.plugins import Plugins
     from npukernelbench.plugins.registry import Registration
 
@@ -94,6 +94,9 @@ class AnswerJudge:
 
         Never raises for what a model wrote; PluginError when strategy or parser are broken.
         """
+        if completion.finish_reason is FinishReason.CONTENT_FILTER:
+            # Whatever came through is not what the model wrote.
+            return Judged(None, stopped(track, self._judge.tier, Stage.GENERATE, Outcome.FILTERED))
         cases, timeout_s = tuple(cases), self._judge.settings.compile_timeout_s
         made = reading.strategy.make(Answer(task, cases, track, prompt, completion, reading.parser, timeout_s))
         candidate = made.candidate

@@ -20,13 +20,15 @@ class ApiStatus(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class ApiEntry:
-    """One name. ``declarations`` are lines of C++, ``notes`` sentences; either is empty where nothing is known."""
+    """One name. ``declarations`` are lines of C++, ``notes`` sentences, ``usage`` calls with the unit of each
+    parameter, what goes wrong, an idiom; each is empty where nothing is known."""
 
     name: str
     status: ApiStatus
     header: str = ""
     declarations: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    usage: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,37 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Artifact, CompileRequest, CompileResult, Observation, RunRequest, Tier, Track
+from npukernelbench.nouns import (
+    Artifact,
+    Candidate,
+    Case,
+    CompileRequest,
+    CompileResult,
+    Observation,
+    RunRequest,
+    Task,
+    Tier,
+    Track,
+    Verdict,
+)
 from npukernelbench.plugins.arguments import with_arguments
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from npukernelbench.judge.settings import JudgeSettings
     from npukernelbench.plugins.registry import Registration
 
 __all__ = [
     "ALIKE_UNITS",
     "HOST_STANDARD",
+    "Assignment",
     "Confining",
     "Diagnosable",
     "Executor",
     "Finding",
     "FindingStatus",
+    "Judging",
     "Preparable",
     "Trying",
     "make_executor",
@@ -135,6 +150,34 @@ class Confining(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One candidate to judge, and all that its verdict follows from; ``compile_only`` asks whether it compiles."""
+
+    settings: JudgeSettings
+    task: Task
+    cases: Sequence[Case]
+    track: Track
+    candidate: Candidate
+    compile_only: bool = False
+
+
+@runtime_checkable
+class Judging(Protocol):
+    """An executor that has whole candidates judged elsewhere, on other machines for instance. Optional.
+
+    The verdicts have to be those of a :class:`~npukernelbench.judge.pipeline.Judge` with the same settings.
+    """
+
+    def seats(self) -> int:
+        """How many candidates it judges at once."""
+        ...
+
+    def judge(self, assignment: Assignment) -> Verdict:
+        """The verdict; ExecutorError when none can be had."""
+        ...
+
+
 def prepare(executor: Executor, say: Callable[[str], None], track: Track) -> None:
     """Let the executor get ready for a track, if it has anything to do."""
     if isinstance(executor, Preparable):
@@ -147,7 +190,7 @@ def make_executor(registration: Registration, executor_args: Mapping[str, object
     Raises PluginError when the target is no executor, UsageError when the arguments do not fit its ``Args`` model.
     """
     construction = with_arguments(registration, executor_args, field="executor_args")
-    executor = construction.target(construction.args)
+    executor = registration.construct(construction.target, construction.args)
     if not isinstance(executor, Executor):
         raise registration.broken("does not implement the protocol npukernelbench.judge.executor.Executor")
     return executor

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from npukernelbench.errors import PluginError, TaskError
-from npukernelbench.judge.boundary import fault_of
+from npukernelbench.judge.boundary import attempt, fault_of
 from npukernelbench.judge.check import Checker, loosened
 from npukernelbench.judge.compare import compare
 from npukernelbench.judge.compile import compiled
 from npukernelbench.judge.data import CaseData
-from npukernelbench.judge.executor import Confining, Executor
+from npukernelbench.judge.executor import Assignment, Confining, Executor, Judging
 from npukernelbench.judge.guard import Guard, has_source
 from npukernelbench.judge.metrics import load_metrics, measured
 from npukernelbench.judge.profile import profile_metrics
@@ -30,8 +30,9 @@ from npukernelbench.judge.repeat import compare_runs, depends_on_cores
 from npukernelbench.judge.roofline import Roofed
 from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
+from npukernelbench.judge.settings import JudgeSettings
 from npukernelbench.judge.speed import IMPOSSIBLE, speed_facts
-from npukernelbench.judge.work import little_work
+from npukernelbench.judge.work import little_work, only_moves
 from npukernelbench.nouns import (
     Artifact,
     Candidate,
@@ -42,6 +43,7 @@ from npukernelbench.nouns import (
     Diagnostic,
     Observation,
     Outcome,
+    Profile,
     RunRequest,
     Severity,
     Stage,
@@ -65,26 +67,9 @@ _log = logging.getLogger(__name__)
 
 #: Of a case's inputs and outputs together: larger ones are not judged on other inputs without cause.
 _VARIED_BYTES = 4 << 20
-#: A second run has one host thread, and the machine may be busier than before: such a kernel is not rejected for it.
+#: How often its limit a kernel may take for all runs behind the first, together: a second run has one host thread, and
+#: the machine may be busier than before, so a kernel is not rejected for it.
 _PATIENCE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeSettings:
-    """What the judge may spend, its randomness, and how often a fault of ours is tried again (``infra_retries``).
-
-    A kernel that was right runs again under other circumstances (``repeats``), is judged on other inputs of the case
-    (``variations``: other seeds and classes of values, cases of up to 4 MiB; both on the twin only), and on more where
-    it gives cause for doubt (``canaries``).
-    """
-
-    compile_timeout_s: float = 60.0
-    run_timeout_s: float = 60.0
-    seed: int = 0
-    infra_retries: int = 1
-    repeats: int = 1
-    variations: int = 1
-    canaries: int = 2
 
 
 class Judge:
@@ -137,6 +122,9 @@ class Judge:
 
         ``on_stage`` is told each stage as it begins, in the calling thread. Never raises for a candidate's fault.
         """
+        if isinstance(self._executor, Judging):
+            assignment = Assignment(self._settings, task, cases, track, candidate)
+            return self._assigned(self._executor, assignment, on_stage or _ignore)
         checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
         sitting = _Sitting(task, track, candidate, checker, on_stage or _ignore)
         verdict = self._guard(sitting) or self._compile(sitting, cases)
@@ -145,6 +133,9 @@ class Judge:
 
     def check(self, task: Task, cases: Sequence[Case], track: Track, candidate: Candidate) -> Verdict:
         """The verdict on ``candidate`` up to its compilation: ``OK`` at the stage ``COMPILE`` says that it compiles."""
+        if isinstance(self._executor, Judging):
+            assignment = Assignment(self._settings, task, cases, track, candidate, compile_only=True)
+            return self._assigned(self._executor, assignment, _ignore)
         checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
         sitting = _Sitting(task, track, candidate, checker, _ignore)
         if refused := self._guard(sitting):
@@ -154,6 +145,14 @@ class Judge:
             outcome = result.outcome
         verdict = stopped(track, self._executor.tier, Stage.COMPILE, outcome, sitting.diagnostics, sitting.timings)
         return replace(verdict, metrics={"compiled": float(outcome is Outcome.OK)})
+
+    def _assigned(self, executor: Judging, assignment: Assignment, on_stage: Callable[[Stage], None]) -> Verdict:
+        """Boundary: what the executor's own judges say, or the fault that kept them from it."""
+        on_stage(Stage.COMPILE)
+        seen = attempt("judging elsewhere", lambda: executor.judge(assignment), self._settings.infra_retries)
+        if isinstance(seen, Verdict):
+            return seen
+        return stopped(assignment.track, self.tier, Stage.COMPILE, Outcome.INFRA_ERROR, (seen.diagnostic,))
 
     def _level(self, verdict: Verdict) -> str:
         """What confined the candidate; nothing where none of it was compiled or the executor does not tell."""
@@ -214,6 +213,7 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - boundary: inputs are the task's
             return _fault(case, Stage.RUN, error, "making the inputs", TASK_FAULT)
         seed = derive(settings.seed, "run", task.name, case.id)
+        sitting.left_s = settings.run_timeout_s * _PATIENCE
         request = RunRequest(task, case, artifact, inputs, seed, settings.run_timeout_s)
         with ThreadPoolExecutor(1) as beside:
             expected = beside.submit(self._timed_expected, sitting, case)
@@ -258,9 +258,11 @@ class Judge:
         if proof := unexplained(sitting.task, case, seen.touched):
             diagnostics = (proof, *diagnostics)
             return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, found.metrics, seen.profile)
-        if little := little_work(sitting.task, case, seen.profile):
+        little = little_work(sitting.task, case, seen.profile)
+        if little is not None and not only_moves(sitting.task, request.inputs, reference):
             diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
-        failed, depends = self._repeat(sitting, case, request, seen, reference)
+        failed, depends, slowest = self._repeat(sitting, case, request, seen, reference)
+        seen = replace(seen, profile=slowest)
         if failed := failed or self._vary(sitting, case, request, seen):
             return failed
         diagnostics += depends
@@ -290,28 +292,36 @@ class Judge:
         tiling function divides the work it is offered fewer cores, too, at the same time: mostly that changes no byte.
         """
         said: tuple[Diagnostic, ...] = ()
+        slowest = seen.profile
         for repeat in range(1, self._settings.repeats + 1 if self._executor.tier is Tier.TWIN else 1):
             seed = derive(request.seed, "repeat", str(repeat))
-            other = replace(request, seed=seed, repeat=repeat, timeout_s=request.timeout_s * _PATIENCE)
+            other = replace(request, seed=seed, repeat=repeat)
             fewer = None
             if sitting.track is Track.DYNAMIC:
-                fewer = self._again(sitting, replace(other, fewer_cores=True))
+                fewer = self._again(sitting, replace(other, fewer_cores=True), "repeat")
                 if compare_runs(seen, fewer) is None:
                     continue
-            again = self._again(sitting, other)
+            again = self._again(sitting, other, "repeat")
             if infra := next((one for one in (fewer, again) if one and one.outcome is Outcome.INFRA_ERROR), None):
                 return _Repeated(CaseResult(case.id, Stage.RUN, infra.outcome, infra.diagnostics))
             if unlike := compare_runs(seen, again):
                 diagnostics = (unlike, *seen.diagnostics)
                 outcome = Outcome.NONDETERMINISTIC
                 return _Repeated(CaseResult(case.id, Stage.CHECK, outcome, diagnostics, {}, seen.profile))
+            if slowest and again.profile and again.profile.time_us > slowest.time_us:
+                slowest = again.profile
             if fewer is not None and (found := self._on_fewer_cores(sitting, case, request, fewer, reference)):
                 said += (found,)
-        return _Repeated(None, said)
+        return _Repeated(None, said, slowest)
 
-    def _again(self, sitting: _Sitting, request: RunRequest) -> Observation:
-        with sitting.timing("repeat"):
-            return run_case(self._executor, request, self._settings.infra_retries)
+    def _again(self, sitting: _Sitting, request: RunRequest, why: str) -> Observation:
+        """Another run, in what is left of the time for all of them, and no less than the first one had."""
+        before = sitting.timings[why]
+        with sitting.timing(why):
+            limited = replace(request, timeout_s=max(request.timeout_s, sitting.left_s))
+            seen = run_case(self._executor, limited, self._settings.infra_retries)
+        sitting.left_s -= sitting.timings[why] - before
+        return seen
 
     def _on_fewer_cores(
         self, sitting: _Sitting, case: Case, request: RunRequest, fewer: Observation, reference: Expected
@@ -328,7 +338,7 @@ class Judge:
         found = compare(
             sitting.task, case, sitting.checker, outputs, reference, inputs=inputs, seed=request.seed, blocks=0
         )
-        return None if found.outcome is Outcome.OK else depends_on_cores(_first_error(found.diagnostics))
+        return None if found.outcome is Outcome.OK else depends_on_cores(found.outcome.value)  # no expected values
 
     def _vary(self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation) -> CaseResult | None:
         """Judge a kernel that was right on other inputs; a result if it is wrong there, None otherwise.
@@ -364,10 +374,8 @@ class Judge:
             inputs, expected = data.inputs(sitting.task, case), data.expected(sitting.task, case)
         except Exception as error:  # noqa: BLE001 - boundary: inputs and reference are the task's
             return _fault(case, Stage.CHECK, error, "making other inputs", TASK_FAULT)
-        seed, timeout_s = derive(request.seed, "elsewhere", case.salt), request.timeout_s * _PATIENCE
-        other = replace(request, case=case, inputs=inputs, seed=seed, timeout_s=timeout_s)
-        with sitting.timing("variation"):
-            again = run_case(self._executor, other, self._settings.infra_retries)
+        other = replace(request, case=case, inputs=inputs, seed=derive(request.seed, "elsewhere", case.salt))
+        again = self._again(sitting, other, "variation")
         if again.outcome is not Outcome.OK:
             diagnostics = (canary_failed(doubts), *again.diagnostics)
             return CaseResult(case.id, Stage.RUN, again.outcome, diagnostics, {}, seen.profile)
@@ -394,6 +402,8 @@ class _Repeated(NamedTuple):
 
     failed: CaseResult | None
     said: tuple[Diagnostic, ...] = ()
+    slowest: Profile | None = None
+    """Of the runs of this launch: what the kernel can make take longer is the time that it is credited with."""
 
 
 @dataclass(slots=True)
@@ -407,6 +417,8 @@ class _Sitting:
     on_stage: Callable[[Stage], None]
     diagnostics: list[Diagnostic] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    left_s: float = 0.0
+    """For runs behind the first one of the case."""
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
@@ -416,10 +428,6 @@ class _Sitting:
             yield
         finally:
             self.timings[stage] += time.perf_counter() - start
-
-
-def _first_error(diagnostics: Sequence[Diagnostic]) -> str:
-    return next((diagnostic.message for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR), "")
 
 
 def _fault(case: Case, stage: Stage, error: Exception, action: str, rule: str) -> CaseResult:

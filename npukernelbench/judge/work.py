@@ -8,19 +8,60 @@ Such a kernel is not rejected, but judged on more inputs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from npukernelbench.judge.operations import least_operations
 from npukernelbench.judge.reads import depends_on_part
 from npukernelbench.nouns import Case, Diagnostic, Profile, Severity, Task
 
-__all__ = ["CUBE_PRODUCTS", "RULE", "VECTOR_RESULTS", "little_work"]
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Argument, Array
+
+__all__ = ["CUBE_PRODUCTS", "RULE", "VECTOR_RESULTS", "little_work", "only_moves"]
 
 #: Counters of a profile: bytes that can have left vector instructions, and products that the cube can have formed.
 VECTOR_RESULTS, CUBE_PRODUCTS = "vector_result_bytes", "cube_products"
 RULE = "lint_little_work"
 
+#: Tags of tasks that compute.
+_COMPUTING = frozenset({"elementwise", "reduction", "matmul", "scan", "comparison", "activation"})
 _LEAST_SHARE = 0.5
 _SMALLEST_BYTES = 4096  # of less, a scalar loop is what an engineer would write
 _PRODUCT_BYTES = 2  # a vector instruction forms a product per element
+
+
+def only_moves(task: Task, inputs: Mapping[str, Argument], expected: Mapping[str, Argument]) -> bool:
+    """Whether everything that the outputs hold comes from inputs as it is: data that are moved need no arithmetic.
+
+    A task that says itself that it computes does, even where its values are those of its inputs, as a maximum's are.
+    """
+    if task.tags & _COMPUTING:
+        return False
+    given: dict[str, list[Array]] = {}
+    for array in _arrays(inputs):
+        given.setdefault(array.dtype.str, []).append(_bits(array))
+    for array in _arrays(expected):
+        known = given.get(array.dtype.str)
+        if known is None or not np.isin(_bits(array), np.concatenate(known)).all():
+            return False
+    return True
+
+
+def _arrays(arguments: Mapping[str, Argument]) -> Iterator[Array]:
+    for value in arguments.values():
+        if isinstance(value, list):
+            yield from value
+        elif value is not None:
+            yield value
+
+
+def _bits(array: Array) -> Array:
+    """Elements as numbers that compare bit by bit: NaN equals itself."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(f"u{flat.dtype.itemsize}") if flat.dtype.itemsize in (1, 2, 4, 8) else flat
 
 
 def little_work(task: Task, case: Case, profile: Profile | None) -> Diagnostic | None:

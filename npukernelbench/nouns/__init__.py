@@ -11,7 +11,6 @@ from npukernelbench.nouns.evidence import (
     Diagnostic,
     LineCost,
     Profile,
-    Severity,
     Span,
     Suggestion,
 )
@@ -25,7 +24,7 @@ from npukernelbench.nouns.execution import (
     Touched,
 )
 from npukernelbench.nouns.hidden import Extent, HiddenAxis, HiddenForm, HiddenRange, ValueClass
-from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
     Candidate,
     CaseResult,

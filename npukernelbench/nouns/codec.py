@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
-from npukernelbench.nouns.evidence import Analysis, Diagnostic, LineCost, Profile, Severity, Span, Suggestion
-from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
+from npukernelbench.nouns.evidence import Analysis, Diagnostic, LineCost, Profile, Span, Suggestion
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
     Candidate,
     CaseResult,

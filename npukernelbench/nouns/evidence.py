@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple
 
-__all__ = ["Analysis", "CoreCost", "Diagnostic", "LineCost", "Profile", "Severity", "Span", "Suggestion"]
+from npukernelbench.nouns.outcomes import Severity
 
-
-class Severity(str, Enum):
-    """How much a diagnostic matters: errors decide the verdict, warnings go into the report."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
+__all__ = ["Analysis", "CoreCost", "Diagnostic", "LineCost", "Profile", "Span", "Suggestion"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""How far a sample came, how it ended, who is at fault, and what proved it. Closed sets, one sentence per member."""
+"""How far a sample came, how it ended, who is at fault, what proved it, how much a message matters: closed sets."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["Outcome", "Owner", "Stage", "Tier", "Track"]
+__all__ = ["Outcome", "Owner", "Severity", "Stage", "Tier", "Track"]
 
 
 class Stage(str, Enum):
@@ -23,6 +23,14 @@ class Stage(str, Enum):
     def order(self) -> int:
         """Position on the way, 0 for the first stage."""
         return list(Stage).index(self)
+
+
+class Severity(str, Enum):
+    """How much a diagnostic matters: errors decide the verdict, warnings go into the report."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
 
 
 class Owner(str, Enum):
@@ -55,6 +63,7 @@ class Outcome(str, Enum):
     NONDETERMINISTIC = "nondeterministic"
     CHEAT = "cheat"
     INFRA_ERROR = "infra_error"
+    FILTERED = "filtered"
     SKIPPED = "skipped"
 
     @property
@@ -62,7 +71,7 @@ class Outcome(str, Enum):
         """Who is at fault for this outcome."""
         if self is Outcome.OK:
             return Owner.NONE
-        if self is Outcome.INFRA_ERROR:
+        if self in (Outcome.INFRA_ERROR, Outcome.FILTERED):
             return Owner.INFRA
         if self is Outcome.SKIPPED:
             return Owner.USER
@@ -93,6 +102,7 @@ _MEANINGS: dict[Outcome, str] = {
     Outcome.NONDETERMINISTIC: "Two runs on the same input gave different outputs.",
     Outcome.CHEAT: "The outputs were not computed by the kernel from its inputs.",
     Outcome.INFRA_ERROR: "The harness or its surroundings failed; this says nothing about the kernel.",
+    Outcome.FILTERED: "A content filter of the server withheld the answer; this says nothing about the model.",
     Outcome.SKIPPED: "The sample was left out on request.",
 }
 

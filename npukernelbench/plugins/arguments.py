@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from npukernelbench.errors import UsageError
-from npukernelbench.plugins.registry import Registration
+from npukernelbench.plugins.registry import Registration, did_you_mean
 
 __all__ = ["Construction", "with_arguments"]
 
@@ -32,11 +32,16 @@ def with_arguments(registration: Registration, given: Mapping[str, object], *, f
     try:
         return Construction(target, schema.model_validate(dict(given)))
     except ValidationError as error:
-        # The first error only, and without the value, which may be a key.
-        first = error.errors(include_url=False, include_input=False)[0]
+        # One error only, and without the value, which may be a key. An unknown name comes first: what is missing is
+        # often there under a name with a slip in it.
+        errors = error.errors(include_url=False, include_input=False)
+        first = min(errors, key=lambda one: one["type"] != "extra_forbidden")
+        unknown = first["type"] == "extra_forbidden"
+        guess = did_you_mean(str(first["loc"][-1]), list(schema.model_fields)) if unknown else ""
         known = ", ".join(schema.model_fields) or "none"
+        what = "there is no such argument" if unknown else first["msg"]
         raise UsageError(
-            f"{first['msg']} ({registration.kind} {registration.name!r})",
+            f"{what} ({registration.kind} {registration.name!r})",
             field=".".join((field, *(str(part) for part in first["loc"]))),
-            remedy=f"arguments of this {registration.kind}: {known}",
+            remedy=f"{f'{guess} ' if guess else ''}arguments of this {registration.kind}: {known}",
         ) from None

@@ -130,9 +130,17 @@ def register_reporters(register: Register) -> None:
     register("json", f"{where}:AS_JSON", description="what results.json holds")
     register("html", "npukernelbench.report.html.page:HTML", description="a page to look at, with every sample")
     where = "npukernelbench.report.export"
-    register("jsonl", f"{where}:JSONL", description="one JSON object per sample: prompt, answer, files, verdict")
-    register("parquet", f"{where}:PARQUET", description="the same rows as a Parquet table")
-    register("lm-eval", f"{where}:LM_EVAL", description="results and samples as lm-eval names files and fields")
+    register("jsonl", f"{where}.rows:JSONL", description="one JSON object per sample: prompt, answer, files, verdict")
+    register("parquet", f"{where}.rows:PARQUET", description="the same rows as a Parquet table")
+    register("lm-eval", f"{where}.lm_eval:LM_EVAL", description="results and samples as lm-eval names files and fields")
+    register("inspect", f"{where}.inspect:INSPECT", description="a log that inspect_ai's viewer and reader open")
+    register("junit", f"{where}.junit:JUNIT", description="JUnit XML: a test case per sample, for CI servers")
+    register("pr", f"{where}.pull_request:PULL_REQUEST", description="markdown short enough for a pull request")
+    register(
+        "hf-dataset",
+        f"{where}.dataset:DATASET",
+        description="a folder to upload as a Hugging Face dataset, with its card",
+    )
 
 
 @hookimpl

@@ -55,6 +55,7 @@ _REGISTRATION_HOOKS: Mapping[str, str] = MappingProxyType(
         "parser": "register_parsers",
         "strategy": "register_strategies",
         "golden maker": "register_goldens",
+        "repository": "register_repositories",
         "checker": "register_checkers",
         "guard": "register_guards",
         "metric": "register_metrics",
@@ -109,6 +110,7 @@ class Plugins:
         self._quarantined: list[Quarantined] = []
         self._registries = {kind: Registry(kind, lambda: self._quarantined) for kind in _REGISTRATION_HOOKS}
         self._config: Config | None = None
+        self._told: set[tuple[str, str]] = set()
         self._trace = trace
         if trace:
             self._manager.add_hookcall_monitoring(_trace_before, _trace_after)
@@ -173,6 +175,11 @@ class Plugins:
         return self._registries["golden maker"]
 
     @property
+    def repositories(self) -> Registry:
+        """Ways of reading repositories of kernels."""
+        return self._registries["repository"]
+
+    @property
     def checkers(self) -> Registry:
         """Numeric policies."""
         return self._registries["checker"]
@@ -224,7 +231,7 @@ class Plugins:
                 self._quarantine(info, error)
 
     def notify(self, hook_name: str, /, **arguments: object) -> tuple[str, ...]:
-        """Call a hook on one plugin after the other; one that raises is logged and does not stop the next.
+        """Call a hook on one plugin after the other; one that raises is logged (once) and does not stop the next.
 
         Returns the names of the plugins that raised. They stay installed: what they registered may be in use.
         """
@@ -233,7 +240,12 @@ class Plugins:
             try:
                 self._call(info.name, hook_name, **arguments)
             except _FAULTS:
-                _log.warning("%s raised in %s", info.origin, hook_name, exc_info=True)
+                # Once: a hook that is called for every sample would fill the screen.
+                told = (info.name, hook_name) in self._told
+                self._told.add((info.name, hook_name))
+                _log.log(
+                    logging.DEBUG if told else logging.WARNING, "%s raised in %s", info.origin, hook_name, exc_info=True
+                )
                 failed.append(info.name)
         return tuple(failed)
 
@@ -259,7 +271,7 @@ class Plugins:
         check_hooks(self._manager, plugin)
         if self._manager.has_plugin(source.name):
             other = next(info for info in self._installed if info.name == source.name)
-            raise Rejected(f"the name {source.name!r} is already taken by {other.origin}")
+            raise Rejected(f"{source.origin} and {other.origin} have the same name; remove one of them")
         try:
             self._manager.register(plugin, source.name)
             offers = self._collect(source)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from npukernelbench.errors import PluginError, UsageError
+from npukernelbench.errors import NpukbError, PluginError, UsageError
 
 __all__ = ["BUILTIN", "Quarantined", "Register", "Registration", "Registry", "canonical", "did_you_mean"]
 
@@ -69,8 +69,16 @@ class Registration:
     def instance(self) -> object:
         """The target, or what it constructs without arguments where it is a class."""
         target = self.load()
-        made: object = target() if isinstance(target, type) else target
-        return made
+        return self.construct(target) if isinstance(target, type) else target
+
+    def construct(self, make: Callable[..., object], *arguments: object) -> object:
+        """Boundary: what a plugin's class constructs. PluginError naming plugin and cause when that raises."""
+        try:
+            return make(*arguments)
+        except NpukbError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self.broken(f"cannot be constructed: {type(error).__name__}: {error}") from error
 
     def broken(
         self, fault: str, *, remedy: str = "see docs/plugins.md, or report this to the plugin's author"
@@ -111,7 +119,11 @@ class Quarantined:
 
     def could_provide(self, kind: str, name: str) -> bool:
         """Whether the plugin would, or for all that is known might, have offered ``name``."""
-        return not self.complete or (kind, canonical(name)) in self.attempted
+        return not self.complete or self.offered(kind, name)
+
+    def offered(self, kind: str, name: str) -> bool:
+        """Whether the plugin had offered ``name`` when it failed."""
+        return (kind, canonical(name)) in self.attempted
 
 
 class Registry(Mapping[str, Registration]):
@@ -141,7 +153,7 @@ class Registry(Mapping[str, Registration]):
     def find(self, name: str) -> Registration:
         """The registration called ``name``; ``_`` and ``-`` and upper and lower case are alike, aliases count.
 
-        UsageError says what was meant, and shows the traceback of every quarantined plugin that could have offered it.
+        UsageError says what was meant, and which quarantined plugin could have offered it; its traceback is a detail.
         """
         try:
             return self[name]
@@ -149,14 +161,21 @@ class Registry(Mapping[str, Registration]):
             raise self._unknown(name) from None
 
     def _unknown(self, name: str) -> UsageError:
-        message = f"there is no {self.kind} {name!r}"
-        suspects = [plugin for plugin in self._quarantined() if plugin.could_provide(self.kind, name)]
-        for plugin in suspects:
-            message += f"\n{plugin.origin} could have provided it but is quarantined:\n{plugin.traceback.rstrip()}"
         guess = did_you_mean(name, [n for r in self._by_name.values() for n in r.names])
+        suspects = [plugin for plugin in self._quarantined() if plugin.could_provide(self.kind, name)]
+        if guess:
+            # A near name is the likelier reason than a plugin that might have offered anything.
+            suspects = [plugin for plugin in suspects if plugin.offered(self.kind, name)]
+        message = f"there is no {self.kind} {name!r}"
+        for plugin in suspects:
+            message += f"; {plugin.origin} could have provided it but is quarantined: {plugin.error.splitlines()[0]}"
         known = ", ".join(self) or "none is installed"
-        repair = "repair or update the quarantined plugin; " if suspects else ""
-        return UsageError(message, remedy=f"{repair}{f'{guess} ' if guess else ''}known: {known}")
+        repair = "repair or update the quarantined plugin (npukb plugins shows more); " if suspects else ""
+        return UsageError(
+            message,
+            remedy=f"{f'{guess} ' if guess else ''}{repair}known: {known}",
+            detail="\n".join(plugin.traceback.rstrip() for plugin in suspects),
+        )
 
     def holder(self, offer: Registration) -> Registration | None:
         """The registration that already has one of the offer's names and does not give way; only a built-in does."""

@@ -6,6 +6,7 @@ ours.
 
 from npukernelbench.prompts.golden import GoldenKernels, golden_kernel
 from npukernelbench.prompts.interface import interface_skeleton, signature
+from npukernelbench.prompts.knowledge import make_reference
 from npukernelbench.prompts.specialise import case_prelude, specialise
 from npukernelbench.prompts.style import PromptStyle, TemplateStyle, load_style, tracks_of
 
@@ -17,6 +18,7 @@ __all__ = [
     "golden_kernel",
     "interface_skeleton",
     "load_style",
+    "make_reference",
     "signature",
     "specialise",
     "tracks_of",

@@ -13,7 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
+from npukernelbench.nouns.knowledge import Knowledge
 from npukernelbench.nouns.machine import DEFAULT_MACHINE, Machine
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
     import jinja2
 
     from npukernelbench.plugins.registry import Registration
+    from npukernelbench.prompts.knowledge import Reference
 
 __all__ = [
     "CATEGORY_SHOT",
     "DEFAULT",
     "TERSE",
+    "Knowing",
     "PromptStyle",
     "TaskAware",
     "Tasks",
@@ -61,6 +65,15 @@ class TaskAware(Protocol):
 
 
 @runtime_checkable
+class Knowing(Protocol):
+    """A style that can tell more or less of the API and the rules than it does by itself."""
+
+    def with_knowledge(self, reference: Reference) -> PromptStyle:
+        """The same style at that level."""
+        ...
+
+
+@runtime_checkable
 class TrackBound(Protocol):
     """A style that renders some tracks only; others render all."""
 
@@ -75,14 +88,25 @@ def tracks_of(style: PromptStyle) -> frozenset[Track]:
     return style.tracks if isinstance(style, TrackBound) else frozenset(Track)
 
 
-def load_style(registration: Registration, tasks: Tasks | None = None) -> PromptStyle:
+def load_style(
+    registration: Registration, tasks: Tasks | None = None, reference: Reference | None = None
+) -> PromptStyle:
     """The prompt style behind a registration, an object or a class without arguments; else PluginError.
 
-    A style that is aware of tasks chooses among ``tasks`` if given.
+    A style that is aware of tasks chooses among ``tasks`` if given. With ``reference`` it tells as much as that says;
+    UsageError where the style cannot.
     """
     style = registration.instance()
     if not isinstance(style, PromptStyle):
         raise registration.broken("lacks 'render'")
+    if reference is not None:
+        if not isinstance(style, Knowing):
+            raise UsageError(
+                f"prompt style {registration.name!r} tells what it tells, whatever the level of knowledge",
+                field="--knowledge",
+                remedy="leave it out, or use --prompt_style default",
+            )
+        style = style.with_knowledge(reference)
     return style.with_tasks(tasks) if tasks is not None and isinstance(style, TaskAware) else style
 
 
@@ -91,8 +115,9 @@ class TemplateStyle:
     """A style made of template files. ``files`` are all that take part, the system message's first, the user
     message's second.
 
-    ``version`` rises with every change of wording, so that results name what was asked. With ``same_category`` the
-    worked example is a task of the same category, where ``tasks`` has one that fits.
+    ``knowledge`` is what it tells of itself, ``reference`` what it is asked to tell. ``version`` rises with every
+    change of wording, so that results name what was asked. With ``same_category`` the worked example is a task of the
+    same category, where ``tasks`` has one that fits.
     """
 
     name: str
@@ -100,22 +125,32 @@ class TemplateStyle:
     files: tuple[str, ...]
     hardware: Machine = DEFAULT_MACHINE
     same_category: bool = False
+    knowledge: Knowledge = Knowledge.RULES
+    reference: Reference | None = field(default=None, repr=False)
     tasks: Tasks | None = field(default=None, repr=False, compare=False)
 
     def with_tasks(self, tasks: Tasks) -> TemplateStyle:
         """The same style, choosing its example among these tasks."""
         return replace(self, tasks=tasks)
 
+    def with_knowledge(self, reference: Reference) -> TemplateStyle:
+        """The same style, telling as much as ``reference`` says."""
+        return replace(self, reference=reference)
+
     def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
         """Render the two messages. ValueError when the static track is asked without a case."""
         if track is Track.STATIC and case is None:
             raise ValueError("a prompt of the static track needs a case")
         values = _values(task, case if track is Track.STATIC else None, track, self.hardware)
+        told = self.reference.level if self.reference else self.knowledge
+        text = self.reference.text(task, track).rstrip() if self.reference else ""
+        values = {**values, "knowledge": told.value, "reference": text}
         if self.same_category:
             values = {**values, "example": category_example(task, self.tasks() if self.tasks else {}, track)}
         system, user = (_environment().get_template(name).render(values).strip() + "\n" for name in self.files[:2])
         messages = (Message("system", system), Message("user", user))
-        template = f"{self.name}@{self.version}"
+        level = f"+{self.reference.level.value}" if self.reference else ""
+        template = f"{self.name}@{self.version}{level}"
         return Prompt(messages, template, _hash(template, self.files, messages))
 
 
@@ -199,15 +234,18 @@ _EXAMPLES = (
     "dynamic/op_host/maximum_tiling.h",
     "dynamic/op_host/maximum.cpp",
     "dynamic/op_kernel/maximum.cpp",
+    "cube/op_host/relu_product_tiling.h",
+    "cube/op_host/relu_product.cpp",
+    "cube/op_kernel/relu_product.cpp.j2",
 )
 #: Everything a newcomer to the hardware needs, with a worked example.
-DEFAULT = TemplateStyle("default", 2, ("role.md.j2", "default.md.j2", "answer.md.j2", *_EXAMPLES))
+DEFAULT = TemplateStyle("default", 2, ("role.md.j2", "default.md.j2", "answer.md.j2", "rules.md.j2", *_EXAMPLES))
 #: The same with a golden kernel of the same category as the example, where there is one of another operator.
 CATEGORY_SHOT = TemplateStyle(
     "category-shot",
     2,
-    ("role.md.j2", "category_shot.md.j2", "default.md.j2", "answer.md.j2", *_EXAMPLES),
+    ("role.md.j2", "category_shot.md.j2", "default.md.j2", "answer.md.j2", "rules.md.j2", *_EXAMPLES),
     same_category=True,
 )
 #: Operator, interface and answer format only: for models that know Ascend C, and for short contexts.
-TERSE = TemplateStyle("terse", 2, ("role.md.j2", "terse.md.j2", "answer.md.j2"))
+TERSE = TemplateStyle("terse", 2, ("role.md.j2", "terse.md.j2", "answer.md.j2"), knowledge=Knowledge.NONE)

@@ -7,13 +7,21 @@ mean(g * xhat))``; the statistics are taken as given, not computed again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npukernelbench.reference.norm import grouped
 
-__all__ = ["add_layer_norm_grad", "deep_norm_grad", "group_norm_swish_grad", "group_norm_then_grad", "rms_norm_grad"]
+__all__ = [
+    "GroupNorm",
+    "add_layer_norm_grad",
+    "deep_norm_grad",
+    "group_norm_swish_grad",
+    "group_norm_then_grad",
+    "rms_norm_grad",
+]
 
 _Floats = NDArray[np.float64]
 
@@ -51,6 +59,17 @@ def deep_norm_grad(
     return factor * dgx, dgx, dbeta, dgamma
 
 
+class GroupNorm(NamedTuple):
+    """``z = xhat * gamma + beta``, where ``xhat`` is ``x`` normalised per sample and group."""
+
+    mean: _Floats
+    rstd: _Floats
+    x: _Floats
+    gamma: _Floats
+    beta: _Floats
+    num_groups: int
+
+
 def group_norm_swish_grad(
     dy: _Floats,
     mean: _Floats,
@@ -78,21 +97,15 @@ def group_norm_swish_grad(
     def slope(z: _Floats) -> _Floats:
         return np.asarray(expit(factor * z) * (1.0 + factor * z * expit(-factor * z)))
 
-    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, mean, rstd, x, gamma, beta, num_groups)
+    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, GroupNorm(mean, rstd, x, gamma, beta, num_groups))
     return dx, dgamma if dgamma_is_require else np.empty(0), dbeta if dbeta_is_require else np.empty(0)
 
 
 def group_norm_then_grad(
-    slope: Callable[[_Floats], _Floats],
-    dy: _Floats,
-    mean: _Floats,
-    rstd: _Floats,
-    x: _Floats,
-    gamma: _Floats,
-    beta: _Floats,
-    num_groups: int,
+    slope: Callable[[_Floats], _Floats], dy: _Floats, normalised: GroupNorm
 ) -> tuple[_Floats, _Floats, _Floats]:
     """Gradients at ``x``, ``gamma`` and ``beta`` of a function of the normalised ``z`` that has this slope."""
+    mean, rstd, x, gamma, beta, num_groups = normalised
     channel = (-1, *[1] * (x.ndim - 2))
     others = (0, *range(2, x.ndim))
     deviation = rstd[..., None]

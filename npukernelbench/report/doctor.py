@@ -16,6 +16,7 @@ from npukernelbench.errors import NpukbError
 from npukernelbench.judge.automatic import AUTO, choose
 from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, Trying, make_executor
 from npukernelbench.nouns.codec import to_json
+from npukernelbench.plugins.registry import canonical
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -197,10 +198,10 @@ def _backend(registration: Registration) -> Iterator[Finding]:
 
     def look() -> Sequence[Finding]:
         registration.load()
-        packages = _extra_packages(registration.distribution, registration.plugin)
+        name, packages = _extra_of(registration)
         missing = [name for name, version in packages.items() if version is None]
         if missing:
-            extra = f"pip install '{registration.distribution}[{registration.plugin}]'"
+            extra = f"pip install '{registration.distribution}[{name}]'"
             detail = f"needs {', '.join(missing)}, not installed"
             return [Finding(registration.name, FindingStatus.WARNING, detail, extra)]
         there = ", ".join(f"{name} {version}" for name, version in packages.items())
@@ -209,8 +210,21 @@ def _backend(registration: Registration) -> Iterator[Finding]:
     yield from _guard(registration.name, look, FindingStatus.WARNING)
 
 
+def _extra_of(registration: Registration) -> tuple[str, dict[str, str | None]]:
+    """The extra that is called like the backend or its plugin, and its packages; empty without one.
+
+    ``kernelgen-lm:8b`` is a variant of ``kernelgen-lm``.
+    """
+    for name in (registration.name.partition(":")[0], registration.plugin):
+        if packages := _extra_packages(registration.distribution, canonical(name)):
+            return canonical(name), packages
+    return "", {}
+
+
 def _extra_packages(distribution: str, extra: str) -> dict[str, str | None]:
-    """Packages of the distribution's extra of that name, with their installed versions, None when missing."""
+    """Packages of the distribution's extra, with their installed versions, None when missing. An extra may name others
+    of its distribution.
+    """
     from importlib import metadata
 
     try:
@@ -220,12 +234,17 @@ def _extra_packages(distribution: str, extra: str) -> dict[str, str | None]:
     packages: dict[str, str | None] = {}
     for requirement in requirements or ():
         wanted = re.search(r"""extra\s*==\s*['"]([^'"]+)['"]""", requirement)
-        name = re.match(r"[A-Za-z0-9._-]+", requirement)
-        if wanted and name and wanted.group(1).replace("_", "-").lower() == extra.replace("_", "-").lower():
-            try:
-                packages[name.group()] = metadata.version(name.group())
-            except metadata.PackageNotFoundError:
-                packages[name.group()] = None
+        name = re.match(r"([A-Za-z0-9._-]+)(?:\[([^\]]*)\])?", requirement)
+        if not wanted or not name or canonical(wanted.group(1)) != extra:
+            continue
+        if canonical(name.group(1)) == canonical(distribution):
+            for other in (name.group(2) or "").split(","):
+                packages |= _extra_packages(distribution, canonical(other))
+            continue
+        try:
+            packages[name.group(1)] = metadata.version(name.group(1))
+        except metadata.PackageNotFoundError:
+            packages[name.group(1)] = None
     return packages
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from npukernelbench.nouns.results import Results
 from npukernelbench.report.reporter import Piece
-from npukernelbench.report.run_tables import failures, headline, run_tables, spending
+from npukernelbench.report.run_tables import failures, headline, run_tables, settings_table, spending
 from npukernelbench.report.screen import screen
 from npukernelbench.report.table import as_markdown
 from npukernelbench.store import StoredRun, results_json
@@ -39,6 +39,7 @@ def _tables(_: StoredRun, results: Results) -> Iterator[Piece]:
     yield from failures(results)
     yield headline(results)
     yield from spending(results)
+    yield settings_table(results)
 
 
 def _markdown(_: StoredRun, results: Results) -> Iterator[Piece]:

@@ -7,11 +7,12 @@ thing. Metrics that a plugin added have a column each, also where the plugin is 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from npukernelbench.judge.metrics import BUILT_IN
 from npukernelbench.nouns import Owner
+from npukernelbench.nouns.codec import dumps
 from npukernelbench.nouns.results import Aggregate, Results, SampleRow, Share, Shares, Totals
 from npukernelbench.report.table import Column, Table
 
@@ -22,6 +23,7 @@ __all__ = [
     "level_table",
     "problem_table",
     "run_tables",
+    "settings_table",
     "speed_tables",
     "spending",
     "turn_tables",
@@ -179,6 +181,28 @@ def headline(results: Results) -> str:
     executor = _object(results.identity.get("executor"))
     status = _object(executor.get("description")).get("status", "")
     return f"{text}; executor {executor['name']}: {status}" if status else text
+
+
+def settings_table(results: Results) -> Table:
+    """What decided these results and, below, what was set beside it and may change while the run goes on."""
+    decided = _flat("", {name: value for name, value in results.identity.items() if name != "tasks"})
+    asked = _flat("model_args", results.provenance.get("asked_how", {}))
+    rows = (
+        ("tasks", f"{len(_object(results.identity.get('tasks')))}, listed in manifest.json", "decides"),
+        *((name, value, "decides") for name, value in decided),
+        *((name, value, "may change") for name, value in asked),
+    )
+    columns = (Column("setting"), Column("value"), Column(""))
+    return Table("Settings", columns, rows, "With another value of one that decides it is another run.")
+
+
+def _flat(prefix: str, value: object) -> Iterator[tuple[str, str]]:
+    """The leaves of nested objects by dotted name."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(f"{prefix}.{name}" if prefix else str(name), inner)
+    elif value not in (None, "", []):
+        yield prefix, value if isinstance(value, str) else dumps(value)
 
 
 def _object(value: object) -> Mapping[str, object]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
+from npukernelbench.nouns import Outcome
 from npukernelbench.report.comparison.rates import COMPILED, CORRECT, rate_of
 from npukernelbench.report.comparison.records import RunRecord
 
@@ -60,8 +61,10 @@ def _uncounted(record: RunRecord) -> Iterator[str]:
     if parts:
         yield (
             f"{record.uncounted} of {_count(record.expected, 'sample')} {_are(record.uncounted)} not "
-            f"counted ({', '.join(parts)}): they say nothing about the model. The same command tries them again."
+            f"counted ({', '.join(parts)}): they say nothing about the model."
         )
+        if missing or reasons.keys() - {Outcome.FILTERED.value}:
+            yield "The same command tries again what can be tried again."
 
 
 def _are(number: int) -> str:

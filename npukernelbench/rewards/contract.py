@@ -109,11 +109,11 @@ def _verifiers(probe: Probe, policy: str, judge: str, settings: Mapping[str, Any
         return
     adapter: Any = importlib.import_module("npukernelbench.rewards.verifiers")
     config = adapter.KernelTaskConfig(policy=policy, judge=judge, executor=str(settings.get("executor", "twin")))
-    found = []
+    rewards = []
     for text in (probe.right, probe.wrong):
         data = adapter.KernelData(question=probe.question, golden=text, prompt="write it")
-        found.append(asyncio.run(adapter.KernelTask(data, config).validate(None)))
-    right, wrong = found
+        rewards.append(asyncio.run(adapter.KernelTask(data, config).validate(None)))
+    right, wrong = rewards
     yield Finding("verifiers: validate", (right, wrong) == (True, False), f"right {right}, wrong {wrong}")
 
 

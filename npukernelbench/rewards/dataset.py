@@ -30,11 +30,11 @@ class RowFormat(str, Enum):
 
 def questions(selected: Iterable[Selected], track: Track) -> Iterator[tuple[Selected, Question]]:
     """Every question of a selection: one per case on the static track, one per task on the dynamic one."""
-    for one in selected:
+    for entry in selected:
         if track is Track.DYNAMIC:
-            yield one, Question(one.task.name, "", track)
+            yield entry, Question(entry.task.name, "", track)
         else:
-            yield from ((one, Question(one.task.name, case.id, track)) for case in one.cases)
+            yield from ((entry, Question(entry.task.name, case.id, track)) for case in entry.cases)
 
 
 def rows(
@@ -52,9 +52,9 @@ def rows(
     ``reward_model`` with the question as ground truth, ``extra_info``.
     """
     make = _MAKERS[row_format]
-    for index, (one, question) in enumerate(questions(selected, track)):
-        case = next((case for case in one.cases if case.id == question.case), None)
-        prompt = strategy.opening(one.task, case, track, style, tasks)
+    for index, (entry, question) in enumerate(questions(selected, track)):
+        case = next((case for case in entry.cases if case.id == question.case), None)
+        prompt = strategy.opening(entry.task, case, track, style, tasks)
         yield make(index, question, [_message(message) for message in prompt.messages])
 
 

@@ -78,12 +78,12 @@ def load_policy(which: str | RewardPolicy = DEFAULT_POLICY) -> RewardPolicy:
     file, _, name = which.rpartition(":") if ".y" in which.rpartition(":")[0] else (which, "", "")
     if not file.endswith((".yaml", ".yml")):
         return _named(policies(), which, "the built-in policies")
-    found = policies(Path(file))
-    if not name and len(found) > 1:
+    defined = policies(Path(file))
+    if not name and len(defined) > 1:
         raise UsageError(
-            f"{file} holds {len(found)} policies", field="policy", remedy=f"write {file}:{next(iter(found))}"
+            f"{file} holds {len(defined)} policies", field="policy", remedy=f"write {file}:{next(iter(defined))}"
         )
-    return _named(found, name or next(iter(found)), file)
+    return _named(defined, name or next(iter(defined)), file)
 
 
 def policies(file: Path = _OURS) -> Mapping[str, RewardPolicy]:
@@ -131,12 +131,12 @@ def _policy(file: Path, name: str, value: object) -> RewardPolicy:
     )
 
 
-def _named(found: Mapping[str, RewardPolicy], name: str, where: str) -> RewardPolicy:
-    if name not in found:
+def _named(policies: Mapping[str, RewardPolicy], name: str, where: str) -> RewardPolicy:
+    if name not in policies:
         raise UsageError(
-            f"there is no policy {name!r} among {where}", field="policy", remedy=did_you_mean(name, tuple(found))
+            f"there is no policy {name!r} among {where}", field="policy", remedy=did_you_mean(name, tuple(policies))
         )
-    return found[name]
+    return policies[name]
 
 
 class _Speed(BaseModel):

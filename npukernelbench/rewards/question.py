@@ -86,9 +86,9 @@ def resolve_question(
     if question.track is Track.DYNAMIC:
         return Resolved(Question(task.name, "", question.track), task, (*task.cases, *more))
     cases = (*task.cases, *more)
-    case = next((one for one in cases if one.id == question.case), None) if question.case else task.usual_case
+    case = next((known for known in cases if known.id == question.case), None) if question.case else task.usual_case
     if case is None:
-        known = ", ".join(one.id for one in cases[:12])
+        known = ", ".join(case.id for case in cases[:12])
         raise UsageError(
             f"task {task.name} has no case {question.case!r}", field="question", remedy=f"cases begin with {known}"
         )

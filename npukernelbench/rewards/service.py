@@ -97,7 +97,7 @@ class JudgeServer(ThreadingHTTPServer):
                 self._pending -= len(answers)
         with self._lock:
             self._counts["answers"] += len(answers)
-            self._counts["repeated"] += sum(one.repeated for one in scored)
+            self._counts["repeated"] += sum(reward.repeated for reward in scored)
         return scored
 
 
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             if scored is None:
                 self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many answers are waiting", "ask again later")
             else:
-                self._reply(HTTPStatus.OK, {"rewards": [_plain(one, terms.hints is not None) for one in scored]})
+                self._reply(HTTPStatus.OK, {"rewards": [_plain(reward, terms.hints is not None) for reward in scored]})
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: requests are counted, not printed."""
@@ -196,9 +196,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _plain(scored: Scored, with_feedback: bool) -> dict[str, JSON]:
-    found = to_json(scored.reward)
+    plain = to_json(scored.reward)
     told: dict[str, JSON] = {"feedback": scored.feedback} if with_feedback else {}
-    reward = dict(found) if isinstance(found, Mapping) else {}
+    reward = dict(plain) if isinstance(plain, Mapping) else {}
     return {"candidate": scored.candidate, "repeated": scored.repeated, **told, **reward}
 
 
@@ -217,7 +217,7 @@ def read_request(message: Any) -> tuple[list[Answer], Terms]:
     hints = message.get("hints")
     if hints is not None and hints not in (hint.value for hint in Hints):
         raise UsageError("unknown hint level", field="hints", remedy=", ".join(hint.value for hint in Hints))
-    answers = [_answer(index, one) for index, one in enumerate(message["answers"])]
+    answers = [_answer(index, answer) for index, answer in enumerate(message["answers"])]
     strategy, parser = str(message.get("strategy", "")), str(message.get("parser", ""))
     return answers, Terms(policy, strategy, parser, None if hints is None else Hints(hints))
 
@@ -237,6 +237,6 @@ def _answer(index: int, value: Any) -> Answer:
         raise UsageError(
             f"unknown value {value['finish_reason']!r}",
             field=f"{place}.finish_reason",
-            remedy=", ".join(one.value for one in FinishReason),
+            remedy=", ".join(reason.value for reason in FinishReason),
         ) from None
     return Answer(Question.parse(value["question"]), value["text"], reason, value.get("reasoning", ""))

@@ -41,8 +41,8 @@ def reasoning_of(completion: object) -> str:
 
 
 def rewards_for(answers: Sequence[Answer], *, policy: str, judge: str, settings: Mapping[str, Any]) -> list[Reward]:
-    """Boundary: one reward per answer. Where no judge can be had for a reason of ours, all are without a value, and the
-    log says why; what the caller asked for wrongly is raised.
+    """Boundary: one reward per answer. Where no judge can be had for a reason of ours, or judging raises what it never
+    should, all are without a value, and the log says why; what the caller asked for wrongly is raised.
     """
     try:
         return shared_scorer(policy, judge, settings).score(answers)
@@ -51,6 +51,10 @@ def rewards_for(answers: Sequence[Answer], *, policy: str, judge: str, settings:
             raise
         _log.error("%d answers are not judged: %s", len(answers), error)
         return [unjudged(policy, error.message)] * len(answers)
+    except Exception as error:  # noqa: BLE001
+        # A fault in the harness: days of training must not end with it.
+        _log.exception("%d answers are not judged", len(answers))
+        return [unjudged(policy, f"{type(error).__name__}: {error}")] * len(answers)
 
 
 def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scoring:

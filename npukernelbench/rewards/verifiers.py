@@ -109,16 +109,16 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
         style = load_style(plugins.prompts.find(self.config.prompt_style), lambda: registry)
         strategy = load_strategy(plugins.strategies.find(self.config.task.strategy or settings.strategy))
         track = Track(self.config.track)
-        for one, question in questions(registry.select([self.config.tasks]), track):
-            case = next((case for case in one.cases if case.id == question.case), None)
-            prompt = strategy.opening(one.task, case, track, style, lambda: registry)
+        for entry, question in questions(registry.select([self.config.tasks]), track):
+            case = next((case for case in entry.cases if case.id == question.case), None)
+            prompt = strategy.opening(entry.task, case, track, style, lambda: registry)
             yield KernelTask(
                 KernelData(
                     name=str(question),
                     question=str(question),
                     system_prompt="\n\n".join(m.content for m in prompt.messages if m.role == "system") or None,
                     prompt="\n\n".join(m.content for m in prompt.messages if m.role != "system"),
-                    golden=golden_answer(one.task, case, track) or "",
+                    golden=golden_answer(entry.task, case, track) or "",
                 ),
                 self.config.task,
             )

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from npukernelbench.run.parties import parties
-from npukernelbench.run.prices import CHARACTERS_PER_TOKEN, Price, find_price
+from npukernelbench.run.prices import Price, find_price
 from npukernelbench.run.runner import problems_of
 from npukernelbench.run.schedule import problems_by_key
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Forecast", "forecast"]
 
-#: The longest answer that is assumed when neither the user nor the backend states one.
-ASSUMED_MAX_TOKENS = 8192
-#: What a model is told between two turns, in tokens: repair.py's limit.
-_FEEDBACK_TOKENS = 1800
+#: Characters of a prompt per token. Source code takes more tokens than prose.
+_CHARACTERS_PER_TOKEN = 3.5
+#: Tokens: the longest answer where neither the user nor the backend states one; and, by repair.py's limit, what a model
+#: is told between two turns.
+ASSUMED_MAX_TOKENS, _FEEDBACK_TOKENS = 8192, 1800
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Forecast:
             f"problems        {self.problems}",
             f"samples         {self.samples}",
             f"requests        at most {self.requests}" if self.turns > 1 else f"requests        {self.requests}",
-            f"prompt tokens   about {self.prompt_tokens:,} ({CHARACTERS_PER_TOKEN} characters per token)",
+            f"prompt tokens   about {self.prompt_tokens:,} ({_CHARACTERS_PER_TOKEN} characters per token)",
             f"answer tokens   at most {self.most_answer_tokens:,} ({self.max_tokens:,} per answer{assumed})",
         ]
         if self.price is None or self.prompt_cost is None or self.most_cost is None:
@@ -83,7 +84,7 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
     stated = plan.params.max_tokens or _limit_of(taking_part.backend)
     longest = stated or ASSUMED_MAX_TOKENS
     characters = sum(len(message.content) for problem in samples.values() for message in problem.prompt.messages)
-    first = ceil(characters / CHARACTERS_PER_TOKEN)
+    first = ceil(characters / _CHARACTERS_PER_TOKEN)
     turns = 1 if plan.predict_only else plan.turns * taking_part.strategy.steps
     grown = len(samples) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
     return Forecast(

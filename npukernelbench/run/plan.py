@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns import Outcome, Sample, SampleKey, Shard, Stage, Track
+from npukernelbench.nouns.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -24,7 +25,7 @@ class RunPlan:
     """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
     the salted hash of the secret that hidden cases were drawn from, empty without one. With more than one of ``turns``
     a model is told about its kernel, as much as ``hints`` say, and asked again. With ``shard`` only that part of the
-    samples is asked for."""
+    samples is asked for. ``transport`` names the ``model_args`` that decide how answers come, not what they are."""
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -48,6 +49,8 @@ class RunPlan:
     hints: Hints = Hints.DIAGNOSTICS
     strategy: str = "direct"
     shard: Shard | None = None
+    knowledge: Knowledge = Knowledge.STYLE
+    transport: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,6 @@ __all__ = ["OURS", "Price", "find_price", "read_prices"]
 #: The table of this distribution.
 OURS = Path(__file__).with_name("prices.yaml")
 
-#: Characters of a prompt per token, for estimates before anything is asked. Source code takes more tokens than prose.
-CHARACTERS_PER_TOKEN = 3.5
-
 
 @dataclass(frozen=True, slots=True)
 class Price:

@@ -17,6 +17,7 @@ from npukernelbench import __version__
 from npukernelbench.config.values import redact
 from npukernelbench.generate.backend import Described
 from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from npukernelbench.generate.backend import Backend
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.tasks import Selected
 
-__all__ = ["asked_for", "identity", "provenance"]
+__all__ = ["asked_for", "asked_how", "identity", "provenance"]
 
 _PACKAGES = ("ml_dtypes", "numpy", "pluggy", "pydantic", "scipy")
 _GIT_TIMEOUT_S = 5.0
@@ -36,14 +37,14 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
     """What the user asked for, as far as it decides results: the part of the identity that needs no plugin."""
     return {
         "model": _folded(plan.model),
-        "model_args": redact(to_json(plan.model_args)),
+        "model_args": redact(to_json({k: v for k, v in plan.model_args.items() if k not in plan.transport})),
         "track": plan.track.value,
         "tasks": {one.task.name: _task(one) for one in sorted(plan.tasks, key=lambda one: one.task.name)},
         "parser": _folded(plan.parser),
         "sampling": redact(to_json(plan.params)),
         "samples": plan.samples,
         "seed": plan.seed,
-        "prompt": {"style": _folded(plan.prompt_style)},
+        "prompt": _asked_style(plan),
         "executor": {"name": _folded(plan.executor), "args": redact(to_json(plan.executor_args))},
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
@@ -61,7 +62,7 @@ def identity(
     asked = asked_for(plan)
     described = to_json(dict(backend.describe())) if isinstance(backend, Described) else {}
     style = {
-        "style": _folded(plan.prompt_style),
+        **_asked_style(plan),
         "templates": sorted({prompt.template for prompt in prompts.values()}),
         "hash": _prompts_hash(prompts),
     }
@@ -91,6 +92,11 @@ def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[
     }
 
 
+def asked_how(plan: RunPlan) -> JSON:
+    """The model's arguments that decide no answer: they may change while the run stays the same."""
+    return redact(to_json({name: value for name, value in plan.model_args.items() if name in plan.transport}))
+
+
 def _task(one: Selected) -> JSON:
     task = one.task
     return {
@@ -100,6 +106,15 @@ def _task(one: Selected) -> JSON:
         "version": task.version,
         "hash": task.content_hash,
         "cases": sorted(case.id for case in one.cases),
+    }
+
+
+def _asked_style(plan: RunPlan) -> dict[str, JSON]:
+    """How prompts are worded; the level of knowledge where it is not the style's own."""
+    level = plan.knowledge
+    return {
+        "style": _folded(plan.prompt_style),
+        **({} if level is Knowledge.STYLE else {"knowledge": level.value}),
     }
 
 

@@ -19,7 +19,8 @@ from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.run.parties import parties
 from npukernelbench.run.plan import RunContext, RunObserver, RunPlan, RunSummary
 from npukernelbench.run.prices import find_price
-from npukernelbench.run.provenance import asked_for, identity, provenance
+from npukernelbench.run.provenance import asked_for, asked_how, identity, provenance
+from npukernelbench.run.reuse import take_over
 from npukernelbench.run.schedule import Problem, Schedule, problems_by_key
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.store import Manifest, RunStore
@@ -37,7 +38,8 @@ CONFIG_NAME = "config.json"
 
 
 def fingerprint(plan: RunPlan) -> str:
-    """16 hex digits, equal for plans that ask for the same; ``directory``, ``jobs``, ``predict_only`` take no part."""
+    """16 hex digits, equal for plans that ask for the same; ``directory``, ``jobs``, ``predict_only`` and the
+    model's arguments that only say how it is asked take no part."""
     return hashlib.sha256(dumps(asked_for(plan)).encode()).hexdigest()[:16]
 
 
@@ -60,6 +62,8 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
         plugins.notify("on_run_start", context=context)
         samples = problems_by_key(problems, plan.samples, plan.shard)
+        for line in take_over(store, samples):
+            observer.message(line)
         if plan.shard is not None:
             observer.message(f"shard {plan.shard}: {len(samples)} of {len(problems) * plan.samples} samples")
         schedule = Schedule(plan, plugins, observer, context, store, executor, samples)
@@ -73,12 +77,13 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
 
 def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     """Every problem of the plan with its prompt rendered."""
-    from npukernelbench.prompts import load_style
+    from npukernelbench.prompts import load_style, make_reference
     from npukernelbench.tasks import load_registry
 
     config = plan.config
     tasks = cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir))
-    style = load_style(plugins.prompts.find(plan.prompt_style), tasks)
+    reference = make_reference(plan.knowledge, plugins.executors, plan.executor)
+    style = load_style(plugins.prompts.find(plan.prompt_style), tasks, reference)
     strategy = load_strategy(plugins.strategies.find(plan.strategy))
     problems = []
     for selected in plan.tasks:
@@ -93,7 +98,12 @@ def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
 def _circumstances(plan: RunPlan, plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[str, JSON]:
     """The run's provenance, with the price of its model where one is known."""
     price = find_price(plan.model, plan.model_args, plan.config.prices)
-    return {**provenance(plugins, left_out), **({"price": to_json(price)} if price else {})}
+    asked = asked_how(plan)
+    return {
+        **provenance(plugins, left_out),
+        **({"asked_how": asked} if asked else {}),
+        **({"price": to_json(price)} if price else {}),
+    }
 
 
 def _cached(plan: RunPlan, backend: Backend) -> Backend:

@@ -18,23 +18,14 @@ from typing import TYPE_CHECKING
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
 from npukernelbench.judge.answer import AnswerJudge, Reading
-from npukernelbench.judge.executor import Executor
+from npukernelbench.judge.executor import Executor, Judging
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
-from npukernelbench.nouns import (
-    Case,
-    Completion,
-    Diagnostic,
-    Outcome,
-    Prompt,
-    Sample,
-    SampleKey,
-    Severity,
-    Shard,
-    Stage,
-    Task,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
+from npukernelbench.nouns.sample import Completion, Prompt, Sample, SampleKey
+from npukernelbench.nouns.shard import Shard
+from npukernelbench.nouns.task import Case, Task
 from npukernelbench.run.asking import Asker
 from npukernelbench.run.turns import Position, follow_up, position
 from npukernelbench.seed import derive
@@ -107,7 +98,8 @@ class Schedule:
         self._answers = AnswerJudge(Judge.of(executor, plugins, settings))
         self._problems = problems
         self._posts: SimpleQueue[partial[None]] = SimpleQueue()
-        self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * plan.jobs))
+        self._jobs = executor.seats() if isinstance(executor, Judging) else plan.jobs
+        self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * self._jobs))
         self._backlog: deque[SampleKey] = deque()
         self._asker: Asker | None = None
         self._asking = False
@@ -129,7 +121,7 @@ class Schedule:
             self._observer.stage(request.key.conversation, Stage.GENERATE)
         self._awaited = len(requests)
         self._asker = Asker(backend, requests, self._room, self._posts.put, self._answered, self._asked)
-        judges = ThreadPoolExecutor(self._plan.jobs, thread_name_prefix="judge")
+        judges = ThreadPoolExecutor(self._jobs, thread_name_prefix="judge")
         try:
             self._loop(self._asker, judges)
         except BaseException as error:

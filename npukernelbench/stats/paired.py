@@ -74,10 +74,10 @@ def _as_integers(differences: Sequence[float]) -> list[int] | None:
     """Differences as multiples of their largest common fraction; None when that is too small to enumerate."""
     fractions = [Fraction(difference).limit_denominator(_DENOMINATOR) for difference in differences]
     pairs = zip(fractions, differences, strict=True)
-    if not all(isclose(float(fraction), one, rel_tol=1e-9, abs_tol=1e-12) for fraction, one in pairs):
+    if not all(isclose(float(fraction), given, rel_tol=1e-9, abs_tol=1e-12) for fraction, given in pairs):
         return None
-    scale = lcm(*(one.denominator for one in fractions))
-    steps = [int(one * scale) for one in fractions]
+    scale = lcm(*(fraction.denominator for fraction in fractions))
+    steps = [int(fraction * scale) for fraction in fractions]
     return steps if sum(map(abs, steps)) <= _LENGTH else None
 
 

@@ -33,8 +33,9 @@ class SampleEntry(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """Whether the sample is never judged again; only a fault of the infrastructure is retried."""
-        return self.owner is not Owner.INFRA
+        """Whether the sample is never judged again. Faults of the infrastructure are retried, but not an answer that a
+        filter withheld: it is stored, and would be withheld again."""
+        return self.owner is not Owner.INFRA or self.outcome is Outcome.FILTERED
 
 
 @dataclass(slots=True)

@@ -87,10 +87,10 @@ def _different_codes(rng: np.random.Generator, limit: int, count: int) -> NDArra
     """``count`` different integers below ``limit``, which may be far too large to enumerate."""
     if limit <= 1 << 20:
         return rng.permutation(limit)[:count].astype(np.int64)
-    found: dict[int, None] = {}
-    while len(found) < count:
-        found.update(dict.fromkeys(rng.integers(0, limit, size=count - len(found)).tolist()))
-    return np.array(list(found), dtype=np.int64)
+    drawn: dict[int, None] = {}
+    while len(drawn) < count:
+        drawn.update(dict.fromkeys(rng.integers(0, limit, size=count - len(drawn)).tolist()))
+    return np.array(list(drawn), dtype=np.int64)
 
 
 def _integer(args: _Args, name: str) -> int:

@@ -17,29 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from npukernelbench.nouns import (
-    AttributeSpec,
-    AttributeValue,
-    Case,
-    CaseInput,
-    Core,
-    DType,
-    Golden,
-    HiddenAxis,
-    HiddenForm,
-    HiddenRange,
-    InputSpec,
-    OutputSpec,
-    Presence,
-    Task,
-    TensorCase,
-    TensorShape,
-    Tolerance,
-    ToleranceLimits,
-    Track,
-    ValueClass,
-    ValueSpec,
-)
+from npukernelbench import nouns
 
 __all__ = ["TaskCache", "task_from_json", "task_to_json"]
 
@@ -47,7 +25,7 @@ _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
 
 #: Element types by name: a lookup is cheaper than the enumeration's own.
-_DTYPES = {dtype.value: dtype for dtype in DType}
+_DTYPES = {dtype.value: dtype for dtype in nouns.DType}
 #: Files modified less than this long ago are not cached: another change could leave the same times behind.
 _SETTLED_NS = 1_000_000_000
 
@@ -63,7 +41,7 @@ class TaskCache:
         self._fresh: dict[str, _Json] = {}
         self._changed = False
 
-    def get(self, path: Path) -> Task | None:
+    def get(self, path: Path) -> nouns.Task | None:
         """The task of that file, if nothing it came from has changed."""
         entry = self._entries.get(str(path))
         if entry is None:
@@ -77,7 +55,7 @@ class TaskCache:
         self._fresh[str(path)] = entry
         return task
 
-    def put(self, path: Path, task: Task, files: Iterable[Path]) -> None:
+    def put(self, path: Path, task: nouns.Task, files: Iterable[Path]) -> None:
         """Remember a task just parsed."""
         states = {str(item): _state(item) for item in files}
         newest = max((state[1] for state in states.values() if state), default=0)
@@ -115,10 +93,10 @@ class TaskCache:
 def _state(path: Path | str) -> _State:
     """What changes when a file does; None when it is not there."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - thousands of calls, most of them for names
+        status = os.stat(path)  # noqa: PTH116 - thousands of calls, most of them for names
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def _loader_state() -> list[_State]:
@@ -128,11 +106,11 @@ def _loader_state() -> list[_State]:
         folder / f"{name}.py"
         for name in ("cache", "extent", "goldens", "hidden_schema", "load", "making", "schema", "values", "yaml")
     ]
-    nouns = [folder.parent / "nouns" / f"{name}.py" for name in ("dtypes", "hidden", "task")]
-    return [_state(path) for path in (*modules, *nouns)]
+    definitions = [folder.parent / "nouns" / f"{name}.py" for name in ("dtypes", "hidden", "task")]
+    return [_state(path) for path in (*modules, *definitions)]
 
 
-def task_to_json(task: Task) -> _Json:
+def task_to_json(task: nouns.Task) -> _Json:
     """A task as JSON values."""
     return {
         "name": task.name,
@@ -183,40 +161,48 @@ def task_to_json(task: Task) -> _Json:
     }
 
 
-def task_from_json(data: _Json) -> Task:
+def task_from_json(data: _Json) -> nouns.Task:
     """The task that :func:`task_to_json` wrote. KeyError, TypeError or ValueError when it is not one."""
     inputs = tuple(map(_spec_from, data["inputs"]))
     specs = {spec.name: spec for spec in inputs}
-    return Task(
+    return nouns.Task(
         name=data["name"],
         suite=data["suite"],
         level=data["level"],
         category=data["category"],
         version=data["version"],
         kernel=data["kernel"],
-        core=Core(data["core"]),
+        core=nouns.Core(data["core"]),
         summary=data["summary"],
         description=data["description"],
         formula=data["formula"],
         inputs=inputs,
         outputs=tuple(
-            OutputSpec(
-                name, DType(dtype) if dtype else None, dtype_like, shape_like, Presence(presence), alias, text, zeroed
+            nouns.OutputSpec(
+                name,
+                nouns.DType(dtype) if dtype else None,
+                dtype_like,
+                shape_like,
+                nouns.Presence(presence),
+                alias,
+                text,
+                zeroed,
             )
             for name, dtype, dtype_like, shape_like, presence, alias, text, zeroed in data["outputs"]
         ),
         attributes=tuple(
-            AttributeSpec(name, kind, _attribute_from(default), description)
+            nouns.AttributeSpec(name, kind, _attribute_from(default), description)
             for name, kind, default, description in data["attributes"]
         ),
         cases=tuple(_case_from(specs, case) for case in data["cases"]),
         reference=data["reference"],
-        tolerance=Tolerance(
-            data["policy"], {DType(dtype): ToleranceLimits(*limits) for dtype, limits in data["limits"].items()}
+        tolerance=nouns.Tolerance(
+            data["policy"],
+            {nouns.DType(dtype): nouns.ToleranceLimits(*limits) for dtype, limits in data["limits"].items()},
         ),
         tags=frozenset(data["tags"]),
         goldens=tuple(
-            Golden(Track(track), Path(path), tuple(map(Path, shared)), maker, sha256)
+            nouns.Golden(nouns.Track(track), Path(path), tuple(map(Path, shared)), maker, sha256)
             for track, (maker, sha256, path, *shared) in data["goldens"].items()
         ),
         path=Path(data["path"]),
@@ -226,19 +212,19 @@ def task_from_json(data: _Json) -> Task:
     )
 
 
-def _spec_from(data: list[Any]) -> InputSpec:
+def _spec_from(data: list[Any]) -> nouns.InputSpec:
     name, dtypes, presence, description, values, values_for = data
-    return InputSpec(
+    return nouns.InputSpec(
         name,
-        tuple(map(DType, dtypes)),
-        Presence(presence),
+        tuple(map(nouns.DType, dtypes)),
+        nouns.Presence(presence),
         description,
         _values_from(values),
-        {DType(dtype): _values_from(item) for dtype, item in values_for.items()},
+        {nouns.DType(dtype): _values_from(item) for dtype, item in values_for.items()},
     )
 
 
-def _case_to(task: Task, case: Case) -> list[Any]:
+def _case_to(task: nouns.Task, case: nouns.Case) -> list[Any]:
     return [
         case.id,
         {spec.name: _input_to(spec, case.inputs[spec.name]) for spec in task.inputs},
@@ -248,9 +234,9 @@ def _case_to(task: Task, case: Case) -> list[Any]:
     ]
 
 
-def _case_from(specs: Mapping[str, InputSpec], data: list[Any]) -> Case:
+def _case_from(specs: Mapping[str, nouns.InputSpec], data: list[Any]) -> nouns.Case:
     case_id, inputs, outputs, attributes, profiles = data
-    return Case(
+    return nouns.Case(
         case_id,
         {name: _input_from(specs[name], value) for name, value in inputs.items()},
         {name: _shapes_from(value) for name, value in outputs.items()},
@@ -259,42 +245,42 @@ def _case_from(specs: Mapping[str, InputSpec], data: list[Any]) -> Case:
     )
 
 
-def _input_to(spec: InputSpec, value: CaseInput) -> list[Any] | _Json | None:
+def _input_to(spec: nouns.InputSpec, value: nouns.CaseInput) -> list[Any] | _Json | None:
     """A tensor as ``[shape, dtype]``, with the values as a third item where they are not those of the interface."""
-    if isinstance(value, TensorCase):
+    if isinstance(value, nouns.TensorCase):
         usual = value.values == spec.values_for.get(value.tensor.dtype, spec.values)
         return [*_shape_to(value.tensor), *([] if usual else [_values_to(value.values)])]
     return None if value is None else {"list": [_input_to(spec, item) for item in value]}
 
 
-def _input_from(spec: InputSpec, data: list[Any] | _Json | None) -> CaseInput:
+def _input_from(spec: nouns.InputSpec, data: list[Any] | _Json | None) -> nouns.CaseInput:
     if isinstance(data, list):
         dtype = _DTYPES[data[1]]
         values = _values_from(data[2]) if len(data) > 2 else spec.values_for.get(dtype, spec.values)
-        return TensorCase(_shape_from(data), values)
+        return nouns.TensorCase(_shape_from(data), values)
     return None if data is None else tuple(_input_from(spec, item) for item in data["list"])  # type: ignore[misc]
 
 
-def _shapes_to(value: TensorShape | tuple[TensorShape, ...]) -> _Json | list[Any]:
-    return _shape_to(value) if isinstance(value, TensorShape) else {"list": [_shape_to(item) for item in value]}
+def _shapes_to(value: nouns.TensorShape | tuple[nouns.TensorShape, ...]) -> _Json | list[Any]:
+    return _shape_to(value) if isinstance(value, nouns.TensorShape) else {"list": [_shape_to(item) for item in value]}
 
 
-def _shapes_from(data: _Json | list[Any]) -> TensorShape | tuple[TensorShape, ...]:
+def _shapes_from(data: _Json | list[Any]) -> nouns.TensorShape | tuple[nouns.TensorShape, ...]:
     return tuple(_shape_from(item) for item in data["list"]) if isinstance(data, dict) else _shape_from(data)
 
 
-def _shape_to(tensor: TensorShape) -> list[Any]:
+def _shape_to(tensor: nouns.TensorShape) -> list[Any]:
     return [list(tensor.shape), tensor.dtype.value]
 
 
-def _shape_from(data: list[Any]) -> TensorShape:
+def _shape_from(data: list[Any]) -> nouns.TensorShape:
     return _tensor(tuple(data[0]), data[1])
 
 
 @cache
-def _tensor(shape: tuple[int, ...], dtype: str) -> TensorShape:
+def _tensor(shape: tuple[int, ...], dtype: str) -> nouns.TensorShape:
     """Equal tensors are one object: most cases share theirs with others."""
-    return TensorShape(shape, _DTYPES[dtype])
+    return nouns.TensorShape(shape, _DTYPES[dtype])
 
 
 @cache
@@ -302,15 +288,15 @@ def _profiles(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _values_to(values: ValueSpec) -> list[Any]:
+def _values_to(values: nouns.ValueSpec) -> list[Any]:
     return [values.kind, {name: _attribute_to(value) for name, value in values.args.items()}]
 
 
-def _values_from(data: list[Any]) -> ValueSpec:
-    return ValueSpec(data[0], {name: _attribute_from(value) for name, value in data[1].items()})
+def _values_from(data: list[Any]) -> nouns.ValueSpec:
+    return nouns.ValueSpec(data[0], {name: _attribute_from(value) for name, value in data[1].items()})
 
 
-def _form_to(form: HiddenForm) -> _Json:
+def _form_to(form: nouns.HiddenForm) -> _Json:
     return {
         "axes": {name: [axis.low, axis.high, axis.multiple_of] for name, axis in form.axes.items()},
         "shapes": {name: list(shape) for name, shape in form.shapes.items()},
@@ -325,32 +311,32 @@ def _form_to(form: HiddenForm) -> _Json:
     }
 
 
-def _form_from(data: _Json) -> HiddenForm:
-    return HiddenForm(
-        axes={name: HiddenAxis(*axis) for name, axis in data["axes"].items()},
+def _form_from(data: _Json) -> nouns.HiddenForm:
+    return nouns.HiddenForm(
+        axes={name: nouns.HiddenAxis(*axis) for name, axis in data["axes"].items()},
         shapes={name: tuple(shape) for name, shape in data["shapes"].items()},
         outputs={name: tuple(shape) for name, shape in data["outputs"].items()},
-        dtypes=tuple({name: DType(dtype) for name, dtype in item.items()} for item in data["dtypes"]),
+        dtypes=tuple({name: nouns.DType(dtype) for name, dtype in item.items()} for item in data["dtypes"]),
         attributes={name: _choices_from(value) for name, value in data["attributes"].items()},
         values=data["values"],
         value_classes={
-            name: tuple(ValueClass(*item) for item in items) for name, items in data["value_classes"].items()
+            name: tuple(nouns.ValueClass(*item) for item in items) for name, items in data["value_classes"].items()
         },
         required=tuple(data["required"]),
     )
 
 
-def _choices_to(value: HiddenRange | tuple[Any, ...]) -> Any:
-    if isinstance(value, HiddenRange):
+def _choices_to(value: nouns.HiddenRange | tuple[Any, ...]) -> Any:
+    if isinstance(value, nouns.HiddenRange):
         return {"low": value.low, "high": value.high}
     return [_attribute_to(item) for item in value]
 
 
 def _choices_from(data: Any) -> Any:
-    return HiddenRange(**data) if isinstance(data, dict) else tuple(_attribute_from(item) for item in data)
+    return nouns.HiddenRange(**data) if isinstance(data, dict) else tuple(_attribute_from(item) for item in data)
 
 
-def _attribute_to(value: AttributeValue | None) -> Any:
+def _attribute_to(value: nouns.AttributeValue | None) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -84,8 +84,8 @@ def golden_digest(golden: Golden) -> str:
 def source_files(folder: Path) -> Iterator[Path]:
     """Sources and headers in the two folders of an operator, in a fixed order."""
     for name in OPERATOR_FOLDERS:
-        found = (path for path in (folder / name).rglob("*") if path.suffix in SOURCE_SUFFIXES and path.is_file())
-        yield from sorted(found)
+        sources = (path for path in (folder / name).rglob("*") if path.suffix in SOURCE_SUFFIXES and path.is_file())
+        yield from sorted(sources)
 
 
 def golden_paths(golden: Golden) -> Iterator[Path]:

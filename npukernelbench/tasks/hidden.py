@@ -13,25 +13,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TypeVar
 
+from npukernelbench import nouns
 from npukernelbench.errors import SourceLocation, TaskError
-from npukernelbench.nouns import (
-    AttributeSpec,
-    AttributeValue,
-    Case,
-    CaseInput,
-    DType,
-    Extent,
-    HiddenForm,
-    HiddenRange,
-    OutputSpec,
-    Presence,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueClass,
-    ValueSpec,
-)
 from npukernelbench.seed import derive
 from npukernelbench.tasks.extent import evaluate, substitute
 from npukernelbench.tasks.hidden_default import combinations, default_forms, output_dtype, public_models, usual_values
@@ -52,7 +35,7 @@ _LONGEST_LIST = 6
 _T = TypeVar("_T")
 
 
-def hidden_cases(task: Task, secret: str, count: int = DEFAULT_COUNT) -> tuple[Case, ...]:
+def hidden_cases(task: nouns.Task, secret: str, count: int = DEFAULT_COUNT) -> tuple[nouns.Case, ...]:
     """The first ``count`` hidden cases, ``hidden-000`` and on; none when nothing says how the task's shapes may vary.
 
     TaskError when they cannot be drawn as the task says.
@@ -72,27 +55,29 @@ class HiddenCases:
     unless told otherwise; on the static one they must be asked for by name."""
 
     secret: str = field(repr=False)
-    track: Track
+    track: nouns.Track
 
     @property
     def hash(self) -> str:
         """What may be stored of the secret."""
         return secret_hash(self.secret)
 
-    def __call__(self, task: Task) -> tuple[Case, ...]:
+    def __call__(self, task: nouns.Task) -> tuple[nouns.Case, ...]:
         """The hidden cases of a task."""
         cases = hidden_cases(task, self.secret)
-        if self.track is Track.DYNAMIC:
+        if self.track is nouns.Track.DYNAMIC:
             return tuple(replace(case, profiles=case.profiles | {"full"}) for case in cases)
         return cases
 
 
-def _forms(task: Task) -> tuple[HiddenForm, ...]:
+def _forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
     """The task's forms, those without shapes completed by the default rule."""
     ruled = default_forms(task) if not all(form.shapes for form in task.hidden) or not task.hidden else ()
     if not task.hidden:
         return ruled
-    forms = tuple(one for form in task.hidden for one in ([form] if form.shapes else [*_completed(form, ruled)]))
+    forms = tuple(
+        complete for form in task.hidden for complete in ([form] if form.shapes else [*_completed(form, ruled)])
+    )
     if not forms:
         raise TaskError(
             "the section has no shapes, and the default rule does not fit this task",
@@ -103,22 +88,22 @@ def _forms(task: Task) -> tuple[HiddenForm, ...]:
     return forms
 
 
-def _completed(form: HiddenForm, ruled: Sequence[HiddenForm]) -> Iterator[HiddenForm]:
-    for one in ruled:
+def _completed(form: nouns.HiddenForm, ruled: Sequence[nouns.HiddenForm]) -> Iterator[nouns.HiddenForm]:
+    for rule in ruled:
         yield replace(
             form,
-            axes=one.axes,
-            shapes=one.shapes,
-            outputs=one.outputs,
-            attributes={**one.attributes, **form.attributes},
-            required=(*one.required, *form.required),
+            axes=rule.axes,
+            shapes=rule.shapes,
+            outputs=rule.outputs,
+            attributes={**rule.attributes, **form.attributes},
+            required=(*rule.required, *form.required),
         )
 
 
 class _Drawing:
     """Draws one case. Everything that takes turns does so over the numbers of the cases."""
 
-    def __init__(self, task: Task, forms: Sequence[HiddenForm], secret: str, number: int) -> None:
+    def __init__(self, task: nouns.Task, forms: Sequence[nouns.HiddenForm], secret: str, number: int) -> None:
         self._task = task
         self._secret = secret
         self._number = number
@@ -127,7 +112,7 @@ class _Drawing:
         self._forms = [form for form in forms for _ in form.dtypes or (None,)]
         self._form = self._turn("form", self._forms)
 
-    def case(self) -> Case:
+    def case(self) -> nouns.Case:
         """The case; TaskError when it cannot be drawn."""
         try:
             return self._case()
@@ -138,15 +123,15 @@ class _Drawing:
                 field="hidden",
             ) from error
 
-    def _case(self) -> Case:
+    def _case(self) -> nouns.Case:
         task, form = self._task, self._form
         before = range(self._number) if form.dtypes else ()
         earlier = sum(self._turn("form", self._forms, number) is form for number in before)
         dtypes = self._turn("dtypes", combinations(task, form.dtypes), earlier if form.dtypes else None)
         recipe = self._turn("recipe", tuple(Recipe))
         present = self._present()
-        lists = {spec.name for spec in task.inputs if spec.presence is Presence.DYNAMIC}
-        lists |= {spec.name for spec in task.outputs if spec.presence is Presence.DYNAMIC}
+        lists = {spec.name for spec in task.inputs if spec.presence is nouns.Presence.DYNAMIC}
+        lists |= {spec.name for spec in task.outputs if spec.presence is nouns.Presence.DYNAMIC}
         count = (1 if recipe is Recipe.ONE else between(self._rng, 2, _LONGEST_LIST)) if lists else 0
         shapes = {**{name: form.shapes[name] for name in present}, **self._outputs()}
         single = self._bind({*shapes} - lists, recipe, MAX_ELEMENTS // (2 if lists else 1), count)
@@ -156,12 +141,12 @@ class _Drawing:
         models = public_models(task, dtypes, attributes)
         model = self._turn("model", models) if models else None
         unusual = self._turn("values", self._value_plans(dtypes))
-        inputs: dict[str, CaseInput] = dict.fromkeys(spec.name for spec in task.inputs)
+        inputs: dict[str, nouns.CaseInput] = dict.fromkeys(spec.name for spec in task.inputs)
         for name in present:
             bindings = members if name in lists else [single]
             drawn = tuple(self._input(name, dtypes[name], binding, model, unusual) for binding in bindings)
             inputs[name] = drawn if name in lists else drawn[0]
-        return Case(
+        return nouns.Case(
             id=f"hidden-{self._number:03d}",
             inputs=inputs,
             outputs={
@@ -188,12 +173,12 @@ class _Drawing:
         kept = {"all": 1.0, "none": 0.0, "some": 0.5}[self._turn("optional", ("all", "none", "some"))]
         present = []
         for spec in self._task.inputs:
-            free = spec.presence is Presence.OPTIONAL and spec.name not in (*self._form.required, *followed)
+            free = spec.presence is nouns.Presence.OPTIONAL and spec.name not in (*self._form.required, *followed)
             if spec.name in self._form.shapes and (not free or self._rng.random() < kept):
                 present.append(spec.name)
         return tuple(present)
 
-    def _outputs(self) -> dict[str, tuple[Extent, ...]]:
+    def _outputs(self) -> dict[str, tuple[nouns.Extent, ...]]:
         """The shapes of all outputs: the form's own, else those of the inputs that they follow."""
         followed = {
             spec.name: self._form.shapes[spec.shape_like]
@@ -209,20 +194,25 @@ class _Drawing:
         shapes = sorted((known[name] for name in order if name in names), key=len, reverse=True)
         return bind(shapes or [()], self._form.axes, recipe, self._rng, budget=budget, count=count)
 
-    def _value_plans(self, dtypes: Mapping[str, DType]) -> list[tuple[str, ValueClass] | None]:
+    def _value_plans(self, dtypes: Mapping[str, nouns.DType]) -> list[tuple[str, nouns.ValueClass] | None]:
         """Which input has unusual values, and which kind: none half of the time."""
-        found = [
+        unusual = [
             (name, item)
             for name, classes in self._form.value_classes.items()
             for item in classes
             if not dtypes[name].is_exact
         ]
-        return [*found, *([None] * max(1, len(found)))]
+        return [*unusual, *([None] * max(1, len(unusual)))]
 
     def _input(
-        self, name: str, dtype: DType, binding: Binding, model: Case | None, unusual: tuple[str, ValueClass] | None
-    ) -> TensorCase:
-        tensor = TensorShape(binding.shape(self._form.shapes.get(name, ()), self._rng), dtype)
+        self,
+        name: str,
+        dtype: nouns.DType,
+        binding: Binding,
+        model: nouns.Case | None,
+        unusual: tuple[str, nouns.ValueClass] | None,
+    ) -> nouns.TensorCase:
+        tensor = nouns.TensorShape(binding.shape(self._form.shapes.get(name, ()), self._rng), dtype)
         raw = self._form.values.get(name)
         if raw is not None:
             values = parse_values(substitute(raw, binding.axes))
@@ -231,28 +221,28 @@ class _Drawing:
             values = usual_values(spec, dtype, tensor.size, model)
         if unusual is not None and unusual[0] == name:
             values = _with_class(values, unusual[1])
-        return TensorCase(tensor, values)
+        return nouns.TensorCase(tensor, values)
 
     def _output(
         self,
-        spec: OutputSpec,
-        inputs: Mapping[str, CaseInput],
-        dtype: DType,
+        spec: nouns.OutputSpec,
+        inputs: Mapping[str, nouns.CaseInput],
+        dtype: nouns.DType,
         bindings: Binding | list[Binding],
-    ) -> TensorShape | tuple[TensorShape, ...]:
+    ) -> nouns.TensorShape | tuple[nouns.TensorShape, ...]:
         like = inputs.get(spec.shape_like or "") if spec.name not in self._form.outputs else None
-        if isinstance(like, TensorCase):
-            return TensorShape(like.tensor.shape, dtype)
+        if isinstance(like, nouns.TensorCase):
+            return nouns.TensorShape(like.tensor.shape, dtype)
         if isinstance(like, tuple):
-            return tuple(TensorShape(item.tensor.shape, dtype) for item in like)
+            return tuple(nouns.TensorShape(item.tensor.shape, dtype) for item in like)
         shape = self._form.outputs[spec.name]
         if isinstance(bindings, list):
-            return tuple(TensorShape(binding.shape(shape), dtype) for binding in bindings)
-        return TensorShape(bindings.shape(shape), dtype)
+            return tuple(nouns.TensorShape(binding.shape(shape), dtype) for binding in bindings)
+        return nouns.TensorShape(bindings.shape(shape), dtype)
 
-    def _attribute(self, spec: AttributeSpec, binding: Binding) -> AttributeValue:
+    def _attribute(self, spec: nouns.AttributeSpec, binding: Binding) -> nouns.AttributeValue:
         given = self._form.attributes.get(spec.name)
-        if isinstance(given, HiddenRange):
+        if isinstance(given, nouns.HiddenRange):
             if isinstance(given.low, int) and isinstance(given.high, int):
                 return between(self._rng, given.low, given.high)
             return round(given.low + self._rng.random() * (given.high - given.low), 4)
@@ -263,7 +253,7 @@ class _Drawing:
         return pick(self._rng, [case.attributes[spec.name] for case in self._task.cases])
 
 
-def _chosen(spec: AttributeSpec, choice: object, binding: Binding) -> AttributeValue:
+def _chosen(spec: nouns.AttributeSpec, choice: object, binding: Binding) -> nouns.AttributeValue:
     """A choice with its extents as numbers."""
     if spec.type == "int" and isinstance(choice, str):
         return evaluate(choice, binding.axes)
@@ -272,9 +262,9 @@ def _chosen(spec: AttributeSpec, choice: object, binding: Binding) -> AttributeV
     return choice  # type: ignore[return-value]
 
 
-def _with_class(values: ValueSpec, item: ValueClass) -> ValueSpec:
+def _with_class(values: nouns.ValueSpec, item: nouns.ValueClass) -> nouns.ValueSpec:
     """The same values, some of which give way to unusual ones."""
-    args: dict[str, AttributeValue] = {"of": values.kind, "class": item.name}
+    args: dict[str, nouns.AttributeValue] = {"of": values.kind, "class": item.name}
     if item.limit is not None:
         args["limit"] = item.limit
-    return ValueSpec("special", {**args, **{f"of.{name}": value for name, value in values.args.items()}})
+    return nouns.ValueSpec("special", {**args, **{f"of.{name}": value for name, value in values.args.items()}})

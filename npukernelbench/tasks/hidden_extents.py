@@ -70,15 +70,15 @@ class Binding(NamedTuple):
 
 def axes_of(shape: Iterable[Extent]) -> tuple[str, ...]:
     """The axes that a shape refers to, ``...`` among them, in order of appearance."""
-    found: dict[str, None] = {}
+    mentioned: dict[str, None] = {}
     for extent in shape:
         if extent == REST:
-            found[REST] = None
+            mentioned[REST] = None
         else:
-            found.update(
+            mentioned.update(
                 dict.fromkeys(sorted(names(extent.removesuffix(OR_ONE) if isinstance(extent, str) else extent)))
             )
-    return tuple(found)
+    return tuple(mentioned)
 
 
 def bind(

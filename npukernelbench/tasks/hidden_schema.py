@@ -11,18 +11,9 @@ from typing import Annotated, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import (
-    AttributeSpec,
-    AttributeValue,
-    DType,
-    Extent,
-    HiddenAxis,
-    HiddenForm,
-    HiddenRange,
-    Presence,
-    Task,
-    ValueClass,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.hidden import Extent, HiddenAxis, HiddenForm, HiddenRange, ValueClass
+from npukernelbench.nouns.task import AttributeSpec, AttributeValue, Presence, Task
 from npukernelbench.tasks.extent import evaluate, substitute
 from npukernelbench.tasks.hidden_extents import COUNT, OR_ONE, REST, axes_of
 from npukernelbench.tasks.values import VALUE_CLASSES, parse_values
@@ -114,15 +105,17 @@ class _Resolver:
         self._attributes = {item.name: item for item in task.attributes}
 
     def resolve(self) -> HiddenForm:
-        axes = {one.name: self._axis(one) for one in self._given("axes")}
+        axes = {given.name: self._axis(given) for given in self._given("axes")}
         form = HiddenForm(
             axes=axes,
-            shapes={one.name: self._shape(one, axes) for one in self._known("shapes", self._inputs)},
-            outputs={one.name: self._shape(one, axes) for one in self._known("outputs", self._outputs)},
+            shapes={given.name: self._shape(given, axes) for given in self._known("shapes", self._inputs)},
+            outputs={given.name: self._shape(given, axes) for given in self._known("outputs", self._outputs)},
             dtypes=self._dtypes(),
-            attributes={one.name: self._choices(one, axes) for one in self._known("attributes", self._attributes)},
-            values={one.name: self._values(one, axes) for one in self._known("values", self._inputs)},
-            value_classes={one.name: self._classes(one) for one in self._known("value_classes", self._inputs)},
+            attributes={
+                given.name: self._choices(given, axes) for given in self._known("attributes", self._attributes)
+            },
+            values={given.name: self._values(given, axes) for given in self._known("values", self._inputs)},
+            value_classes={given.name: self._classes(given) for given in self._known("value_classes", self._inputs)},
             required=self._required(),
         )
         if form.shapes:
@@ -140,29 +133,31 @@ class _Resolver:
             yield _Given(name, value, ("hidden", *inside, section, name))
 
     def _known(self, section: str, known: Mapping[str, object]) -> Iterator[_Given]:
-        for one in self._given(section):
-            if one.name not in known:
+        for given in self._given(section):
+            if given.name not in known:
                 listed = ", ".join(known) or "none"
-                raise self._loader.fail(f"the interface has no {one.name!r} here", *one.keys, remedy=f"it has {listed}")
-            yield one
+                raise self._loader.fail(
+                    f"the interface has no {given.name!r} here", *given.keys, remedy=f"it has {listed}"
+                )
+            yield given
 
-    def _axis(self, one: _Given) -> HiddenAxis:
-        given = one.value
+    def _axis(self, entry: _Given) -> HiddenAxis:
+        given = entry.value
         axis = (
             HiddenAxis(given.low, given.high, given.multiple_of) if isinstance(given, AxisModel) else HiddenAxis(*given)  # type: ignore[misc]
         )
-        if one.name == COUNT:
-            raise self._loader.fail(f"{COUNT!r} is how many tensors a list has; choose another name", *one.keys)
+        if entry.name == COUNT:
+            raise self._loader.fail(f"{COUNT!r} is how many tensors a list has; choose another name", *entry.keys)
         if axis.low < 1 or not _multiples(axis):
-            raise self._loader.fail("there is no extent between low and high, both at least 1", *one.keys)
+            raise self._loader.fail("there is no extent between low and high, both at least 1", *entry.keys)
         return axis
 
-    def _shape(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> tuple[Extent, ...]:
-        shape: list[Extent] = one.value  # type: ignore[assignment]
+    def _shape(self, entry: _Given, axes: Mapping[str, HiddenAxis]) -> tuple[Extent, ...]:
+        shape: list[Extent] = entry.value  # type: ignore[assignment]
         if shape.count(REST) > 1:
-            raise self._loader.fail(f"{REST} may appear once in a shape", *one.keys)
+            raise self._loader.fail(f"{REST} may appear once in a shape", *entry.keys)
         for extent in shape:
-            self._check_extent(extent, axes, one.keys, least=0)
+            self._check_extent(extent, axes, entry.keys, least=0)
         return tuple(shape)
 
     def _check_extent(
@@ -175,9 +170,9 @@ class _Resolver:
         try:
             for step in (0, 1):
                 sample = {name: _nth(axis, step) for name, axis in axes.items()}
-                found = evaluate(term, {**sample, COUNT: 1 + step})
-                if least is not None and found < least:
-                    raise ValueError(f"{term!r} may be {found}")
+                number = evaluate(term, {**sample, COUNT: 1 + step})
+                if least is not None and number < least:
+                    raise ValueError(f"{term!r} may be {number}")
         except ValueError as error:
             raise self._loader.fail(str(error), *keys) from None
 
@@ -191,15 +186,17 @@ class _Resolver:
                     raise self._loader.fail(f"the interface has no input {name!r} of {dtype.value}", *keys, position)
         return tuple(combinations)
 
-    def _choices(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> HiddenRange | tuple[AttributeValue, ...]:
-        spec = self._attributes[one.name]
-        if isinstance(one.value, RangeModel):
-            if spec.type not in ("int", "float") or not one.value.low <= one.value.high:
-                raise self._loader.fail("a range is for an int or a float, with low up to high", *one.keys)
-            low, high = (self._loader.attribute(spec.type, end, *one.keys) for end in (one.value.low, one.value.high))
+    def _choices(self, entry: _Given, axes: Mapping[str, HiddenAxis]) -> HiddenRange | tuple[AttributeValue, ...]:
+        spec = self._attributes[entry.name]
+        if isinstance(entry.value, RangeModel):
+            if spec.type not in ("int", "float") or not entry.value.low <= entry.value.high:
+                raise self._loader.fail("a range is for an int or a float, with low up to high", *entry.keys)
+            low, high = (
+                self._loader.attribute(spec.type, end, *entry.keys) for end in (entry.value.low, entry.value.high)
+            )
             return HiddenRange(low, high)  # type: ignore[arg-type]
-        choices: list[object] = one.value  # type: ignore[assignment]
-        return tuple(self._choice(spec, choice, axes, one.keys) for choice in choices)
+        choices: list[object] = entry.value  # type: ignore[assignment]
+        return tuple(self._choice(spec, choice, axes, entry.keys) for choice in choices)
 
     def _choice(
         self, spec: AttributeSpec, choice: object, axes: Mapping[str, HiddenAxis], keys: tuple[str | int, ...]
@@ -217,26 +214,26 @@ class _Resolver:
             return choice
         return self._loader.attribute("int", choice, *keys)
 
-    def _values(self, one: _Given, axes: Mapping[str, HiddenAxis]) -> Mapping[str, object]:
-        raw: Mapping[str, object] = one.value  # type: ignore[assignment]
+    def _values(self, entry: _Given, axes: Mapping[str, HiddenAxis]) -> Mapping[str, object]:
+        raw: Mapping[str, object] = entry.value  # type: ignore[assignment]
         largest = {name: _multiples(axis)[-1] * axis.multiple_of for name, axis in axes.items()}
         try:
             parse_values(substitute(raw, {**largest, COUNT: 1}))
         except ValueError as error:
-            raise self._loader.fail(str(error), *one.keys) from None
+            raise self._loader.fail(str(error), *entry.keys) from None
         return raw
 
-    def _classes(self, one: _Given) -> tuple[ValueClass, ...]:
-        if all(dtype.is_exact for dtype in self._inputs[one.name].dtypes):
-            raise self._loader.fail("integers and booleans have no such values", *one.keys)
-        given: list[str | dict[str, float]] = one.value  # type: ignore[assignment]
+    def _classes(self, entry: _Given) -> tuple[ValueClass, ...]:
+        if all(dtype.is_exact for dtype in self._inputs[entry.name].dtypes):
+            raise self._loader.fail("integers and booleans have no such values", *entry.keys)
+        given: list[str | dict[str, float]] = entry.value  # type: ignore[assignment]
         classes = [
             ValueClass(item) if isinstance(item, str) else ValueClass(*next(iter(item.items()))) for item in given
         ]
         for item in classes:
             if item.name not in VALUE_CLASSES or (item.limit is not None and item.name not in ("large", "tiny")):
                 listed = f"{', '.join(VALUE_CLASSES)}; large and tiny may have a largest magnitude"
-                raise self._loader.fail(f"there is no class {item.name!r} of this form", *one.keys, remedy=listed)
+                raise self._loader.fail(f"there is no class {item.name!r} of this form", *entry.keys, remedy=listed)
         return tuple(classes)
 
     def _required(self) -> tuple[str, ...]:

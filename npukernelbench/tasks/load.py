@@ -15,25 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from npukernelbench import nouns
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import (
-    AttributeSpec,
-    AttributeValue,
-    Case,
-    CaseInput,
-    DType,
-    Golden,
-    InputSpec,
-    OutputSpec,
-    Presence,
-    Task,
-    TensorCase,
-    TensorShape,
-    Tolerance,
-    ToleranceLimits,
-    Track,
-    ValueSpec,
-)
 from npukernelbench.tasks.cache import task_to_json
 from npukernelbench.tasks.goldens import DERIVED, OPERATOR_FOLDERS, golden_digest, golden_paths
 from npukernelbench.tasks.hidden_schema import hidden_forms
@@ -50,7 +33,7 @@ RESERVED = frozenset({"workspace", "tiling"})
 class LoadedTask(NamedTuple):
     """A task, and every file whose content (or absence) decided it."""
 
-    task: Task
+    task: nouns.Task
     files: tuple[Path, ...]
 
 
@@ -78,7 +61,7 @@ class _Loader:
         model = self._model
         inputs = self._inputs()
         goldens, probed = self._goldens()
-        task = Task(
+        task = nouns.Task(
             name=model.name,
             suite=model.suite,
             level=model.level,
@@ -94,9 +77,9 @@ class _Loader:
             attributes=self._attributes(),
             cases=(),
             reference=model.reference,
-            tolerance=Tolerance(
+            tolerance=nouns.Tolerance(
                 model.tolerance.policy,
-                {dtype: ToleranceLimits(item.atol, item.rtol) for dtype, item in model.tolerance.limits.items()},
+                {dtype: nouns.ToleranceLimits(item.atol, item.rtol) for dtype, item in model.tolerance.limits.items()},
             ),
             tags=frozenset(model.tags),
             goldens=goldens,
@@ -114,7 +97,7 @@ class _Loader:
         field = ".".join(str(key) for key in keys)
         return TaskError(message, location=self._document.locate(place), field=field, remedy=remedy)
 
-    def _inputs(self) -> tuple[InputSpec, ...]:
+    def _inputs(self) -> tuple[nouns.InputSpec, ...]:
         seen: set[str] = set(RESERVED)
         specs = []
         for position, item in enumerate(self._model.interface.inputs):
@@ -125,12 +108,14 @@ class _Loader:
             for dtype in item.values_for:
                 if dtype not in item.dtypes:
                     raise self.fail(f"{dtype.value} is not among dtypes", *keys, "values_for", dtype.value)
-            values = parse_values(item.values) if item.values else ValueSpec("normal", {"mean": 0.0, "std": 1.0})
+            values = parse_values(item.values) if item.values else nouns.ValueSpec("normal", {"mean": 0.0, "std": 1.0})
             values_for = {dtype: parse_values(raw) for dtype, raw in item.values_for.items()}
-            specs.append(InputSpec(item.name, tuple(item.dtypes), item.presence, item.description, values, values_for))
+            specs.append(
+                nouns.InputSpec(item.name, tuple(item.dtypes), item.presence, item.description, values, values_for)
+            )
         return tuple(specs)
 
-    def _outputs(self, inputs: tuple[InputSpec, ...]) -> tuple[OutputSpec, ...]:
+    def _outputs(self, inputs: tuple[nouns.InputSpec, ...]) -> tuple[nouns.OutputSpec, ...]:
         names = {item.name for item in inputs}
         seen = set(names) | RESERVED
         specs = []
@@ -143,7 +128,7 @@ class _Loader:
                 raise self.fail("give exactly one of dtype and dtype_like", *keys)
             self._check_references(item, names, keys)
             specs.append(
-                OutputSpec(
+                nouns.OutputSpec(
                     name=item.name,
                     dtype=item.dtype,
                     dtype_like=item.dtype_like,
@@ -157,14 +142,14 @@ class _Loader:
         return tuple(specs)
 
     def _check_references(self, item: OutputModel, names: set[str], keys: Keys) -> None:
-        if item.presence is Presence.OPTIONAL:
+        if item.presence is nouns.Presence.OPTIONAL:
             raise self.fail("an output is required or dynamic", *keys, "presence")
         for field in ("dtype_like", "shape_like", "alias_of"):
             value = getattr(item, field)
             if value is not None and value not in names:
                 raise self.fail(f"there is no input {value!r}", *keys, field, remedy=f"inputs are {_join(names)}")
 
-    def _attributes(self) -> tuple[AttributeSpec, ...]:
+    def _attributes(self) -> tuple[nouns.AttributeSpec, ...]:
         seen: set[str] = set()
         specs = []
         for position, item in enumerate(self._model.interface.attributes):
@@ -173,10 +158,10 @@ class _Loader:
                 raise self.fail(f"the attribute {item.name!r} is given twice", *keys, "name")
             seen.add(item.name)
             default = None if item.default is None else self.attribute(item.type, item.default, *keys, "default")
-            specs.append(AttributeSpec(item.name, item.type, default, item.description))
+            specs.append(nouns.AttributeSpec(item.name, item.type, default, item.description))
         return tuple(specs)
 
-    def attribute(self, kind: str, value: object, *keys: str | int) -> AttributeValue:
+    def attribute(self, kind: str, value: object, *keys: str | int) -> nouns.AttributeValue:
         """A value of an attribute's type; integers count as floats."""
         if isinstance(value, list) and kind.startswith("list_"):
             items = [self.attribute(kind.removeprefix("list_"), item, *keys) for item in value]
@@ -191,7 +176,7 @@ class _Loader:
             return float(value)
         raise self.fail(f"{value!r} is not of type {kind}", *keys)
 
-    def _goldens(self) -> tuple[tuple[Golden, ...], tuple[Path, ...]]:
+    def _goldens(self) -> tuple[tuple[nouns.Golden, ...], tuple[Path, ...]]:
         """Golden kernels: those named, or ``golden/static.cpp`` and ``golden/dynamic`` where they lie. Also every path
         looked at.
         """
@@ -199,11 +184,11 @@ class _Loader:
         named = self._model.goldens
         if named is None:
             usual = (
-                Golden(Track.STATIC, folder / "golden" / "static.cpp"),
-                Golden(Track.DYNAMIC, folder / "golden" / "dynamic"),
+                nouns.Golden(nouns.Track.STATIC, folder / "golden" / "static.cpp"),
+                nouns.Golden(nouns.Track.DYNAMIC, folder / "golden" / "dynamic"),
             )
-            found = tuple(golden for golden in usual if golden.path.exists())
-            return found, tuple(path for golden in usual for path in golden_paths(golden))
+            existing = tuple(golden for golden in usual if golden.path.exists())
+            return existing, tuple(path for golden in usual for path in golden_paths(golden))
         goldens = tuple(
             self._made(track, names)
             if isinstance(names, dict)
@@ -212,7 +197,7 @@ class _Loader:
         )
         return goldens, tuple(path for golden in goldens for path in golden_paths(golden))
 
-    def _made(self, track: Track, given: Mapping[str, str]) -> Golden:
+    def _made(self, track: nouns.Track, given: Mapping[str, str]) -> nouns.Golden:
         """The golden kernel that ``given``, ``{MAKER: FILE, sha256: DIGEST}``, says how to make."""
         keys, folder = ("goldens", track.value), self._document.path.parent
         makers = [name for name in given if name != "sha256"]
@@ -222,41 +207,41 @@ class _Loader:
         if digest and not re.fullmatch(r"[0-9a-f]{64}", digest):
             raise self.fail("a sha256 has 64 hexadecimal digits", *keys, "sha256")
         if maker == DERIVED:
-            if track is not Track.STATIC or given[maker] != Track.DYNAMIC.value:
+            if track is not nouns.Track.STATIC or given[maker] != nouns.Track.DYNAMIC.value:
                 raise self.fail("only the static kernel is derived, and from the dynamic one", *keys, maker)
-            if Track.DYNAMIC not in (self._model.goldens or {}):
+            if nouns.Track.DYNAMIC not in (self._model.goldens or {}):
                 raise self.fail("there is no dynamic golden kernel to derive from", *keys, maker)
-            return Golden(track, self._document.path, maker=maker)
-        if track is Track.STATIC:
+            return nouns.Golden(track, self._document.path, maker=maker)
+        if track is nouns.Track.STATIC:
             raise self.fail("a static kernel is a file, or derived", *keys, maker)
         if Path(given[maker]).is_absolute():
             raise self.fail("name the file relative to the task's folder", *keys, maker)
         path = folder / given[maker]
         if not os.path.isfile(path):  # noqa: PTH113 - takes any name
             raise self.fail(f"there is no file {given[maker]}", *keys, maker)
-        return Golden(track, path, maker=maker, sha256=digest)
+        return nouns.Golden(track, path, maker=maker, sha256=digest)
 
-    def _golden(self, track: Track, names: list[str]) -> Golden:
+    def _golden(self, track: nouns.Track, names: list[str]) -> nouns.Golden:
         """The golden kernel in the first of ``names``; the others are folders that it shares with other tasks."""
         folder = self._document.path.parent
         for name in names:
             if Path(name).is_absolute():
                 raise self.fail("name the file relative to the task's folder", "goldens", track.value)
             self._check_golden(track, folder / name, name)
-        if track is Track.STATIC and len(names) > 1:
+        if track is nouns.Track.STATIC and len(names) > 1:
             raise self.fail("a golden kernel of the static track is one file", "goldens", track.value)
-        return Golden(track, folder / names[0], tuple(folder / name for name in names[1:]))
+        return nouns.Golden(track, folder / names[0], tuple(folder / name for name in names[1:]))
 
-    def _check_golden(self, track: Track, path: Path, name: str) -> None:
-        if track is Track.STATIC and not os.path.isfile(path):  # noqa: PTH113 - takes any name
+    def _check_golden(self, track: nouns.Track, path: Path, name: str) -> None:
+        if track is nouns.Track.STATIC and not os.path.isfile(path):  # noqa: PTH113 - takes any name
             raise self.fail(f"there is no file {name}", "goldens", track.value)
-        if track is Track.DYNAMIC:
+        if track is nouns.Track.DYNAMIC:
             for folder in OPERATOR_FOLDERS:
                 if not os.path.isdir(path / folder):  # noqa: PTH112
                     raise self.fail(f"there is no folder {name}/{folder}", "goldens", track.value)
 
-    def _cases(self, task: Task) -> tuple[Case, ...]:
-        cases: dict[str, Case] = {}
+    def _cases(self, task: nouns.Task) -> tuple[nouns.Case, ...]:
+        cases: dict[str, nouns.Case] = {}
         for position, model in enumerate(self._model.cases):
             if model.id in cases:
                 raise self.fail(f"the case id {model.id!r} is given twice", "cases", position, "id")
@@ -267,18 +252,18 @@ class _Loader:
 class _CaseResolver:
     """Resolves one case: values drawn how, attributes with defaults, outputs with shape and type."""
 
-    def __init__(self, loader: _Loader, task: Task, model: CaseModel, keys: tuple[str, int]) -> None:
+    def __init__(self, loader: _Loader, task: nouns.Task, model: CaseModel, keys: tuple[str, int]) -> None:
         self._loader = loader
         self._task = task
         self._model = model
         self._keys = keys
 
-    def resolve(self) -> Case:
+    def resolve(self) -> nouns.Case:
         self._refuse_unknown("inputs", self._model.inputs, {item.name for item in self._task.inputs})
         self._refuse_unknown("outputs", self._model.outputs, {item.name for item in self._task.outputs})
         self._refuse_unknown("attributes", self._model.attributes, {item.name for item in self._task.attributes})
         inputs = {spec.name: self._input(spec) for spec in self._task.inputs}
-        return Case(
+        return nouns.Case(
             id=self._model.id,
             inputs=inputs,
             outputs={spec.name: self._output(spec, inputs) for spec in self._task.outputs},
@@ -295,34 +280,34 @@ class _CaseResolver:
                 remedy = f"the interface has {_join(known)}" if known else f"the interface has no {section}"
                 raise self._fail(f"the interface has no {name!r} among its {section}", section, name, remedy=remedy)
 
-    def _input(self, spec: InputSpec) -> CaseInput:
+    def _input(self, spec: nouns.InputSpec) -> nouns.CaseInput:
         given = self._model.inputs.get(spec.name)
         if given is None:
-            if spec.presence is not Presence.OPTIONAL:
+            if spec.presence is not nouns.Presence.OPTIONAL:
                 raise self._fail(f"the input {spec.name!r} is missing", "inputs", remedy="give its shape and dtype")
             return None
         if isinstance(given, list):
-            if spec.presence is not Presence.DYNAMIC:
+            if spec.presence is not nouns.Presence.DYNAMIC:
                 raise self._fail("only an input with presence dynamic is a list", "inputs", spec.name)
             return tuple(self._tensor(spec, item, spec.name, index) for index, item in enumerate(given))
-        if spec.presence is Presence.DYNAMIC:
+        if spec.presence is nouns.Presence.DYNAMIC:
             raise self._fail("a dynamic input is a list of tensors", "inputs", spec.name)
         return self._tensor(spec, given, spec.name)
 
-    def _tensor(self, spec: InputSpec, model: TensorModel, *keys: str | int) -> TensorCase:
+    def _tensor(self, spec: nouns.InputSpec, model: TensorModel, *keys: str | int) -> nouns.TensorCase:
         if model.dtype not in spec.dtypes:
             allowed = _join(dtype.value for dtype in spec.dtypes)
             raise self._fail(
                 f"{model.dtype.value} is not allowed here", "inputs", *keys, "dtype", remedy=f"use {allowed}"
             )
         values = parse_values(model.values) if model.values else spec.values_for.get(model.dtype, spec.values)
-        tensor = TensorShape(tuple(model.shape), model.dtype)
+        tensor = nouns.TensorShape(tuple(model.shape), model.dtype)
         problem = _values_problem(values, tensor)
         if problem:
             raise self._fail(problem, "inputs", *keys, "values")
-        return TensorCase(tensor, values)
+        return nouns.TensorCase(tensor, values)
 
-    def _attribute(self, spec: AttributeSpec) -> AttributeValue:
+    def _attribute(self, spec: nouns.AttributeSpec) -> nouns.AttributeValue:
         if spec.name in self._model.attributes:
             value = self._model.attributes[spec.name]
             return self._loader.attribute(spec.type, value, *self._keys, "attributes", spec.name)
@@ -330,41 +315,45 @@ class _CaseResolver:
             raise self._fail(f"the attribute {spec.name!r} has neither a value nor a default", "attributes")
         return spec.default
 
-    def _output(self, spec: OutputSpec, inputs: Mapping[str, CaseInput]) -> TensorShape | tuple[TensorShape, ...]:
+    def _output(
+        self, spec: nouns.OutputSpec, inputs: Mapping[str, nouns.CaseInput]
+    ) -> nouns.TensorShape | tuple[nouns.TensorShape, ...]:
         given = self._model.outputs.get(spec.name)
-        if isinstance(given, list) != (spec.presence is Presence.DYNAMIC) and given is not None:
+        if isinstance(given, list) != (spec.presence is nouns.Presence.DYNAMIC) and given is not None:
             raise self._fail("a dynamic output, and no other, is a list of shapes", "outputs", spec.name)
         if isinstance(given, list):
             return tuple(
-                TensorShape(tuple(item.shape), item.dtype or self._dtype(spec, inputs, index))
+                nouns.TensorShape(tuple(item.shape), item.dtype or self._dtype(spec, inputs, index))
                 for index, item in enumerate(given)
             )
         if given is not None:
-            return TensorShape(tuple(given.shape), given.dtype or self._dtype(spec, inputs, 0))
+            return nouns.TensorShape(tuple(given.shape), given.dtype or self._dtype(spec, inputs, 0))
         if spec.shape_like is None:
             raise self._fail(
                 f"the shape of output {spec.name!r} is missing", "outputs", remedy="give it, or shape_like"
             )
-        like = self._tensors(spec.shape_like, inputs, lists=spec.presence is Presence.DYNAMIC)
-        if spec.presence is Presence.DYNAMIC:
-            return tuple(TensorShape(t.shape, self._dtype(spec, inputs, i)) for i, t in enumerate(like))
-        return TensorShape(like[0].shape, self._dtype(spec, inputs, 0))
+        like = self._tensors(spec.shape_like, inputs, lists=spec.presence is nouns.Presence.DYNAMIC)
+        if spec.presence is nouns.Presence.DYNAMIC:
+            return tuple(nouns.TensorShape(t.shape, self._dtype(spec, inputs, i)) for i, t in enumerate(like))
+        return nouns.TensorShape(like[0].shape, self._dtype(spec, inputs, 0))
 
-    def _dtype(self, spec: OutputSpec, inputs: Mapping[str, CaseInput], index: int) -> DType:
+    def _dtype(self, spec: nouns.OutputSpec, inputs: Mapping[str, nouns.CaseInput], index: int) -> nouns.DType:
         if spec.dtype is not None:
             return spec.dtype
         like = self._tensors(str(spec.dtype_like), inputs)
         return like[min(index, len(like) - 1)].dtype
 
-    def _tensors(self, name: str, inputs: Mapping[str, CaseInput], *, lists: bool = False) -> tuple[TensorShape, ...]:
+    def _tensors(
+        self, name: str, inputs: Mapping[str, nouns.CaseInput], *, lists: bool = False
+    ) -> tuple[nouns.TensorShape, ...]:
         """The tensors of an input that an output follows; none only if the output is a list itself."""
         value = inputs[name]
         if value is None or (value == () and not lists):
             raise self._fail(f"an output follows the input {name!r}, which this case leaves out", "inputs")
-        return (value.tensor,) if isinstance(value, TensorCase) else tuple(item.tensor for item in value)
+        return (value.tensor,) if isinstance(value, nouns.TensorCase) else tuple(item.tensor for item in value)
 
 
-def _values_problem(values: ValueSpec, tensor: TensorShape) -> str:
+def _values_problem(values: nouns.ValueSpec, tensor: nouns.TensorShape) -> str:
     """What is wrong with drawing ``values`` for ``tensor``, as far as one can tell without drawing; empty if
     nothing."""
     if tensor.dtype.is_exact and values.kind in FRACTIONAL:
@@ -376,7 +365,7 @@ def _values_problem(values: ValueSpec, tensor: TensorShape) -> str:
     return ""
 
 
-def _content_hash(task: Task) -> str:
+def _content_hash(task: nouns.Task) -> str:
     """SHA-256 over the resolved definition and the golden files; the same wherever the files lie."""
     definition = task_to_json(task)
     for place in ("path", "content_hash"):

@@ -68,15 +68,15 @@ def load_registry(
     tasks are kept in ``cache_dir / "tasks"`` if given. TaskError for the first broken file, with its place;
     UsageError for a missing folder.
     """
-    found: dict[str, tuple[Task, _Source]] = {}
+    tasks: dict[str, tuple[Task, _Source]] = {}
     with _no_collection():
         for source in _sources(plugins, include_paths):
             for task in _load_folder(source, cache_dir / "tasks" if cache_dir else None):
                 key = fold(task.name)
-                if key in found:
-                    _check_override(task, source, *found[key])
-                found[key] = (task, source)
-    return TaskRegistry([task for task, _ in found.values()])
+                if key in tasks:
+                    _check_override(task, source, *tasks[key])
+                tasks[key] = (task, source)
+    return TaskRegistry([task for task, _ in tasks.values()])
 
 
 @contextmanager

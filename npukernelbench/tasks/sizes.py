@@ -30,10 +30,10 @@ def input_bytes(case: Case) -> int:
 def output_bytes(case: Case) -> int:
     """Bytes of all output tensors."""
     outputs = case.outputs.values()
-    return sum(one.nbytes for entry in outputs for one in ((entry,) if isinstance(entry, TensorShape) else entry))
+    return sum(tensor.nbytes for entry in outputs for tensor in ((entry,) if isinstance(entry, TensorShape) else entry))
 
 
 def _tensors(entry: CaseInput) -> tuple[TensorShape, ...]:
     if entry is None:
         return ()
-    return (entry.tensor,) if isinstance(entry, TensorCase) else tuple(one.tensor for one in entry)
+    return (entry.tensor,) if isinstance(entry, TensorCase) else tuple(member.tensor for member in entry)

@@ -98,13 +98,13 @@ def examine_task(
     every case that was run accepts it, and a warning in the cases that do. Of the cases up to ``max_elements`` as many
     are run as make a picture: the smoke case, every combination of element types and attributes, small before large.
     """
-    found = [*_interface(task, checkers), *_prompts(task, styles)]
+    complaints = [*_interface(task, checkers), *_prompts(task, styles)]
     numerics = _Numerics(task, seed)
-    if not any(item.severity is Severity.ERROR for item in found):
+    if not any(item.severity is Severity.ERROR for item in complaints):
         checker = cast("Checker", checkers.find(task.tolerance.policy).load())
-        found += [*numerics.public(checker, max_elements), *numerics.hidden(max_elements)]
+        complaints += [*numerics.public(checker, max_elements), *numerics.hidden(max_elements)]
     waivers = _waivers(task)
-    findings = tuple(_waived(item, waivers) for item in found)
+    findings = tuple(_waived(item, waivers) for item in complaints)
     return Examination(task.name, findings, numerics.cases, numerics.hidden_cases, numerics.tried, numerics.killed)
 
 

@@ -105,17 +105,17 @@ def parse_values(raw: object) -> ValueSpec:
 def _named(kind: str, parameters: tuple[Parameter, ...], given: object) -> dict[str, AttributeValue]:
     """Positional or named parameters, completed by defaults, each of the right type."""
     if len(parameters) == 1 and not isinstance(given, Mapping):
-        found: dict[str, object] = {parameters[0].name: given}
+        arguments: dict[str, object] = {parameters[0].name: given}
     elif isinstance(given, Mapping):
-        found = {str(key): value for key, value in given.items()}
+        arguments = {str(key): value for key, value in given.items()}
     elif isinstance(given, (list, tuple)) and len(given) <= len(parameters):
-        found = {parameter.name: value for parameter, value in zip(parameters, given, strict=False)}
+        arguments = {parameter.name: value for parameter, value in zip(parameters, given, strict=False)}
     else:
         raise ValueError(f"{kind} takes {', '.join(p.name for p in parameters)}; got {given!r}")
-    unknown = sorted(set(found) - {p.name for p in parameters})
+    unknown = sorted(set(arguments) - {p.name for p in parameters})
     if unknown:
         raise ValueError(f"{kind} has no parameter {unknown[0]!r}; it takes {', '.join(p.name for p in parameters)}")
-    return {p.name: _typed(kind, p, found.get(p.name, p.default)) for p in parameters}
+    return {p.name: _typed(kind, p, arguments.get(p.name, p.default)) for p in parameters}
 
 
 def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:

@@ -55,7 +55,7 @@ def varied(task: Task, case: Case, seed: int) -> Case:
         if isinstance(value, TensorCase):
             inputs[name] = _varied(value, item, period)
         else:
-            inputs[name] = value and tuple(_varied(one, item, period) for one in value)
+            inputs[name] = value and tuple(_varied(member, item, period) for member in value)
     return replace(case, inputs=inputs, salt=salt)
 
 
@@ -100,7 +100,7 @@ def _around(kind: str, values: ValueSpec) -> ValueSpec:
 
 def _unusual(task: Task, case: Case, salt: int) -> tuple[str, ValueClass] | None:
     """Whose values are unusual, and how: of all that hidden cases may have, by lot."""
-    found = sorted(
+    candidates = sorted(
         {
             (name, item.name): item
             for form in task.hidden
@@ -110,9 +110,9 @@ def _unusual(task: Task, case: Case, salt: int) -> tuple[str, ValueClass] | None
             if case.inputs.get(name)
         }.items()
     )
-    if not found:
+    if not candidates:
         return None
-    (name, _), item = Random(salt).choice(found)
+    (name, _), item = Random(salt).choice(candidates)
     return name, item
 
 

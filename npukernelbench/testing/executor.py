@@ -23,21 +23,11 @@ from pydantic import BaseModel, ConfigDict
 
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.held import Held
-from npukernelbench.nouns import (
-    Artifact,
-    Candidate,
-    CompileRequest,
-    CompileResult,
-    Diagnostic,
-    Observation,
-    Outcome,
-    Profile,
-    RunRequest,
-    Severity,
-    TensorShape,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
+from npukernelbench.nouns.sample import Candidate
+from npukernelbench.nouns.task import TensorShape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from npukernelbench.nouns import (
-    CaseResult,
-    Diagnostic,
-    Outcome,
-    Profile,
-    Prompt,
-    Sample,
-    SampleKey,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.outcomes import Outcome, Stage, Tier, Track
+from npukernelbench.nouns.sample import CaseResult, Prompt, Sample, SampleKey, Verdict
 
 __all__ = ["judged_sample"]
 

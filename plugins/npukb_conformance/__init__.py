@@ -17,7 +17,15 @@ from npukernelbench import hookimpl
 if TYPE_CHECKING:
     import click
 
+    from npukernelbench.plugins import Register
+
 NPUKB_PLUGIN_API = ">=1,<2"
+
+
+@hookimpl
+def register_repositories(register: Register) -> None:
+    """Let others read a checkout of NPUKernelBench."""
+    register("npukernelbench", "npukb_conformance.repository:NPUKernelBench", description="checkouts of NPUKernelBench")
 
 
 @hookimpl

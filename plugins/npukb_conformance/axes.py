@@ -29,8 +29,8 @@ class _Fit(NamedTuple):
     def at(self, case: Case, axes: Mapping[str, int]) -> Case:
         """The case with other extents for the axes. ValueError where arithmetic leaves a remainder."""
 
-        def change(name: str, one: TensorShape) -> TensorShape:
-            return replace(one, shape=tuple(evaluate(extent, axes) for extent in self.shapes[name]))
+        def change(name: str, tensor: TensorShape) -> TensorShape:
+            return replace(tensor, shape=tuple(evaluate(extent, axes) for extent in self.shapes[name]))
 
         def drawn(name: str, _: DType, values: ValueSpec) -> ValueSpec:
             return self.generator(name, axes) or values if values == self.generator(name, self.axes) else values
@@ -58,9 +58,9 @@ def scale_axis(task: Task, case: Case, limit: int) -> Scaled | None:
         before = _tensors(case)[largest].shape
         axis = fit.shapes[largest][outer_axis(before)]
         if isinstance(axis, str) and axis in fit.axes:
-            found = _cut(fit, case, axis, limit)
-            if found is not None:
-                return Scaled(found, before, _tensors(found)[largest].shape)
+            smaller = _cut(fit, case, axis, limit)
+            if smaller is not None:
+                return Scaled(smaller, before, _tensors(smaller)[largest].shape)
     return None
 
 
@@ -89,32 +89,32 @@ def _fits(task: Task, case: Case) -> Iterator[_Fit]:
         axes = _axes(shapes, tensors) if tensors.keys() <= shapes.keys() else None
         if axes is not None:
             fit = _Fit(form, axes, shapes)
-            if all(_same_kind(one, fit.generator(name, axes)) for name, one in case.inputs.items()):
+            if all(_same_kind(value, fit.generator(name, axes)) for name, value in case.inputs.items()):
                 yield fit
 
 
 def _tensors(case: Case) -> dict[str, TensorShape]:
     """The tensors of a case by name, without those in lists."""
-    found = {name: one.tensor for name, one in case.inputs.items() if isinstance(one, TensorCase)}
-    return found | {name: one for name, one in case.outputs.items() if isinstance(one, TensorShape)}
+    tensors = {name: value.tensor for name, value in case.inputs.items() if isinstance(value, TensorCase)}
+    return tensors | {name: value for name, value in case.outputs.items() if isinstance(value, TensorShape)}
 
 
 def _axes(shapes: Mapping[str, tuple[Extent, ...]], tensors: Mapping[str, TensorShape]) -> dict[str, int] | None:
     """The extents of the axes that make ``shapes`` those of the tensors; None when nothing does."""
     axes: dict[str, int] = {}
-    for name, one in tensors.items():
-        if len(shapes[name]) != len(one.shape):
+    for name, tensor in tensors.items():
+        if len(shapes[name]) != len(tensor.shape):
             return None
         axes.update(
             (extent, number)
-            for extent, number in zip(shapes[name], one.shape, strict=True)
+            for extent, number in zip(shapes[name], tensor.shape, strict=True)
             if isinstance(extent, str) and extent.isidentifier() and extent not in axes
         )
     try:
         agree = all(
             evaluate(extent, axes) == number
-            for name, one in tensors.items()
-            for extent, number in zip(shapes[name], one.shape, strict=True)
+            for name, tensor in tensors.items()
+            for extent, number in zip(shapes[name], tensor.shape, strict=True)
         )
     except ValueError:
         return None

@@ -94,20 +94,20 @@ class Checkout:
 
     def _shared(self, files: Mapping[str, str], side: str) -> dict[str, str]:
         """Shared headers that files of one side include, directly or through one another."""
-        found: dict[str, str] = {}
+        headers: dict[str, str] = {}
         waiting = [(name, text) for name, text in files.items() if name.startswith(f"{side}/")]
         while waiting:
             name, text = waiting.pop()
             for included in _INCLUDE.findall(text):
                 beside = PurePosixPath(name).parent / included
                 target = f"{side}/{included}"
-                if ".." in PurePosixPath(included).parts or {str(beside), target} & (files.keys() | found.keys()):
+                if ".." in PurePosixPath(included).parts or {str(beside), target} & (files.keys() | headers.keys()):
                     continue
                 header = next((p for root in SHARED_INCLUDES if (p := self.root / root / included).is_file()), None)
                 if header is not None:
-                    found[target] = _read(header)
-                    waiting.append((target, found[target]))
-        return found
+                    headers[target] = _read(header)
+                    waiting.append((target, headers[target]))
+        return headers
 
 
 def is_damaged(candidate: Candidate) -> bool:

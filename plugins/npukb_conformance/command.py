@@ -117,11 +117,11 @@ def _judged(
             most_cases=asked.most_cases,
             executor=executor,
         )
-        if any(one.candidate is not None and is_damaged(one.candidate) for one in planned):
+        if any(entry.candidate is not None and is_damaged(entry.candidate) for entry in planned):
             app.console.warn(f"{asked.path}: a later commit damaged sources here; see docs/conformance.md")
         results = sit(
             planned,
-            judge=lambda one: Judge(one, checkers=plugins.checkers, guards=plugins.guards, settings=settings),
+            judge=lambda chosen: Judge(chosen, checkers=plugins.checkers, guards=plugins.guards, settings=settings),
             dispatch=dispatch,
             verification=load_verification(),
             executor=executor,
@@ -162,10 +162,16 @@ def _watch(app: App) -> Any:
 
 def _counted(app: App, planned: tuple[Planned, ...], results: Iterator[OperatorResult]) -> Iterator[OperatorResult]:
     """The results as they come, each with a line of progress on standard error."""
-    for number, one in enumerate(results, 1):
-        state = "left out" if one.compiled is None else f"{one.passed}/{len(one.cases)}" if one.compiles else "✗"
-        app.console.err(f"[{number}/{len(planned)}] {one.planned.task.name} {state}")
-        yield one
+    for number, result in enumerate(results, 1):
+        state = (
+            "left out"
+            if result.compiled is None
+            else f"{result.passed}/{len(result.cases)}"
+            if result.compiles
+            else "✗"
+        )
+        app.console.err(f"[{number}/{len(planned)}] {result.planned.task.name} {state}")
+        yield result
 
 
 def _write_page(path: Path, results: list[OperatorResult], executor: Mapping[str, str]) -> None:

@@ -135,10 +135,10 @@ def as_judged(task: Task, case: Case, rule: Rule) -> Scaled:
     """
     if rule.whole:
         return whole(case)
-    found = scale(case, along=rule.along)
-    if found.is_smaller and has_form(task, case) and not has_form(task, found.case):
-        return scale_axis(task, case, MOST_ELEMENTS) or found
-    return found
+    scaled = scale(case, along=rule.along)
+    if scaled.is_smaller and has_form(task, case) and not has_form(task, scaled.case):
+        return scale_axis(task, case, MOST_ELEMENTS) or scaled
+    return scaled
 
 
 def load_dispatch() -> Dispatch:
@@ -178,7 +178,7 @@ def _arriving(case: Case, rule: Rule) -> Case:
     if not (shapes or rule.dtypes):
         return case
 
-    def tensor(name: str, one: TensorShape) -> TensorShape:
-        return TensorShape(shapes.get(name, one.shape), rule.dtypes.get(one.dtype, one.dtype))
+    def tensor(name: str, given: TensorShape) -> TensorShape:
+        return TensorShape(shapes.get(name, given.shape), rule.dtypes.get(given.dtype, given.dtype))
 
     return with_tensors(case, tensor)

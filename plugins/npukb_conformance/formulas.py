@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from npukernelbench.reference.norm_grad import group_norm_then_grad
+from npukernelbench.reference.norm_grad import GroupNorm, group_norm_then_grad
 
 __all__ = ["group_norm_swish_grad"]
 
@@ -36,5 +36,5 @@ def group_norm_swish_grad(
     def slope(z: _Floats) -> _Floats:
         return np.asarray(expit(factor * z) * (1.0 + z * expit(-factor * z)))
 
-    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, mean, rstd, x, gamma, beta, num_groups)
+    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, GroupNorm(mean, rstd, x, gamma, beta, num_groups))
     return dx, dgamma if dgamma_is_require else np.empty(0), dbeta if dbeta_is_require else np.empty(0)

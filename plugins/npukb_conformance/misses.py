@@ -47,7 +47,10 @@ def load_misses() -> Mapping[str, tuple[Explanation, ...]]:
 
     document = yaml.safe_load((files(__package__) / _FILE).read_text(encoding="utf-8"))
     try:
-        return {name: tuple(Explanation.model_validate(one) for one in entry) for name, entry in document.items()}
+        return {
+            name: tuple(Explanation.model_validate(explanation) for explanation in entry)
+            for name, entry in document.items()
+        }
     except (AttributeError, TypeError, ValidationError) as error:
         raise TaskError(f"{_FILE}: {error}") from error
 

@@ -43,12 +43,12 @@ class ConformanceTotals:
         return cls(
             operators=len(results),
             tried=len(tried),
-            compile=sum(one.compiles for one in tried),
-            dispatched=sum(bool(one.planned.cases) for one in tried),
-            passing=sum(one.passes for one in tried),
-            strict=sum(one.passes and not one.conceded for one in tried),
-            cases=sum(len(one.planned.cases) for one in tried),
-            passed=sum(one.passed for one in tried),
+            compile=sum(result.compiles for result in tried),
+            dispatched=sum(bool(result.planned.cases) for result in tried),
+            passing=sum(result.passes for result in tried),
+            strict=sum(result.passes and not result.conceded for result in tried),
+            cases=sum(len(result.planned.cases) for result in tried),
+            passed=sum(result.passed for result in tried),
         )
 
     def lines(self, *, compile_only: bool) -> list[str]:
@@ -80,13 +80,13 @@ class Requirement:
         """``compile=134``, ``pass=0.95`` or ``cases=1400``; a bare number means ``pass``."""
         metric, equals, value = text.rpartition("=")
         try:
-            found = cls(metric.strip() if equals else "pass", float(value))
+            requirement = cls(metric.strip() if equals else "pass", float(value))
         except ValueError:
-            found = cls("", 0.0)
-        if found.metric not in ("compile", "pass", "cases"):
+            requirement = cls("", 0.0)
+        if requirement.metric not in ("compile", "pass", "cases"):
             remedy = "write for instance --fail_under compile=134 --fail_under pass=0.95"
             raise UsageError(f"{text!r} is no requirement", field="--fail_under", remedy=remedy)
-        return found
+        return requirement
 
     def met(self, totals: ConformanceTotals) -> bool:
         """Whether the totals reach it."""
@@ -143,23 +143,25 @@ def report_json(results: Sequence[OperatorResult], *, variant: str, compile_only
     }
 
 
-def _row(one: OperatorResult) -> tuple[str, ...]:
-    name = one.planned.task.name
-    if one.compiled is None:
-        why = one.planned.refused or next(iter(one.planned.kept_back.values()), "not in the checkout")
+def _row(result: OperatorResult) -> tuple[str, ...]:
+    name = result.planned.task.name
+    if result.compiled is None:
+        why = result.planned.refused or next(iter(result.planned.kept_back.values()), "not in the checkout")
         return (name, _NOT_TRIED, "0", "", "", "", "", "", why)
-    seconds = one.compiled.verdict.timings.get("compile", 0.0)
-    found = misses(one)
-    reason = found[0] if found else ("" if one.planned.cases else next(iter(one.planned.kept_back.values()), ""))
+    seconds = result.compiled.verdict.timings.get("compile", 0.0)
+    missed = misses(result)
+    reason = (
+        missed[0] if missed else ("" if result.planned.cases else next(iter(result.planned.kept_back.values()), ""))
+    )
     return (
         name,
-        "✓" if one.compiles else "✗",
-        str(len(one.planned.cases)),
-        str(one.passed) if one.cases else "",
-        str(one.passed - len(one.conceded)) if one.cases else "",
-        str(sum(case.warnings for case in one.cases)) if one.cases else "",
+        "✓" if result.compiles else "✗",
+        str(len(result.planned.cases)),
+        str(result.passed) if result.cases else "",
+        str(result.passed - len(result.conceded)) if result.cases else "",
+        str(sum(case.warnings for case in result.cases)) if result.cases else "",
         f"{seconds:.1f}",
-        f"{sum(case.seconds for case in one.cases):.1f}" if one.cases else "",
+        f"{sum(case.seconds for case in result.cases):.1f}" if result.cases else "",
         reason,
     )
 
@@ -175,11 +177,11 @@ def _summary(verdict: Verdict) -> str:
 
 def _said(verdict: Verdict) -> Diagnostic | None:
     every = (*(diagnostic for case in verdict.cases for diagnostic in case.diagnostics), *verdict.diagnostics)
-    return next((one for one in every if one.severity is Severity.ERROR), None)
+    return next((diagnostic for diagnostic in every if diagnostic.severity is Severity.ERROR), None)
 
 
-def _operator_json(one: OperatorResult) -> Mapping[str, JSON]:
-    planned, compiled = one.planned, one.compiled
+def _operator_json(result: OperatorResult) -> Mapping[str, JSON]:
+    planned, compiled = result.planned, result.compiled
     return {
         "operator": planned.task.name,
         "level": planned.operator.level,
@@ -189,9 +191,9 @@ def _operator_json(one: OperatorResult) -> Mapping[str, JSON]:
         "kept_back": dict(planned.kept_back),
         "compile": None if compiled is None else compiled.verdict.outcome.value,
         "compile_s": None if compiled is None else compiled.verdict.timings.get("compile", 0.0),
-        "cases": [_case_json(case) for case in one.cases],
-        "passes": one.passes,
-        "misses": list(misses(one)),
+        "cases": [_case_json(case) for case in result.cases],
+        "passes": result.passes,
+        "misses": list(misses(result)),
     }
 
 

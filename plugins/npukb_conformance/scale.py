@@ -48,7 +48,7 @@ def elements(case: Case) -> int:
 
 def whole(case: Case) -> Scaled:
     """The case as it stands."""
-    largest = max(input_tensors(case), key=lambda one: one.size, default=None)
+    largest = max(input_tensors(case), key=lambda tensor: tensor.size, default=None)
     shape = largest.shape if largest else ()
     return Scaled(case, shape, shape)
 
@@ -62,7 +62,7 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
     """
     if elements(case) <= limit:
         return whole(case)
-    largest = max(input_tensors(case), key=lambda one: one.size)
+    largest = max(input_tensors(case), key=lambda tensor: tensor.size)
     large = {tensor.shape for tensor in all_tensors(case) if tensor.size > limit // _SMALL_SHARE}
     small = sum(input_tensor.size for input_tensor in input_tensors(case) if input_tensor.shape not in large)
     budget, load = limit - small, elements(case) - small
@@ -72,8 +72,8 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
         raise ValueError(f"case {case.id!r} cannot be scaled below {limit} elements along its outer axis")
     extents = {before: after for (_, _, before), after in cuts.items()}
 
-    def cut(name: str, one: TensorShape) -> TensorShape:
-        return replace(one, shape=_cut(one.shape, cuts, extents if name in along else {}))
+    def cut(name: str, tensor: TensorShape) -> TensorShape:
+        return replace(tensor, shape=_cut(tensor.shape, cuts, extents if name in along else {}))
 
     scaled = with_tensors(case, cut)
     return Scaled(scaled, largest.shape, _cut(largest.shape, cuts, {}))
@@ -92,8 +92,8 @@ def _cut(shape: tuple[int, ...], cuts: dict[tuple[int, int, int], int], extents:
     if not shape or not prod(shape):
         return shape
     axis = outer_axis(shape)
-    found = cuts.get((len(shape), axis, shape[axis]), extents.get(shape[axis], shape[axis]))
-    return (*shape[:axis], found, *shape[axis + 1 :])
+    extent = cuts.get((len(shape), axis, shape[axis]), extents.get(shape[axis], shape[axis]))
+    return (*shape[:axis], extent, *shape[axis + 1 :])
 
 
 def outer_axis(shape: tuple[int, ...]) -> int:

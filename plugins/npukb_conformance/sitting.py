@@ -17,22 +17,10 @@ from npukb_conformance.scale import Scaled
 from npukb_conformance.verified import Condition, Verification
 from npukernelbench.judge.executor import Executor
 from npukernelbench.judge.pipeline import Judge
-from npukernelbench.nouns import (
-    Allocation,
-    Artifact,
-    Candidate,
-    Case,
-    CompileRequest,
-    CompileResult,
-    Observation,
-    Outcome,
-    RunRequest,
-    Severity,
-    Task,
-    TensorShape,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.execution import Allocation, Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Severity, Track
+from npukernelbench.nouns.sample import Candidate, Verdict
+from npukernelbench.nouns.task import Case, Task, TensorShape
 from npukernelbench.run.selective import Selective
 
 if TYPE_CHECKING:
@@ -181,18 +169,18 @@ def plan(
     executor: object = None,
 ) -> tuple[Planned, ...]:
     """What to judge: the operators of the checkout whose tasks are selected, in the checkout's order."""
-    chosen = {one.task.name: one for one in selected}
+    chosen = {entry.task.name: entry for entry in selected}
     planned: list[Planned] = []
     for operator in checkout.operators:
-        one = chosen.get(tasks[operator.name].name) if operator.name in tasks else None
-        if one is None:
+        wanted = chosen.get(tasks[operator.name].name) if operator.name in tasks else None
+        if wanted is None:
             continue
-        refused = executor.refuses(one.task, Track.DYNAMIC) if isinstance(executor, Selective) else None
+        refused = executor.refuses(wanted.task, Track.DYNAMIC) if isinstance(executor, Selective) else None
         candidate = checkout.gather(operator, variant)
-        sent = dispatch.send(one.task, one.cases)
-        rule = dispatch.rule(one.task.name)
-        cases = tuple(as_judged(one.task, case, rule) for case in sent.cases[:most_cases])
-        task = with_limits(replace(one.task, cases=tuple(scaled.case for scaled in cases)), rule)
+        sent = dispatch.send(wanted.task, wanted.cases)
+        rule = dispatch.rule(wanted.task.name)
+        cases = tuple(as_judged(wanted.task, case, rule) for case in sent.cases[:most_cases])
+        task = with_limits(replace(wanted.task, cases=tuple(scaled.case for scaled in cases)), rule)
         planned.append(Planned(operator, task, candidate, cases, sent.kept_back, refused or ""))
     return tuple(planned)
 
@@ -220,13 +208,13 @@ def sit(
     conditions = _Conditions(*judges, dispatch, verification)
     bench = _Bench(conditions, remembering, records, variant, compile_only, on_case)
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        waiting = [pool.submit(bench.operator, one) for one in planned]
+        waiting = [pool.submit(bench.operator, entry) for entry in planned]
         try:
             for done in waiting:
                 yield done.result()
         finally:
-            for one in waiting:
-                one.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 class _Judged(NamedTuple):
@@ -314,7 +302,9 @@ class _Bench:
 def _first_error(verdict: Verdict) -> str:
     """The outcome and what was said about it first."""
     every = (*(diagnostic for case in verdict.cases for diagnostic in case.diagnostics), *verdict.diagnostics)
-    said = next((one.message.splitlines()[0] for one in every if one.severity is Severity.ERROR), "")
+    said = next(
+        (diagnostic.message.splitlines()[0] for diagnostic in every if diagnostic.severity is Severity.ERROR), ""
+    )
     return f"{verdict.outcome.value}: {said}"
 
 

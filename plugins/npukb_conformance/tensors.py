@@ -38,7 +38,7 @@ def with_tensors(case: Case, change: Callable[[str, TensorShape], TensorShape]) 
 
     inputs = {name: given(name, value) for name, value in case.inputs.items()}
     outputs = {
-        name: change(name, value) if isinstance(value, TensorShape) else tuple(change(name, one) for one in value)
+        name: change(name, value) if isinstance(value, TensorShape) else tuple(change(name, member) for member in value)
         for name, value in case.outputs.items()
     }
     return replace(case, inputs=inputs, outputs=outputs)
@@ -47,13 +47,13 @@ def with_tensors(case: Case, change: Callable[[str, TensorShape], TensorShape]) 
 def with_values(case: Case, change: Callable[[str, DType, ValueSpec], ValueSpec]) -> Case:
     """The case with ``change(name, element type, generator)`` in the place of every generator of an input."""
 
-    def drawn(name: str, one: TensorCase) -> TensorCase:
-        return replace(one, values=change(name, one.tensor.dtype, one.values))
+    def drawn(name: str, tensor: TensorCase) -> TensorCase:
+        return replace(tensor, values=change(name, tensor.tensor.dtype, tensor.values))
 
     inputs: dict[str, CaseInput] = {}
     for name, value in case.inputs.items():
         if isinstance(value, tuple):
-            inputs[name] = tuple(drawn(name, one) for one in value)
+            inputs[name] = tuple(drawn(name, member) for member in value)
         else:
             inputs[name] = value if value is None else drawn(name, value)
     return replace(case, inputs=inputs)

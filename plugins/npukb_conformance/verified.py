@@ -74,27 +74,27 @@ class Verification:
 
         def drawn(name: str, dtype: DType, values: ValueSpec) -> ValueSpec:
             specs = inputs.get(name, {})
-            found = specs.get(dtype.value, specs.get(_REST))
-            return values if found is None else _whole(found, dtype)
+            replacement = specs.get(dtype.value, specs.get(_REST))
+            return values if replacement is None else _whole(replacement, dtype)
 
         return with_values(case, drawn)
 
     def problems(self, tasks: Mapping[str, Task]) -> list[str]:
         """Names in the values that no task knows."""
-        found: list[str] = []
+        complaints: list[str] = []
         for name, inputs in self.values.items():
             if name not in tasks or tasks[name].name != name:
-                found.append(f"{name}: there is no such task")
+                complaints.append(f"{name}: there is no such task")
                 continue
             known = {spec.name: {dtype.value for dtype in spec.dtypes} for spec in tasks[name].inputs}
             for tensor, specs in inputs.items():
                 if tensor not in known:
-                    found.append(f"{name}: there is no input {tensor!r}")
+                    complaints.append(f"{name}: there is no input {tensor!r}")
                 else:
-                    found += [
+                    complaints += [
                         f"{name}: {tensor!r} is never {dtype}" for dtype in specs.keys() - known[tensor] - {_REST}
                     ]
-        return found
+        return complaints
 
 
 def load_verification() -> Verification:

@@ -90,7 +90,7 @@ def mcp(
 @click.option(
     "--case", "case_id", metavar="ID", help="Case to write for, on the static track.  [default: the smoke case]"
 )
-@setting_options("track", "prompt_style")
+@setting_options("track", "prompt_style", "knowledge")
 @executor_options
 @shared_options
 @click.pass_obj
@@ -101,14 +101,15 @@ def workspace(app: App, /, task: str, folder: Path, case_id: str | None, **optio
     from npukb_mcp.workspace import Brief, workspace_files, write_workspace
     from npukernelbench.judge.documented import Documented
     from npukernelbench.judge.executor import make_executor
-    from npukernelbench.prompts.style import load_style
+    from npukernelbench.prompts import load_style, make_reference
 
     session = open_session(options)
-    found = only_task(session, task).task
+    chosen = only_task(session, task).task
     if case_id is not None and session.config.track is Track.DYNAMIC:
         raise UsageError("a kernel of the dynamic track is for all cases", field="--case", remedy="leave it out")
-    brief = Brief.of(found, session.config.track, find_case(found, case_id, session.config.track))
-    style = load_style(session.plugins.prompts.find(session.config.prompt_style), lambda: session.tasks)
+    brief = Brief.of(chosen, session.config.track, find_case(chosen, case_id, session.config.track))
+    reference = make_reference(session.config.knowledge, session.plugins.executors, session.config.executor)
+    style = load_style(session.plugins.prompts.find(session.config.prompt_style), lambda: session.tasks, reference)
     executor = make_executor(session.executor.registration, session.config.executor_args)
     try:
         files = workspace_files(brief, style, executor if isinstance(executor, Documented) else None)

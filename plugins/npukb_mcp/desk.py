@@ -212,19 +212,19 @@ class Desk:
     def compare(self, handle: str, first: str, second: str) -> Compared:
         """Two results of a session side by side."""
         session = self.sessions.find(handle)
-        one, other = (self._timed(session, name, at) for name, at in ((first, "first"), (second, "second")))
-        names = [name for name in one.counters if other.counters.get(name, one.counters[name]) != one.counters[name]]
-        ratio = other.time_us / one.time_us if one.time_us > 0 else 1.0
+        base, other = (self._timed(session, name, at) for name, at in ((first, "first"), (second, "second")))
+        names = [name for name in base.counters if other.counters.get(name, base.counters[name]) != base.counters[name]]
+        ratio = other.time_us / base.time_us if base.time_us > 0 else 1.0
         faster = (
             "as fast as"
             if ratio == 1
             else f"{max(ratio, 1 / ratio):.2f} times {'slower' if ratio > 1 else 'faster'} than"
         )
         return Compared(
-            first_us=one.time_us,
+            first_us=base.time_us,
             second_us=other.time_us,
             ratio=ratio,
-            counters={name: (one.counters[name], other.counters[name]) for name in names},
+            counters={name: (base.counters[name], other.counters[name]) for name in names},
             words=f"{second} is {faster} {first}",
         )
 
@@ -266,9 +266,9 @@ class Desk:
         return load_style(registration, lambda: self._tasks)
 
     def _brief(self, name: str, track: str, case_id: str | None) -> Brief:
-        if track not in {one.value for one in Track}:
+        if track not in {known.value for known in Track}:
             raise UsageError(
-                f"unknown track {track[:40]!r}", field="track", remedy=", ".join(one.value for one in Track)
+                f"unknown track {track[:40]!r}", field="track", remedy=", ".join(known.value for known in Track)
             )
         if name not in self._tasks:
             near = get_close_matches(name, list(self._tasks), n=3, cutoff=0.5)
@@ -280,9 +280,9 @@ class Desk:
     def _public(self, task: Task, case_id: str | None) -> Case | None:
         if case_id is None:
             return None
-        case = next((one for one in task.cases if one.id == case_id), None)
+        case = next((public for public in task.cases if public.id == case_id), None)
         if case is None:
-            listed = ", ".join(one.id for one in task.cases[:30])
+            listed = ", ".join(public.id for public in task.cases[:30])
             raise UsageError(f"{task.name} has no case {case_id[:80]!r}", field="case", remedy=f"cases: {listed}")
         return case
 
@@ -303,7 +303,7 @@ class Desk:
     def _timed(self, session: Session, name: str, at: str) -> Timing:
         result = session.results.get(name)
         if result is None or result.time is None:
-            timed = [one for one, kept in session.results.items() if kept.time is not None]
+            timed = [key for key, kept in session.results.items() if kept.time is not None]
             what = "holds no time: the kernel was not right" if result else "is no result of this session"
             remedy = f"results with a time: {', '.join(timed[-20:]) or 'none yet; call judge or profile'}"
             raise UsageError(f"{name[:40]!r} {what}", field=at, remedy=remedy)

@@ -21,7 +21,7 @@ def explained(words: str, documented: Documented | None) -> Explained:
     _require(words, "name")
     meanings = _meanings(documented)
     asked = re.findall(r"\w+", words)
-    name = next((one for one in reversed(asked) if one in meanings), None)
+    name = next((name for name in reversed(asked) if name in meanings), None)
     if name is not None:
         return Explained(name=name, known=True, text=meanings[name])
     near = get_close_matches(words, sorted(meanings), n=5, cutoff=0.5)
@@ -41,13 +41,16 @@ def api_page(name: str, documented: Documented | None) -> ApiPage:
         near = get_close_matches(plain, documented.api_names(), n=5, cutoff=0.6)
         notes = ["This name is not Ascend C as far as the executor knows: a kernel that uses it does not compile."]
         return ApiPage(name=plain[:80], status="unknown", notes=notes, near=near)
-    notes = list(entry.notes) or ([] if entry.declarations else ["It exists; nothing more is known about it."])
+    notes = list(entry.notes)
+    if not (notes or entry.declarations or entry.usage):
+        notes = ["It exists; nothing more is known about it."]
     return ApiPage(
         name=entry.name,
         status=entry.status.value,
         header=entry.header,
         declarations=list(entry.declarations),
         notes=notes,
+        usage=list(entry.usage),
     )
 
 
@@ -59,9 +62,10 @@ def _require(words: str, field: str) -> None:
 def _meanings(documented: Documented | None) -> Mapping[str, str]:
     from npukernelbench.judge.patterns import Pattern
 
-    meanings = {one.value: f"A pattern of wrong elements. {one.remedy}".strip() for one in Pattern}
-    meanings |= {one.value: f"An outcome. {one.meaning}" for one in Outcome}
+    meanings = {pattern.value: f"A pattern of wrong elements. {pattern.remedy}".strip() for pattern in Pattern}
+    meanings |= {outcome.value: f"An outcome. {outcome.meaning}" for outcome in Outcome}
     rules = () if documented is None else documented.rule_entries()
     return meanings | {
-        one.rule: f"A rule of the hardware. Here: {one.severity}. On the device: {one.consequence}." for one in rules
+        rule.rule: f"A rule of the hardware. Here: {rule.severity}. On the device: {rule.consequence}."
+        for rule in rules
     }

@@ -76,15 +76,20 @@ def timing(profile: Profile) -> Timing:
         cores=profile.blocks,
         bottleneck=profile.bottleneck,
         counters={name: value for name, value in profile.counters.items() if analysis or _BUSY.search(name)},
-        suggestions=[f"{one.change}: {one.time_us:.2f} us" for one in suggestions],
-        lines=[f"{one.file}:{one.line} {one.pipe}: {one.busy_us:.2f} us busy, {one.times} times" for one in lines],
+        suggestions=[f"{suggestion.change}: {suggestion.time_us:.2f} us" for suggestion in suggestions],
+        lines=[
+            f"{line.file}:{line.line} {line.pipe}: {line.busy_us:.2f} us busy, {line.times} times" for line in lines
+        ],
     )
 
 
 def _notes(verdict: Verdict) -> Iterable[Note]:
     seen: set[str] = set()
-    for case, diagnostics in [("", verdict.diagnostics), *((one.case, one.diagnostics) for one in verdict.cases)]:
-        for diagnostic in sorted(diagnostics, key=lambda one: list(Severity).index(one.severity)):
+    for case, diagnostics in [
+        ("", verdict.diagnostics),
+        *((result.case, result.diagnostics) for result in verdict.cases),
+    ]:
+        for diagnostic in sorted(diagnostics, key=lambda diagnostic: list(Severity).index(diagnostic.severity)):
             note = _note(case, diagnostic)
             same = note.model_copy(update={"case": ""}).model_dump_json()
             if same not in seen:
@@ -117,5 +122,5 @@ def _without_values(diagnostic: Diagnostic) -> str:
     kept = [line for line in lines if not line.startswith("pattern: ")]
     patterns = diagnostic.details.get("patterns")
     if isinstance(patterns, list | tuple) and patterns:
-        kept.append(f"pattern: {', '.join(str(one) for one in patterns)}")
+        kept.append(f"pattern: {', '.join(str(pattern) for pattern in patterns)}")
     return "\n".join(kept)

@@ -155,6 +155,7 @@ class ApiPage(_Result):
     header: str = ""
     declarations: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
+    usage: list[str] = Field(default_factory=list, description="calls with units, what goes wrong, an idiom")
     near: list[str] = Field(default_factory=list, description="names that are like it")
 
 

@@ -163,8 +163,8 @@ def _read_folder(folder: Path, track: Track) -> dict[str, str]:
         paths = [folder / DEVICE_SOURCE]
     else:
         roots = [folder / name for name in OPERATOR_FOLDERS]
-        found = (path for root in roots for path in ([root] if root.is_symlink() else root.rglob("*")))
-        paths = sorted(islice(found, _MOST_PATHS + 1))
+        below = (path for root in roots for path in ([root] if root.is_symlink() else root.rglob("*")))
+        paths = sorted(islice(below, _MOST_PATHS + 1))
         if len(paths) > _MOST_PATHS:
             raise UsageError(
                 f"the workspace holds more than {_MOST_PATHS} files", field="files", remedy="remove what is no source"

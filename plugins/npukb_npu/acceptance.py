@@ -118,11 +118,11 @@ class Acceptance:
 def _first(npukb: Npukb) -> Step:
     """What a minute tells: nothing is missing, the device answers, two kernels are built, run and right."""
     answer = npukb(("doctor", "--npu", "--json"))
-    found = _parsed(answer.out)
-    findings = found.get("findings", []) if isinstance(found, dict) else []
-    own = [one for one in findings if str(one["section"]) in _OWN_SECTIONS]
-    problems = [one for one in own if one["status"] == "problem"]
-    summary = "; ".join(f"{one['name']}: {one['detail']} — {one['remedy']}" for one in problems)
+    report = _parsed(answer.out)
+    findings = report.get("findings", []) if isinstance(report, dict) else []
+    own = [finding for finding in findings if str(finding["section"]) in _OWN_SECTIONS]
+    problems = [finding for finding in own if finding["status"] == "problem"]
+    summary = "; ".join(f"{problem['name']}: {problem['detail']} — {problem['remedy']}" for problem in problems)
     if not summary:
         summary = f"{len(own)} findings, no problem" if answer.code == 0 else f"exit code {answer.code} {_last(answer)}"
     return Step(_FIRST, answer.code == 0, summary, {"findings": own, "problems": problems})
@@ -137,8 +137,8 @@ def _calibration(npukb: Npukb, machine: Path) -> Step:
 def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
     words = ("run", "--model", "reference", "--executor", "npu", "--tasks", tasks, "--track", track)
     done = npukb((*words, "--output_path", str(out / "runs"), "--json"))
-    found = _parsed(done.out)
-    rows = found.get("samples", []) if isinstance(found, dict) else []
+    report = _parsed(done.out)
+    rows = report.get("samples", []) if isinstance(report, dict) else []
     outcomes = Counter(str(row["outcome"]) for row in rows)
     wrong = [row for row in rows if (row["outcome"], row["tier"]) != ("ok", "npu")]
     summary = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())) or _last(done) or "no samples"
@@ -209,7 +209,7 @@ def report_text(steps: Sequence[Step], *, signer: str, when: str, passed: bool) 
         "",
         "| step | result | summary |",
         "|---|---|---|",
-        *(f"| {one.name} | {'passed' if one.passed else 'failed'} | {_cell(one.summary)} |" for one in steps),
+        *(f"| {step.name} | {'passed' if step.passed else 'failed'} | {_cell(step.summary)} |" for step in steps),
     ]
     for step in steps:
         rows = list(_details(step))
@@ -221,9 +221,9 @@ def report_text(steps: Sequence[Step], *, signer: str, when: str, passed: bool) 
 
 def _details(step: Step) -> Iterator[str]:
     """What somebody who was not there needs to know about a step: the machine, and everything that went wrong."""
-    for one in step.found.get("findings", ()):
-        remedy = f" — {one['remedy']}" if one["remedy"] else ""
-        yield f"- {one['status']}: {one['name']}: {_cell(str(one['detail']))}{_cell(str(remedy))}"
+    for finding in step.found.get("findings", ()):
+        remedy = f" — {finding['remedy']}" if finding["remedy"] else ""
+        yield f"- {finding['status']}: {finding['name']}: {_cell(str(finding['detail']))}{_cell(str(remedy))}"
     for row in step.found.get("wrong", ()):
         words = _cell(str(row.get("message", "")))
         yield f"- {row.get('task', '?')}, {row.get('case', '?')}: {row['outcome']} on {row['tier']}: {words}".rstrip(
@@ -275,7 +275,7 @@ def _before(out: Path, tasks: str) -> list[Step] | str:
         return f"{out} holds an acceptance that passed; a report is never mixed with an older one"
     if begun.get("tasks") != tasks:
         return f"{out} was begun with --tasks {begun.get('tasks')}; go on with that, or take another folder"
-    return [Step(**one) for one in begun["steps"]]
+    return [Step(**step) for step in begun["steps"]]
 
 
 if __name__ == "__main__":

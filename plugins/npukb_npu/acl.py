@@ -184,8 +184,8 @@ class Acl:
     def version(self) -> str:
         """Version of the runtime's interface."""
         numbers = (c_int32(), c_int32(), c_int32())
-        self.call("aclrtGetVersion", *(ctypes.byref(one) for one in numbers))
-        return ".".join(str(one.value) for one in numbers)
+        self.call("aclrtGetVersion", *(ctypes.byref(number) for number in numbers))
+        return ".".join(str(number.value) for number in numbers)
 
     def device_works(self, device: int) -> bool:
         """What the runtime says about a device."""
@@ -287,11 +287,11 @@ def _load(library: str, table: Mapping[str, Function]) -> dict[str, Any]:
     loaded = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     functions = {}
     for name, function in table.items():
-        found = getattr(loaded, name) if function.needed else getattr(loaded, name, None)
-        if found is None:
+        symbol = getattr(loaded, name) if function.needed else getattr(loaded, name, None)
+        if symbol is None:
             continue
-        found.restype, found.argtypes = function.result, function.arguments
-        functions[name] = found
+        symbol.restype, symbol.argtypes = function.result, function.arguments
+        functions[name] = symbol
     return functions
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeSpec, DType, Task
 
@@ -60,16 +61,14 @@ class Kind(str, Enum):
         return self.value.startswith("acl")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter: its kind and the name in the header."""
 
     kind: Kind
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Prototype:
+class Prototype(NamedTuple):
     """The first phase of an operator's interface; the second is ``run``."""
 
     prepare: str
@@ -104,10 +103,10 @@ class Unbound:
 def parse_header(text: str) -> Prototype | None:
     """The prototype in a generated header, the one for tensors on the device where there are two; None without one."""
     plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
-    found = [(name, operator, arguments) for name, operator, arguments in _PROTOTYPE.findall(plain)]
-    if not found:
+    prototypes = [(name, operator, arguments) for name, operator, arguments in _PROTOTYPE.findall(plain)]
+    if not prototypes:
         return None
-    by_operator = {operator: (name, arguments) for name, operator, arguments in found}
+    by_operator = {operator: (name, arguments) for name, operator, arguments in prototypes}
     plainest = min(by_operator, key=lambda operator: (operator.endswith("Tensor"), len(operator)))
     chosen = f"{plainest}Tensor" if f"{plainest}Tensor" in by_operator else plainest
     name, arguments = by_operator[chosen]
@@ -117,8 +116,8 @@ def parse_header(text: str) -> Prototype | None:
 
 def _parameters(arguments: str) -> Iterator[Parameter]:
     """Everything before ``workspaceSize`` and ``executor``."""
-    for one in arguments.split(","):
-        words = re.findall(r"\w+", one.replace("const", " "))
+    for argument in arguments.split(","):
+        words = re.findall(r"\w+", argument.replace("const", " "))
         if len(words) < 2 or words[-1] in ("workspaceSize", "executor"):
             continue
         yield Parameter(Kind(words[0]), words[-1])
@@ -177,8 +176,8 @@ def _role(
 ) -> tuple[str, str] | None:
     plain = _plain(parameter.name)
     forms = (plain, plain.removesuffix("optional"), plain.removesuffix("ref"))
-    if parameter.kind.is_data and (found := next((names[form] for form in forms if form in names), None)):
-        return found
+    if parameter.kind.is_data and (meant := next((names[form] for form in forms if form in names), None)):
+        return meant
     spec = next((attributes[form] for form in forms if form in attributes), None)
     return ("attribute", spec.name) if spec is not None else None
 

@@ -140,7 +140,9 @@ class Builder:
         command = [word.replace("{jobs}", str(self._threads)).replace("{work}", str(work)) for word in step]
         command[0] = _program(command[0], work)
         if self._confined:
-            read = tuple(one for one in (self._site.home, self._site.root / "usr/local/Ascend") if one is not None)
+            read = tuple(
+                folder for folder in (self._site.home, self._site.root / "usr/local/Ascend") if folder is not None
+            )
             folders = (Path(__file__).parents[1], *read, *self._site.python.folders)
             reach = Reach(read=folders, change=(work, SHARED_MEMORY))
             command = list(wrap(command, reach, file_bytes=_FILE_BYTES, cpu_s=int(wall_s * self._threads * 2) + 10))
@@ -159,8 +161,8 @@ class Builder:
 
 def _program(name: str, work: Path) -> str:
     """A program of the build itself, whose name is only known by a pattern; others as they are."""
-    found = sorted(work.glob(name)) if "*" in name else []
-    return str(found[0]) if found else name
+    matches = sorted(work.glob(name)) if "*" in name else []
+    return str(matches[0]) if matches else name
 
 
 def _python_path(environment: Mapping[str, str]) -> str:
@@ -174,9 +176,9 @@ def _python_path(environment: Mapping[str, str]) -> str:
 def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Errors of the compiler, at places in the candidate's files where they are there. Each message once."""
     seen: set[tuple[str, str, str]] = set()
-    for found in _MESSAGE.finditer(_unwrapped(_COLOUR.sub("", output))):
-        name = _own_name(found["file"], work, project)
-        key = (name, found["line"], found["message"])
+    for match in _MESSAGE.finditer(_unwrapped(_COLOUR.sub("", output))):
+        name = _own_name(match["file"], work, project)
+        key = (name, match["line"], match["message"])
         if key in seen:
             continue
         seen.add(key)
@@ -184,10 +186,10 @@ def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterato
         yield Diagnostic(
             Severity.ERROR,
             "compile",
-            found["message"].strip(),
+            match["message"].strip(),
             file=name.removeprefix("candidate/") if inside else "",
-            line=int(found["line"]) if inside else 0,
-            column=int(found["column"] or 0) if inside else 0,
+            line=int(match["line"]) if inside else 0,
+            column=int(match["column"] or 0) if inside else 0,
         )
 
 

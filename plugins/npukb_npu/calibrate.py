@@ -19,22 +19,12 @@ from npukb_npu.fitting import Fit, Taken, fit
 from npukb_npu.rows import Row, Table, table
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    DType,
-    Observation,
-    Outcome,
-    Profile,
-    RunRequest,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import Profile
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Track
 from npukernelbench.nouns.probe import probe_task
+from npukernelbench.nouns.task import Task, TensorCase, TensorShape, ValueSpec
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument
@@ -101,7 +91,7 @@ class Stopwatch:
         return seen.profile
 
 
-def overlay(name: str, description: str, base: str, found: Fit, source: str) -> str:
+def overlay(name: str, description: str, base: str, fitted: Fit, source: str) -> str:
     """A machine file that extends ``base`` by measured numbers."""
     lines = [
         "# Measured numbers of one device, for the twin: --executor_args soc=THIS_FILE. Grade B: measured on silicon.",
@@ -109,24 +99,24 @@ def overlay(name: str, description: str, base: str, found: Fit, source: str) -> 
         f"description: {description}",
         f"extends: {base}",
     ]
-    for section, numbers in (("numbers", found.numbers), ("rates", found.rates)):
+    for section, numbers in (("numbers", fitted.numbers), ("rates", fitted.rates)):
         lines += [f"{section}:"] if numbers else []
-        for key, one in sorted(numbers.items()):
-            lines.append(f"  # from {one.how}")
-            lines.append(f"  {key}: {{value: {one.value:.6g}, unit: {one.unit}, source: {source}, grade: B}}")
+        for key, measured in sorted(numbers.items()):
+            lines.append(f"  # from {measured.how}")
+            lines.append(f"  {key}: {{value: {measured.value:.6g}, unit: {measured.unit}, source: {source}, grade: B}}")
     return "\n".join(lines) + "\n"
 
 
-def summary(found: Fit, known: Table) -> Iterator[str]:
+def summary(fitted: Fit, known: Table) -> Iterator[str]:
     """Lines for the user: what was fitted, what was not and why, and rows that do not fit their numbers."""
-    yield f"measured ({len(found.numbers)} numbers, {len(found.rates)} throughputs):"
-    for key, one in sorted({**found.numbers, **found.rates}.items()):
-        yield f"  {key:<32}{one.value:>14.6g} {one.unit:<16}{one.how}"
-    reasons = {**known.unmeasured, **found.unfitted}
+    yield f"measured ({len(fitted.numbers)} numbers, {len(fitted.rates)} throughputs):"
+    for key, measured in sorted({**fitted.numbers, **fitted.rates}.items()):
+        yield f"  {key:<32}{measured.value:>14.6g} {measured.unit:<16}{measured.how}"
+    reasons = {**known.unmeasured, **fitted.unfitted}
     yield f"not measured, value and grade stay as they are ({len(reasons)}):"
     for key, why in sorted(reasons.items()):
         yield f"  {key:<32}{why}"
-    far = {row: error for row, error in found.misfits.items() if abs(error) > _FAR_OFF}
+    far = {row: error for row, error in fitted.misfits.items() if abs(error) > _FAR_OFF}
     yield f"rows that the numbers miss by more than {_FAR_OFF:.0%} ({len(far)}):"
     for row, error in sorted(far.items(), key=lambda item: -abs(item[1])):
         yield f"  {error:+7.0%}  {row}"
@@ -157,13 +147,13 @@ def command(out: str, base: str, device: int) -> Iterator[str]:
         stopwatch = Stopwatch(executor)
         yield f"building {len(known.measured)} micro-kernels"
         stopwatch.prepare(known.measured, os.cpu_count() or 1)
-        found = fit(known, known.measured, stopwatch, executor.clock_hz())
+        fitted = fit(known, known.measured, stopwatch, executor.clock_hz())
     finally:
         executor.close()
-    yield from summary(found, known)
+    yield from summary(fitted, known)
     name = Path(out).stem.lower().replace("-", "_")
     source = f"npukb calibrate CANN {facts['cann']} driver {facts['driver']}".replace(",", " ")
-    text = overlay(name, f"{facts['chip']}, measured with npukb calibrate", base, found, source)
+    text = overlay(name, f"{facts['chip']}, measured with npukb calibrate", base, fitted, source)
     Path(out).write_text(text, encoding="utf-8")
     yield f"wrote {out}: use it with --executor_args soc={out}"
 

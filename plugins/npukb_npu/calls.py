@@ -41,12 +41,12 @@ def _host_data(parameter: Parameter, value: Argument) -> Any:
     if parameter.kind is Kind.SCALAR:
         return _scalar(members[0])
     if parameter.kind is Kind.SCALAR_LIST:
-        return [_scalar(one.reshape(-1)[i : i + 1]) for one in members for i in range(one.size)]
-    return [number for one in members for number in one.reshape(-1).tolist()]
+        return [_scalar(member.reshape(-1)[i : i + 1]) for member in members for i in range(member.size)]
+    return [number for member in members for number in member.reshape(-1).tolist()]
 
 
 def _scalar(value: Array) -> tuple[int, str]:
-    dtype = next(one for one in DType if one.numpy() == value.dtype)
+    dtype = next(known for known in DType if known.numpy() == value.dtype)
     return ACL_TYPES[dtype], value.reshape(-1)[:1].tobytes().hex()
 
 

@@ -42,16 +42,21 @@ def lay_out(request: RunRequest, work: Path) -> Layout:
 
     An output in the memory of an input has no buffer of its own: its position has the number of that input.
     """
-    task, updated = request.task, {one.alias_of: one.name for one in request.task.outputs if one.alias_of is not None}
+    task, updated = (
+        request.task,
+        {output.alias_of: output.name for output in request.task.outputs if output.alias_of is not None},
+    )
     arguments: list[Argument] = []
     position = {spec.name: index for index, spec in enumerate(task.inputs)}
     outputs: dict[str, tuple[tuple[TensorShape, Path], ...]] = {}
     for spec in task.inputs:
         value, name = request.inputs[spec.name], updated.get(spec.name)
         members = [] if value is None else value if isinstance(value, list) else [value]
-        buffers = tuple(_input(f"{spec.name}{_index(value, i)}", one, work, name) for i, one in enumerate(members))
+        buffers = tuple(
+            _input(f"{spec.name}{_index(value, i)}", member, work, name) for i, member in enumerate(members)
+        )
         if name is not None and buffers:
-            outputs[name] = tuple(zip(_shapes(request, name), (Path(one.result) for one in buffers), strict=True))
+            outputs[name] = tuple(zip(_shapes(request, name), (Path(buffer.result) for buffer in buffers), strict=True))
         arguments.append(None if value is None else buffers if isinstance(value, list) else buffers[0])
     for output in task.outputs:
         if output.alias_of is not None:
@@ -69,7 +74,7 @@ def lay_out(request: RunRequest, work: Path) -> Layout:
             )
             for i, shape in enumerate(shapes)
         )
-        outputs[output.name] = tuple(zip(shapes, (Path(one.result) for one in blank), strict=True))
+        outputs[output.name] = tuple(zip(shapes, (Path(buffer.result) for buffer in blank), strict=True))
         arguments.append(blank if is_list else blank[0])
     return Layout(tuple(arguments), outputs)
 
@@ -80,7 +85,7 @@ def _input(name: str, value: Array, work: Path, updated: str | None) -> Buffer:
     path = work / f"in-{name}"
     data = np.ascontiguousarray(value)
     data.reshape(-1).view(np.uint8).tofile(path)
-    dtype = next(one for one in DType if one.numpy() == data.dtype)
+    dtype = next(known for known in DType if known.numpy() == data.dtype)
     result = str(work / f"out-{name}") if updated else ""
     return Buffer(name, data.nbytes, value.shape, ACL_TYPES[dtype], str(path), result=result, restore=bool(updated))
 
@@ -98,14 +103,14 @@ def read_outputs(request: RunRequest, layout: Layout) -> dict[str, Array | list[
     """Raw results viewed in the declared shape and type."""
     import numpy as np
 
-    found: dict[str, Array | list[Array]] = {}
+    outputs: dict[str, Array | list[Array]] = {}
     for name, members in layout.outputs.items():
         arrays = [
             np.fromfile(path, dtype=np.uint8, count=shape.nbytes).view(shape.dtype.numpy()).reshape(shape.shape)
             for shape, path in members
         ]
-        found[name] = arrays[0] if isinstance(request.case.outputs[name], TensorShape) else list(arrays)
-    return found
+        outputs[name] = arrays[0] if isinstance(request.case.outputs[name], TensorShape) else list(arrays)
+    return outputs
 
 
 class Bench:
@@ -151,7 +156,7 @@ class Bench:
         return "" if finished.returncode == 0 else (finished.output.strip().splitlines() or ["the probe failed"])[-1]
 
     def _folders(self) -> tuple[str, ...]:
-        return tuple(str(one) for one in self._site.library_folders)
+        return tuple(str(library_folder) for library_folder in self._site.library_folders)
 
     def _probe(self, device: Device, work: Path) -> Iterator[Diagnostic]:
         """A second probe decides: the driver may need a moment to clear up after a killed process."""
@@ -184,7 +189,7 @@ class Bench:
         environment = environment_for(self._site, work / "private", package)
         packages = (Path(__file__).parents[1], Path(npukernelbench.__file__).parents[1])
         environment["PYTHONPATH"] = ":".join((*map(str, packages), environment.get("PYTHONPATH", "")))
-        folders = [*self._folders(), *(str(one) for one in read), environment.get("LD_LIBRARY_PATH", "")]
+        folders = [*self._folders(), *(str(path) for path in read), environment.get("LD_LIBRARY_PATH", "")]
         environment["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
         command = self.confined(command, work, wall_s, read)
         return run(command, work=work, environment=environment, wall_s=wall_s)

@@ -80,7 +80,7 @@ class Site:
     @cached_property
     def default_home(self) -> Path | None:
         """A toolkit in a usual place that nobody has sourced."""
-        return next((self.root / one for one in _DEFAULT_HOMES if (self.root / one / "set_env.sh").is_file()), None)
+        return next((self.root / home for home in _DEFAULT_HOMES if (self.root / home / "set_env.sh").is_file()), None)
 
     @cached_property
     def version(self) -> str:
@@ -95,8 +95,8 @@ class Site:
             self.home / "version.cfg",
         )
         for place in places:
-            if place.is_file() and (found := _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))):
-                return found.group(1)
+            if place.is_file() and (match := _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))):
+                return match.group(1)
         return ""
 
     @cached_property
@@ -105,11 +105,11 @@ class Site:
         if self.home is None:
             return None
         arch = self.home / f"{self.machine}-linux"
-        for place in (base / one for one in _COMPILERS for base in (self.home, arch)):
+        for place in (base / compiler for compiler in _COMPILERS for base in (self.home, arch)):
             if os.access(place, os.X_OK):
                 return place
-        found = shutil.which("bisheng", path=self.environ.get("PATH"))
-        return Path(found) if found else None
+        bisheng = shutil.which("bisheng", path=self.environ.get("PATH"))
+        return Path(bisheng) if bisheng else None
 
     @cached_property
     def cmake_package(self) -> Path | None:
@@ -118,12 +118,12 @@ class Site:
             return None
         bases = (self.home, self.home / f"{self.machine}-linux")
         files = (
-            (base / one / name)
-            for one in _CMAKE_FOLDERS
+            (base / folder / name)
+            for folder in _CMAKE_FOLDERS
             for base in bases
             for name in ("ASCConfig.cmake", "asc-config.cmake")
         )
-        return next((one.parent for one in files if one.is_file()), None)
+        return next((file.parent for file in files if file.is_file()), None)
 
     @cached_property
     def library_folders(self) -> tuple[Path, ...]:
@@ -131,20 +131,20 @@ class Site:
         if self.home is None:
             return ()
         return tuple(
-            one for one in (self.home / "lib64", self.home / f"{self.machine}-linux" / "lib64") if one.is_dir()
+            folder for folder in (self.home / "lib64", self.home / f"{self.machine}-linux" / "lib64") if folder.is_dir()
         )
 
     @cached_property
     def runtime(self) -> Path | None:
         """The runtime library."""
         files = (folder / name for name in RUNTIME_LIBRARIES for folder in self.library_folders)
-        return next((one for one in files if one.exists()), None)
+        return next((file for file in files if file.exists()), None)
 
     @cached_property
     def cmake(self) -> tuple[int, ...]:
         """Version of CMake; empty without it."""
-        found = re.search(r"version (\d+)\.(\d+)", self.ask(("cmake", "--version")))
-        return tuple(map(int, found.groups())) if found else ()
+        match = re.search(r"version (\d+)\.(\d+)", self.ask(("cmake", "--version")))
+        return tuple(map(int, match.groups())) if match else ()
 
     @cached_property
     def nodes(self) -> tuple[int, ...]:
@@ -177,8 +177,8 @@ class Site:
     def health(self, device: Device) -> str:
         """The health that ``npu-smi`` reports for a device; empty when it says nothing."""
         words = ("npu-smi", "info", "-t", "health", "-i", str(device.card), "-c", str(device.chip))
-        found = re.search(r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(words))
-        return found.group(1) if found else ""
+        match = re.search(r"(?m)^\s*Health(?: Status)?\s*:\s*(\w+)", self.ask(words))
+        return match.group(1) if match else ""
 
     def chip_of(self, device: Device) -> str:
         """Name of a device's chip, as ``npu-smi`` reports it; empty when it says nothing."""
@@ -201,7 +201,7 @@ class Site:
         without one."""
         path = self.environ.get("PATH")
         tools = (("msprof", "op"), ("msopprof",))
-        return next(((found, *rest) for name, *rest in tools if (found := shutil.which(name, path=path))), ())
+        return next(((program, *rest) for name, *rest in tools if (program := shutil.which(name, path=path))), ())
 
     @cached_property
     def driver(self) -> str:
@@ -209,8 +209,8 @@ class Site:
         place = self.root / "usr/local/Ascend/driver/version.info"
         if not place.is_file():
             return ""
-        found = _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))
-        return found.group(1) if found else "unknown"
+        match = _VERSION.search(place.read_text(encoding="utf-8", errors="replace"))
+        return match.group(1) if match else "unknown"
 
 
 def _finding(name: str, good: bool, detail: str, remedy: str) -> Finding:
@@ -227,9 +227,12 @@ def host_mode_findings(site: Site) -> tuple[Finding, ...]:
     return (*_toolkit(site), *_build_tools(site), _status())
 
 
-def first_obstacle(found: Sequence[Finding]) -> str:
+def first_obstacle(findings: Sequence[Finding]) -> str:
     """The first thing that is missing or doubtful, in words; empty when all is well."""
-    obstacle = next((one for one in found if one.status is not FindingStatus.OK and one.name != _STATUS_NAME), None)
+    obstacle = next(
+        (finding for finding in findings if finding.status is not FindingStatus.OK and finding.name != _STATUS_NAME),
+        None,
+    )
     return f"{obstacle.name}: {obstacle.detail}" if obstacle else ""
 
 

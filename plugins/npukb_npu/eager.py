@@ -87,10 +87,12 @@ def arguments(torch: Any, task: Task, case: Case, seed: int, device: str) -> dic
         if value is None:
             values[name] = None
         elif name in host or f"{name}[]" in host:
-            numbers = [one for part in (value if isinstance(value, list) else [value]) for one in part.ravel().tolist()]
+            numbers = [
+                number for part in (value if isinstance(value, list) else [value]) for number in part.ravel().tolist()
+            ]
             values[name] = numbers[0] if name in host else numbers
         elif isinstance(value, list):
-            values[name] = [_tensor(torch, one, device) for one in value]
+            values[name] = [_tensor(torch, member, device) for member in value]
         else:
             values[name] = _tensor(torch, value, device)
     return values
@@ -132,23 +134,27 @@ def _event_timer(torch: Any, npu: Any, device: str) -> Timer:
 
 def entry(task: Task, times: Mapping[str, Timing]) -> dict[str, object]:
     """A task in the baseline file: medians under ``cases``, which scores read, and how sure they are."""
-    medians = {case: round(one.median_us, 4) for case, one in times.items()}
-    return {"hash": task.content_hash, "cases": medians, "timings": {case: asdict(one) for case, one in times.items()}}
+    medians = {case: round(timing.median_us, 4) for case, timing in times.items()}
+    return {
+        "hash": task.content_hash,
+        "cases": medians,
+        "timings": {case: asdict(timing) for case, timing in times.items()},
+    }
 
 
 def measure_all(torch: Any, tasks: Iterable[Task], timer: Timer, device: str, budget: Budget) -> dict[str, Any]:
     """Entries of the baseline file under ``tasks``; under ``without`` what was not measured, and why."""
-    found: dict[str, object] = {}
+    entries: dict[str, object] = {}
     without: dict[str, str] = {}
     for task in tasks:
         if task.name in WITHOUT:
             without[task.name] = WITHOUT[task.name]
             continue
         try:
-            found[task.name] = entry(task, dict(measure_task(torch, task, timer, device, budget)))
+            entries[task.name] = entry(task, dict(measure_task(torch, task, timer, device, budget)))
         except (RuntimeError, TypeError, ValueError) as error:  # what torch says to what it lacks
             without[task.name] = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-    return {"tasks": found, "without": without}
+    return {"tasks": entries, "without": without}
 
 
 def main(words: Sequence[str]) -> int:
@@ -169,10 +175,10 @@ def main(words: Sequence[str]) -> int:
         npu.set_device(chosen.device)
         device = f"npu:{chosen.device}"
         tasks = load_registry(Plugins.load()).values()
-        found = measure_all(torch, tasks, _event_timer(torch, npu, device), device, Budget(copies=_COPIES))
+        measured = measure_all(torch, tasks, _event_timer(torch, npu, device), device, Budget(copies=_COPIES))
         machine = machine_name(npu.get_device_name(chosen.device))
     versions = {"torch": str(torch.__version__), "torch_npu": str(torch_npu.__version__)}
-    document = {"machine": machine, "baseline": "eager", **versions, **found}
+    document = {"machine": machine, "baseline": "eager", **versions, **measured}
     chosen.out.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return 0
 

@@ -68,7 +68,7 @@ def _mul_sigmoid(t: Any, x1: Any, x2: Any, t1: float, t2: float, t3: float) -> A
 
 
 def _flash_attention(t: Any, query: Any, key: Any, value: Any, scale_value: float, head_num: int) -> Any:
-    q, k, v = (one.unflatten(2, (head_num, -1)).transpose(1, 2) for one in (query, key, value))
+    q, k, v = (tensor.unflatten(2, (head_num, -1)).transpose(1, 2) for tensor in (query, key, value))
     scores = scale_value * t.matmul(q, k.transpose(2, 3))
     largest = scores.max(-1, keepdim=True).values
     powers = t.exp(scores - largest)
@@ -81,11 +81,11 @@ def _merged(t: Any, heads: Any) -> Any:
 
 
 def _non_finite(t: Any, tensor_list: Any) -> Any:
-    return t.stack([t.isfinite(one).all() for one in tensor_list]).all().logical_not().float().reshape(1)
+    return t.stack([t.isfinite(tensor).all() for tensor in tensor_list]).all().logical_not().float().reshape(1)
 
 
 def _unscale(t: Any, scaled_grads: Any, found_inf: Any, inv_scale: float) -> Any:
-    bad = t.stack([t.isfinite(one).all() for one in scaled_grads]).all().logical_not()
+    bad = t.stack([t.isfinite(scaled_grad).all() for scaled_grad in scaled_grads]).all().logical_not()
     return t._foreach_mul(scaled_grads, inv_scale), t.maximum(found_inf, bad.to(found_inf.dtype))
 
 
@@ -140,14 +140,14 @@ def _gather(t: Any, x: Any, indices: Any, axis: int, batchDims: int, negativeInd
     axis = axis % x.ndim
     where = t.where(indices < 0, indices + x.shape[axis], indices) if negativeIndexSupport else indices
     if batchDims == 0:
-        found = t.index_select(x, axis, where.reshape(-1).long())
-        return found.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        taken = t.index_select(x, axis, where.reshape(-1).long())
+        return taken.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     shape = (*x.shape[:axis], *indices.shape[batchDims:], *x.shape[axis + 1 :])
     flat = x.reshape(-1, *x.shape[batchDims:])
     rows = where.reshape(flat.shape[0], -1).long()
-    return t.stack([t.index_select(one, axis - batchDims, row) for one, row in zip(flat, rows, strict=True)]).reshape(
-        shape
-    )
+    return t.stack(
+        [t.index_select(table, axis - batchDims, row) for table, row in zip(flat, rows, strict=True)]
+    ).reshape(shape)
 
 
 def _cross(t: Any, x1: Any, x2: Any, dim: int) -> Any:
@@ -183,8 +183,8 @@ def _mse_grad(t: Any, predict: Any, label: Any, dout: Any, reduction: str) -> An
 
 
 def _masked_select(t: Any, x: Any, mask: Any) -> Any:
-    found = t.masked_select(x, mask)
-    return found, t.tensor([1, found.numel()])
+    chosen = t.masked_select(x, mask)
+    return chosen, t.tensor([1, chosen.numel()])
 
 
 def _muls(t: Any, x: Any, value: float) -> Any:
@@ -414,12 +414,12 @@ OPERATORS: Mapping[str, Operator] = {
     "foreach.sub_list": lambda t, x1, x2, alpha: t._foreach_sub(x1, x2, alpha=alpha),
     "foreach.sub_scalar": lambda t, x, scalar: t._foreach_sub(x, scalar),
     "foreach.sub_scalar_list": lambda t, x, scalars: t._foreach_sub(x, scalars),
-    "foreach.zero": lambda t, x: [t.zeros_like(one) for one in x],
+    "foreach.zero": lambda t, x: [t.zeros_like(tensor) for tensor in x],
     "foreach_unary.absolute": lambda t, x: t._foreach_abs(x),
     "foreach_unary.acos": lambda t, x: t._foreach_acos(x),
     "foreach_unary.asin": lambda t, x: t._foreach_asin(x),
     "foreach_unary.atan": lambda t, x: t._foreach_atan(x),
-    "foreach_unary.copy": lambda t, x: [t.clone(one) for one in x],
+    "foreach_unary.copy": lambda t, x: [t.clone(tensor) for tensor in x],
     "foreach_unary.cos": lambda t, x: t._foreach_cos(x),
     "foreach_unary.cosh": lambda t, x: t._foreach_cosh(x),
     "foreach_unary.erf": lambda t, x: t._foreach_erf(x),

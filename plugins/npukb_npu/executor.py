@@ -12,10 +12,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,19 +38,10 @@ from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.judge.executor import Finding, FindingStatus
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    Core,
-    Diagnostic,
-    Observation,
-    Outcome,
-    RunRequest,
-    Severity,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
+from npukernelbench.nouns.task import Core
 
 __all__ = ["Detail", "Memory", "NpuArgs", "NpuExecutor", "entry_file"]
 
@@ -161,7 +152,7 @@ class NpuExecutor:
     def prepare(self, say: Callable[[str], None], track: Track) -> None:  # noqa: ARG002  the protocol's signature
         """Refuse to start where builds or devices cannot work; nothing is repaired or replaced here."""
         obstacle = discovery.first_obstacle(
-            [one for one in discovery.findings(self._site) if one.name not in ("torch_npu",)]
+            [finding for finding in discovery.findings(self._site) if finding.name not in ("torch_npu",)]
         )
         if obstacle:
             raise ExecutorError(f"the npu executor cannot work here: {obstacle}", remedy="npukb doctor --executor npu")
@@ -173,7 +164,7 @@ class NpuExecutor:
         if not self._args.devices:
             return self._site.devices
         known = {device.index: device for device in self._site.devices}
-        wanted = [int(one) for one in re.split(r"[;:\s]+", self._args.devices.strip())]
+        wanted = [int(number) for number in re.split(r"[;:\s]+", self._args.devices.strip())]
         if missing := [number for number in wanted if number not in known]:
             raise UsageError(
                 f"there is no device {missing[0]}: this process sees {len(known)}, numbered from 0",
@@ -200,8 +191,7 @@ class NpuExecutor:
         task, files = request.task, request.candidate.files
         source = entry_file(files, task.kernel)
         if source is None:
-            note = _problem("compile", f"no source file defines the kernel entry {task.kernel}")
-            return CompileResult(Outcome.COMPILE_ERROR, None, (note,))
+            return _refused("compile", f"no source file defines the kernel entry {task.kernel}")
         project = projects.direct_launch(files, source, task.kernel, task.arguments, projects.RunMode.NPU)
         steps = ((*_CONFIGURE_DIRECT, f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}"), _BUILD_DIRECT)
         built = self._builder.build(project, steps, _LIBRARY, request.timeout_s)
@@ -214,8 +204,7 @@ class NpuExecutor:
         task, files = request.task, request.candidate.files
         operator = _operator_type(files, task.kernel)
         if operator is None:
-            note = _problem("operator_definition", f"no OP_ADD registers an operator whose kernel is {task.kernel}")
-            return CompileResult(Outcome.COMPILE_ERROR, None, (note,))
+            return _refused("operator_definition", f"no OP_ADD registers an operator whose kernel is {task.kernel}")
         vendor = projects.vendor_of(request.candidate.hash)
         project = projects.custom_operator(files, operator, vendor, compute_unit(self._site.chip))
         steps = tuple(
@@ -232,7 +221,7 @@ class NpuExecutor:
         host = "".join(text for name, text in files.items() if name.startswith("op_host/"))
         bound = bind(prototype, task, shapes_come_late=_SHAPES_COME_LATE in host)
         if isinstance(bound, Unbound):
-            return CompileResult(Outcome.COMPILE_ERROR, None, (_problem("operator_definition", bound.message),))
+            return _refused("operator_definition", bound.message)
         return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), f"{task.kernel}|{operator}", bound))
 
     def _kept(self, key: str, built: _Built) -> CompileResult:
@@ -277,7 +266,7 @@ class NpuExecutor:
         return Job(
             device=device.index,
             library=str(built.library),
-            folders=tuple(str(one) for one in self._site.library_folders),
+            folders=tuple(str(library_folder) for library_folder in self._site.library_folders),
             arguments=layout.arguments,
             blocks=0 if call else "vector" if request.task.core is Core.VECTOR else "cube",
             workspace_bytes=0 if call else max(request.task.workspace_bytes, 512),
@@ -286,7 +275,7 @@ class NpuExecutor:
             report=str(work / "report.json"),
             call=call,
             torch_memory=self._takes_torch(is_operator=call is not None),
-            budget=_numbers(budget) if timed else None,
+            budget=asdict(budget) if timed else None,
             package=built.package,
         )
 
@@ -299,7 +288,7 @@ class NpuExecutor:
     def _memory(self) -> str:
         """For provenance: whose memory kernels of either track are given."""
         names = {True: f"torch_npu {self._site.installed('torch-npu')}".rstrip(), False: "acl"}
-        direct, operator = (names[self._takes_torch(is_operator=one)] for one in (False, True))
+        direct, operator = (names[self._takes_torch(is_operator=is_operator)] for is_operator in (False, True))
         return direct if direct == operator else f"{operator} for operators, {direct} for direct launch"
 
     def release(self, artifact: Artifact) -> None:
@@ -334,9 +323,9 @@ class NpuExecutor:
 
         yield from trial.try_folders((("cache", self._cache), ("leases", self._leases.folder)))
         yield trial.try_walls(self._args.sandbox == "auto")
-        found = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
-        yield from found
-        if all(one.status is FindingStatus.OK for one in found):
+        findings = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
+        yield from findings
+        if all(finding.status is FindingStatus.OK for finding in findings):
             yield from trial.try_kernels(self, trial.KERNELS)
 
     def _require_toolkit(self) -> None:
@@ -362,13 +351,13 @@ def _operator_type(files: Mapping[str, str], kernel: str) -> str | None:
     """The registered operator type whose kernel has that name."""
     host = "\n".join(text for name, text in sorted(files.items()) if name.startswith("op_host/"))
     types = re.findall(r"\bOP_ADD\s*\(\s*(\w+)\s*[,)]", host)
-    return next((one for one in types if projects.snake_case(one) == kernel), None)
+    return next((type_ for type_ in types if projects.snake_case(type_) == kernel), None)
 
 
 def _prototype(folder: Path, operator: str) -> Prototype | None:
     for header in sorted(folder.glob(f"installed/**/op_api/include/aclnn_{projects.snake_case(operator)}.h")):
-        if found := parse_header(header.read_text(encoding="utf-8", errors="replace")):
-            return found
+        if prototype := parse_header(header.read_text(encoding="utf-8", errors="replace")):
+            return prototype
     return None
 
 
@@ -377,15 +366,5 @@ def _package(built: _Built) -> tuple[Path, ...]:
     return (built.folder, built.library.parent)
 
 
-def _numbers(budget: Budget) -> dict[str, Any]:
-    return {
-        "warmup_s": budget.warmup_s,
-        "sampling_s": budget.sampling_s,
-        "least_samples": budget.least_samples,
-        "most_samples": budget.most_samples,
-        "copies": budget.copies,
-    }
-
-
-def _problem(rule: str, message: str) -> Diagnostic:
-    return Diagnostic(Severity.ERROR, rule, message)
+def _refused(rule: str, message: str) -> CompileResult:
+    return CompileResult(Outcome.COMPILE_ERROR, None, (Diagnostic(Severity.ERROR, rule, message),))

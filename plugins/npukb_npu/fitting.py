@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npukb_npu.rows import Row, Table
 
@@ -23,8 +23,7 @@ _KNOWN = "cycles"  # in costs: what is no number of machine files
 _DETERMINED = 1e-6  # what other numbers may contribute to one that is called determined
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What a row took: seconds of a round, and on how many cores it ran."""
 
     seconds: float
@@ -66,14 +65,14 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
     equations = list(_equations(rows, timer, clock_hz))
     unfitted: dict[str, str] = {}
     usable = []
-    for one in equations:
-        if one.seconds > 0:
-            usable.append(one)
+    for equation in equations:
+        if equation.seconds > 0:
+            usable.append(equation)
         else:
-            unfitted |= dict.fromkeys(one.coefficients, f"{one.row}: no time was measured")
-    names = sorted({name for one in usable for name in one.coefficients})
+            unfitted |= dict.fromkeys(equation.coefficients, f"{equation.row}: no time was measured")
+    names = sorted({name for equation in usable for name in equation.coefficients})
     shares, determined, misfits = _solve(usable, names)
-    found: dict[str, Measured] = {}
+    fitted: dict[str, Measured] = {}
     for name, share, sure in zip(names, shares, determined, strict=True):
         if not sure:
             unfitted[name] = "the rows cannot separate it from other numbers"
@@ -81,12 +80,12 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
             unfitted[name] = "the measured times leave nothing for it"
         else:
             enters = table.enters(name)
-            used = ", ".join(one.row for one in usable if name in one.coefficients)
-            found[name] = Measured(enters.value_of(share, clock_hz), enters.unit, used)
+            used = ", ".join(equation.row for equation in usable if name in equation.coefficients)
+            fitted[name] = Measured(enters.value_of(share, clock_hz), enters.unit, used)
             unfitted.pop(name, None)
     return Fit(
-        {name: one for name, one in found.items() if "." not in name},
-        {name: one for name, one in found.items() if "." in name},
+        {name: measured for name, measured in fitted.items() if "." not in name},
+        {name: measured for name, measured in fitted.items() if "." in name},
         unfitted,
         misfits,
     )
@@ -95,8 +94,8 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
 def _equations(rows: Sequence[Row], timer: Timer, clock_hz: float) -> Iterable[_Equation]:
     """Rows that others refer to come first. Known cycles are taken off what was measured."""
     seconds: dict[str, float] = {}
-    refers = [row for row in rows if any(str(one).startswith("row ") for one in row.cost.values())]
-    for row in [*(one for one in rows if one not in refers), *refers]:
+    refers = [row for row in rows if any(str(cost).startswith("row ") for cost in row.cost.values())]
+    for row in [*(plain for plain in rows if plain not in refers), *refers]:
         if row.rate:
             low, high = row.counts
             more = timer(row, high).seconds - timer(row, low).seconds
@@ -104,7 +103,7 @@ def _equations(rows: Sequence[Row], timer: Timer, clock_hz: float) -> Iterable[_
         if row.cost:
             taken = timer(row, 0)
             seconds[row.what] = taken.seconds
-            coefficients = {name: _times(one, taken.cores, seconds) for name, one in row.cost.items()}
+            coefficients = {name: _times(factor, taken.cores, seconds) for name, factor in row.cost.items()}
             known = coefficients.pop(_KNOWN, 0.0) / clock_hz
             yield _Equation(row.what, taken.seconds - known, coefficients)
 
@@ -124,7 +123,9 @@ def _solve(
     """Least squares of relative errors. A factor's base, the time that it multiplies, is on the other side."""
     import numpy as np
 
-    matrix = np.array([[one.coefficients.get(name, 0.0) / one.seconds for name in names] for one in equations])
+    matrix = np.array(
+        [[equation.coefficients.get(name, 0.0) / equation.seconds for name in names] for equation in equations]
+    )
     matrix = matrix.reshape(len(equations), len(names))
     scale = np.linalg.norm(matrix, axis=0)
     inverse = np.linalg.pinv(matrix / scale, rcond=1e-9)
@@ -132,4 +133,4 @@ def _solve(
     resolved = inverse @ (matrix / scale)
     determined = np.abs(resolved - np.eye(len(names))).max(axis=1, initial=0.0) < _DETERMINED
     misfits = matrix @ shares - 1
-    return shares, determined, {one.row: float(error) for one, error in zip(equations, misfits, strict=True)}
+    return shares, determined, {equation.row: float(error) for equation, error in zip(equations, misfits, strict=True)}

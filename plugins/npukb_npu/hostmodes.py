@@ -33,23 +33,11 @@ from npukernelbench.judge.executor import Finding
 from npukernelbench.judge.held import Held
 from npukernelbench.judge.poison import poison
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns import (
-    Artifact,
-    CompileRequest,
-    CompileResult,
-    Core,
-    Diagnostic,
-    Observation,
-    Outcome,
-    Presence,
-    Profile,
-    RunRequest,
-    Severity,
-    Task,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
+from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
+from npukernelbench.nouns.task import Core, Presence, Task
 
 __all__ = ["CannCpuExecutor", "CannSimExecutor", "HostModeArgs", "simulated_us"]
 
@@ -249,8 +237,8 @@ def _is_number(text: str | None) -> bool:
 def _arguments(request: RunRequest, layout: Layout, work: Path) -> list[str]:
     """Bytes and file of every kernel argument; outputs and workspace are files of nobody's data."""
     words: list[str] = []
-    for one in layout.arguments:
-        buffer = layout.arguments[one] if isinstance(one, int) else one
+    for argument in layout.arguments:
+        buffer = layout.arguments[argument] if isinstance(argument, int) else argument
         if buffer is None:
             words += ["0", "-"]
             continue
@@ -268,20 +256,20 @@ def _arguments(request: RunRequest, layout: Layout, work: Path) -> list[str]:
 
 def _fill_aliases(layout: Layout) -> None:
     """Outputs in the memory of an input are in that input's file."""
-    for one in layout.arguments:
-        if isinstance(one, Buffer) and one.file and one.result:
-            Path(one.result).write_bytes(Path(one.file).read_bytes())
+    for argument in layout.arguments:
+        if isinstance(argument, Buffer) and argument.file and argument.result:
+            Path(argument.result).write_bytes(Path(argument.file).read_bytes())
 
 
 def _inputs_intact(request: RunRequest, layout: Layout, work: Path) -> bool:  # noqa: ARG001
     """Whether inputs that may only be read are what they were."""
     import numpy as np
 
-    for spec, one in zip(request.task.inputs, layout.arguments, strict=False):
+    for spec, buffer in zip(request.task.inputs, layout.arguments, strict=False):
         value = request.inputs[spec.name]
-        if not isinstance(one, Buffer) or one.restore or value is None or isinstance(value, list):
+        if not isinstance(buffer, Buffer) or buffer.restore or value is None or isinstance(value, list):
             continue
-        now = np.fromfile(one.file, dtype=np.uint8)
+        now = np.fromfile(buffer.file, dtype=np.uint8)
         if not np.array_equal(now, np.ascontiguousarray(value).reshape(-1).view(np.uint8)):
             return False
     return True

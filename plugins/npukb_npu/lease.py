@@ -144,7 +144,10 @@ class Leases:
     def _lost(self, devices: Sequence[int]) -> bool:
         """Whether every device has failed so many probes that waiting for one is no use: a run says so at once."""
         noted = [self.quarantine(device) for device in devices]
-        return all(one is not None and one.failures >= _HOPELESS and one.until_s > self._wall() for one in noted)
+        return all(
+            quarantine is not None and quarantine.failures >= _HOPELESS and quarantine.until_s > self._wall()
+            for quarantine in noted
+        )
 
     def _try(self, device: int, sharing: Sharing) -> int | None:
         handle = _opened(self._shared() / f"device-{device}.lock")
@@ -167,13 +170,16 @@ class Leases:
         return self._folder
 
     def _none_free(self, devices: Sequence[int], timeout_s: float) -> ExecutorError:
-        noted = [one for one in map(self.quarantine, devices) if one is not None]
+        noted = [quarantine for quarantine in map(self.quarantine, devices) if quarantine is not None]
         if len(noted) < len(devices):
             return ExecutorError(
                 f"no device became free within {timeout_s:g} s (devices {_listed(devices)})",
                 remedy="use fewer jobs, or give more devices with --executor_args devices=0;1",
             )
-        reasons = "; ".join(f"device {one.device}: {one.reason}, {one.failures} probes failed" for one in noted)
+        reasons = "; ".join(
+            f"device {quarantine.device}: {quarantine.reason}, {quarantine.failures} probes failed"
+            for quarantine in noted
+        )
         return ExecutorError(
             f"no device of {_listed(devices)} answers: {reasons}",
             remedy="look at npu-smi info and reset the device; it is lent again as soon as a probe succeeds",

@@ -44,21 +44,21 @@ def visible(named: str | None, count: int) -> tuple[int, ...]:
     """Logical numbers that the variable lets through: up to the first entry that is no number of a device."""
     if named is None:
         return tuple(range(count))
-    found: list[int] = []
+    numbers: list[int] = []
     for entry in named.split(","):
         number = re.match(r"\d+", entry)
         if number is None or int(number[0]) >= count:
             break
-        found.append(int(number[0]))
+        numbers.append(int(number[0]))
         if number[0] != entry:
             break
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _places(mapping: str) -> dict[int, tuple[int, int]]:
     """Card and chip by logical number; columns are found by their names, microcontrollers have no number."""
     header: list[str] = []
-    found: dict[int, tuple[int, int]] = {}
+    chips: dict[int, tuple[int, int]] = {}
     for line in mapping.splitlines():
         cells = [cell for cell in re.split(r"\s{2,}|\t", line.strip()) if cell]
         if "NPU ID" in cells and "Chip ID" in cells:
@@ -67,8 +67,8 @@ def _places(mapping: str) -> dict[int, tuple[int, int]]:
         row = dict(zip(header, cells, strict=False))
         logical = row.get("Chip Logic ID", "")
         if logical.isdigit():
-            found[int(logical)] = (int(row["NPU ID"]), int(row["Chip ID"]))
-    return found
+            chips[int(logical)] = (int(row["NPU ID"]), int(row["Chip ID"]))
+    return chips
 
 
 def chip_name(board: str) -> str:

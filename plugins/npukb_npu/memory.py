@@ -87,18 +87,18 @@ class Space:
         self.workspace = self.add(Buffer("workspace", workspace_bytes, (), 0)) if workspace_bytes else None
         self.members: list[list[Placed] | None] = []
         self.pointers: list[int] = []
-        for one in arguments:
-            if one is None:
+        for argument in arguments:
+            if argument is None:
                 self.members.append(None)
                 self.pointers.append(0)
-            elif isinstance(one, int):
-                self.members.append(self.members[one])
-                self.pointers.append(self.pointers[one])
-            elif isinstance(one, Buffer):
-                self.members.append([self.add(one)])
+            elif isinstance(argument, int):
+                self.members.append(self.members[argument])
+                self.pointers.append(self.pointers[argument])
+            elif isinstance(argument, Buffer):
+                self.members.append([self.add(argument)])
                 self.pointers.append(self.placed[-1].address)
             else:
-                items = [self.add(item) for item in one]
+                items = [self.add(item) for item in argument]
                 self.members.append(items)
                 self.pointers.append(self._table(items))
 
@@ -109,9 +109,9 @@ class Space:
 
     def restore(self) -> None:
         """As before the first launch: outputs and workspace hold nobody's data, inputs that were updated their own."""
-        for one in self.placed:
-            if one.buffer.restore or not one.buffer.file:
-                one.restore()
+        for placed in self.placed:
+            if placed.buffer.restore or not placed.buffer.file:
+                placed.restore()
 
     def _table(self, items: Sequence[Placed]) -> int:
         """A list of tensors in device memory, as ``ListTensorDesc`` reads it: the byte offset of the addresses; for

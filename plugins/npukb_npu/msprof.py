@@ -111,7 +111,7 @@ def read_folder(folder: Path) -> dict[str, float]:
         if not path.is_file():
             continue
         values = _columns(path)
-        for column in (one for one in COLUMNS if one.table == table):
+        for column in (known for known in COLUMNS if known.table == table):
             numbers = values.get(column.name.lower(), [])
             if numbers:
                 total = sum(numbers)
@@ -160,15 +160,15 @@ def _rows(path: Path) -> list[dict[str, tuple[str, float]]]:
 
 
 def _name_and_factor(cell: str, path: Path) -> tuple[str, float]:
-    found = _HEADER.match(cell)
-    if found is None:
+    header = _HEADER.match(cell)
+    if header is None:
         return cell.strip().lower(), 1.0
-    unit = (found["unit"] or "").strip().lower()
+    unit = (header["unit"] or "").strip().lower()
     if unit not in _UNITS:
         raise ExecutorError(
             f"{path.name}: column {cell!r} has a unit that is not known", remedy="report it with the file"
         )
-    return found["name"].strip().lower(), _UNITS[unit]
+    return header["name"].strip().lower(), _UNITS[unit]
 
 
 def _columns(path: Path) -> dict[str, list[float]]:
@@ -220,18 +220,18 @@ def profile_case(
     environment = environment_for(site, work / "private", Path(job.package) if job.package else None)
     command = (*site.profiler, f"--output={folder}", *_options(site, environment, work, kernel), *worker)
     libraries = (*site.library_folders, *read, environment.get("LD_LIBRARY_PATH", ""))
-    environment["LD_LIBRARY_PATH"] = ":".join(str(one) for one in libraries if str(one))
+    environment["LD_LIBRARY_PATH"] = ":".join(str(library) for library in libraries if str(library))
     environment["PYTHONPATH"] = ":".join((str(Path(__file__).parents[1]), *sys.path))
     finished = run(command, work=work, environment=environment, wall_s=_PROFILE_S)
-    found = sorted(folder.glob("**/OpBasicInfo.csv"))
-    if not found:
+    tables = sorted(folder.glob("**/OpBasicInfo.csv"))
+    if not tables:
         tail = finished.output.strip()[-500:]
         raise ExecutorError(
             f"{' '.join(site.profiler)} wrote no tables for kernel {kernel}: {tail}",
             remedy="try --executor_args profile=time",
         )
-    basic = read_basic(found[-1].parent)
-    counters = {**profile.counters, **read_folder(found[-1].parent)}
+    basic = read_basic(tables[-1].parent)
+    counters = {**profile.counters, **read_folder(tables[-1].parent)}
     if basic is not None:
         counters["msprof_task_duration_us"] = basic.time_us
         counters["msprof_clock_mhz"] = basic.clock_mhz

@@ -1,7 +1,7 @@
 """Generated CMake projects: direct launch for device-only answers, a custom operator for host and device answers.
 
 Texts only; nothing here touches a disk. Commands and variables are those of the vendor's documentation (``docs/npu.md``
-lists each with its page), the layout of the second is that of msopgen. Golden trees in ``tests/npu/golden`` hold them.
+lists each with its page), the layout of the second is that of msopgen. Golden texts in ``tests/npu/golden`` hold them.
 Not yet run on hardware.
 """
 
@@ -44,7 +44,7 @@ def direct_launch(
     names = [f"arguments[{i}]" for i in range(len(arguments))]
     passed = ", ".join(f"static_cast<GM_ADDR>({name})" for name in names)
     launcher = _LAUNCHER.format(source=source, kernel=kernel, passed=passed, launcher=LAUNCHER)
-    project = {"CMakeLists.txt": _DIRECT_CMAKE if mode is RunMode.NPU else _PROGRAM_CMAKE, "launcher.asc": launcher}
+    project = {"CMakeLists.txt": _LIBRARY_CMAKE if mode is RunMode.NPU else _PROGRAM_CMAKE, "launcher.asc": launcher}
     if mode is not RunMode.NPU:
         project["main.cpp"] = _MAIN.format(count=len(arguments), launcher=LAUNCHER)
     return project | {f"candidate/{name}": text for name, text in files.items()}
@@ -99,10 +99,10 @@ def registered(files: Mapping[str, str], unit: str) -> dict[str, str]:
     if unit not in ALIKE_UNITS or any(named.search(files[name]) for name in host):
         return dict(files)
 
-    def both(found: re.Match[str]) -> str:
-        if found["unit"] not in ALIKE_UNITS:
-            return found[0]
-        return f'{found[0]} {found["core"]}.AddConfig("{unit}"{found["more"] or ""});'
+    def both(match: re.Match[str]) -> str:
+        if match["unit"] not in ALIKE_UNITS:
+            return match[0]
+        return f'{match[0]} {match["core"]}.AddConfig("{unit}"{match["more"] or ""});'
 
     return {name: _CONFIG.sub(both, text) if name in host else text for name, text in files.items()}
 
@@ -141,30 +141,32 @@ extern "C" int {launcher}(uint32_t blocks, void* stream, void* const* arguments)
 """
 
 _DIRECT_CMAKE = """\
-# Generated: the candidate's kernel and its launcher as a library.
+# Generated: {purpose}.
 cmake_minimum_required(VERSION 3.16)
-set(CMAKE_ASC_RUN_MODE "npu" CACHE STRING "Run mode: npu, cpu, sim")
+set(CMAKE_ASC_RUN_MODE "{mode}" CACHE STRING "Run mode: npu, cpu, sim")
 set(CMAKE_ASC_ARCHITECTURES "dav-2201" CACHE STRING "NPU architecture")
-find_package(ASC REQUIRED HINTS ${ASCEND_CANN_PACKAGE_PATH}/compiler/tikcpp/ascendc_kernel_cmake)
-project(npukb_direct LANGUAGES ASC CXX)
-add_library(npukb_kernel SHARED launcher.asc)
-target_compile_options(npukb_kernel PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=${CMAKE_ASC_ARCHITECTURES}>)
-target_include_directories(npukb_kernel PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/candidate)
-target_link_libraries(npukb_kernel PRIVATE tiling_api register platform m dl)
+find_package(ASC REQUIRED HINTS ${{ASCEND_CANN_PACKAGE_PATH}}/compiler/tikcpp/ascendc_kernel_cmake)
+project({name} LANGUAGES ASC CXX)
+{target}
+target_compile_options({name} PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=${{CMAKE_ASC_ARCHITECTURES}}>)
+target_include_directories({name} PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}} ${{CMAKE_CURRENT_SOURCE_DIR}}/candidate)
+target_link_libraries({name} PRIVATE tiling_api register platform m dl)
 """
 
-_PROGRAM_CMAKE = """\
-# Generated: the candidate's kernel as a program for the toolkit's own host modes.
-cmake_minimum_required(VERSION 3.16)
-set(CMAKE_ASC_RUN_MODE "cpu" CACHE STRING "Run mode: npu, cpu, sim")
-set(CMAKE_ASC_ARCHITECTURES "dav-2201" CACHE STRING "NPU architecture")
-find_package(ASC REQUIRED HINTS ${ASCEND_CANN_PACKAGE_PATH}/compiler/tikcpp/ascendc_kernel_cmake)
-project(npukb_program LANGUAGES ASC CXX)
-add_executable(npukb_program launcher.asc main.cpp)
-target_compile_options(npukb_program PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=${CMAKE_ASC_ARCHITECTURES}>)
-target_include_directories(npukb_program PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/candidate)
-target_link_libraries(npukb_program PRIVATE tiling_api register platform m dl)
-"""
+_LIBRARY_CMAKE = _DIRECT_CMAKE.format(
+    name="npukb_kernel",
+    purpose="the candidate's kernel and its launcher as a library",
+    target="add_library(npukb_kernel SHARED launcher.asc)",
+    mode=RunMode.NPU.value,
+)
+
+#: For both host modes: the build of a simulation sets the mode on its command line.
+_PROGRAM_CMAKE = _DIRECT_CMAKE.format(
+    name="npukb_program",
+    purpose="the candidate's kernel as a program for the toolkit's own host modes",
+    target="add_executable(npukb_program launcher.asc main.cpp)",
+    mode=RunMode.CPU.value,
+)
 
 _MAIN = """\
 // Generated. Arguments: the number of blocks, then per kernel argument its bytes and a file; "-" is a null pointer. A

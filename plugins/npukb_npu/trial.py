@@ -21,20 +21,11 @@ from npukb_npu.machine import Device
 from npukernelbench.errors import NpukbError
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.executor import Finding, FindingStatus
-from npukernelbench.nouns import (
-    CompileRequest,
-    CompileResult,
-    Core,
-    DType,
-    Observation,
-    RunRequest,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.execution import CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Track
 from npukernelbench.nouns.probe import probe_task
+from npukernelbench.nouns.task import Core, Task, TensorCase, TensorShape, ValueSpec
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array

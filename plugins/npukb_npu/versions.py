@@ -1,4 +1,4 @@
-"""Which torch, torch_npu and CANN belong together, and what differs between toolkits. Not yet run on hardware.
+"""Which torch, torch_npu and CANN belong together. Not yet run on hardware.
 
 Source: COMPATIBILITY.md and README.md of the torch_npu repository (gitcode.com/Ascend/pytorch), section on versions.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["DIFFERENCES", "MATCHES", "Difference", "Match", "mismatch"]
+__all__ = ["MATCHES", "Match", "mismatch"]
 
 
 class Match(NamedTuple):
@@ -42,71 +42,15 @@ MATCHES: tuple[Match, ...] = (
 )
 
 
-class Difference(NamedTuple):
-    """What differs between toolkits, and what the plugin looks at instead of a version number. Read, not run."""
-
-    what: str
-    until_83: str
-    from_85: str
-    from_90: str
-    probe: str
-    page: str
-
-
-DIFFERENCES: tuple[Difference, ...] = (
-    Difference(
-        "folder", "`ascend-toolkit/latest`", "`cann`", "`cann`",
-        "`ASCEND_HOME_PATH`, `ASCEND_TOOLKIT_HOME`; for the remedy both places", "softwareinst/instg",
-    ),
-    Difference(
-        "version file", "`compiler/version.info`, `ARCH-linux/ascend_toolkit_install.info`",
-        "`share/info/*/version.info`", "`share/info/*/version.info`", "each that is there, the newest first",
-        "softwareinst/instg",
-    ),
-    Difference(
-        "CMake package `ASC`", "from 8.3 for operator projects only", "with the language `ASC`", "the same",
-        "`ASCConfig.cmake`; without it builds are refused", "opdevg/Ascendcopdevg/atlas_ascendc_10_00035",
-    ),
-    Difference(
-        "architecture", "`--cce-aicore-arch=dav-c220`", "`--npu-arch=dav-2201`", "`--npu-arch=dav-2201`",
-        "none: goes with the language `ASC`", "opdevg/Ascendcopdevg/atlas_ascendc_10_00039",
-    ),
-    Difference(
-        "standard of host code", "`-std=c++11`", "`-std=c++11`", "not documented",
-        "none: the host compiler is a script that says `-std=c++17` last", "public func.cmake of operator projects",
-    ),
-    Difference(
-        "runtime library", "`libascendcl.so`", "`libacl_rt.so`", "`libacl_rt.so`", "the first that is there",
-        "cann/runtime docs",
-    ),
-    Difference(
-        "time-out of kernels", "`aclrtSetOpExecuteTimeOut`, seconds", "`…V2`, microseconds", "`…V2`, microseconds",
-        "the functions of the library", "API/runtimeapi/aclcppdevg_03_1986",
-    ),
-    Difference(
-        "profiler of single launches", "`msprof op`", "`msprof op`, `msopprof`", "`msopprof`, `msprof op`",
-        "the first on the path; options that `--help` names", "gitcode.com/Ascend/msopprof user guide",
-    ),
-    Difference(
-        "number of blocks in tables", "`Block Dim`", "`Block Dim`", "`Block Dim` or `Block Num`",
-        "columns by name, in any order", "devaids/optool/atlasopdev_16_0098",
-    ),
-    Difference(
-        "names of chips", "`910B3`", "A2 `910B3`, A3 `Ascend910` and an NPU Name", "the same",
-        "both fields of `npu-smi info -t board`", "API/ascendcopapi/atlasascendc_api_07_1029",
-    ),
-)  # fmt: skip
-
-
 def mismatch(torch: str, torch_npu: str, cann: str) -> str:
     """What does not fit, in one sentence; empty when the documented table has the combination or does not know it."""
     torch, torch_npu = torch.partition("+")[0], torch_npu.partition("+")[0]
     base = re.sub(r"\.(post|rc|dev)\d+$", "", torch_npu)
     if base != torch:
         return f"torch_npu {torch_npu} is for torch {base}, but torch {torch} is installed"
-    known = [one for one in MATCHES if one.torch_npu == torch_npu]
-    if known and cann and not any(_same(cann, one.cann) for one in known):
-        wanted = " or ".join(one.cann for one in known)
+    known = [match.cann for match in MATCHES if match.torch_npu == torch_npu]
+    if known and cann and not any(_same(cann, version) for version in known):
+        wanted = " or ".join(known)
         return f"torch_npu {torch_npu} was released with CANN {wanted}, but CANN {cann} is installed"
     return ""
 

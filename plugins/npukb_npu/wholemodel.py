@@ -58,7 +58,7 @@ def read_launches(path: Path) -> Iterator[Launch]:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         reader = csv.DictReader(stream)
         header = {_plain_header(name): name for name in reader.fieldnames or ()}
-        named = {key: next((header[one] for one in names if one in header), None) for key, names in COLUMNS.items()}
+        named = {key: next((header[name] for name in names if name in header), None) for key, names in COLUMNS.items()}
         if missing := [COLUMNS[key][0] for key, name in named.items() if name is None]:
             raise UsageError(f"{path} has no column {', '.join(missing)}", field="FILE", remedy=_REMEDY)
         for row in reader:
@@ -79,8 +79,8 @@ def _launch(cells: Mapping[str, str]) -> Launch | None:
         return None
     if not time_us > 0:
         return None
-    shapes = tuple(_shape(one) for one in cells["shapes"].strip().strip('"').split(";"))
-    dtypes = tuple(_dtype(one) for one in cells["dtypes"].strip().strip('"').split(";"))
+    shapes = tuple(_shape(text) for text in cells["shapes"].strip().strip('"').split(";"))
+    dtypes = tuple(_dtype(text) for text in cells["dtypes"].strip().strip('"').split(";"))
     return Launch(_plain(cells["type"]), shapes, dtypes, time_us)
 
 
@@ -109,11 +109,11 @@ def match(launches: Iterable[Launch], tasks: Iterable[Task]) -> Imported:
     others: Counter[str] = Counter()
     for launch in launches:
         key = (launch.operator, launch.shapes, launch.dtypes)
-        found = cases.get(key, [])
-        if len(found) != 1:  # cases that differ in attributes only cannot be told apart
+        alike = cases.get(key, [])
+        if len(alike) != 1:  # cases that differ in attributes only cannot be told apart
             others[launch.operator] += 1
             continue
-        samples.setdefault(found[0], []).append(launch.time_us)
+        samples.setdefault(alike[0], []).append(launch.time_us)
     times: dict[str, dict[str, Timing]] = {}
     for (name, case_id), numbers in sorted(samples.items()):
         times.setdefault(name, {})[case_id] = summarise(numbers)
@@ -123,12 +123,12 @@ def match(launches: Iterable[Launch], tasks: Iterable[Task]) -> Imported:
 def _tensors(case: Case) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
     """Shapes and element types of a case's inputs, in order; of a list every member."""
     members = [
-        one
+        member
         for value in case.inputs.values()
-        for one in (value if isinstance(value, tuple) else (value,))
-        if isinstance(one, TensorCase)
+        for member in (value if isinstance(value, tuple) else (value,))
+        if isinstance(member, TensorCase)
     ]
-    return tuple(one.tensor.shape for one in members), tuple(one.tensor.dtype.value for one in members)
+    return tuple(member.tensor.shape for member in members), tuple(member.tensor.dtype.value for member in members)
 
 
 def document(chip: str, imported: Imported, tasks: Mapping[str, Task], sources: Sequence[Path]) -> str:

@@ -100,7 +100,9 @@ class _Operator:
         """Write the shape that the kernel has given an output where the task has it: its rank and its extents."""
         import numpy as np
 
-        position = next(i for i, one in enumerate(self._call.parameters) if one == (Kind.TENSOR.value, shaped))
+        position = next(
+            i for i, parameter in enumerate(self._call.parameters) if parameter == (Kind.TENSOR.value, shaped)
+        )
         extents = self._acl.view_shape(self._described[id(space)][position].value)
         [placed] = space.members[shape] or []
         words = np.array([len(extents), *extents], np.uint64).view(np.uint8)
@@ -116,7 +118,9 @@ class _Operator:
             return ctypes.c_void_p(None if placed is None else self._tensor(placed[0]))
         if kind == Kind.TENSOR_LIST:
             members = space.members[value] or []
-            return ctypes.c_void_p(self._acl.handles("aclCreateTensorList", [self._tensor(one) for one in members]))
+            return ctypes.c_void_p(
+                self._acl.handles("aclCreateTensorList", [self._tensor(member) for member in members])
+            )
         if kind == Kind.SCALAR:
             dtype, data = value
             return ctypes.c_void_p(self._acl.scalar(bytes.fromhex(data), dtype))
@@ -249,7 +253,7 @@ class _Sitting:
 
     def _collect(self, launcher: _Launcher, spaces: Sequence[Space], used: Space) -> None:
         """Look at every copy's guards; outputs are those of the copy that was used last."""
-        for placed in (one for space in spaces for one in space.placed):
+        for placed in (tensor for space in spaces for tensor in space.placed):
             self.report.damaged += [[placed.buffer.name, side, count] for side, count in placed.collect()]
         if self.job.call and self.job.call.late and isinstance(launcher, _Operator):
             launcher.tell_shape(used, *self.job.call.late)

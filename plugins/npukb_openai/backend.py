@@ -163,7 +163,7 @@ class OpenAIBackend:
             raise BackendError(
                 f"no server can be reached at {self._address}: {message}",
                 field="model_args.base_url",
-                remedy="start the server, or check base_url",
+                remedy=failure.remedy or "start the server, or check base_url",
             )
         times = "once" if attempt == 0 else f"{attempt + 1} times"
         return GenerationFault(f"{message} (asked {times})")

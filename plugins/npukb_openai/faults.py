@@ -13,6 +13,7 @@ from enum import Enum
 from time import time
 from typing import NamedTuple
 
+from npukb_openai.pages import ForeignAnswer, is_html, page_title
 from npukb_openai.protocol import MalformedAnswer
 from npukb_openai.wire import ConnectionFailed
 from npukernelbench.seed import derive
@@ -25,6 +26,7 @@ _FATAL_STATUS: Mapping[int, str] = {
     403: "the key must be allowed to use this model",
     404: "check model and base_url (it usually ends in /v1)",
 }
+_ADDRESS = "check base_url: it is the address of the API, not of a page about it, and usually ends in /v1"
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _CONTEXT_LENGTH = (
     "context_length_exceeded",
@@ -51,6 +53,7 @@ class Failure(NamedTuple):
     remedy: str = ""
     busy: bool = False
     retry_after_s: float | None = None
+    #: Nothing that speaks this protocol is there, at least for now.
     unreachable: bool = False
 
 
@@ -67,7 +70,9 @@ def classify(error: Exception) -> Failure:
         cause = error.__cause__ or error
         message = f"the connection failed: {type(cause).__name__}: {cause}".rstrip(": ")
         return Failure(Action.RETRY, message, unreachable=type(cause).__name__ == "ConnectError")
-    # Proxies under load send HTML or half of a body: the next answer may be whole.
+    if isinstance(error, ForeignAnswer):
+        return Failure(Action.RETRY, f"the server sent {error}", remedy=_ADDRESS, unreachable=True)
+    # Proxies under load send half of a body: the next answer may be whole.
     if isinstance(error, MalformedAnswer | ValueError):
         return Failure(Action.RETRY, f"the server sent no valid answer: {error}")
     return Failure(Action.GIVE_UP, f"the request cannot be made: {type(error).__name__}: {error}")
@@ -131,7 +136,8 @@ def _message(error: Exception) -> str:
         text = inner.get("message") if isinstance(inner, Mapping) else inner
         if isinstance(text, str) and text:
             return text[:500]
-    return str(error)[:500]
+    text = body if isinstance(body, str) else str(error)
+    return page_title(text) if is_html(text) else text[:500]
 
 
 def _text(error: Exception) -> str:

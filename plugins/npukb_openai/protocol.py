@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from npukb_openai.args import OpenAIArgs
+from npukb_openai.pages import ForeignAnswer, is_html, page_title
 from npukernelbench.config.values import redact
 from npukernelbench.generate import GenerationRequest
 from npukernelbench.nouns import Completion, FinishReason, TokenUsage
@@ -53,11 +54,13 @@ def sampling_of(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def completion_of(response: object, model: str, sent: Mapping[str, Any] | None = None) -> Completion:
-    """The first choice of a response. MalformedAnswer when there is none.
+    """The first choice of a response. MalformedAnswer when there is none, ForeignAnswer for a web page.
 
     Servers keep reasoning under ``reasoning`` or ``reasoning_content``. An answer without text is the empty text, whose
     finish reason tells an exhausted token limit from a refusal.
     """
+    if isinstance(response, str) and is_html(response):
+        raise ForeignAnswer(page_title(response))
     choices = getattr(response, "choices", None)
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
         raise MalformedAnswer(f"the server sent no choices: {_excerpt(response)}")
@@ -65,10 +68,15 @@ def completion_of(response: object, model: str, sent: Mapping[str, Any] | None =
     message = getattr(choice, "message", None)
     if message is None:
         raise MalformedAnswer(f"the server sent a choice without a message: {_excerpt(response)}")
+    reason = getattr(choice, "finish_reason", None)
+    text = _text(getattr(message, "content", None)) or _text(getattr(message, "refusal", None))
+    if not text and not reason:
+        # A model that ended says why. This answer was lost on the way.
+        raise MalformedAnswer("the server sent neither text nor a reason why it stopped")
     reasoning = getattr(message, "reasoning", None) or getattr(message, "reasoning_content", None)
     return Completion(
-        text=_text(getattr(message, "content", None)) or _text(getattr(message, "refusal", None)),
-        finish_reason=_FINISH_REASONS.get(str(getattr(choice, "finish_reason", None)), FinishReason.OTHER),
+        text=text,
+        finish_reason=_FINISH_REASONS.get(str(reason), FinishReason.OTHER),
         reasoning=_text(reasoning),
         usage=_usage(getattr(response, "usage", None)),
         model=_text(getattr(response, "model", None)) or model,

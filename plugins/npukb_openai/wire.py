@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from npukb_openai.pages import ForeignAnswer, is_html, page_title
+
 if TYPE_CHECKING:
     import aiohttp
 
@@ -75,7 +77,8 @@ class Wire:
     async def post(self, path: str, value: object) -> Loose:
         """The JSON object that the server answers with.
 
-        StatusError, ConnectionFailed, ValueError for no JSON, TimeoutError after the whole time for one answer.
+        StatusError, ConnectionFailed, ForeignAnswer for a web page, ValueError for what else is no JSON, TimeoutError
+        after the whole time for one answer.
         """
         import aiohttp
 
@@ -94,7 +97,9 @@ class Wire:
         if not 200 <= response.status < 300:
             headers = {name.lower(): text for name, text in response.headers.items()}
             raise StatusError(Reply(response.status, headers, content))
-        parsed = json.loads(content, object_hook=Loose)
+        if is_html(text := content.decode(errors="replace")):
+            raise ForeignAnswer(page_title(text))
+        parsed = json.loads(text, object_hook=Loose)
         if not isinstance(parsed, Loose):
             raise ValueError(f"no JSON object but {content[:80]!r}")
         return parsed

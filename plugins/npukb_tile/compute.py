@@ -35,10 +35,10 @@ __all__ = ["LIBRARY_SCRATCH", "Computed", "Instruction", "Operand", "Slot", "low
 LIBRARY_SCRATCH = 16384
 #: Bytes of the blocks into which a column is spread, at most: 248 rows of 32 bytes.
 _SPREAD_BYTES = 248 * 32
-#: Ends of the names of temporaries, by element type.
-_SUFFIX = {"float32": "", "words": "", "mask": "Mask", "bytes": "Scratch", "float16": "Half", "int32": "Int"}
 #: What a reduction of the longest tile keeps of its repeats.
 _REDUCE_BYTES = 4096
+#: Ends of the names of temporaries, by element type.
+_SUFFIX = {"float32": "", "words": "", "mask": "Mask", "bytes": "Scratch", "float16": "Half", "int32": "Int"}
 
 
 @dataclass(frozen=True, slots=True)

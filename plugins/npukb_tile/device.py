@@ -48,17 +48,18 @@ __aicore__ inline void Flag() {
 }""",
 }
 
-_WIDE = {
-    "Widen": """\
-// y = x in float.
+_CONVERSION = """\
 template <typename T>
-__aicore__ inline void Widen(const LocalTensor<float>& y, const LocalTensor<T>& x, uint32_t count) {
-    if constexpr (std::is_same<T, float>::value) {
+__aicore__ inline void {name}(const LocalTensor<{to}>& y, const LocalTensor<{source}>& x, uint32_t count) {{
+    if constexpr (std::is_same<T, float>::value) {{
         Adds(y, x, 0.0f, count);
-    } else {
-        Cast(y, x, RoundMode::CAST_NONE, count);
-    }
-}""",
+    }} else {{
+        Cast(y, x, RoundMode::{rounding}, count);
+    }}
+}}"""
+
+_WIDE = {
+    "Widen": "// y = x in float.\n" + _CONVERSION.format(name="Widen", to="float", source="T", rounding="CAST_NONE"),
     "Widened": """\
 // x as floats: x itself, or a wider copy of it in y.
 template <typename T>
@@ -87,16 +88,8 @@ __aicore__ inline void Narrowed(const LocalTensor<T>& y, const LocalTensor<float
         Cast(y, x, RoundMode::CAST_RINT, count);
     }
 }""",
-    "Narrow": """\
-// y = x, rounded to the element type of y.
-template <typename T>
-__aicore__ inline void Narrow(const LocalTensor<T>& y, const LocalTensor<float>& x, uint32_t count) {
-    if constexpr (std::is_same<T, float>::value) {
-        Adds(y, x, 0.0f, count);
-    } else {
-        Cast(y, x, RoundMode::CAST_RINT, count);
-    }
-}""",
+    "Narrow": "// y = x, rounded to the element type of y.\n"
+    + _CONVERSION.format(name="Narrow", to="T", source="float", rounding="CAST_RINT"),
 }
 
 _ROW_SUM = """\

@@ -12,31 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from npukb_tile import ir
 from npukb_tile.dtypes import numpy_dtype
 from npukb_tile.fault import ProgramError
-from npukb_tile.ir import (
-    Assign,
-    Block,
-    BufferRef,
-    Element,
-    Expr,
-    For,
-    If,
-    Load,
-    Move,
-    Multiply,
-    Peek,
-    Program,
-    Scalar,
-    ShapeClass,
-    Statement,
-    Store,
-    Sync,
-    TensorRole,
-    TileExpr,
-    TileOp,
-    TileSet,
-)
 from npukb_tile.launching import Facts, Number, Planned, evaluate, plan, run_range
 from npukb_tile.multiplying import multiply_arrays
 from npukb_tile.numpy_ops import apply
@@ -47,7 +25,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def interpret(
-    program: Program, inputs: Mapping[str, Array], attributes: Mapping[str, Number], steps: int = 10**12
+    program: ir.Program, inputs: Mapping[str, Array], attributes: Mapping[str, Number], steps: int = 10**12
 ) -> dict[str, Array]:
     """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than ``steps`` steps."""
     defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
@@ -56,7 +34,7 @@ def interpret(
     memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in inputs.items()}
     written: dict[str, Array] = {}
     for tensor in program.tensors.values():
-        if tensor.role is not TensorRole.INPUT:
+        if tensor.role is not ir.TensorRole.INPUT:
             size = int(np.prod(planned.shapes[tensor.name], dtype=np.int64))
             memory[tensor.name] = np.zeros(size, numpy_dtype(planned.types.get(tensor.dtype, tensor.dtype)))
             written[tensor.name] = np.zeros(size, bool)
@@ -66,7 +44,7 @@ def interpret(
     cores = [_Core(program, planned, dict(names), memory, written, number, left) for number in range(planned.cores)]
     _together([core.run() for core in cores])
     outputs = {}
-    for tensor in program.of_role(TensorRole.OUTPUT):
+    for tensor in program.of_role(ir.TensorRole.OUTPUT):
         missing = int(np.count_nonzero(~written[tensor.name]))
         if missing:
             first = int(np.argmin(written[tensor.name]))
@@ -101,7 +79,7 @@ def _together(runs: Sequence[Generator[int, None, None]]) -> None:
 class _Core:
     """One core: its scalars and what its buffers hold, ``[rows, cols]`` each."""
 
-    program: Program
+    program: ir.Program
     planned: Planned
     names: dict[str, Number]
     memory: Mapping[str, Array]
@@ -112,16 +90,16 @@ class _Core:
     rows: int = 1
     cols: int = 0
 
-    def value(self, node: Expr) -> Number:
+    def value(self, node: ir.Expr) -> Number:
         return evaluate(node, self.names, {}, core=self.number, reader=self._read)
 
     def run(self) -> Generator[int, None, None]:
         yield from self._body(self.program.kernel)
 
-    def _read(self, node: Element | Peek, index: int) -> Number:
-        source = self.memory[node.tensor] if isinstance(node, Element) else self._held(node.buffer, node.line)
+    def _read(self, node: ir.Element | ir.Peek, index: int) -> Number:
+        source = self.memory[node.tensor] if isinstance(node, ir.Element) else self._held(node.buffer, node.line)
         if not 0 <= index < source.size:
-            what = node.tensor if isinstance(node, Element) else node.buffer
+            what = node.tensor if isinstance(node, ir.Element) else node.buffer
             raise ProgramError("out_of_bounds", f"{what}[{index}] of {source.size} elements", line=node.line)
         element: Number = source.reshape(-1)[index].item()
         return element
@@ -130,29 +108,29 @@ class _Core:
         if next(self.steps, None) is None:
             raise ProgramError("limit", "the kernel takes too many steps to be tried", line=line)
 
-    def _body(self, body: tuple[Statement, ...]) -> Generator[int, None, None]:
+    def _body(self, body: tuple[ir.Statement, ...]) -> Generator[int, None, None]:
         for statement in body:
             self._step(statement.line)
-            if isinstance(statement, Assign):
+            if isinstance(statement, ir.Assign):
                 self.names[statement.name] = self.value(statement.value)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 yield from self._body(statement.then if self.value(statement.condition) else statement.otherwise)
-            elif isinstance(statement, For):
+            elif isinstance(statement, ir.For):
                 for number in run_range(statement, self.value):
                     self._step(statement.line)
                     self.names[statement.name] = number
                     yield from self._body(statement.body)
-            elif isinstance(statement, Block):
+            elif isinstance(statement, ir.Block):
                 self._open(statement)
                 yield from self._body(statement.body)
-            elif isinstance(statement, Sync):
+            elif isinstance(statement, ir.Sync):
                 yield statement.line
-            elif isinstance(statement, Multiply):
+            elif isinstance(statement, ir.Multiply):
                 multiply_arrays(self.program, statement, self.value, self.memory, self.written, self.names)
             else:
                 self._tile(statement)
 
-    def _open(self, block: Block) -> None:
+    def _open(self, block: ir.Block) -> None:
         if block.cols is not None:
             self.rows = int(self.value(block.rows)) if block.rows is not None else 1
             self.cols = int(self.value(block.cols))
@@ -164,15 +142,15 @@ class _Core:
                     remedy="put it under a loop or a condition that leaves empty tiles out",
                 )
 
-    def _tile(self, statement: Statement) -> None:
-        if isinstance(statement, TileSet):
+    def _tile(self, statement: ir.Statement) -> None:
+        if isinstance(statement, ir.TileSet):
             shape = self._shape(statement.target)
             self._fits(statement.target.buffer, shape, statement.line)
             value = self._operand(statement.value)
             dtype = numpy_dtype(self._type(statement.target.dtype))
             with np.errstate(all="ignore"):
                 self.tiles[statement.target.buffer] = np.broadcast_to(np.asarray(value), shape).astype(dtype)
-        elif isinstance(statement, Load):
+        elif isinstance(statement, ir.Load):
             places, shape = self._places(statement)
             self._fits(statement.buffer, shape, statement.line)
             seen = self.written.get(statement.tensor)
@@ -181,13 +159,13 @@ class _Core:
                     "uninitialised", f"{statement.tensor} is loaded before it is written", line=statement.line
                 )
             self.tiles[statement.buffer] = self.memory[statement.tensor][places].reshape(shape)
-        elif isinstance(statement, Store):
+        elif isinstance(statement, ir.Store):
             places, shape = self._places(statement)
             tile = self._part(statement.buffer, shape, statement.line)
             self.memory[statement.tensor][places] = tile.reshape(-1)
             self.written[statement.tensor][places] = True
 
-    def _places(self, move: Move) -> tuple[Array, tuple[int, int]]:
+    def _places(self, move: ir.Move) -> tuple[Array, tuple[int, int]]:
         start, rows, cols, stride = (int(self.value(e)) for e in (move.start, move.rows, move.cols, move.stride))
         size = self.memory[move.tensor].size
         if rows < 1 or cols < 1:
@@ -220,10 +198,10 @@ class _Core:
     def _type(self, dtype: str) -> str:
         return self.planned.types.get(dtype, dtype)
 
-    def _shape(self, ref: BufferRef) -> tuple[int, int]:
-        if ref.shape is ShapeClass.COLUMN:
+    def _shape(self, ref: ir.BufferRef) -> tuple[int, int]:
+        if ref.shape is ir.ShapeClass.COLUMN:
             return self.rows, 1
-        return (1 if ref.shape is ShapeClass.ROW else self.rows), self.cols
+        return (1 if ref.shape is ir.ShapeClass.ROW else self.rows), self.cols
 
     def _fits(self, name: str, shape: tuple[int, int], line: int) -> None:
         buffer = self.program.buffers[name]
@@ -261,14 +239,14 @@ class _Core:
             remedy="load and compute with the same extents",
         )
 
-    def _operand(self, node: TileExpr) -> Any:
-        if isinstance(node, Scalar):
+    def _operand(self, node: ir.TileExpr) -> Any:
+        if isinstance(node, ir.Scalar):
             return self.value(node.value)
-        if isinstance(node, BufferRef):
+        if isinstance(node, ir.BufferRef):
             return self._part(node.buffer, self._shape(node), node.line)
         return self._operation(node)
 
-    def _operation(self, node: TileOp) -> Any:
+    def _operation(self, node: ir.TileOp) -> Any:
         with np.errstate(all="ignore"):
             values = [self._operand(argument) for argument in node.arguments[1:]]
             if node.arguments:
@@ -276,7 +254,7 @@ class _Core:
             dtype = node.dtype if node.dtype == "mask" else self._type(node.dtype)
             return apply(node, values, dtype, self.cols)
 
-    def _first(self, node: TileOp, first: TileExpr) -> Any:
-        if node.op == "gather" and isinstance(first, BufferRef):
+    def _first(self, node: ir.TileOp, first: ir.TileExpr) -> Any:
+        if node.op == "gather" and isinstance(first, ir.BufferRef):
             return self._held(first.buffer, node.line)  # it may reach beyond the extent of the block
         return self._operand(first)

@@ -6,35 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from npukb_tile import ir
 from npukb_tile.alignment import Aligned
 from npukb_tile.compute import Computed, Instruction, Operand, Slot
 from npukb_tile.cpp import TYPES, Writer, render, safe
 from npukb_tile.device import device_functions
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.instructions import element_type, spell
-from npukb_tile.ir import (
-    Assign,
-    Block,
-    Buffer,
-    Expr,
-    For,
-    If,
-    Kind,
-    Load,
-    Move,
-    Multiply,
-    Name,
-    Num,
-    Peek,
-    Program,
-    ShapeClass,
-    Stage,
-    Statement,
-    Sync,
-    TileSet,
-    statements,
-    walk_blocks,
-)
 from npukb_tile.loops import loop_head
 from npukb_tile.multiplying import object_types, product_calls, sum_dtype
 from npukb_tile.storage import Storage, expressions, references
@@ -46,7 +24,7 @@ __all__ = ["DeviceParts", "block_instructions", "write_kernel"]
 class DeviceParts:
     """What the passes found out about the device side. ``types`` binds type variables; unbound ones are templates."""
 
-    program: Program
+    program: ir.Program
     storage: Mapping[str, Storage]
     computed: Computed
     aligned: Aligned
@@ -104,7 +82,7 @@ class _Class:
         if self.program.multipliers:
             self.out.line()
         self._access("private")
-        for block in walk_blocks(self.program.kernel):
+        for block in ir.walk_blocks(self.program.kernel):
             self._stage(block)
             self.out.line()
         self._members()
@@ -140,7 +118,7 @@ class _Class:
     def _given(self) -> list[str]:
         return [*self.program.attributes, *self.program.numbers]
 
-    def _elements(self, buffer: Buffer) -> str:
+    def _elements(self, buffer: ir.Buffer) -> str:
         unit = self.parts.aligned.unit
         if buffer.rank == 1:
             return render(buffer.cols)
@@ -190,17 +168,17 @@ class _Class:
 
     # --- statements -------------------------------------------------------------------------------------------------
 
-    def _body(self, body: tuple[Statement, ...]) -> None:
+    def _body(self, body: tuple[ir.Statement, ...]) -> None:
         declared: set[str] = set()
         self._statements(body, declared)
 
-    def _statements(self, body: tuple[Statement, ...], declared: set[str]) -> None:
+    def _statements(self, body: tuple[ir.Statement, ...], declared: set[str]) -> None:
         for statement in body:
-            if isinstance(statement, Assign):
+            if isinstance(statement, ir.Assign):
                 self._assign(statement, declared)
-            elif isinstance(statement, For):
+            elif isinstance(statement, ir.For):
                 self._for(statement, declared)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 for name in sorted(_assigned(statement) - declared):
                     self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
                     declared.add(name)
@@ -210,24 +188,24 @@ class _Class:
                     self.out.between("} else {")
                     self._statements(statement.otherwise, set(declared))
                 self.out.close()
-            elif isinstance(statement, Block):
+            elif isinstance(statement, ir.Block):
                 self.out.line(f"{statement.name}({', '.join(safe(name) for name in self._free(statement))});")
-            elif isinstance(statement, Sync):
+            elif isinstance(statement, ir.Sync):
                 # SyncAll waits for the other cores, not for this core's own copies: their data must be out before.
                 self.out.line("PipeBarrier<PIPE_ALL>();")
                 self.out.line("SyncAll();")
-            elif isinstance(statement, Multiply):
+            elif isinstance(statement, ir.Multiply):
                 for line in product_calls(statement):
                     self.out.line(line)
-            elif isinstance(statement, TileSet):
+            elif isinstance(statement, ir.TileSet):
                 for instruction in self.parts.computed.instructions[id(statement)]:
                     for line in spell(instruction):
                         self.out.line(line)
-            elif isinstance(statement, Move):
+            elif isinstance(statement, ir.Move):
                 self._move(statement)
 
-    def _assign(self, statement: Assign, declared: set[str]) -> None:
-        peeks = [part for part in expressions(statement) if isinstance(part, Peek)]
+    def _assign(self, statement: ir.Assign, declared: set[str]) -> None:
+        peeks = [part for part in expressions(statement) if isinstance(part, ir.Peek)]
         if peeks:
             # The scalar unit waits for no other unit by itself, and the buffer may be filled by either of these two.
             self.out.line("Flag<HardEvent::V_S>();")
@@ -240,7 +218,7 @@ class _Class:
         once = _times(self.program.kernel, statement.name) == 1
         self.out.line(f"{'const ' if once else ''}{TYPES[statement.value.kind]} {safe(statement.name)} = {text};")
 
-    def _render(self, node: Expr) -> str:
+    def _render(self, node: ir.Expr) -> str:
         text = render(node)
         for name, storage in self.parts.storage.items():
             if storage is Storage.RESIDENT:
@@ -251,7 +229,7 @@ class _Class:
                 )
         return text
 
-    def _for(self, statement: For, declared: set[str]) -> None:
+    def _for(self, statement: ir.For, declared: set[str]) -> None:
         for name in sorted(_assigned_in(statement.body) & self._outer(statement) - declared):
             self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
             declared.add(name)
@@ -259,28 +237,28 @@ class _Class:
         self._statements(statement.body, {*declared, statement.name})
         self.out.close()
 
-    def _outer(self, loop: For) -> set[str]:
+    def _outer(self, loop: ir.For) -> set[str]:
         """Names that something after the loop reads: those the loop must not keep to itself."""
         return _read_after(self.program.kernel, loop)
 
-    def _free(self, block: Block) -> list[str]:
+    def _free(self, block: ir.Block) -> list[str]:
         """Scalars of Process that a block uses, in the order of their names' first use."""
         names: dict[str, None] = {}
         own = _assigned_in(block.body) | _loops_in(block.body)
         for part in expressions(block):
-            if isinstance(part, Name) and part.name in self.locals and part.name not in own:
+            if isinstance(part, ir.Name) and part.name in self.locals and part.name not in own:
                 names[part.name] = None
         return list(names)
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
-    def _stage(self, block: Block) -> None:
+    def _stage(self, block: ir.Block) -> None:
         arguments = ", ".join(f"{TYPES[self.locals[name]]} {safe(name)}" for name in self._free(block))
         self.out.open(f"__aicore__ inline void {block.name}({arguments})")
         self.copies = 0
-        if block.stage is Stage.COMPUTE:
+        if block.stage is ir.Stage.COMPUTE:
             self._compute(block)
-        elif block.stage is Stage.COPY_IN:
+        elif block.stage is ir.Stage.COPY_IN:
             self._copy_in(block)
         else:
             self._copy_out(block)
@@ -300,7 +278,7 @@ class _Class:
         )
         self.out.line(f"{self._local(name)} = {source};")
 
-    def _copy_in(self, block: Block) -> None:
+    def _copy_in(self, block: ir.Block) -> None:
         names = _moved(block)
         resident = [name for name in names if self.parts.storage[name] is Storage.RESIDENT]
         if resident:
@@ -317,7 +295,7 @@ class _Class:
         if resident:
             self.out.line("Flag<HardEvent::MTE2_V>();")
 
-    def _copy_out(self, block: Block) -> None:
+    def _copy_out(self, block: ir.Block) -> None:
         names = _moved(block)
         resident = [name for name in names if self.parts.storage[name] is Storage.RESIDENT]
         if resident:
@@ -333,7 +311,7 @@ class _Class:
         if resident:
             self.out.line("Flag<HardEvent::MTE3_V>();")
 
-    def _compute(self, block: Block) -> None:
+    def _compute(self, block: ir.Block) -> None:
         instructions = block_instructions(block.body, self.parts.computed)
         read, written = _used(block)
         self._extents(block, instructions)
@@ -353,7 +331,7 @@ class _Class:
             if self.parts.storage[name] is Storage.INPUT_QUEUE:
                 self.out.line(f"{name}Queue.FreeTensor({name});")
 
-    def _extents(self, block: Block, instructions: list[Instruction]) -> None:
+    def _extents(self, block: ir.Block, instructions: list[Instruction]) -> None:
         """The numbers that the instructions are given, as far as these use them."""
         text = " ".join(line for instruction in instructions for line in spell(instruction))
         words = set(re.findall(r"[A-Za-z_]\w*", text))
@@ -377,17 +355,17 @@ class _Class:
             if name in words:
                 self.out.line(f"const uint32_t {name} = {values[name]};")
 
-    def _move(self, move: Move) -> None:
+    def _move(self, move: ir.Move) -> None:
         buffer = self.program.buffers[move.buffer]
         cpp = self.parts.cpp(buffer.dtype)
         place = f"{move.tensor}Global[{render(move.start)}]"
-        loads = isinstance(move, Load)
+        loads = isinstance(move, ir.Load)
         ends = (move.buffer, place) if loads else (place, move.buffer)
         if id(move) in self.parts.aligned.plain:
             self.out.line(f"DataCopy({ends[0]}, {ends[1]}, static_cast<uint32_t>({render(move.cols)}));")
             return
         size = f"sizeof({cpp})"
-        if isinstance(move.rows, Num) and move.rows.value == 1:
+        if isinstance(move.rows, ir.Num) and move.rows.value == 1:
             length = f"static_cast<uint32_t>({render(move.cols, level=6)} * {size})"
             params = f"{{1, {length}, 0, 0, 0}}"
             padding = f", DataCopyPadExtParams<{cpp}>{{false, 0, 0, 0}}" if loads else ""
@@ -399,7 +377,7 @@ class _Class:
         self.out.line(f"const DataCopyExtParams {name}{params};")
         self.out.line(f"DataCopyPad({ends[0]}, {ends[1]}, {name}{padding});")
 
-    def _rows(self, move: Move, buffer: Buffer, cpp: str) -> tuple[str, str]:
+    def _rows(self, move: ir.Move, buffer: ir.Buffer, cpp: str) -> tuple[str, str]:
         """Parameters of a copy of several rows. The gap of a tile's rows is counted in blocks of 32 bytes."""
         members = self.program.members(self.parts.dtype(buffer.dtype))
         size = f"sizeof({cpp})"
@@ -414,7 +392,7 @@ class _Class:
         else:
             pitch = f"RoundUp({render(move.cols)}, {unit}) * {size}"
             inner = f"static_cast<uint32_t>(({pitch} - RoundUp({cols} * {size}, 32)) / 32)"
-        outer = (gap, inner) if isinstance(move, Load) else (inner, gap)
+        outer = (gap, inner) if isinstance(move, ir.Load) else (inner, gap)
         if render(move.stride) == render(move.cols):
             outer = tuple("0" if part is gap else part for part in outer)  # type: ignore[assignment]
         params = f"{{{rows}, {width}, {outer[0]}, {outer[1]}, 0}}"
@@ -422,9 +400,9 @@ class _Class:
         return params, f", DataCopyPadExtParams<{cpp}>{{true, 0, {fill}, 0}}"
 
 
-def block_instructions(body: tuple[Statement, ...], computed: Computed) -> list[Instruction]:
+def block_instructions(body: tuple[ir.Statement, ...], computed: Computed) -> list[Instruction]:
     """The instructions of a body, in the order of the text."""
-    sets = (statement for statement in statements(body) if isinstance(statement, TileSet))
+    sets = (statement for statement in ir.statements(body) if isinstance(statement, ir.TileSet))
     return [instruction for statement in sets for instruction in computed.instructions[id(statement)]]
 
 
@@ -433,66 +411,66 @@ def _temporaries(instructions: list[Instruction]) -> list[Operand]:
     for instruction in instructions:
         for operand in (instruction.target, *instruction.operands, *instruction.work):
             if isinstance(operand, Operand) and operand.slot >= 0 and not operand.name.endswith("Wide"):
-                temporaries[operand.name] = Operand(operand.name, operand.dtype, ShapeClass.FULL, operand.slot)
+                temporaries[operand.name] = Operand(operand.name, operand.dtype, ir.ShapeClass.FULL, operand.slot)
     return sorted(temporaries.values(), key=lambda operand: (operand.slot, operand.name))
 
 
-def _used(block: Block) -> tuple[list[str], list[str]]:
+def _used(block: ir.Block) -> tuple[list[str], list[str]]:
     """Buffers that a compute block reads and writes, each once, in the order of the text."""
-    sets = [statement for statement in statements(block.body) if isinstance(statement, TileSet)]
+    sets = [statement for statement in ir.statements(block.body) if isinstance(statement, ir.TileSet)]
     read = dict.fromkeys(name for statement in sets for name in references(statement.value))
     return list(read), list(dict.fromkeys(statement.target.buffer for statement in sets))
 
 
-def _moved(block: Block) -> list[str]:
-    return list(dict.fromkeys(part.buffer for part in statements(block.body) if isinstance(part, Move)))
+def _moved(block: ir.Block) -> list[str]:
+    return list(dict.fromkeys(part.buffer for part in ir.statements(block.body) if isinstance(part, ir.Move)))
 
 
-def _local_kinds(program: Program) -> dict[str, Kind]:
+def _local_kinds(program: ir.Program) -> dict[str, ir.Kind]:
     """Types of the scalars that the kernel assigns and counts with."""
-    kinds: dict[str, Kind] = {}
-    for statement in statements(program.kernel):
-        if isinstance(statement, Assign):
+    kinds: dict[str, ir.Kind] = {}
+    for statement in ir.statements(program.kernel):
+        if isinstance(statement, ir.Assign):
             kinds[statement.name] = statement.value.kind
-        elif isinstance(statement, For):
-            kinds[statement.name] = Kind.INT
+        elif isinstance(statement, ir.For):
+            kinds[statement.name] = ir.Kind.INT
     return kinds
 
 
-def _assigned(statement: Statement) -> set[str]:
-    if isinstance(statement, Assign):
+def _assigned(statement: ir.Statement) -> set[str]:
+    if isinstance(statement, ir.Assign):
         return {statement.name}
-    if isinstance(statement, For):
+    if isinstance(statement, ir.For):
         return _assigned_in(statement.body)
-    if isinstance(statement, If):
+    if isinstance(statement, ir.If):
         return _assigned_in((*statement.then, *statement.otherwise))
     return set()
 
 
-def _assigned_in(body: tuple[Statement, ...]) -> set[str]:
+def _assigned_in(body: tuple[ir.Statement, ...]) -> set[str]:
     return {name for statement in body for name in _assigned(statement)}
 
 
-def _loops_in(body: tuple[Statement, ...]) -> set[str]:
-    return {statement.name for statement in statements(body) if isinstance(statement, For)}
+def _loops_in(body: tuple[ir.Statement, ...]) -> set[str]:
+    return {statement.name for statement in ir.statements(body) if isinstance(statement, ir.For)}
 
 
-def _times(body: tuple[Statement, ...], name: str) -> int:
+def _times(body: tuple[ir.Statement, ...], name: str) -> int:
     """How many assignments there are to a name."""
-    return sum(isinstance(statement, Assign) and statement.name == name for statement in statements(body))
+    return sum(isinstance(statement, ir.Assign) and statement.name == name for statement in ir.statements(body))
 
 
-def _read_after(body: tuple[Statement, ...], loop: For) -> set[str]:
+def _read_after(body: tuple[ir.Statement, ...], loop: ir.For) -> set[str]:
     """Names read after a loop, in any body that it lies in."""
     for number, statement in enumerate(body):
-        rest = {part.name for later in body[number + 1 :] for part in expressions(later) if isinstance(part, Name)}
+        rest = {part.name for later in body[number + 1 :] for part in expressions(later) if isinstance(part, ir.Name)}
         if statement is loop:
             return rest
-        inner: tuple[Statement, ...] = ()
-        if isinstance(statement, For | Block):
+        inner: tuple[ir.Statement, ...] = ()
+        if isinstance(statement, ir.For | ir.Block):
             inner = statement.body
-        elif isinstance(statement, If):
+        elif isinstance(statement, ir.If):
             inner = (*statement.then, *statement.otherwise)
-        if any(part is loop for part in statements(inner)):
+        if any(part is loop for part in ir.statements(inner)):
             return rest | _read_after(inner, loop)
     return set()

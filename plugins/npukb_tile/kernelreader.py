@@ -5,29 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from npukb_tile import ir
 from npukb_tile.device import DEVICE_FUNCTIONS
 from npukb_tile.dtypes import DTYPES
-from npukb_tile.ir import (
-    Assign,
-    Block,
-    Buffer,
-    BufferRef,
-    For,
-    If,
-    Kind,
-    Load,
-    Multiplier,
-    Num,
-    Scalar,
-    ShapeClass,
-    Stage,
-    Statement,
-    Store,
-    Sync,
-    Tensor,
-    TensorRole,
-    TileSet,
-)
 from npukb_tile.multiplying import read_multiplier, read_multiply
 from npukb_tile.operations import OPERATIONS
 from npukb_tile.scalars import ScalarReader, fault, is_name, read_range
@@ -75,15 +55,15 @@ class KernelReader:
 
     def __init__(self, scalars: ScalarReader, types: Mapping[str, tuple[str, ...]], fixed: set[str]) -> None:
         self.scalars, self.types, self.fixed = scalars, types, fixed
-        self.buffers: dict[str, Buffer] = {}
-        self.multipliers: dict[str, Multiplier] = {}
+        self.buffers: dict[str, ir.Buffer] = {}
+        self.multipliers: dict[str, ir.Multiplier] = {}
         scalars.buffers = self.buffers
-        self._block: Stage | None = None
+        self._block: ir.Stage | None = None
         self._tiles: TileReader | None = None
         self._used: set[str] = set()
         self._names: set[str] = set()
 
-    def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
+    def body(self, nodes: list[ast.stmt]) -> tuple[ir.Statement, ...]:
         """The statements of a body."""
         statements = (self._statement(node) for node in nodes if not _is_text(node))
         return tuple(statement for statement in statements if statement is not None)
@@ -96,17 +76,17 @@ class KernelReader:
             if name not in self._used:
                 raise fault(ast.Name(name, lineno=line), "unused", f"nothing uses the {what} {name}", "remove it")
         for tensor in self.scalars.tensors.values():
-            if tensor.role is TensorRole.OUTPUT and tensor.name not in self._used:
+            if tensor.role is ir.TensorRole.OUTPUT and tensor.name not in self._used:
                 raise fault(
                     kernel, "unused", f"nothing stores to the output {tensor.name}", f"store({tensor.name}[…], …)"
                 )
 
-    def _statement(self, node: ast.stmt) -> Statement | None:
+    def _statement(self, node: ast.stmt) -> ir.Statement | None:
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.If):
             condition = self.scalars.condition(node.test)
-            return If(condition, self.body(node.body), self.body(node.orelse), node.lineno)
+            return ir.If(condition, self.body(node.body), self.body(node.orelse), node.lineno)
         if isinstance(node, ast.With):
             return self._with(node)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -120,17 +100,17 @@ class KernelReader:
             return self._call(node.value)
         raise fault(node, "syntax", f"{ast.unparse(node).splitlines()[0]} is no statement of the kernel function")
 
-    def _for(self, node: ast.For) -> Statement:
+    def _for(self, node: ast.For) -> ir.Statement:
         name, start, stop, step = read_range(self.scalars, node)
-        return For(name, start, stop, step, self.body(node.body), node.lineno)
+        return ir.For(name, start, stop, step, self.body(node.body), node.lineno)
 
-    def _call(self, node: ast.Call) -> Statement:
+    def _call(self, node: ast.Call) -> ir.Statement:
         if is_name(node.func, "load", "store"):
             return self._move(node)
         if is_name(node.func, "sync_all"):
             if self._block is not None:
                 raise fault(node, "stage", "cores synchronise between blocks, not inside one")
-            return Sync(node.lineno)
+            return ir.Sync(node.lineno)
         if is_name(node.func, "multiply"):
             if self._block is not None:
                 raise fault(node, "stage", "matrices are multiplied between blocks, not inside one")
@@ -143,7 +123,7 @@ class KernelReader:
 
     # --- buffers and tiles ------------------------------------------------------------------------------------------
 
-    def _assign(self, node: ast.Assign, target: ast.expr) -> Statement | None:
+    def _assign(self, node: ast.Assign, target: ast.expr) -> ir.Statement | None:
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             return self._set(node, target, target.value.id)
         if not isinstance(target, ast.Name):
@@ -161,7 +141,7 @@ class KernelReader:
             raise fault(node, "syntax", f"{target.id} is a multiplier", "choose another name")
         if target.id in self.fixed or target.id in self.scalars.tensors:
             raise fault(node, "syntax", f"{target.id} is an argument of the kernel", "choose another name")
-        if self._tiles is not None and not isinstance(self._tiles.read(node.value), Scalar):
+        if self._tiles is not None and not isinstance(self._tiles.read(node.value), ir.Scalar):
             raise fault(
                 node,
                 "syntax",
@@ -172,9 +152,9 @@ class KernelReader:
         known = self.scalars.kinds.setdefault(target.id, value.kind)
         if known is not value.kind:
             raise fault(node, "dtype", f"{target.id} was {known.value} and would become {value.kind.value}")
-        return Assign(target.id, value, node.lineno)
+        return ir.Assign(target.id, value, node.lineno)
 
-    def _set(self, node: ast.Assign, target: ast.Subscript, name: str) -> Statement:
+    def _set(self, node: ast.Assign, target: ast.Subscript, name: str) -> ir.Statement:
         if name in self.scalars.tensors:
             raise fault(
                 node,
@@ -184,7 +164,7 @@ class KernelReader:
             )
         if name not in self.buffers:
             raise fault(node, "unknown_name", f"there is no buffer {name}", f"{name} = buffer(tile, float32)")
-        if self._block is not Stage.COMPUTE or self._tiles is None:
+        if self._block is not ir.Stage.COMPUTE or self._tiles is None:
             raise fault(
                 node,
                 "stage",
@@ -202,11 +182,11 @@ class KernelReader:
         self._mark(node.value)
         to = self._tiles.buffer(target, name)
         value = self._tiles.read(node.value)
-        if not isinstance(value, Scalar):
+        if not isinstance(value, ir.Scalar):
             self._same(node, to, value.dtype, value.shape)
-        return TileSet(to, value, node.lineno)
+        return ir.TileSet(to, value, node.lineno)
 
-    def _same(self, node: ast.stmt, to: BufferRef, dtype: str, shape: ShapeClass) -> None:
+    def _same(self, node: ast.stmt, to: ir.BufferRef, dtype: str, shape: ir.ShapeClass) -> None:
         if dtype == "mask":
             raise fault(
                 node, "dtype", f"a mask does not fit the buffer {to.buffer}", "bool(mask), or where(mask, 1.0, 0.0)"
@@ -248,10 +228,10 @@ class KernelReader:
                 node, "syntax", "depth is 1 or 2", "depth=2 lets the copy of the next tile run beside the computation"
             )
         extents = [self.scalars.integer(extent, "an extent") for extent in node.args[:-1]]
-        one = Num(1, Kind.INT, node.lineno)
+        one = ir.Num(1, ir.Kind.INT, node.lineno)
         rows, cols = (one, extents[0]) if len(extents) == 1 else (extents[0], extents[1])
         self.check_constant(node, node.args[:-1])
-        self.buffers[name] = Buffer(name, rows, cols, len(extents), dtype, depth.value, node.lineno)
+        self.buffers[name] = ir.Buffer(name, rows, cols, len(extents), dtype, depth.value, node.lineno)
 
     def check_constant(self, node: ast.Call, extents: list[ast.expr]) -> None:
         """Buffers are laid out once, before anything runs, and products are cut."""
@@ -267,21 +247,21 @@ class KernelReader:
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
-    def _with(self, node: ast.With) -> Statement:
+    def _with(self, node: ast.With) -> ir.Statement:
         if self._block is not None:
             raise fault(node, "stage", "blocks cannot be nested")
         item = node.items[0]
         call = item.context_expr
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ast.unparse(call)
-        if len(node.items) != 1 or name not in (stage.value for stage in Stage):
+        if len(node.items) != 1 or name not in (stage.value for stage in ir.Stage):
             raise fault(
                 node, "stage", f"there is no block {name}", "with copy_in: … with compute(length): … with copy_out:"
             )
-        stage = Stage(name)
+        stage = ir.Stage(name)
         extents = (
             [self.scalars.integer(extent, "an extent") for extent in call.args] if isinstance(call, ast.Call) else []
         )
-        if (stage is Stage.COMPUTE) != bool(extents) or len(extents) > 2:
+        if (stage is ir.Stage.COMPUTE) != bool(extents) or len(extents) > 2:
             raise fault(
                 node,
                 "stage",
@@ -292,15 +272,15 @@ class KernelReader:
         label = item.optional_vars.id if isinstance(item.optional_vars, ast.Name) else ""
         known = set(self.scalars.kinds)
         self._block = stage
-        if stage is Stage.COMPUTE:
+        if stage is ir.Stage.COMPUTE:
             self._tiles = TileReader(self.buffers, self.types, self.scalars, single=rows is None)
         body = self.body(node.body)
         self._block, self._tiles = None, None
         for local in set(self.scalars.kinds) - known:
             del self.scalars.kinds[local]  # what a block assigns is its own
-        return Block(stage, self._label(label, stage), rows, extents[-1] if extents else None, body, node.lineno)
+        return ir.Block(stage, self._label(label, stage), rows, extents[-1] if extents else None, body, node.lineno)
 
-    def _label(self, label: str, stage: Stage) -> str:
+    def _label(self, label: str, stage: ir.Stage) -> str:
         words = (label or stage.value).split("_")
         base = "".join(word[:1].upper() + word[1:] for word in words)
         # A member function of that name would hide the instruction inside the class.
@@ -312,9 +292,9 @@ class KernelReader:
         self._names.add(name)
         return name
 
-    def _move(self, node: ast.Call) -> Statement:
+    def _move(self, node: ast.Call) -> ir.Statement:
         loads = is_name(node.func, "load")
-        wanted = Stage.COPY_IN if loads else Stage.COPY_OUT
+        wanted = ir.Stage.COPY_IN if loads else ir.Stage.COPY_OUT
         what = "load" if loads else "store"
         if self._block is not wanted:
             raise fault(
@@ -333,7 +313,7 @@ class KernelReader:
         if buffer not in self.buffers:
             raise fault(node, "unknown_name", f"{ast.unparse(buffer_node)} is no buffer", form)
         held = self.scalars.tensors[tensor.name]
-        if held.role is TensorRole.INPUT and not loads:
+        if held.role is ir.TensorRole.INPUT and not loads:
             raise fault(node, "global_memory", f"{tensor.name} is an input and cannot be written")
         if held.dtype != self.buffers[buffer].dtype:
             raise fault(
@@ -352,11 +332,11 @@ class KernelReader:
         self._used |= {buffer, tensor.name}
         start = self.scalars.integer(place.slice, "a place")  # type: ignore[attr-defined]
         extents = [self.scalars.integer(extent, "an extent") for extent in node.args[2:]]
-        rows = extents[0] if len(extents) == 2 else Num(1, Kind.INT, node.lineno)
+        rows = extents[0] if len(extents) == 2 else ir.Num(1, ir.Kind.INT, node.lineno)
         stride = self.scalars.integer(words["stride"], "a stride") if "stride" in words else extents[-1]
-        return (Load if loads else Store)(buffer, tensor.name, start, rows, extents[-1], stride, node.lineno)
+        return (ir.Load if loads else ir.Store)(buffer, tensor.name, start, rows, extents[-1], stride, node.lineno)
 
-    def place(self, node: ast.expr, form: str) -> Tensor:
+    def place(self, node: ast.expr, form: str) -> ir.Tensor:
         """The tensor of ``x[start]``."""
         if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)) or isinstance(
             node.slice, ast.Slice

@@ -8,31 +8,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
+from npukb_tile import ir
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.fault import ProgramError
-from npukb_tile.ir import (
-    Assign,
-    Binary,
-    Call,
-    Choice,
-    Element,
-    Expr,
-    For,
-    If,
-    Kind,
-    Name,
-    Num,
-    Peek,
-    Program,
-    ShapeExpr,
-    Stage,
-    Statement,
-    Sync,
-    TensorFact,
-    TensorRole,
-    statements,
-    walk_blocks,
-)
 from npukb_tile.limits import MOST_INTEGER, MOST_STEPS
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
@@ -74,30 +52,35 @@ class Planned:
 
 
 #: Reads an element of global memory or of a buffer.
-Reader = Callable[[Element | Peek, int], Number]
+Reader = Callable[[ir.Element | ir.Peek, int], Number]
 
 
 def evaluate(
-    node: Expr, names: Mapping[str, Number], facts: Mapping[str, Facts], *, core: int = 0, reader: Reader | None = None
+    node: ir.Expr,
+    names: Mapping[str, Number],
+    facts: Mapping[str, Facts],
+    *,
+    core: int = 0,
+    reader: Reader | None = None,
 ) -> Number:
     """The value of an expression."""
 
-    def value(inner: Expr) -> Number:
+    def value(inner: ir.Expr) -> Number:
         return evaluate(inner, names, facts, core=core, reader=reader)
 
-    if isinstance(node, Num):
+    if isinstance(node, ir.Num):
         return node.value
-    if isinstance(node, Name):
+    if isinstance(node, ir.Name):
         if node.name not in names:
             raise ProgramError("unassigned", f"{node.name} has no value yet", line=node.line)
         return names[node.name]
-    if isinstance(node, Binary):
+    if isinstance(node, ir.Binary):
         return _binary(node, value)
-    if isinstance(node, Choice):
+    if isinstance(node, ir.Choice):
         return value(node.yes) if value(node.condition) else value(node.no)
-    if isinstance(node, TensorFact):
+    if isinstance(node, ir.TensorFact):
         return _fact(node, facts, value)
-    if isinstance(node, Call):
+    if isinstance(node, ir.Call):
         if node.function == "core":
             return core
         return _bounded(node.line, lambda: _call(node, [value(argument) for argument in node.arguments]))
@@ -105,7 +88,7 @@ def evaluate(
     return reader(node, int(value(node.index)))
 
 
-def _binary(node: Binary, value: Callable[[Expr], Number]) -> Number:
+def _binary(node: ir.Binary, value: Callable[[ir.Expr], Number]) -> Number:
     left = value(node.left)
     if node.op == "and":
         return bool(left) and bool(value(node.right))
@@ -146,7 +129,7 @@ def _bounded(line: int, compute: Callable[[], Number]) -> Number:
     return result
 
 
-def _call(node: Call, values: list[Number]) -> Number:
+def _call(node: ir.Call, values: list[Number]) -> Number:
     name = node.function
     if name in ("ceil_div", "round_up") and values[1] <= 0:
         raise ProgramError("division", f"{name} by {values[1]}", line=node.line)
@@ -168,7 +151,7 @@ def _call(node: Call, values: list[Number]) -> Number:
     return functions[name](*values)
 
 
-def _fact(node: TensorFact, facts: Mapping[str, Facts], value: Callable[[Expr], Number]) -> Number:
+def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> Number:
     shape, dtype = facts[node.tensor]
     if node.fact == "size":
         return math.prod(shape)
@@ -186,14 +169,14 @@ def _fact(node: TensorFact, facts: Mapping[str, Facts], value: Callable[[Expr], 
 
 
 def _between(
-    shape: tuple[int, ...], first: Expr | None, last: Expr | None, value: Callable[[Expr], Number]
+    shape: tuple[int, ...], first: ir.Expr | None, last: ir.Expr | None, value: Callable[[ir.Expr], Number]
 ) -> tuple[int, ...]:
     start = int(value(first)) if first is not None else 0
     stop = int(value(last)) if last is not None else len(shape)
     return shape[start:stop]
 
 
-def run_range(node: For, value: Callable[[Expr], Number]) -> Iterator[int]:
+def run_range(node: ir.For, value: Callable[[ir.Expr], Number]) -> Iterator[int]:
     """The values of a loop's variable."""
     step = int(value(node.step))
     if step <= 0:
@@ -201,26 +184,26 @@ def run_range(node: For, value: Callable[[Expr], Number]) -> Iterator[int]:
     return iter(range(int(value(node.start)), int(value(node.stop)), step))
 
 
-def plan(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number]) -> Planned:
+def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number]) -> Planned:
     """Run the host function. ProgramError if what it decides cannot be launched."""
     types = _bind(program, inputs)
     facts = {name: Facts(given.shape, given.dtype) for name, given in inputs.items()}
     names: dict[str, Number] = dict(attributes)
 
-    def value(node: Expr) -> Number:
+    def value(node: ir.Expr) -> Number:
         return evaluate(node, names, facts)
 
     steps = count(1)
 
-    def run(body: tuple[Statement, ...]) -> None:
+    def run(body: tuple[ir.Statement, ...]) -> None:
         for statement in body:
             if next(steps) > MOST_STEPS:
                 raise ProgramError("limit", "the host function does not end", line=statement.line)
-            if isinstance(statement, Assign):
+            if isinstance(statement, ir.Assign):
                 names[statement.name] = value(statement.value)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 run(statement.then if value(statement.condition) else statement.otherwise)
-            elif isinstance(statement, For):
+            elif isinstance(statement, ir.For):
                 for number in run_range(statement, value):
                     if next(steps) > MOST_STEPS:
                         raise ProgramError("limit", "the host function does not end", line=statement.line)
@@ -235,7 +218,7 @@ def plan(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str,
     return planned
 
 
-def _shape(shape: ShapeExpr, facts: Mapping[str, Facts], value: Callable[[Expr], Number]) -> tuple[int, ...]:
+def _shape(shape: ir.ShapeExpr, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> tuple[int, ...]:
     extents: list[int] = []
     for part in shape:
         if part.extent is not None:
@@ -245,10 +228,10 @@ def _shape(shape: ShapeExpr, facts: Mapping[str, Facts], value: Callable[[Expr],
     return tuple(extents)
 
 
-def _bind(program: Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
+def _bind(program: ir.Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
     """Which element type every type variable is."""
     types: dict[str, str] = {}
-    for tensor in program.of_role(TensorRole.INPUT):
+    for tensor in program.of_role(ir.TensorRole.INPUT):
         given = inputs.get(tensor.name)
         if given is None:
             raise ProgramError("interface", f"nothing is given for the input {tensor.name}", line=tensor.line)
@@ -260,15 +243,15 @@ def _bind(program: Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
     return types
 
 
-def pitch_unit(program: Program, types: Mapping[str, str]) -> int:
+def pitch_unit(program: ir.Program, types: Mapping[str, str]) -> int:
     """Elements of the narrowest type of a tile with rows in 32 bytes."""
-    rows = any(block.rows is not None for block in walk_blocks(program.kernel) if block.stage is Stage.COMPUTE)
+    rows = any(block.rows is not None for block in ir.walk_blocks(program.kernel) if block.stage is ir.Stage.COMPUTE)
     names = {types.get(buffer.dtype, buffer.dtype) for buffer in program.buffers.values() if not buffer.column}
     sizes = [DTYPES[member].itemsize for name in names for member in program.members(name)]
     return 32 // min([*sizes, 4]) if rows else 1
 
 
-def buffer_bytes(program: Program, planned: Planned, names: Mapping[str, Number]) -> dict[str, int]:
+def buffer_bytes(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -> dict[str, int]:
     """Bytes of every buffer, all depths together: whole units of 256 bytes each."""
     sizes: dict[str, int] = {}
     unit = pitch_unit(program, planned.types)
@@ -282,7 +265,7 @@ def buffer_bytes(program: Program, planned: Planned, names: Mapping[str, Number]
     return sizes
 
 
-def _check(program: Program, planned: Planned, names: Mapping[str, Number]) -> None:
+def _check(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -> None:
     line = program.launch.line
     if not 1 <= planned.cores <= VECTOR_CORES:
         raise ProgramError(
@@ -291,7 +274,7 @@ def _check(program: Program, planned: Planned, names: Mapping[str, Number]) -> N
             line=line,
             remedy=f"between 1 and vector_cores(), which is {VECTOR_CORES} here",
         )
-    meets = any(isinstance(statement, Sync) for statement in statements(program.kernel))
+    meets = any(isinstance(statement, ir.Sync) for statement in ir.statements(program.kernel))
     if meets and planned.cores != VECTOR_CORES:
         raise ProgramError(
             "launch",
@@ -316,7 +299,7 @@ def _check(program: Program, planned: Planned, names: Mapping[str, Number]) -> N
                 remedy="extents are between 1 and 2147483647",
             )
     for name, kind in program.numbers.items():
-        if kind is Kind.INT and not -(2**63) <= planned.numbers[name] < 2**63:
+        if kind is ir.Kind.INT and not -(2**63) <= planned.numbers[name] < 2**63:
             raise ProgramError("launch", f"{name} = {planned.numbers[name]} does not fit 64 bits", line=line)
     sizes = buffer_bytes(program, planned, names)
     total = sum(sizes.values())

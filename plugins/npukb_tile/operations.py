@@ -37,41 +37,25 @@ class Operation(NamedTuple):
 #: Functions of the math library, each of one tile.
 _ANGLES = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh")
 _OTHERS = ("ceil", "erf", "erfc", "floor", "frac", "log10", "log2", "round", "sigmoid", "sign", "trunc")
+#: What a row or a column is folded to, and the instruction that folds two rows into one.
+_FOLDS = {"sum": "Add", "max": "Max", "min": "Min", "prod": "Mul"}
 
 OPERATIONS: dict[str, Operation] = {
-    "abs": Operation("unary", "Abs", floats_only=True),
-    "exp": Operation("unary", "Exp", floats_only=True),
-    "ln": Operation("unary", "Ln", floats_only=True),
-    "sqrt": Operation("unary", "Sqrt", floats_only=True),
-    "rsqrt": Operation("unary", "Rsqrt", floats_only=True),
-    "reciprocal": Operation("unary", "Reciprocal", floats_only=True),
+    **{
+        name: Operation("unary", name.capitalize(), floats_only=True)
+        for name in ("abs", "exp", "ln", "sqrt", "rsqrt", "reciprocal")
+    },
     "relu": Operation("unary", "Relu"),
     "neg": Operation("unary", "Muls"),
     **{name: Operation("unary", name.capitalize(), library=True, floats_only=True) for name in (*_ANGLES, *_OTHERS)},
-    "add": Operation("binary", "Add", "Adds"),
+    **{name: Operation("binary", name.capitalize(), f"{name.capitalize()}s") for name in ("add", "mul", "max", "min")},
     "sub": Operation("binary", "Sub"),
-    "mul": Operation("binary", "Mul", "Muls"),
     "div": Operation("binary", "Div", floats_only=True),
-    "max": Operation("binary", "Max", "Maxs"),
-    "min": Operation("binary", "Min", "Mins"),
-    "lt": Operation("compare", "LT"),
-    "le": Operation("compare", "LE"),
-    "gt": Operation("compare", "GT"),
-    "ge": Operation("compare", "GE"),
-    "eq": Operation("compare", "EQ"),
-    "ne": Operation("compare", "NE"),
-    "and": Operation("logic", "And"),
-    "or": Operation("logic", "Or"),
-    "not": Operation("logic", "Not"),
+    **{name: Operation("compare", name.upper()) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
+    **{name: Operation("logic", name.capitalize()) for name in ("and", "or", "not")},
     "where": Operation("where", "Select"),
-    "row_sum": Operation("across", "Sum", floats_only=True),
-    "row_max": Operation("across", "Max", floats_only=True),
-    "row_min": Operation("across", "Min", floats_only=True),
-    "row_prod": Operation("across", "Prod", floats_only=True),
-    "col_sum": Operation("down", "Add", floats_only=True),
-    "col_max": Operation("down", "Max", floats_only=True),
-    "col_min": Operation("down", "Min", floats_only=True),
-    "col_prod": Operation("down", "Mul", floats_only=True),
+    **{f"row_{name}": Operation("across", name.capitalize(), floats_only=True) for name in _FOLDS},
+    **{f"col_{name}": Operation("down", instruction, floats_only=True) for name, instruction in _FOLDS.items()},
     "gather": Operation("gather", "Gather"),
     "iota": Operation("iota", "CreateVecIndex"),
     "shift": Operation("shift", "Gather"),

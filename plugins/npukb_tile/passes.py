@@ -23,19 +23,10 @@ from npukernelbench.generate import Hints, candidate_of, feedback, next_prompt, 
 from npukernelbench.generate.extract import extract
 from npukernelbench.generate.fences import scan
 from npukernelbench.generate.strategy import Answer, Made, no_candidate
-from npukernelbench.nouns import (
-    Case,
-    Diagnostic,
-    Message,
-    Outcome,
-    Owner,
-    Prompt,
-    Sample,
-    Severity,
-    Stage,
-    Task,
-    Track,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Track
+from npukernelbench.nouns.sample import Message, Prompt, Sample
+from npukernelbench.nouns.task import Case, Task
 from npukernelbench.prompts import signature
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from npukb_twin.compile.instructions import Row, instructions
 from npukb_twin.compile.messages import foreign_names, gap_names, supported_names
 from npukernelbench.judge.documented import ApiEntry, ApiStatus, RuleEntry
 
-__all__ = ["api_entry", "api_names", "api_status", "rule_entries"]
+__all__ = ["OPERANDS", "api_entry", "api_names", "api_status", "library_rows", "rule_entries", "type_name"]
 
 _HERE = Path(__file__).parent
 #: The page of the documentation; an installed package brings its own copy.
@@ -29,7 +29,10 @@ _MOST_LINES = 40
 _FUNCTION = (
     r"(?:^template <[^\n]*\n(?:[^\n;{{}}]*\n)?)?^[ \t]*NPUKB_(?:API|ONCE)\b[^;{{}}()]*?\b{name}\([^;{{]*?\)(?: const)?"
 )
-_TYPE = r"(?:^template <[^\n]*\n)?^[ \t]*(?:struct|class|enum class|enum) {name}\b[^;{{]*\{{(?P<body>.*?)^\}};"
+_TYPE = (
+    r"(?:^template <[^\n]*\n)?^[ \t]*(?:struct|class|enum class|enum) {name}\b[^;{{]*"
+    r"\{{(?P<body>[^\n]*(?=\}};\n)|.*?^)\}};"
+)
 _ALIAS = r"^[ \t]*using {name}\b[^;]*;"
 _LIBRARY = re.compile(r"^NPUKB_LIBRARY_(UNARY|BINARY|OTHER)\((\w+), ([^,]*),", re.MULTILINE)
 _RULE = re.compile(
@@ -44,7 +47,7 @@ _NOT_HERE: Mapping[ApiStatus, str] = {
     ApiStatus.OTHER_CHIP: "Documented for other chips, not for this one.",
 }
 #: Operands by kind of row, as the tables' opening comments say.
-_OPERANDS: Mapping[str, str] = {
+OPERANDS: Mapping[str, str] = {
     "UNARY": "dst, src", "BINARY": "dst, src0, src1", "SCALAR": "dst, src, scalar", "SHIFT": "dst, src, scalar",
     "SAME": "dst, src0, src1", "MIXED": "dst, src0, src1", "MIXED_UNSIGNED": "dst, src0, src1",
     "MIXED_SCALAR": "dst, src, scalar",
@@ -123,9 +126,17 @@ def _tidy(match: re.Match[str]) -> str:
     body = match.groupdict().get("body")
     if body is None:
         return _MACRO_WORD.sub("", " ".join(match[0].split()))
-    head = match[0][: match.start("body") - match.start()]
+    head = re.sub(r" : public npukb_detail::[^{]*", " ", match[0][: match.start("body") - match.start()])
+    if "\n" not in body:
+        return " ".join(f"{head}{body}}};".split())
+    body = re.sub(r",\n +", ", ", body)
+    body = re.sub(r"union \{[^{}]*\}", lambda found: " ".join(found[0].split()), body)
     members = [line.rstrip() for line in body.splitlines() if "npukb" not in line.lower() or "NPUKB_API" in line]
-    members = [_MACRO_WORD.sub("", line.partition(" {")[0]) for line in members if line.startswith("    ")]
+    members = [
+        _MACRO_WORD.sub("", line if "union {" in line else line.partition(" {")[0])
+        for line in members
+        if line.startswith("    ")
+    ]
     members = [line for line in members if not line.startswith("     ") and line.strip() != "}"]
     members = [line for line in members if not _OWN.search(line)]
     return "\n".join([" ".join(head.split()), *members[:_MOST_LINES], "};"])
@@ -136,16 +147,30 @@ def _notes(name: str) -> Iterator[str]:
     for row in instructions():
         if row.name == name:
             yield from _of_instruction(row)
-    for kind, function, types in _LIBRARY.findall((source_root() / "include/twin/library.def").read_text("utf-8")):
+    for kind, function, types in library_rows():
         if function == name:
-            operands = _OPERANDS.get(kind)
+            operands = OPERANDS.get(kind)
             yield f"{name} is a library function" + (f" with the operands {operands}." if operands else ".")
-            names = [_TYPES.get(bits.strip(), bits.strip()) for bits in types.split("|")]
-            yield f"Element types: {', '.join(names)}."
+            yield f"Element types: {', '.join(types)}."
+
+
+@cache
+def library_rows() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """The table of library functions: kind, name, element types."""
+    text = (source_root() / "include/twin/library.def").read_text("utf-8")
+    return tuple(
+        (kind, name, tuple(type_name(bits.strip()) for bits in types.split("|")))
+        for kind, name, types in _LIBRARY.findall(text)
+    )
+
+
+def type_name(bits: str) -> str:
+    """A type of the tables as C++ calls it."""
+    return _TYPES.get(bits, bits)
 
 
 def _of_instruction(row: Row) -> Iterator[str]:
-    operands = _OPERANDS.get(row.call)
+    operands = OPERANDS.get(row.call)
     yield f"{row.name} is a vector instruction ({row.chapter})" + (f" on {operands}." if operands else ".")
     if operands:
         last = ", round" if row.call == "SHIFT" else ""
@@ -154,7 +179,7 @@ def _of_instruction(row: Row) -> Iterator[str]:
             f"{row.name}({operands}, mask, repeatTime, repeatParams{last}). "
             "The mask is a number of lanes or an array of two 64-bit words."
         )
-    pairs = [(_TYPES.get(dst, dst), _TYPES.get(src, src)) for dst, src in row.pairs]
+    pairs = [(type_name(dst), type_name(src)) for dst, src in row.pairs]
     if pairs:
         yield f"Element types: {', '.join(dst if dst == src else f'{dst} from {src}' for dst, src in pairs)}."
     rates = [f"{rate} of {bits} bits" for rate, bits in ((row.rate16, 16), (row.rate32, 32)) if rate]

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukb_twin import documentation
+from npukb_twin import documentation, teaching
 from npukb_twin.compile import build, driver, toolchain
-from npukb_twin.compile.guards import missing_guards, require_guards
+from npukb_twin.compile.guards import missing_guards, require_guards, verifies
 from npukb_twin.compile.kinds import Images
 from npukb_twin.launch.buffers import Plan, static_slots
 from npukb_twin.launch.launching import Checker, Detail, Start, Switch, run_case
@@ -41,6 +41,7 @@ from npukernelbench.nouns import (
     Tier,
     Track,
 )
+from npukernelbench.nouns.knowledge import Topic
 
 __all__ = ["TwinArgs", "TwinExecutor"]
 
@@ -127,7 +128,12 @@ class TwinExecutor:
 
     def api_entry(self, name: str) -> ApiEntry | None:
         """What the twin's headers and tables say about a name."""
-        return documentation.api_entry(name)
+        return teaching.entry(name)
+
+    @staticmethod
+    def topics() -> Sequence[Topic]:
+        """What authors of kernels need to know, by class of kernel."""
+        return teaching.topics()
 
     def rule_entries(self) -> Sequence[RuleEntry]:
         """The hardware's rules as the twin checks them."""
@@ -203,6 +209,7 @@ class TwinExecutor:
                 auto_sync=self._args.auto_sync,
                 detail=self._args.profile,
                 start=self._args.launch,
+                verifies=verifies(self._toolchain),
                 work=Path(name),
             )
 

@@ -67,14 +67,12 @@ def _new(texts: Sequence[str], window: int, seed: int) -> tuple[Any, Any]:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bare, eos_token=END, pad_token="<|endoftext|>")
     tokenizer.chat_template = TEMPLATE
     torch.manual_seed(seed)
+    widths = {"hidden_size": 64, "intermediate_size": 128, "head_dim": 64}
+    counts = {"num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1}
     config = Qwen3Config(
+        **widths,
+        **counts,
         vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=64,
         max_position_embeddings=window,
         tie_word_embeddings=True,
         eos_token_id=tokenizer.eos_token_id,

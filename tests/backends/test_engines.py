@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -26,8 +25,7 @@ pytest.importorskip("transformers")
 
 from npukb_vllm.args import VllmServerArgs
 from npukb_vllm.server import VllmServerBackend
-from npukernelbench.generate import GenerationRequest, SamplingParams, answers, make_backend
-from npukernelbench.nouns import Completion, Outcome, SampleKey, Track
+from npukernelbench.nouns import Outcome, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import load_style
 from npukernelbench.store import StoredRun, read_run
@@ -38,10 +36,39 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 WINDOW = 4096
 ENGINE = {"max_model_len": WINDOW, "engine_args": {"enforce_eager": True}}
-#: A task that the checkpoint knows; those of the suite that it does not know are judged as well.
+#: A task that the checkpoint knows. It is asked the others of its category, too.
 KNOWN = "Sqrt"
-#: Room for the known answer; the others are cut off here.
-MAX_TOKENS = 1000
+#: A right kernel for it in few words: as little as possible to learn, and to generate for every other task.
+RIGHT = """```cpp
+#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {
+    if (GetBlockIdx() != 0) return;
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> in;
+    TQue<TPosition::VECOUT, 1> out;
+    pipe.InitBuffer(in, 1, 4224);
+    pipe.InitBuffer(out, 1, 4224);
+    GlobalTensor<half> source, target;
+    source.SetGlobalBuffer((__gm__ half*)x);
+    target.SetGlobalBuffer((__gm__ half*)y);
+    LocalTensor<half> a = in.AllocTensor<half>();
+    DataCopyExtParams row{1, 4214, 0, 0, 0};
+    DataCopyPad(a, source, row, DataCopyPadExtParams<half>());
+    in.EnQue(a);
+    a = in.DeQue<half>();
+    LocalTensor<half> b = out.AllocTensor<half>();
+    Sqrt(b, a, 2107);
+    out.EnQue(b);
+    b = out.DeQue<half>();
+    DataCopyPad(target, b, row);
+    in.FreeTensor(a);
+    out.FreeTensor(b);
+}
+```
+"""
+#: Room for that answer; the others are cut off here.
+MAX_TOKENS = 450
 #: Until a run that hangs is given up: engines take minutes to start on a busy machine.
 LIMIT_S = 1200
 MARK = "NPUKB_TEST_OF_ENGINES"
@@ -50,31 +77,16 @@ needs_vllm = pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not i
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint that has learnt the golden answer to one prompt."""
+    """A checkpoint that has learnt a right answer to one prompt."""
     plugins = Plugins.load(environ={})
     registry = load_registry(plugins, (), cache_dir=tmp_path_factory.mktemp("tasks"))
     task = registry[KNOWN]
-    case = task.case("smoke")
-    prompt = load_style(plugins.prompts.find("terse")).render(task, case, Track.STATIC)
-    request = GenerationRequest(SampleKey(KNOWN, case.id, Track.STATIC, 0), task, case, prompt, SamplingParams(), 0)
-
-    async def golden() -> Completion:
-        backend = make_backend(plugins.backends.find("reference"), {})
-        (answer,) = [result.answer async for result in answers(backend, [request])]
-        assert isinstance(answer, Completion)
-        return answer
-
-    answer = asyncio.run(golden()).text
-    return memorise(tmp_path_factory.mktemp("checkpoint"), prompt.messages, concise(answer), window=WINDOW)
+    prompt = load_style(plugins.prompts.find("terse")).render(task, task.case("smoke"), Track.STATIC)
+    return memorise(tmp_path_factory.mktemp("checkpoint"), prompt.messages, RIGHT, window=WINDOW)
 
 
-def concise(answer: str) -> str:
-    """The same kernel without lines of comment: fewer tokens to learn, and to generate for every task of the suite."""
-    return "\n".join(line.strip() for line in answer.splitlines() if line.strip() and not re.match(r"\s*//", line))
-
-
-def command(model: str, args: dict[str, Any], tasks: str = "smoke") -> list[str]:
-    """A run of the whole suite ``smoke``, or of some of it."""
+def command(model: str, args: dict[str, Any], tasks: str = "Math:smoke") -> list[str]:
+    """A run of one small case of each of a category's tasks, or of ``tasks``."""
     options = {
         "--model": model,
         "--model_args": json.dumps(args),
@@ -128,7 +140,7 @@ def marked(mark: str) -> list[int]:
     return resumed
 
 
-def check(stored: StoredRun, least: int = 100) -> None:
+def check(stored: StoredRun, least: int = 30) -> None:
     """The known task is right; the others, ``least`` in all, are judged, whatever they are."""
     results = stored.results
     assert results is not None
@@ -165,7 +177,7 @@ def killed_and_resumed(folder: Path, words: list[str]) -> None:
 
 
 def test_hf(checkpoint: Path, tmp_path: Path) -> None:
-    killed_and_resumed(tmp_path, command("hf", {"model": str(checkpoint), "batch_size": 54}))
+    killed_and_resumed(tmp_path, command("hf", {"model": str(checkpoint), "batch_size": 8}))
 
 
 @needs_vllm

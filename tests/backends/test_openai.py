@@ -341,3 +341,47 @@ def test_wrong_arguments_name_their_field(server: ChatServer, args: Mapping[str,
         ask(server, **args)
     assert caught.value.field == field
     assert "sk-1" not in str(caught.value)
+
+
+def test_an_answer_with_neither_text_nor_a_reason_is_repeated(server: ChatServer) -> None:
+    server.replies(server.completion(None, finish_reason=None), server.completion("whole"))
+    assert completion(server).text == "whole"
+    server.replies(server.completion(None, finish_reason=None))
+    refused = fault(server, max_retries=1)
+    assert "the server sent neither text nor a reason why it stopped" in refused.message
+    assert refused.retryable
+
+
+PAGE = (
+    b"<!DOCTYPE html>\n<html><head><title>Welcome &amp; log in</title></head><body>" + b"x" * 9000 + b"</body></html>"
+)
+
+
+def test_a_web_page_at_a_wrong_address_is_named_with_a_hint(server: ChatServer) -> None:
+    server.replies(server.reply(raw=PAGE, headers={"Content-Type": "text/html"}))
+    with pytest.raises(BackendError) as caught:
+        ask(server, max_retries=1)
+    assert 'the server sent a web page, "Welcome & log in", not JSON' in str(caught.value)
+    assert "usually ends in /v1" in (caught.value.remedy or "")
+    assert len(server.requests) == 2
+
+
+def test_a_web_page_of_a_server_that_has_answered_is_repeated(server: ChatServer) -> None:
+    server.replies(server.completion(), server.reply(raw=PAGE), server.completion("again"))
+    answers = ask(server, request(0), request(1), concurrency=1)
+    assert sorted(answer.text for answer in answers.values() if isinstance(answer, Completion))[1] == "again"
+
+
+def test_a_page_that_explains_an_error_is_told_by_its_title(server: ChatServer) -> None:
+    page = b"<html><head><title>404 Not Found</title></head><body><h1>nginx</h1></body></html>"
+    server.replies(server.reply(status=404, raw=page))
+    with pytest.raises(BackendError, match='HTTP 404: a web page, "404 Not Found", not JSON'):
+        ask(server)
+
+
+def test_unknown_arguments_are_told_before_missing_ones() -> None:
+    registration = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).backends.find("openai")
+    with pytest.raises(UsageError) as caught:
+        make_backend(registration, {"modle": "m"})
+    assert str(caught.value).startswith("model_args.modle: there is no such argument")
+    assert (caught.value.remedy or "").startswith("did you mean 'model'?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from npukernelbench.cli.boundary import guarded
-from npukernelbench.console import Console
+from npukernelbench.console import Console, ConsoleHandler
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.report import listing
 
@@ -164,3 +165,24 @@ def test_colours_are_for_terminals():
     assert Console(stdout=Terminal(), environ={"TERM": "dumb"}).paint("x", Paint.BOLD) == "x"
     assert Console(stdout=io.StringIO(), environ={}).paint("x", Paint.BOLD) == "x"
     assert Console(stdout=io.StringIO(), environ={"FORCE_COLOR": "1"}).paint("x", Paint.BOLD) == "\x1b[1mx\x1b[0m"
+
+
+def test_the_traceback_in_an_errors_detail_is_announced_and_shown(broken):
+    broken(TaskError("is bad", detail="Traceback of a plugin"))
+    code, _, err = run("ls", "groups")
+    assert (code, err) == (3, "error: is bad\n  -v shows the traceback\n")
+    assert run("ls", "groups", "-v")[2].endswith("error: is bad\nTraceback of a plugin\n")
+
+
+def test_a_record_with_an_exception_is_one_line_unless_all_is_wanted():
+    for level, shown in ((logging.WARNING, ""), (logging.DEBUG, "Traceback (most recent call last)")):
+        err = io.StringIO()
+        handler = ConsoleHandler(Console(stdout=io.StringIO(), stderr=err, environ={}), level)
+        try:
+            raise ValueError("no such project\nand more")
+        except ValueError:
+            handler.emit(logging.LogRecord("npukernelbench", logging.WARNING, "", 1, "it raised", (), sys.exc_info()))
+        if shown:
+            assert shown in err.getvalue()
+        else:
+            assert err.getvalue() == "warning: it raised: ValueError: no such project (-v shows the traceback)\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 DOCTORED = """
@@ -122,3 +124,57 @@ def test_a_backend_lacking_the_packages_of_its_extra_says_how_to_install_them(np
     assert needy["status"] == "warning"
     assert needy["detail"] == "needs nobody-has-this, not installed"
     assert needy["remedy"] == "pip install 'npukb-needy[needy]'"
+
+
+def test_an_extra_that_names_another_extra_is_followed(npukb, plugin):
+    """As kernelgen-lm's does, whose backend, plugin and extra have three names."""
+    module = plugin(
+        "indirect",
+        """
+        from npukernelbench import hookimpl
+
+        @hookimpl
+        def register_backends(register):
+            register("big-model", "npukernelbench.testing:FakeBackend")
+            register("big-model:8b", "npukernelbench.testing:FakeBackend")
+        """,
+    )
+    metadata = module.parent / "npukb_indirect-1.0.dist-info" / "METADATA"
+    extras = ('npukb-indirect[engine]; extra == "big-model"', 'nobody-has-torch>=2; extra == "engine"')
+    metadata.write_text(metadata.read_text() + "".join(f"Requires-Dist: {extra}\n" for extra in extras))
+    found = findings(npukb("doctor", "--json"), "backends")
+    for name in ("big-model", "big-model:8b"):
+        assert found[name]["detail"] == "needs nobody-has-torch, not installed"
+        assert found[name]["remedy"] == "pip install 'npukb-indirect[big-model]'"
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
+def test_kernelgen_lm_needs_torch(npukb):
+    finding = findings(npukb("doctor", "--json"), "backends")["kernelgen-lm"]
+    assert "torch" in finding["detail"]
+    assert finding["remedy"] == "pip install 'npukernelbench[kernelgen-lm]'"
+
+
+def test_an_executor_whose_constructor_raises_names_its_plugin(npukb, plugin):
+    plugin(
+        "raiser",
+        """
+        from npukernelbench import hookimpl
+        from npukernelbench.testing import FakeExecutor
+
+        class Raising(FakeExecutor):
+            def __init__(self, args):
+                raise OSError("no such device")
+
+        @hookimpl
+        def register_executors(register):
+            register("raising", Raising)
+        """,
+    )
+    finished = npukb("judge", "Sqrt", "kernel.cpp", "--executor", "raising")
+    finding = findings(npukb("doctor", "--executor", "raising", "--json"), "executor raising")["raising"]
+    assert (
+        "'raising' of plugin 'raiser' of npukb-raiser 1.0 cannot be constructed: OSError: no such device"
+        in finding["detail"]
+    )
+    assert finished.code == 2

@@ -16,18 +16,10 @@ from npukb_conformance.sitting import OperatorResult, Remembering, plan, sit
 from npukb_conformance.verified import Verification
 from npukernelbench.errors import StoreError
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import (
-    Artifact,
-    Case,
-    DType,
-    Observation,
-    Outcome,
-    RunRequest,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.execution import Artifact, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Track
+from npukernelbench.nouns.task import Case, TensorCase, TensorShape, ValueSpec
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import Selected, TaskRegistry
 from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, tiny_case, tiny_task

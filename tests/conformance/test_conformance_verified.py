@@ -19,21 +19,12 @@ from npukb_conformance.sitting import OperatorResult
 from npukb_conformance.verified import Condition, Verification, load_verification
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.score import score
-from npukernelbench.nouns import (
-    Allocation,
-    CaseResult,
-    Diagnostic,
-    DType,
-    Observation,
-    Outcome,
-    RunRequest,
-    Severity,
-    Stage,
-    Tier,
-    Track,
-    ValueSpec,
-    Verdict,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.execution import Allocation, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Tier, Track
+from npukernelbench.nouns.sample import CaseResult, Verdict
+from npukernelbench.nouns.task import ValueSpec
 from npukernelbench.reference import norm_grad
 from npukernelbench.tasks import TaskRegistry
 from npukernelbench.tasks.inputs import generate_inputs

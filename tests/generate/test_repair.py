@@ -10,21 +10,9 @@ from hypothesis import strategies as st
 
 from npukernelbench.generate import candidate_of
 from npukernelbench.generate.repair import Hints, feedback, next_prompt
-from npukernelbench.nouns import (
-    CaseResult,
-    Completion,
-    Diagnostic,
-    Message,
-    Outcome,
-    Owner,
-    Profile,
-    Prompt,
-    Severity,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
+from npukernelbench.nouns.sample import CaseResult, Completion, Message, Prompt, Verdict
 
 PROMPT = Prompt((Message("system", "You write kernels."), Message("user", "Write one.")), "terse@2", "0" * 64)
 ANSWER = Completion("```cpp\nint a\n```", reasoning="secret thoughts")

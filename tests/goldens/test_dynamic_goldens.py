@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.tasks.goldens import read_golden
 from tests.goldens.test_goldens import assert_faultless, assert_times_as_recorded
 from tests.suite import suite
+from tests.tables import read_table
 
 Edit = Callable[[Mapping[str, str]], Mapping[str, str]]
 
@@ -82,28 +84,12 @@ def test_files_are_readable() -> None:
             assert max(map(len, text.splitlines())) <= 120, f"{name}: {file}"
 
 
-HOST, DEVICE = "op_host/swish.cpp", "op_kernel/swish.cpp"
-SHARE = "total - begin < tiling.share ? tiling.total - begin : tiling.share"
-MISTAKES = {
-    "a type is not listed": (HOST, "ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_BF16", "ge::DT_FLOAT", "launch_error"),
-    "another name": (HOST, 'Input("x")', 'Input("input")', "compile_error"),
-    "no attribute": (HOST, 'this->Attr("scale").AttrType(OPTIONAL).Float(1.0);', "", "compile_error"),
-    "another chip": (HOST, '"ascend910b"', '"ascend310p"', "launch_error"),
-    "the tiling function fails": (HOST, "return ge::GRAPH_SUCCESS;", "return ge::GRAPH_FAILED;", "launch_error"),
-    "a null pointer": (HOST, "context->GetInputShape(0)->", "context->GetInputShape(5)->", "crash"),
-    "no end": (HOST, "SwishTilingData tiling;", "SwishTilingData tiling; for (;;);", "timeout"),
-    "no block dim": (HOST, "context->SetBlockDim(used);", "context->SetBlockDim(0);", "launch_error"),
-    "a typing error": (HOST, "tiling.set_total(total);", "tiling.set_totals(total);", "compile_error"),
-    "a typing error in the kernel": (DEVICE, "tiling.share", "tiling.shares", "compile_error"),
-    "shares too short": (HOST, "tiling.set_share(perCore * granule)", "tiling.set_share(granule)", "wrong_value"),
-    "factor forgotten": (HOST, "*scale", "2.0f", "wrong_value"),
-    "tail out of bounds": (DEVICE, SHARE, "total + 512", "rule_violation"),
-}
+MISTAKES = read_table(Path(__file__).with_name("swish_mistakes.yaml"))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_told_apart(judge: Callable[..., Verdict], mistake: str) -> None:
-    file, old, new, outcome = MISTAKES[mistake]
+    file, old, new, outcome = MISTAKES[mistake].values()
     task = SUITE["Swish"]
     verdict = judge(task, [task.case("5"), task.case("smoke")], edited(file, old, new))
     said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]

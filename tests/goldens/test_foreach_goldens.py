@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns import (
-    Case,
-    CaseInput,
-    DType,
-    Outcome,
-    Presence,
-    Severity,
-    Task,
-    TensorCase,
-    TensorShape,
-    ValueSpec,
-    Verdict,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.outcomes import Outcome, Severity
+from npukernelbench.nouns.sample import Verdict
+from npukernelbench.nouns.task import Case, CaseInput, Presence, Task, TensorCase, TensorShape, ValueSpec
 from tests.goldens.test_dynamic_goldens import SUITE, judge
 from tests.goldens.test_goldens import assert_faultless
+from tests.tables import read_table
 
 __all__ = ["judge"]
 
@@ -74,38 +67,12 @@ def test_lists(judge: Callable[..., Verdict], name: str) -> None:
     assert_faultless(judge(task, cases))
 
 
-HEADER, KERNEL, HOST = "op_kernel/foreach.h", "op_kernel/foreach_sub_list.cpp", "op_host/foreach_tiling.h"
-MISTAKES = {
-    "drops the tail": (HEADER, "offset < count;", "offset + TILE <= count;"),
-    "every other tile": (HEADER, "offset += TILE", "offset += 2 * TILE"),
-    "last tile not cut": (HEADER, "count - offset < TILE ? count - offset : TILE", "TILE"),
-    "last share not cut": (HEADER, "total - begin < share ? total - begin : share", "share"),
-    "share rounded down": (
-        HEADER,
-        "(total + stripe - 1) / stripe * GRANULE",
-        "(total / stripe + (total < stripe)) * GRANULE",
-    ),
-    "every core takes the first share": (HEADER, "% cores * share;", "% cores * 0;"),
-    "all lists into one tile": (HEADER, "DataCopyPad(x[i * TILE]", "DataCopyPad(x[0]"),
-    "the address of another tensor": (HEADER, "sizeof(uint64_t) + k]", "sizeof(uint64_t)]"),
-    "elements for bytes": (
-        HEADER,
-        "DataCopyPad(yGlobal[offset], y, copy)",
-        "DataCopyPad(yGlobal[offset], y, {1, length, 0, 0, 0})",
-    ),
-    "truncates": (HEADER, "RoundMode::CAST_RINT, length", "RoundMode::CAST_TRUNC, length"),
-    "x never freed": (HEADER, "xQueue.FreeTensor(x);", ""),
-    "y never enqueued": (HEADER, "yQueue.EnQue(y);", ""),
-    "more than the unified buffer": (HEADER, "BUFFER_BYTES = 128", "BUFFER_BYTES = 256"),
-    "operands swapped": (KERNEL, "Sub(y, x1, x2", "Sub(y, x2, x1"),
-    "factor forgotten": (KERNEL, "this->scalar", "1.0f"),
-    "sizes of the list's first half": (HOST, "tiling.set_count(count);", "tiling.set_count(count / 2);"),
-}
+MISTAKES = read_table(Path(__file__).with_name("foreach_mistakes.yaml"))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_refused(judge: Callable[..., Verdict], mistake: str) -> None:
-    file, old, new = MISTAKES[mistake]
+    file, old, new = MISTAKES[mistake].values()
 
     def edit(files: Mapping[str, str]) -> Mapping[str, str]:
         assert old in files[file]

@@ -14,24 +14,11 @@ from npukernelbench import hookimpl
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.check import METRICS
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import (
-    Artifact,
-    CompileResult,
-    Diagnostic,
-    DType,
-    Observation,
-    Outcome,
-    OutputSpec,
-    Owner,
-    Severity,
-    Stage,
-    TensorCase,
-    TensorShape,
-    Tier,
-    Tolerance,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.execution import Artifact, CompileResult, Observation
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
+from npukernelbench.nouns.task import OutputSpec, TensorCase, TensorShape, Tolerance, ValueSpec
 from npukernelbench.plugins import Plugins
 from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, candidate, tiny_case, tiny_task
 
@@ -442,6 +429,33 @@ def test_a_second_run_has_more_time(plugins):
     judge = Judge(Timing(), checkers=plugins.checkers, guards=plugins.guards, settings=settings)
     judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
     assert times == [(False, 2.0), (True, 16.0)]
+
+
+def test_the_slowest_run_of_a_launch_is_its_time(plugins):
+    class Slower(FakeExecutor):
+        def run(self, request):
+            seen = super().run(request)
+            other = bool(request.repeat) and request.case.salt == 0
+            return replace(seen, profile=replace(seen.profile, time_us=seen.profile.time_us * 3)) if other else seen
+
+    judge = Judge(Slower(), checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(variations=0))
+    found = judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
+    assert found.metrics["predicted_time_us"] == pytest.approx(3 * FakeExecutor().args.time_us)
+
+
+def test_further_runs_share_their_time(plugins):
+    left = []
+
+    class Slow(FakeExecutor):
+        def run(self, request):
+            left.append(request.timeout_s)
+            return super().run(request)
+
+    settings = JudgeSettings(run_timeout_s=1.0, variations=0, repeats=3)
+    judge = Judge(Slow(), checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+    judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
+    assert left[0] == 1.0
+    assert left[1] == 8.0 > left[2] > left[3] >= 1.0
 
 
 class Unsteady(FakeExecutor):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from npukernelbench.judge.work import CUBE_PRODUCTS, RULE, VECTOR_RESULTS, little_work
+from npukernelbench.judge.work import CUBE_PRODUCTS, RULE, VECTOR_RESULTS, little_work, only_moves
 from npukernelbench.nouns import Core, Profile, Severity, Task
 from npukernelbench.testing.tasks import tiny_case, tiny_task
 from tests.suite import suite
@@ -57,3 +58,14 @@ def test_small_cases_are_left_to_loops() -> None:
 def test_what_is_only_moved_needs_no_arithmetic(task: Task) -> None:
     for moving in ({"category": "TensorMove"}, {"tags": frozenset({"copy"})}, {"reference": "foreach_unary.copy"}):
         assert little_work(replace(task, **moving), CASE, profile(0.0)) is None
+
+
+def test_values_that_come_from_inputs_were_moved(task: Task) -> None:
+    mover = replace(task, tags=frozenset())
+    given = np.array([[1.0, np.nan], [-0.0, 4.0]], np.float32)
+    assert only_moves(mover, {"x": given}, {"y": given.T})
+    assert only_moves(mover, {"x": [given, given + 1], "n": None}, {"y": [given[:1], given[1:] + 1]})
+    assert not only_moves(mover, {"x": given}, {"y": given + 1})
+    assert not only_moves(mover, {"x": given}, {"y": np.zeros(3, np.float32)}), "minus zero is another value"
+    assert not only_moves(mover, {"x": given}, {"y": given.astype(np.float16)})
+    assert not only_moves(replace(task, tags=frozenset({"comparison"})), {"x": given}, {"y": given})

@@ -10,7 +10,7 @@ import pytest
 
 from kernelgen_lm.corpus.check import Contamination, chain_of, statistics
 from kernelgen_lm.corpus.errors import make_errors
-from kernelgen_lm.corpus.mutate import MUTATIONS, mutants
+from kernelgen_lm.corpus.mutate import mutants, mutations
 from kernelgen_lm.corpus.sample import Message, Sample, answer_text, read_samples, source_of
 from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.corpus.tasks import write_tasks
@@ -61,10 +61,10 @@ def sample() -> Sample:
 
 def test_mutants_are_different_and_the_same_each_time(sample: Sample) -> None:
     source = source_of(sample.answer)
-    made = mutants(source, Random(1), len(MUTATIONS))
+    made = mutants(source, Random(1), len(mutations()))
     assert len(made) >= 5
     assert source not in {mutant.source for mutant in made}
-    assert made == mutants(source, Random(1), len(MUTATIONS))
+    assert made == mutants(source, Random(1), len(mutations()))
 
 
 def test_a_repair_holds_what_the_judge_said(sample: Sample, tmp_path: Path) -> None:

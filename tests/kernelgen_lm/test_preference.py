@@ -16,20 +16,9 @@ from kernelgen_lm.training.evaluate import Examination
 from kernelgen_lm.training.mine import Mining, mine, rejected_outcomes
 from kernelgen_lm.training.preference import DPOSettings, losses, read_pairs
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import (
-    CaseResult,
-    Completion,
-    Message,
-    Outcome,
-    Profile,
-    Prompt,
-    Sample,
-    SampleKey,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.evidence import Profile
+from npukernelbench.nouns.outcomes import Outcome, Stage, Tier, Track
+from npukernelbench.nouns.sample import CaseResult, Completion, Message, Prompt, Sample, SampleKey, Verdict
 from tests.kernelgen_lm.test_evaluation import checkpoint
 
 ANSWERS = (

@@ -14,29 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukernelbench.nouns import (
-    Candidate,
-    CaseResult,
-    Completion,
-    Diagnostic,
-    DType,
-    FinishReason,
-    Message,
-    Outcome,
-    Owner,
-    Profile,
-    Prompt,
-    Sample,
-    SampleKey,
-    Severity,
-    Stage,
-    Tier,
-    TokenUsage,
-    Tolerance,
-    ToleranceLimits,
-    Track,
-    Verdict,
-)
+from npukernelbench import nouns
 from npukernelbench.nouns.codec import dumps, profile_from_json, sample_from_json, to_json
 from npukernelbench.nouns.evidence import Analysis, CoreCost, LineCost, Span, Suggestion
 
@@ -45,8 +23,8 @@ NAMES = st.text(st.characters(codec="utf-8"), max_size=12)
 ANY_TEXT = st.text(st.characters(), max_size=40)
 NUMBERS = st.dictionaries(NAMES, st.floats(allow_nan=False) | st.integers(-(2**53), 2**53), max_size=3)
 DIAGNOSTICS = st.builds(
-    Diagnostic,
-    severity=st.sampled_from(Severity),
+    nouns.Diagnostic,
+    severity=st.sampled_from(nouns.Severity),
     rule=NAMES,
     message=ANY_TEXT,
     file=NAMES,
@@ -57,7 +35,7 @@ DIAGNOSTICS = st.builds(
     details=st.dictionaries(NAMES, st.none() | st.integers() | ANY_TEXT | st.lists(st.booleans()), max_size=2),
 )
 PROFILES = st.builds(
-    Profile,
+    nouns.Profile,
     time_us=st.floats(0, allow_infinity=False),
     predicted=st.booleans(),
     machine=NAMES,
@@ -65,52 +43,52 @@ PROFILES = st.builds(
     counters=NUMBERS,
 )
 CASES = st.builds(
-    CaseResult,
+    nouns.CaseResult,
     case=NAMES,
-    stage=st.sampled_from(Stage),
-    outcome=st.sampled_from(Outcome),
+    stage=st.sampled_from(nouns.Stage),
+    outcome=st.sampled_from(nouns.Outcome),
     diagnostics=st.lists(DIAGNOSTICS, max_size=2).map(tuple),
     metrics=NUMBERS,
     profile=st.none() | PROFILES,
 )
 VERDICTS = st.builds(
-    Verdict,
-    track=st.sampled_from(Track),
-    tier=st.sampled_from(Tier),
-    stage=st.sampled_from(Stage),
-    outcome=st.sampled_from(Outcome),
-    owner=st.sampled_from(Owner),
+    nouns.Verdict,
+    track=st.sampled_from(nouns.Track),
+    tier=st.sampled_from(nouns.Tier),
+    stage=st.sampled_from(nouns.Stage),
+    outcome=st.sampled_from(nouns.Outcome),
+    owner=st.sampled_from(nouns.Owner),
     cases=st.lists(CASES, max_size=2).map(tuple),
     diagnostics=st.lists(DIAGNOSTICS, max_size=2).map(tuple),
     metrics=NUMBERS,
     timings=NUMBERS,
 )
 PROMPTS = st.builds(
-    Prompt,
-    messages=st.lists(st.builds(Message, NAMES, ANY_TEXT), max_size=2).map(tuple),
+    nouns.Prompt,
+    messages=st.lists(st.builds(nouns.Message, NAMES, ANY_TEXT), max_size=2).map(tuple),
     template=NAMES,
     hash=NAMES,
 )
 COMPLETIONS = st.builds(
-    Completion,
+    nouns.Completion,
     text=ANY_TEXT,
-    finish_reason=st.sampled_from(FinishReason),
+    finish_reason=st.sampled_from(nouns.FinishReason),
     reasoning=ANY_TEXT,
-    usage=st.builds(TokenUsage, *[st.integers(0, 10**9)] * 3),
+    usage=st.builds(nouns.TokenUsage, *[st.integers(0, 10**9)] * 3),
     model=NAMES,
 )
 SAMPLES = st.builds(
-    Sample,
-    key=st.builds(SampleKey, NAMES, NAMES, st.sampled_from(Track), st.integers(0, 999)),
+    nouns.Sample,
+    key=st.builds(nouns.SampleKey, NAMES, NAMES, st.sampled_from(nouns.Track), st.integers(0, 999)),
     prompt=PROMPTS,
     completion=st.none() | COMPLETIONS,
-    candidate=st.none() | st.builds(Candidate, files=st.dictionaries(NAMES, ANY_TEXT, max_size=2), hash=NAMES),
+    candidate=st.none() | st.builds(nouns.Candidate, files=st.dictionaries(NAMES, ANY_TEXT, max_size=2), hash=NAMES),
     verdict=st.none() | VERDICTS,
 )
 
 
 @given(SAMPLES)
-def test_a_sample_survives_the_way_to_disk_and_back(sample: Sample) -> None:
+def test_a_sample_survives_the_way_to_disk_and_back(sample: nouns.Sample) -> None:
     line = dumps(sample)
     assert line.isascii()
     assert "\n" not in line
@@ -126,7 +104,7 @@ def test_an_analysis_is_read_back_but_for_its_cores() -> None:
         (CoreCost(0, 2, 4.0, {"V": 1.0}, {}),),
         (Span(0, "V", "kernel.cpp", 4, 0.0, 0.5, 64),),
     )
-    profile = Profile(4.0, True, "m", 2, analysis=analysis)
+    profile = nouns.Profile(4.0, True, "m", 2, analysis=analysis)
     assert profile_from_json(json.loads(dumps(profile))) == replace(profile, analysis=replace(analysis, cores=()))
     with pytest.raises(ValueError, match=r"profile.analysis.spans\[0\].start_us"):
         profile_from_json(json.loads(dumps(profile).replace('"start_us":0.0', '"start_us":"soon"')))
@@ -134,8 +112,17 @@ def test_an_analysis_is_read_back_but_for_its_cores() -> None:
 
 def test_infinite_and_undefined_numbers_survive() -> None:
     metrics = {"a": math.inf, "b": -math.inf, "c": math.nan}
-    verdict = Verdict(Track.STATIC, Tier.TWIN, Stage.CHECK, Outcome.NON_FINITE, Owner.MODEL, metrics=metrics)
-    sample = Sample(SampleKey("t", "c", Track.STATIC, 0), Prompt((), "t@1", "h"), None, None, verdict)
+    verdict = nouns.Verdict(
+        nouns.Track.STATIC,
+        nouns.Tier.TWIN,
+        nouns.Stage.CHECK,
+        nouns.Outcome.NON_FINITE,
+        nouns.Owner.MODEL,
+        metrics=metrics,
+    )
+    sample = nouns.Sample(
+        nouns.SampleKey("t", "c", nouns.Track.STATIC, 0), nouns.Prompt((), "t@1", "h"), None, None, verdict
+    )
     line = dumps(sample)
     assert '"metrics":{"a":"inf","b":"-inf","c":"nan"}' in line
     again = sample_from_json(json.loads(line)).verdict
@@ -148,11 +135,11 @@ def test_infinite_and_undefined_numbers_survive() -> None:
 def test_every_kind_of_value() -> None:
     value = {
         "path": Path("a/b"),
-        "enum": DType.FLOAT16,
+        "enum": nouns.DType.FLOAT16,
         "set": frozenset({"b", "a"}),
-        "limits": Tolerance(limits={DType.FLOAT32: ToleranceLimits(1e-3, 1e-3)}),
+        "limits": nouns.Tolerance(limits={nouns.DType.FLOAT32: nouns.ToleranceLimits(1e-3, 1e-3)}),
         "numpy": [np.float32(0.5), np.int64(3), np.bool_(True), np.float64("nan")],
-        "key": SampleKey("t", "", Track.DYNAMIC, 0),
+        "key": nouns.SampleKey("t", "", nouns.Track.DYNAMIC, 0),
         "proxy": MappingProxyType({"b": 1, "a": 2}),
     }
     assert to_json(value) == {
@@ -177,13 +164,19 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
 
 
 def damaged(path: tuple[str | int, ...], value: object) -> Any:
-    diagnostic = Diagnostic(Severity.ERROR, "r", "m")
-    profile = Profile(1.0, True, "m", 1, {"x": 1.0})
-    result = CaseResult("c", Stage.DONE, Outcome.OK, (diagnostic,), {"m": 1.0}, profile)
-    verdict = Verdict(Track.STATIC, Tier.TWIN, Stage.DONE, Outcome.OK, Owner.NONE, (result,))
-    prompt = Prompt((Message("user", "x"),), "t@1", "h")
-    sample = Sample(
-        SampleKey("t", "c", Track.STATIC, 0), prompt, Completion("x"), Candidate({"kernel.cpp": "x"}, "h"), verdict
+    diagnostic = nouns.Diagnostic(nouns.Severity.ERROR, "r", "m")
+    profile = nouns.Profile(1.0, True, "m", 1, {"x": 1.0})
+    result = nouns.CaseResult("c", nouns.Stage.DONE, nouns.Outcome.OK, (diagnostic,), {"m": 1.0}, profile)
+    verdict = nouns.Verdict(
+        nouns.Track.STATIC, nouns.Tier.TWIN, nouns.Stage.DONE, nouns.Outcome.OK, nouns.Owner.NONE, (result,)
+    )
+    prompt = nouns.Prompt((nouns.Message("user", "x"),), "t@1", "h")
+    sample = nouns.Sample(
+        nouns.SampleKey("t", "c", nouns.Track.STATIC, 0),
+        prompt,
+        nouns.Completion("x"),
+        nouns.Candidate({"kernel.cpp": "x"}, "h"),
+        verdict,
     )
     whole: Any = json.loads(dumps(sample))
     inner = whole

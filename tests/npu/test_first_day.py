@@ -22,20 +22,11 @@ from npukb_npu.machine import Device, compute_unit, visible
 from npukb_npu.projects import registered
 from npukernelbench.errors import ToolchainError, UsageError
 from npukernelbench.judge.executor import FindingStatus
-from npukernelbench.nouns import (
-    Candidate,
-    CompileRequest,
-    CompileResult,
-    InputSpec,
-    Observation,
-    Outcome,
-    OutputSpec,
-    RunRequest,
-    Task,
-    TensorShape,
-    Track,
-)
 from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.execution import CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Track
+from npukernelbench.nouns.sample import Candidate
+from npukernelbench.nouns.task import InputSpec, OutputSpec, Task, TensorShape
 from npukernelbench.testing.standin import PACKAGES, Chip, Machine
 from npukernelbench.testing.tasks import tiny_case, tiny_task
 from tests.npu.conftest import site_of

@@ -14,18 +14,9 @@ from npukb_npu.discovery import Site
 from npukb_npu.executor import NpuExecutor
 from npukb_npu.hostmodes import CannCpuExecutor, CannSimExecutor, HostModeArgs
 from npukernelbench.errors import ExecutorError
-from npukernelbench.nouns import (
-    CompileRequest,
-    InputSpec,
-    Observation,
-    Outcome,
-    OutputSpec,
-    Presence,
-    RunRequest,
-    Task,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.execution import CompileRequest, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Tier, Track
+from npukernelbench.nouns.task import InputSpec, OutputSpec, Presence, Task
 from npukernelbench.testing.tasks import candidate, tiny_case, tiny_task
 
 X = np.linspace(0.5, 4.0, 20, dtype=np.float32).reshape(4, 5)

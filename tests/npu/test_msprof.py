@@ -16,6 +16,7 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.errors import ExecutorError
 from npukernelbench.nouns import CompileRequest, RunRequest, Track
 from npukernelbench.testing.tasks import candidate, tiny_task
+from tests.twin.openings import on_global, on_queues
 
 #: One row per core: block, kind of core, then the columns with the units that the documentation prints.
 PIPES = """\
@@ -145,21 +146,14 @@ def test_every_column_is_named_once_and_its_table_has_a_page() -> None:
     assert {one.table for one in COLUMNS} <= PAGES.keys()
 
 
-KERNEL = """
+KERNEL = f"""
 #include "kernel_operator.h"
 using namespace AscendC;
-extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {
+extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {{
     if (GetBlockIdx() != 0) return;
-    TPipe pipe;
-    TQue<QuePosition::VECIN, 1> in;
-    TQue<QuePosition::VECOUT, 1> out;
-    pipe.InitBuffer(in, 1, 96);
-    pipe.InitBuffer(out, 1, 96);
-    GlobalTensor<float> from, to;
-    from.SetGlobalBuffer((__gm__ float*)x, 20);
-    to.SetGlobalBuffer((__gm__ float*)y, 20);
+    {on_queues(depth=1, buffers=1, size_bytes=96)}{on_global("float", xs="x, 20", ys="y, 20")}
     auto a = in.AllocTensor<float>();
-    DataCopyPad(a, from, DataCopyExtParams(1, 80, 0, 0, 0), DataCopyPadExtParams<float>(false, 0, 0, 0));
+    DataCopyPad(a, xs, DataCopyExtParams(1, 80, 0, 0, 0), DataCopyPadExtParams<float>(false, 0, 0, 0));
     in.EnQue(a);
     a = in.DeQue<float>();
     auto b = out.AllocTensor<float>();
@@ -167,9 +161,9 @@ extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR y, GM_ADDR wor
     out.EnQue(b);
     in.FreeTensor(a);
     b = out.DeQue<float>();
-    DataCopyPad(to, b, DataCopyExtParams(1, 80, 0, 0, 0));
+    DataCopyPad(ys, b, DataCopyExtParams(1, 80, 0, 0, 0));
     out.FreeTensor(b);
-}
+}}
 """
 
 

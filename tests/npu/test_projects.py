@@ -1,7 +1,12 @@
-"""Generated projects against the trees in ``golden``. ``python tests/npu/test_projects.py`` writes them anew."""
+"""Generated projects against the texts in ``golden``. ``python tests/npu/test_projects.py`` writes them anew.
+
+A project is one text, every file under a line ``==> NAME``. One project of a family is kept whole, the others as the
+difference to it, so that a reader sees what a form changes.
+"""
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import sys
@@ -14,6 +19,13 @@ from npukb_npu.executor import entry_file
 from npukb_npu.projects import RunMode, custom_operator, direct_launch, snake_case, vendor_of
 
 GOLDEN = Path(__file__).parent / "golden"
+#: What a project is compared with; those that are not here are kept whole.
+BASES = {
+    "direct_cpu": "direct_npu",
+    "direct_sim": "direct_cpu",
+    "operator_nested": "operator",
+    "operator_renamed": "operator",
+}
 KERNEL = 'extern "C" __global__ __aicore__ void add_custom(GM_ADDR x, GM_ADDR y, GM_ADDR z) {\n}\n'
 HOST = "OP_ADD(AddCustom);\n"
 OPERATOR = {
@@ -42,22 +54,23 @@ def trees() -> Iterator[tuple[str, dict[str, str]]]:
     yield "operator_nested", custom_operator(nested, "AddCustom", vendor, "ascend910b")
 
 
-def on_disk(name: str) -> dict[str, str]:
-    folder = GOLDEN / name
-    return {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
-        for path in folder.rglob("*")
-        if path.is_file()
+def goldens() -> dict[str, str]:
+    """The golden text of every project by its file's name."""
+    texts = {
+        name: "".join(f"==> {file}\n{text}" for file, text in sorted(project.items())) for name, project in trees()
+    }
+    return {f"{name}.txt": text for name, text in texts.items() if name not in BASES} | {
+        f"{name}.diff": _difference(texts[base], texts[name], base) for name, base in BASES.items()
     }
 
 
-@pytest.mark.parametrize(("name", "project"), [pytest.param(*one, id=one[0]) for one in trees()])
-def test_generated_projects_are_the_golden_trees(name: str, project: dict[str, str]) -> None:
-    assert project == on_disk(name)
+def _difference(base: str, text: str, name: str) -> str:
+    lines = base.splitlines(keepends=True), text.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(*lines, name, name, n=1))
 
 
-def test_every_golden_tree_is_generated() -> None:
-    assert {one.name for one in GOLDEN.iterdir()} == {name for name, _ in trees()}
+def test_generated_projects_are_the_golden_ones() -> None:
+    assert goldens() == {path.name: path.read_text(encoding="utf-8") for path in GOLDEN.iterdir()}
 
 
 def test_nothing_of_the_candidates_own_build_is_used() -> None:
@@ -115,9 +128,6 @@ def test_the_file_with_the_entry_is_found(text: str, found: bool) -> None:
 
 
 if __name__ == "__main__":
-    for name, project in trees():
-        for file, text in project.items():
-            target = GOLDEN / name / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+    for name, text in goldens().items():
+        (GOLDEN / name).write_text(text, encoding="utf-8")
         sys.stdout.write(f"wrote {name}\n")

@@ -16,19 +16,10 @@ from npukb_npu.executor import NpuExecutor
 from npukb_npu.jobs import Report
 from npukb_npu.process import Finished
 from npukernelbench.errors import ExecutorError, ToolchainError
-from npukernelbench.nouns import (
-    AttributeSpec,
-    Candidate,
-    CompileRequest,
-    CompileResult,
-    Observation,
-    Outcome,
-    OutputSpec,
-    RunRequest,
-    Task,
-    Tier,
-    Track,
-)
+from npukernelbench.nouns.execution import CompileRequest, CompileResult, Observation, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Tier, Track
+from npukernelbench.nouns.sample import Candidate
+from npukernelbench.nouns.task import AttributeSpec, OutputSpec, Task
 from npukernelbench.testing.tasks import candidate, tiny_case, tiny_task
 
 Make = Callable[..., NpuExecutor]

@@ -169,7 +169,9 @@ def test_two_distributions_with_the_same_plugin_name(install: Install) -> None:
     plugins = Plugins.load(environ={})
     (quarantined,) = plugins.quarantined
     assert quarantined.distribution == "npukb-two"
-    assert "npukb-one 1.0" in quarantined.error
+    assert quarantined.error == (
+        "plugin 'good' of npukb-two 1.0 and plugin 'good' of npukb-one 1.0 have the same name; remove one of them"
+    )
     assert plugins.backends.find("good-model").distribution == "npukb-one"
 
 
@@ -258,6 +260,8 @@ def test_notify_reaches_every_plugin_past_one_that_raises(caplog: pytest.LogCapt
     assert plugins.notify("on_run_start", context=now) == ("raiser",)
     assert heard == [now, now]
     assert "ZeroDivisionError" in caplog.text
+    plugins.notify("on_run_start", context=now)
+    assert [record.levelname for record in caplog.records if "raised" in record.getMessage()] == ["WARNING"]
 
 
 def test_configure_reaches_late_plugins_and_quarantines_a_raising_one() -> None:

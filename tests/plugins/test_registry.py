@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from npukernelbench.errors import PluginError, UsageError
-from npukernelbench.plugins import Registration, Registry
+from npukernelbench.plugins import Quarantined, Registration, Registry
 
 
 def registration(name: str, target: object = None, *, aliases: tuple[str, ...] = (), plugin: str = "p") -> Registration:
@@ -78,3 +79,40 @@ def test_a_target_that_cannot_be_loaded(target: str, cause: type[Exception]) -> 
         registration("x", target).load()
     assert isinstance(raised.value.__cause__, cause)
     assert cause.__name__ in str(raised.value)
+
+
+def quarantined(name: str, **facts: Any) -> Quarantined:
+    return Quarantined(name, f"npukb-{name}", "2.0", "ImportError: no gpu\nmore", "Traceback …\nImportError", **facts)
+
+
+def test_a_broken_plugin_lengthens_no_other_message() -> None:
+    registry = Registry("backend", lambda: [quarantined("broken")])
+    registry.add(registration("openai"))
+    with pytest.raises(UsageError) as near:
+        registry.find("opneai")
+    assert "quarantined" not in str(near.value)
+    assert near.value.remedy == "did you mean 'openai'? known: openai"
+    with pytest.raises(UsageError) as far:
+        registry.find("something-else")
+    assert far.value.message == (
+        "there is no backend 'something-else'; plugin 'broken' of npukb-broken 2.0 could have provided it but is "
+        "quarantined: ImportError: no gpu"
+    )
+    assert far.value.detail == "Traceback …\nImportError"
+
+
+def test_a_broken_plugin_that_had_offered_the_name_is_told_even_beside_a_near_one() -> None:
+    offered = frozenset({("backend", "openai-2")})
+    registry = Registry("backend", lambda: [quarantined("broken", attempted=offered)])
+    registry.add(registration("openai"))
+    with pytest.raises(UsageError, match=r"plugin 'broken' of npukb-broken 2\.0 could have provided it"):
+        registry.find("openai_2")
+
+
+def test_a_constructor_that_raises_names_its_plugin() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            raise SystemExit("no licence")
+
+    with pytest.raises(PluginError, match=r"'x' of plugin 'p' of npukb-p 1\.0 cannot be constructed: SystemExit"):
+        registration("x", Broken).instance()

@@ -10,22 +10,11 @@ from typing import Any
 import pytest
 
 from npukernelbench.judge.executor import Executor
-from npukernelbench.nouns import (
-    Case,
-    CompileRequest,
-    DType,
-    InputSpec,
-    Outcome,
-    OutputSpec,
-    Presence,
-    RunRequest,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueSpec,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.execution import CompileRequest, RunRequest
 from npukernelbench.nouns.machine import Machine
+from npukernelbench.nouns.outcomes import Outcome, Track
+from npukernelbench.nouns.task import Case, InputSpec, OutputSpec, Presence, Task, TensorCase, TensorShape, ValueSpec
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import PromptStyle, TemplateStyle, interface_skeleton, signature
 from npukernelbench.prompts.interface import tensor_text

@@ -7,29 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns import (
-    AttributeSpec,
-    AttributeValue,
-    Case,
-    DType,
-    InputSpec,
-    OutputSpec,
-    Presence,
-    Task,
-    TensorCase,
-    TensorShape,
-    ValueSpec,
-)
+from npukernelbench import nouns
 from npukernelbench.prompts import case_prelude, specialise
 from npukernelbench.testing.tasks import tiny_task
 from tests.suite import suite
 
-VALUES = ValueSpec()
+VALUES = nouns.ValueSpec()
 
 
-def rich_task() -> tuple[Task, Case]:
+def rich_task() -> tuple[nouns.Task, nouns.Case]:
     """A task with every kind of argument and attribute."""
-    attributes: dict[str, tuple[str, AttributeValue]] = {
+    attributes: dict[str, tuple[str, nouns.AttributeValue]] = {
         "dim": ("int", -1),
         "big": ("int", 2**40),
         "epsilon": ("float", 1e-6),
@@ -45,23 +33,25 @@ def rich_task() -> tuple[Task, Case]:
         tiny_task(),
         name="Rich",
         inputs=(
-            InputSpec("x", (DType.FLOAT16, DType.BFLOAT16)),
-            InputSpec("bias", (DType.FLOAT32,), Presence.OPTIONAL),
-            InputSpec("mask", (DType.BOOL,), Presence.OPTIONAL),
-            InputSpec("parts", (DType.FLOAT16,), Presence.DYNAMIC),
+            nouns.InputSpec("x", (nouns.DType.FLOAT16, nouns.DType.BFLOAT16)),
+            nouns.InputSpec("bias", (nouns.DType.FLOAT32,), nouns.Presence.OPTIONAL),
+            nouns.InputSpec("mask", (nouns.DType.BOOL,), nouns.Presence.OPTIONAL),
+            nouns.InputSpec("parts", (nouns.DType.FLOAT16,), nouns.Presence.DYNAMIC),
         ),
-        outputs=(OutputSpec("y", DType.COMPLEX64), OutputSpec("total", DType.FLOAT32)),
-        attributes=tuple(AttributeSpec(name, kind) for name, (kind, _) in attributes.items()),
+        outputs=(nouns.OutputSpec("y", nouns.DType.COMPLEX64), nouns.OutputSpec("total", nouns.DType.FLOAT32)),
+        attributes=tuple(nouns.AttributeSpec(name, kind) for name, (kind, _) in attributes.items()),
     )
-    case = Case(
+    case = nouns.Case(
         "c1",
         {
-            "x": TensorCase(TensorShape((2, 0, 3), DType.BFLOAT16), VALUES),
+            "x": nouns.TensorCase(nouns.TensorShape((2, 0, 3), nouns.DType.BFLOAT16), VALUES),
             "bias": None,
-            "mask": TensorCase(TensorShape((5,), DType.BOOL), VALUES),
-            "parts": tuple(TensorCase(TensorShape(shape, DType.FLOAT16), VALUES) for shape in [(7, 3), ()]),
+            "mask": nouns.TensorCase(nouns.TensorShape((5,), nouns.DType.BOOL), VALUES),
+            "parts": tuple(
+                nouns.TensorCase(nouns.TensorShape(shape, nouns.DType.FLOAT16), VALUES) for shape in [(7, 3), ()]
+            ),
         },
-        {"y": TensorShape((7, 301), DType.COMPLEX64), "total": TensorShape((), DType.FLOAT32)},
+        {"y": nouns.TensorShape((7, 301), nouns.DType.COMPLEX64), "total": nouns.TensorShape((), nouns.DType.FLOAT32)},
         {name: value for name, (_, value) in attributes.items()},
     )
     return task, case

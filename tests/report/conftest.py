@@ -11,8 +11,9 @@ import pytest
 from npukernelbench.nouns import Outcome, Sample
 from npukernelbench.report.comparison.records import RunRecord, read_record
 from npukernelbench.report.results import summarise
-from npukernelbench.store import Manifest, RunStore
+from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
 from npukernelbench.testing.samples import judged_sample
+from tests.report.whole_run import a_run
 
 #: One letter per sample: right, fast and right, wrong value, compile error, a fault of ours.
 OUTCOMES = {
@@ -70,3 +71,9 @@ def folder(tmp_path: Path) -> RunFolder:
 def record(folder: RunFolder) -> Callable[..., RunRecord]:
     """The same, read."""
     return lambda name, samples, **changes: read_record(folder(name, samples, **changes))
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run with everything a page shows, read back."""
+    return read_run(a_run(tmp_path_factory.mktemp("whole") / "run"))

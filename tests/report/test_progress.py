@@ -7,20 +7,9 @@ import io
 import pytest
 
 from npukernelbench.console import Console
-from npukernelbench.nouns import (
-    CaseResult,
-    Diagnostic,
-    Outcome,
-    Profile,
-    Prompt,
-    Sample,
-    SampleKey,
-    Severity,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Tier, Track
+from npukernelbench.nouns.sample import CaseResult, Prompt, Sample, SampleKey, Verdict
 from npukernelbench.report.progress import LiveProgress, PlainProgress, Tally, duration, progress_for
 
 

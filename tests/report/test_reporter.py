@@ -80,7 +80,9 @@ def test_a_run_is_never_written_over(run):
 def test_every_reporter_of_the_harness_is_registered_through_the_hook(run):
     """And each presents a run without a sample."""
     plugins = Plugins.load(autoload=False, environ={})
-    assert list(plugins.reporters) == ["html", "json", "jsonl", "lm-eval", "markdown", "parquet", "summary", "table"]
+    assert " ".join(plugins.reporters) == (
+        "hf-dataset html inspect json jsonl junit lm-eval markdown parquet pr summary table"
+    )
     for name, found in plugins.reporters.items():
         if name != "parquet":
             assert write(load_reporter(found), name, run, summarise(run.manifest, ()))

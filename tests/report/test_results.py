@@ -11,17 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukernelbench.nouns import (
-    Diagnostic,
-    Outcome,
-    Owner,
-    Sample,
-    Severity,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
+from npukernelbench.nouns.sample import Sample, Verdict
 from npukernelbench.report.results import summarise
 from npukernelbench.stats import Cluster, cluster_ratio, pass_at_k
 from npukernelbench.store import Manifest, read_results, results_json

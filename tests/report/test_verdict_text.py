@@ -5,19 +5,9 @@ from __future__ import annotations
 import pytest
 
 from npukernelbench.console import Paint
-from npukernelbench.nouns import (
-    Candidate,
-    CaseResult,
-    Diagnostic,
-    Outcome,
-    Owner,
-    Profile,
-    Severity,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
+from npukernelbench.nouns.sample import Candidate, CaseResult, Verdict
 from npukernelbench.report.verdict import Subject, render_verdict, verdict_json
 
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from npukernelbench.errors import ExecutorError, UsageError
-from npukernelbench.nouns import Outcome
-from npukernelbench.rewards import Answer, Question, RemoteScorer
+from npukernelbench.nouns import Outcome, Owner
+from npukernelbench.rewards import Answer, Question, RemoteScorer, Reward
 from npukernelbench.rewards.texts import rewards_for
+from npukernelbench.rewards.trl import kernel_reward
+from npukernelbench.rewards.verl import compute_score
 
 REWARD = {"stage": "done", "outcome": "ok", "fault": "none", "policy": "shaped@1", "metrics": {}, "message": ""}
 
@@ -212,3 +214,18 @@ def test_addresses_are_addresses() -> None:
     with pytest.raises(UsageError, match="no address is given"):
         RemoteScorer([])
     RemoteScorer([here, "https://judge.example/pool"]).close()
+
+
+def test_a_fault_in_the_harness_itself_is_no_exception_either(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Buggy:
+        def score(self, answers: object) -> list[Reward]:
+            raise KeyError("a bug")
+
+    monkeypatch.setattr("npukernelbench.rewards.texts.shared_scorer", lambda *given: Buggy())
+    rewards = rewards_for(answers(2), policy="shaped", judge="", settings={})
+    assert [(reward.value, reward.fault) for reward in rewards] == [(None, Owner.INFRA)] * 2
+    assert "KeyError: 'a bug'" in caplog.text
+    assert compute_score("", "x", "Sqrt/0")["score"] is None
+    assert kernel_reward(completions=["x"], npukb_task=["Sqrt/0"]) == [None]

@@ -14,7 +14,7 @@ import pytest
 from npukernelbench import hookimpl
 from npukernelbench.errors import BackendError, PluginError, StoreError, UsageError
 from npukernelbench.generate.backend import SamplingParams
-from npukernelbench.nouns import Outcome, Owner, Stage, Track
+from npukernelbench.nouns import FinishReason, Outcome, Owner, Stage, Track
 from npukernelbench.run.runner import fingerprint, run
 from npukernelbench.store import read_run
 from npukernelbench.testing import FakeBackend, FakeExecutor
@@ -378,3 +378,55 @@ def test_the_configuration_lies_beside_the_results_with_origins(make_plan, plugi
     run(plan, plugins, watcher)
     settings = json.loads((plan.directory / "config.json").read_text())["settings"]
     assert settings["executor"] == {"value": "twin", "origin": "default"}
+
+
+def test_an_answer_that_a_filter_withheld_is_not_the_models_fault_and_not_tried_again(
+    make_plan, plugins, watcher, fakes
+):
+    class Filtering(FakeBackend):
+        async def generate_many(self, requests):
+            async for result in super().generate_many(requests):
+                withheld = replace(result.answer, finish_reason=FinishReason.CONTENT_FILTER)
+                yield result._replace(answer=withheld) if result.request.key.case == "a" else result
+
+    fakes.backend = Filtering
+    plan = make_plan()
+    first = run(plan, plugins, watcher)
+    assert first.by_outcome == {Outcome.OK: 2, Outcome.FILTERED: 2}
+    assert first.valid == 2
+    assert {s.verdict.owner for s in watcher.samples} == {Owner.NONE, Owner.INFRA}
+    run(plan, plugins, watcher)
+    assert watcher.totals[1] == (4, 4)
+
+
+def test_how_it_is_asked_may_change_while_the_run_stays_the_same(make_plan):
+    transport = frozenset({"delay_s"})
+    slow = make_plan(model_args={"text": "x", "delay_s": 1.0}, transport=transport)
+    assert fingerprint(slow) == fingerprint(make_plan(model_args={"text": "x"}, transport=transport))
+    assert fingerprint(slow) != fingerprint(make_plan(model_args={"text": "y"}, transport=transport))
+
+
+@pytest.mark.parametrize(
+    ("change", "taken"),
+    [
+        ({"run_timeout_s": 5.0}, 4),
+        ({"samples": 3}, 4),
+        ({"parser": "fenced"}, 4),
+        ({"seed": 1}, 0),
+        ({"params": SamplingParams(temperature=0.5)}, 0),
+        ({"model_args": {"text": "other"}}, 0),
+    ],
+)
+def test_answers_of_a_run_beside_it_are_not_paid_for_again(make_plan, plugins, watcher, fakes, tmp_path, change, taken):
+    asked = []
+    fakes.backend = lambda args: FakeBackend(args, answer=lambda request: asked.append(request.key) or kernel("ok"))
+    run(make_plan(directory=tmp_path / "runs" / "first"), plugins, watcher)
+    asked.clear()
+    plan = make_plan(directory=tmp_path / "runs" / "second", **change)
+    summary = run(plan, plugins, watcher)
+    assert summary.total - len(asked) == taken
+    assert summary.ok == summary.total
+    said = [line for line in watcher.messages if "are taken from" in line]
+    assert said == (
+        [f"{taken} answers to the same questions are taken from {tmp_path / 'runs' / 'first'}"] * bool(taken)
+    )

@@ -7,20 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from npukernelbench.nouns import (
-    Candidate,
-    CaseResult,
-    Completion,
-    Message,
-    Outcome,
-    Prompt,
-    Sample,
-    SampleKey,
-    Stage,
-    Tier,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns.outcomes import Outcome, Stage, Tier, Track
+from npukernelbench.nouns.sample import Candidate, CaseResult, Completion, Message, Prompt, Sample, SampleKey, Verdict
 from npukernelbench.store import Manifest
 
 MakeSample = Callable[..., Sample]

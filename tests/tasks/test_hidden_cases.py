@@ -11,23 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npukernelbench.nouns import (
-    AttributeSpec,
-    Case,
-    DType,
-    HiddenAxis,
-    HiddenForm,
-    HiddenRange,
-    InputSpec,
-    OutputSpec,
-    Presence,
-    Task,
-    TensorCase,
-    TensorShape,
-    Track,
-    ValueClass,
-    ValueSpec,
-)
+from npukernelbench import nouns
 from npukernelbench.reference import expected_outputs
 from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.hidden import MAX_ELEMENTS, HiddenCases, hidden_cases, secret_hash
@@ -51,7 +35,7 @@ SORTS = [
 SECRETS = st.text(min_size=1, max_size=12)
 
 
-def tensors(case: Case) -> list[TensorShape]:
+def tensors(case: nouns.Case) -> list[nouns.TensorShape]:
     found = [
         item for value in case.inputs.values() if value for item in (value if isinstance(value, tuple) else (value,))
     ]
@@ -61,13 +45,13 @@ def tensors(case: Case) -> list[TensorShape]:
     return shapes
 
 
-def shape(case: Case, name: str) -> tuple[int, ...]:
+def shape(case: nouns.Case, name: str) -> tuple[int, ...]:
     value = case.inputs[name]
-    assert isinstance(value, TensorCase)
+    assert isinstance(value, nouns.TensorCase)
     return value.tensor.shape
 
 
-def values_of(case: Case) -> list[ValueSpec]:
+def values_of(case: nouns.Case) -> list[nouns.ValueSpec]:
     return [
         item.values
         for value in case.inputs.values()
@@ -76,7 +60,7 @@ def values_of(case: Case) -> list[ValueSpec]:
     ]
 
 
-def drawn(form: HiddenForm, count: int = 24, **changes: object) -> tuple[Case, ...]:
+def drawn(form: nouns.HiddenForm, count: int = 24, **changes: object) -> tuple[nouns.Case, ...]:
     return hidden_cases(replace(tiny_task(), hidden=(form,), **changes), "s", count)  # type: ignore[arg-type]
 
 
@@ -108,7 +92,7 @@ def test_every_task_has_hidden_cases_that_fit_and_differ(name: str) -> None:
     assert [case.inputs for case in others] != [case.inputs for case in cases]
 
 
-def assert_fits(task: Task, cases: tuple[Case, ...]) -> None:
+def assert_fits(task: nouns.Task, cases: tuple[nouns.Case, ...]) -> None:
     """Interface, budget, profile and salt are right."""
     assert len(cases) == 12
     for case in cases:
@@ -121,7 +105,7 @@ def assert_fits(task: Task, cases: tuple[Case, ...]) -> None:
         assert all(len(item.shape) <= 8 for item in tensors(case))
         for spec in task.inputs:
             value = case.inputs[spec.name]
-            assert value is not None or spec.presence is Presence.OPTIONAL
+            assert value is not None or spec.presence is nouns.Presence.OPTIONAL
             for item in value if isinstance(value, tuple) else (value,) if value else ():
                 assert item.tensor.dtype in spec.dtypes
 
@@ -162,13 +146,13 @@ def test_primes_occur() -> None:
     def is_prime(number: int) -> bool:
         return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
-    form = HiddenForm(axes={"n": HiddenAxis(1, 4096)}, shapes={"x": ("n",)})
+    form = nouns.HiddenForm(axes={"n": nouns.HiddenAxis(1, 4096)}, shapes={"x": ("n",)})
     assert sum(is_prime(shape(case, "x")[0]) and shape(case, "x")[0] > 1 for case in drawn(form, 28)) >= 4
 
 
 def test_axes_stay_in_their_bounds_and_outputs_follow() -> None:
-    form = HiddenForm(
-        axes={"n": HiddenAxis(3, 50), "d": HiddenAxis(2, 640, 16)},
+    form = nouns.HiddenForm(
+        axes={"n": nouns.HiddenAxis(3, 50), "d": nouns.HiddenAxis(2, 640, 16)},
         shapes={"x": ("...", "n", "d")},
         outputs={"y": ("...", "d / 2", "n + 1")},
     )
@@ -176,7 +160,7 @@ def test_axes_stay_in_their_bounds_and_outputs_follow() -> None:
     for case in drawn(form, 42):
         *rest, n, d = shape(case, "x")
         output = case.outputs["y"]
-        assert isinstance(output, TensorShape)
+        assert isinstance(output, nouns.TensorShape)
         assert 3 <= n <= 50
         assert d % 16 == 0
         assert 16 <= d <= 640
@@ -188,18 +172,18 @@ def test_axes_stay_in_their_bounds_and_outputs_follow() -> None:
 def test_what_cannot_be_small_enough_is_an_error_of_the_task() -> None:
     from npukernelbench.errors import TaskError
 
-    form = HiddenForm(axes={"n": HiddenAxis(1 << 20, 1 << 21)}, shapes={"x": ("n",)})
+    form = nouns.HiddenForm(axes={"n": nouns.HiddenAxis(1 << 20, 1 << 21)}, shapes={"x": ("n",)})
     with pytest.raises(TaskError, match="smallest shapes have more than") as found:
         drawn(form)
     assert found.value.field == "hidden"
 
 
 def test_broadcast_axes_are_one_or_whole() -> None:
-    inputs = (InputSpec("x", (DType.FLOAT32,)), InputSpec("b", (DType.FLOAT32,)))
+    inputs = (nouns.InputSpec("x", (nouns.DType.FLOAT32,)), nouns.InputSpec("b", (nouns.DType.FLOAT32,)))
     case = tiny_task().cases[0]
     public = replace(case, inputs={"x": case.inputs["x"], "b": case.inputs["x"]})
-    form = HiddenForm(
-        axes={"n": HiddenAxis(2, 9), "d": HiddenAxis(2, 9)}, shapes={"x": ("n", "d"), "b": ("n|1", "d|1")}
+    form = nouns.HiddenForm(
+        axes={"n": nouns.HiddenAxis(2, 9), "d": nouns.HiddenAxis(2, 9)}, shapes={"x": ("n", "d"), "b": ("n|1", "d|1")}
     )
     seen = set()
     for one in drawn(form, 60, inputs=inputs, cases=(public,)):
@@ -209,16 +193,18 @@ def test_broadcast_axes_are_one_or_whole() -> None:
     assert seen == {(False, False), (False, True), (True, False), (True, True)}
 
 
-def optional_task(form: HiddenForm) -> Task:
-    x = InputSpec("x", (DType.FLOAT32,))
-    more = tuple(InputSpec(name, (DType.FLOAT32,), Presence.OPTIONAL) for name in ("a", "b", "c"))
+def optional_task(form: nouns.HiddenForm) -> nouns.Task:
+    x = nouns.InputSpec("x", (nouns.DType.FLOAT32,))
+    more = tuple(nouns.InputSpec(name, (nouns.DType.FLOAT32,), nouns.Presence.OPTIONAL) for name in ("a", "b", "c"))
     case = tiny_task().cases[0]
     public = replace(case, inputs={"x": case.inputs["x"], "a": case.inputs["x"], "b": None, "c": None})
     return replace(tiny_task(), inputs=(x, *more), cases=(public,), hidden=(form,))
 
 
 def test_optional_inputs_come_and_go() -> None:
-    form = HiddenForm(axes={"n": HiddenAxis(1, 9)}, shapes={"x": ("n",), "a": ("n",), "b": ("n",)}, required=("b",))
+    form = nouns.HiddenForm(
+        axes={"n": nouns.HiddenAxis(1, 9)}, shapes={"x": ("n",), "a": ("n",), "b": ("n",)}, required=("b",)
+    )
     cases = hidden_cases(optional_task(form), "s")
     assert {case.inputs["a"] is None for case in cases} == {True, False}
     assert all(case.inputs["b"] is not None for case in cases)
@@ -226,26 +212,26 @@ def test_optional_inputs_come_and_go() -> None:
 
 
 def test_inputs_that_an_output_follows_are_never_left_out() -> None:
-    form = HiddenForm(axes={"n": HiddenAxis(1, 9)}, shapes={"x": ("n",), "a": ("n",)})
-    task = replace(optional_task(form), outputs=(OutputSpec("y", dtype_like="a", shape_like="a"),))
+    form = nouns.HiddenForm(axes={"n": nouns.HiddenAxis(1, 9)}, shapes={"x": ("n",), "a": ("n",)})
+    task = replace(optional_task(form), outputs=(nouns.OutputSpec("y", dtype_like="a", shape_like="a"),))
     assert all(case.inputs["a"] is not None for case in hidden_cases(task, "s"))
 
 
 def test_attributes_are_chosen_from_choices_ranges_and_extents() -> None:
     attributes = (
-        AttributeSpec("dim", "int"),
-        AttributeSpec("alpha", "float"),
-        AttributeSpec("k", "int"),
-        AttributeSpec("axes", "list_int"),
-        AttributeSpec("mode", "str"),
-        AttributeSpec("kept", "float", 2.5),
+        nouns.AttributeSpec("dim", "int"),
+        nouns.AttributeSpec("alpha", "float"),
+        nouns.AttributeSpec("k", "int"),
+        nouns.AttributeSpec("axes", "list_int"),
+        nouns.AttributeSpec("mode", "str"),
+        nouns.AttributeSpec("kept", "float", 2.5),
     )
-    form = HiddenForm(
-        axes={"n": HiddenAxis(4, 90)},
+    form = nouns.HiddenForm(
+        axes={"n": nouns.HiddenAxis(4, 90)},
         shapes={"x": ("n",)},
         attributes={
             "dim": (0, -1),
-            "alpha": HiddenRange(-1.0, 1.0),
+            "alpha": nouns.HiddenRange(-1.0, 1.0),
             "k": ("n - 1",),
             "axes": ((0, "n"), (1,)),
             "mode": ("mean", "sum"),
@@ -267,16 +253,18 @@ def test_attributes_are_chosen_from_choices_ranges_and_extents() -> None:
 
 
 def test_values_may_depend_on_extents() -> None:
-    form = HiddenForm(axes={"n": HiddenAxis(2, 9)}, shapes={"x": ("n",)}, values={"x": {"uniform": [0, "n"]}})
+    form = nouns.HiddenForm(
+        axes={"n": nouns.HiddenAxis(2, 9)}, shapes={"x": ("n",)}, values={"x": {"uniform": [0, "n"]}}
+    )
     for case in drawn(form):
-        assert values_of(case) == [ValueSpec("uniform", {"low": 0.0, "high": float(shape(case, "x")[0])})]
+        assert values_of(case) == [nouns.ValueSpec("uniform", {"low": 0.0, "high": float(shape(case, "x")[0])})]
 
 
 def test_half_of_the_cases_have_unusual_values() -> None:
-    form = HiddenForm(
-        axes={"n": HiddenAxis(2, 9)},
+    form = nouns.HiddenForm(
+        axes={"n": nouns.HiddenAxis(2, 9)},
         shapes={"x": ("n",)},
-        value_classes={"x": (ValueClass("nan"), ValueClass("large", 10.0))},
+        value_classes={"x": (nouns.ValueClass("nan"), nouns.ValueClass("large", 10.0))},
     )
     kinds = [values_of(case)[0] for case in drawn(form, 16)]
     special = [item for item in kinds if item.kind == "special"]
@@ -291,8 +279,8 @@ def test_integers_are_spared_unusual_values() -> None:
         for case in hidden_cases(SUITE["AbsMath"], "s", 60)
         for values in values_of(case)
     }
-    assert ("special", DType.COMPLEX64) in found
-    assert {dtype for kind, dtype in found if kind == "special"}.isdisjoint({DType.INT32, DType.INT64})
+    assert ("special", nouns.DType.COMPLEX64) in found
+    assert {dtype for kind, dtype in found if kind == "special"}.isdisjoint({nouns.DType.INT32, nouns.DType.INT64})
 
 
 def test_lists_vary_in_length_and_their_tensors_in_shape() -> None:
@@ -323,19 +311,21 @@ def test_a_task_that_says_nothing_and_is_not_element_wise_has_none() -> None:
 def test_a_section_without_shapes_where_the_rule_does_not_fit_is_an_error() -> None:
     from npukernelbench.errors import TaskError
 
-    task = replace(SUITE["RmsNorm"], hidden=(HiddenForm(value_classes={"x": (ValueClass("tiny"),)}),))
+    task = replace(SUITE["RmsNorm"], hidden=(nouns.HiddenForm(value_classes={"x": (nouns.ValueClass("tiny"),)}),))
     with pytest.raises(TaskError, match="the section has no shapes"):
         hidden_cases(task, "s")
 
 
 def test_whole_numbers_among_attributes_keep_the_rank_they_came_with() -> None:
     case = tiny_task().cases[0]
-    tensor = TensorShape((4, 5, 6), DType.FLOAT32)
-    public = replace(case, inputs={"x": TensorCase(tensor, ValueSpec())}, outputs={"y": tensor}, attributes={"dim": 2})
+    tensor = nouns.TensorShape((4, 5, 6), nouns.DType.FLOAT32)
+    public = replace(
+        case, inputs={"x": nouns.TensorCase(tensor, nouns.ValueSpec())}, outputs={"y": tensor}, attributes={"dim": 2}
+    )
     task = replace(
         tiny_task(),
         tags=frozenset({"elementwise"}),
-        attributes=(AttributeSpec("dim", "int"),),
+        attributes=(nouns.AttributeSpec("dim", "int"),),
         cases=(public,),
     )
     assert {len(shape(hidden_case, "x")) for hidden_case in hidden_cases(task, "s")} == {3}
@@ -352,9 +342,9 @@ def test_inputs_depend_on_the_secret_and_not_only_on_the_shape() -> None:
 
 
 def test_on_the_dynamic_track_hidden_cases_belong_to_what_is_judged() -> None:
-    static, dynamic = HiddenCases("s", Track.STATIC), HiddenCases("s", Track.DYNAMIC)
+    static, dynamic = HiddenCases("s", nouns.Track.STATIC), HiddenCases("s", nouns.Track.DYNAMIC)
     task = SUITE["Sqrt"]
-    assert "zebra" not in repr(HiddenCases("zebra", Track.STATIC))
+    assert "zebra" not in repr(HiddenCases("zebra", nouns.Track.STATIC))
     [plain] = SUITE.select(["Sqrt"], static)
     [whole] = SUITE.select(["Sqrt"], dynamic)
     assert [case.id for case in plain.cases] == ["0", "1", "2", "3", "4"]
@@ -363,7 +353,7 @@ def test_on_the_dynamic_track_hidden_cases_belong_to_what_is_judged() -> None:
     assert whole.task.cases == task.cases
 
 
-@pytest.mark.parametrize("hidden", [HiddenCases("s", Track.STATIC), HiddenCases("s", Track.DYNAMIC)])
+@pytest.mark.parametrize("hidden", [HiddenCases("s", nouns.Track.STATIC), HiddenCases("s", nouns.Track.DYNAMIC)])
 def test_hidden_cases_are_selected_by_name(hidden: HiddenCases) -> None:
     [one] = SUITE.select(["Sqrt:hidden-003"], hidden)
     assert [case.id for case in one.cases] == ["hidden-003"]

@@ -8,23 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from npukernelbench.nouns import (
-    AttributeSpec,
-    Case,
-    DType,
-    Golden,
-    InputSpec,
-    Message,
-    Prompt,
-    Severity,
-    Task,
-    TensorCase,
-    TensorShape,
-    Tolerance,
-    ToleranceLimits,
-    Track,
-    ValueSpec,
-)
+from npukernelbench import nouns
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import validate_task
 from npukernelbench.tasks.load import load_task
@@ -32,7 +16,7 @@ from npukernelbench.tasks.validate import Finding
 from npukernelbench.testing.tasks import tiny_task
 from tests.suite import suite
 
-LIMITS = {DType.FLOAT32: ToleranceLimits(1e-6, 1e-5)}
+LIMITS = {nouns.DType.FLOAT32: nouns.ToleranceLimits(1e-6, 1e-5)}
 
 
 @pytest.fixture
@@ -48,19 +32,19 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., object
     return install
 
 
-def sound_task(reference: str = "math.sqrt", **changes: object) -> Task:
-    tensor = TensorShape((6, 7), DType.FLOAT32)
-    values = ValueSpec("uniform", {"low": 0.5, "high": 4.0})
-    case = Case("smoke", {"x": TensorCase(tensor, values)}, {"y": tensor}, {}, frozenset({"smoke"}))
+def sound_task(reference: str = "math.sqrt", **changes: object) -> nouns.Task:
+    tensor = nouns.TensorShape((6, 7), nouns.DType.FLOAT32)
+    values = nouns.ValueSpec("uniform", {"low": 0.5, "high": 4.0})
+    case = nouns.Case("smoke", {"x": nouns.TensorCase(tensor, values)}, {"y": tensor}, {}, frozenset({"smoke"}))
     task = replace(
         tiny_task(cases=(case,), reference=reference),
-        tolerance=Tolerance("pcl", LIMITS),
-        goldens=(Golden(Track.STATIC, Path("static.cpp")),),
+        tolerance=nouns.Tolerance("pcl", LIMITS),
+        goldens=(nouns.Golden(nouns.Track.STATIC, Path("static.cpp")),),
     )
     return replace(task, **changes)  # type: ignore[arg-type]
 
 
-def findings(plugins: Plugins, task: Task, *styles: object) -> set[tuple[str, str, str]]:
+def findings(plugins: Plugins, task: nouns.Task, *styles: object) -> set[tuple[str, str, str]]:
     """Everything but the note that a task which is not tagged elementwise has no hidden cases."""
     found = validate_task(task, plugins.checkers, styles)  # type: ignore[arg-type]
     return {(item.severity.value, item.code, item.case) for item in found if item.code != "no_hidden"}
@@ -77,7 +61,7 @@ def test_no_installed_task_has_errors_or_warnings_of_its_own(plugins: Plugins, p
     styles = [registration.load() for registration in plugins.prompts.values()]
     for task in list(suite().values())[part::8]:
         found = validate_task(task, plugins.checkers, styles)  # type: ignore[arg-type]
-        assert [str(item) for item in found if item.severity is not Severity.NOTE] == []
+        assert [str(item) for item in found if item.severity is not nouns.Severity.NOTE] == []
 
 
 def test_a_missing_smoke_case_is_a_warning_and_a_missing_golden_a_note(plugins: Plugins) -> None:
@@ -89,8 +73,8 @@ def test_a_missing_smoke_case_is_a_warning_and_a_missing_golden_a_note(plugins: 
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"tolerance": Tolerance("no-such-policy", LIMITS)}, "policy"),
-        ({"tolerance": Tolerance("pcl", {})}, "limits"),
+        ({"tolerance": nouns.Tolerance("no-such-policy", LIMITS)}, "policy"),
+        ({"tolerance": nouns.Tolerance("pcl", {})}, "limits"),
         ({"reference": "math.no_such_function"}, "reference"),
         ({"reference": "no_such_module.sqrt"}, "reference"),
     ],
@@ -105,10 +89,10 @@ class Style:
     def __init__(self, text: str | None) -> None:
         self._text = text
 
-    def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
+    def render(self, task: nouns.Task, case: nouns.Case | None, track: nouns.Track) -> nouns.Prompt:
         if self._text is None:
             raise RuntimeError("no ink")
-        return Prompt((Message("user", self._text),), "style@1", "")
+        return nouns.Prompt((nouns.Message("user", self._text),), "style@1", "")
 
 
 def test_a_prompt_that_fails_or_says_too_little_is_an_error(plugins: Plugins) -> None:
@@ -122,10 +106,10 @@ def test_a_prompt_that_fails_or_says_too_little_is_an_error(plugins: Plugins) ->
     ]
 
 
-def planted(plugins: Plugins, task: Task) -> dict[str, Severity]:
-    found: dict[str, Severity] = {}
+def planted(plugins: Plugins, task: nouns.Task) -> dict[str, nouns.Severity]:
+    found: dict[str, nouns.Severity] = {}
     for item in validate_task(task, plugins.checkers):
-        found[item.code] = min(item.severity, found.get(item.code, item.severity), key=list(Severity).index)
+        found[item.code] = min(item.severity, found.get(item.code, item.severity), key=list(nouns.Severity).index)
     return found
 
 
@@ -150,7 +134,7 @@ def test_planted_defects_are_found(
     code: str,
 ) -> None:
     found = planted(plugins, sound_task(reference(function)))
-    assert found.get(code) is Severity.ERROR
+    assert found.get(code) is nouns.Severity.ERROR
 
 
 def test_a_wrong_answer_that_one_case_accepts_is_a_warning(
@@ -160,7 +144,11 @@ def test_a_wrong_answer_that_one_case_accepts_is_a_warning(
     low = replace(
         task.cases[0],
         id="low",
-        inputs={"x": TensorCase(TensorShape((6, 7), DType.FLOAT32), ValueSpec("uniform", {"low": 0.0, "high": 1.0}))},
+        inputs={
+            "x": nouns.TensorCase(
+                nouns.TensorShape((6, 7), nouns.DType.FLOAT32), nouns.ValueSpec("uniform", {"low": 0.0, "high": 1.0})
+            )
+        },
         profiles=frozenset({"full"}),
     )
     found = findings(plugins, replace(task, cases=(task.cases[0], low)))
@@ -172,8 +160,8 @@ def test_a_wrong_answer_that_one_case_accepts_is_a_warning(
 def test_an_attribute_without_effect_is_an_error(
     plugins: Plugins, reference: Callable[[Callable[..., object]], str]
 ) -> None:
-    def with_attribute(function: Callable[..., object]) -> Task:
-        task = sound_task(reference(function), attributes=(AttributeSpec("scale", "float", 1.0),))
+    def with_attribute(function: Callable[..., object]) -> nouns.Task:
+        task = sound_task(reference(function), attributes=(nouns.AttributeSpec("scale", "float", 1.0),))
         return replace(task, cases=(replace(task.cases[0], attributes={"scale": 1.0}),))
 
     assert findings(plugins, with_attribute(lambda x, scale: np.exp(scale * x))) == set()
@@ -185,7 +173,7 @@ def test_a_reference_that_fails_or_returns_the_wrong_thing_is_an_error(
 ) -> None:
     def complaint(function: Callable[..., object]) -> str:
         found, _ = validate_task(sound_task(reference(function)), plugins.checkers)
-        assert (found.severity, found.code, found.case) == (Severity.ERROR, "reference", "smoke")
+        assert (found.severity, found.code, found.case) == (nouns.Severity.ERROR, "reference", "smoke")
         return found.message
 
     assert "ZeroDivisionError" in complaint(lambda x: 1 / 0)
@@ -197,13 +185,13 @@ def test_a_reference_that_fails_or_returns_the_wrong_thing_is_an_error(
 def test_exact_outputs_are_compared_exactly(
     plugins: Plugins, reference: Callable[[Callable[..., object]], str]
 ) -> None:
-    tensor = TensorShape((6, 7), DType.INT32)
-    values = ValueSpec("integers", {"low": -5, "high": 6})
-    task = sound_task(reference(lambda x: np.maximum(x, -4)), inputs=(InputSpec("x", (DType.INT32,)),))
+    tensor = nouns.TensorShape((6, 7), nouns.DType.INT32)
+    values = nouns.ValueSpec("integers", {"low": -5, "high": 6})
+    task = sound_task(reference(lambda x: np.maximum(x, -4)), inputs=(nouns.InputSpec("x", (nouns.DType.INT32,)),))
     task = replace(
         task,
-        outputs=(replace(task.outputs[0], dtype=DType.INT32, dtype_like=None),),
-        cases=(Case("smoke", {"x": TensorCase(tensor, values)}, {"y": tensor}, {}, frozenset({"smoke"})),),
+        outputs=(replace(task.outputs[0], dtype=nouns.DType.INT32, dtype_like=None),),
+        cases=(nouns.Case("smoke", {"x": nouns.TensorCase(tensor, values)}, {"y": tensor}, {}, frozenset({"smoke"})),),
     )
     assert findings(plugins, task) == set()
     same = replace(task, reference=reference(lambda x: x))
@@ -218,7 +206,7 @@ def test_a_waiver_turns_a_finding_into_a_note_with_its_reason(
     found = validate_task(load_task(path).task, plugins.checkers)
     assert found == (
         Finding(
-            Severity.NOTE,
+            nouns.Severity.NOTE,
             "no_golden",
             "there is no golden kernel; waived: none yet",
             "Twice",
@@ -233,10 +221,10 @@ def test_only_affordable_cases_are_run(plugins: Plugins, reference: Callable[[Ca
         ran.append(x.shape)
         return np.sqrt(x)
 
-    big = TensorShape((500, 7), DType.FLOAT32)
+    big = nouns.TensorShape((500, 7), nouns.DType.FLOAT32)
     task = sound_task(reference(recording))
     x = task.cases[0].inputs["x"]
-    assert isinstance(x, TensorCase)
+    assert isinstance(x, nouns.TensorCase)
     case = replace(
         task.cases[0], id="big", inputs={"x": replace(x, tensor=big)}, outputs={"y": big}, profiles=frozenset()
     )

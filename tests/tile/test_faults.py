@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,67 +11,18 @@ import pytest
 from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
 from npukb_tile.parse import parse_file, parse_program
+from tests.tables import read_table
 from tests.tile.running import elementwise, rows
 
 PLAIN = elementwise("ta + tb", {"a": "float32", "b": "float32"}, "float32")
 TYPED = "T = float16, bfloat16\n" + elementwise("ta + 1.0", {"a": "T"}, "T")
 
-#: What is broken, the text that is replaced, what replaces it, the rule, and a word of the remedy or the message.
-BROKEN = (
-    ("load in compute", "            ty[:] = ta + tb", "            load(ta, a[0], length)", "stage", "copy_in"),
-    ("store in compute", "            ty[:] = ta + tb", "            store(y[0], ty, length)", "stage", "copy_out"),
-    ("write to global memory", "            ty[:] = ta + tb", "            y[:] = ta + tb", "global_memory", "store"),
-    (
-        "compute while copying",
-        "            load(tb, b[begin + offset], length)",
-        "            ty[:] = ta",
-        "stage",
-        "compute",
-    ),
-    ("element type of a copy", "tb = buffer(tile, float32", "tb = buffer(tile, float16", "dtype", "cast"),
-    ("element types mixed", "ty[:] = ta + tb", "ty[:] = ta + float16(tb)", "dtype", "cast"),
-    ("mask as number", "ty[:] = ta + tb", "ty[:] = ta + (tb > 0.0)", "dtype", "where"),
-    ("mask into a buffer", "ty[:] = ta + tb", "ty[:] = ta > tb", "dtype", "bool"),
-    ("unknown operation", "ty[:] = ta + tb", "ty[:] = softmax(ta)", "unknown_name", "tanh"),
-    ("unknown scalar", "ty[:] = ta + tb", "ty[:] = ta + scale", "unknown_name", "tile"),
-    ("unknown tensor", "load(tb, b[", "load(tb, c[", "unknown_name", "load"),
-    ("part of a buffer", "ty[:] = ta + tb", "ty[:length] = ta + tb", "syntax", "ty[:]"),
-    ("tile without memory", "ty[:] = ta + tb", "temporary = ta + tb", "syntax", "buffer"),
-    ("reduction to a tile", "ty[:] = ta + tb", "ty[:] = row_sum(ta)", "shape", "column"),
-    ("write to an input", "store(y[begin + offset], ty", "store(a[begin + offset], ty", "global_memory", "input"),
-    (
-        "output not stored",
-        "        with copy_out:\n            store(y[begin + offset], ty, length)\n",
-        "",
-        "unused",
-        "store",
-    ),
-    ("buffer depends on the core", "ty = buffer(tile,", "ty = buffer(core(),", "buffer_size", "host"),
-    ("number not handed on", "*, total, share, tile)", "*, total, share, tile, width)", "launch", "width"),
-    ("number not asked for", "*, total, share, tile)", "*, total, share)", "launch", "tile"),
-    ("no shape of the output", "    y.shape = a.shape\n", "", "output_shape", "y.shape"),
-    ("compute without extents", "with compute(length):", "with compute():", "stage", "compute(length)"),
-    ("loop over something else", "range(0, count, tile)", "offsets", "syntax", "range"),
-    (
-        "integer division of floats",
-        "count = min(share, total - begin)",
-        "count = min(share, total - begin) / 2",
-        "dtype",
-        "//",
-    ),
-    (
-        "two workspaces",
-        "b: Input[float32],",
-        "b: Input[float32], u: Workspace[float32], v: Workspace[float32],",
-        "syntax",
-        "one",
-    ),
-    ("meeting in a block", "            ty[:] = ta + tb", "            sync_all()", "stage", "between"),
-)
+BROKEN = read_table(Path(__file__).with_name("faults.yaml"))
 
 
-@pytest.mark.parametrize(("name", "old", "new", "rule", "word"), BROKEN, ids=[row[0] for row in BROKEN])
-def test_faults_of_the_text(name: str, old: str, new: str, rule: str, word: str) -> None:
+@pytest.mark.parametrize("name", BROKEN)
+def test_faults_of_the_text(name: str) -> None:
+    old, new, rule, word = BROKEN[name].values()
     assert old in PLAIN
     broken = PLAIN.replace(old, new)
     with pytest.raises(ProgramError) as caught:

@@ -17,19 +17,10 @@ from npukb_tile.launching import Facts
 from npukb_tile.lowering import lower_dynamic, lower_static
 from npukb_tile.parse import parse_file, parse_program
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.nouns import (
-    Case,
-    CompileRequest,
-    Core,
-    DType,
-    InputSpec,
-    Outcome,
-    OutputSpec,
-    RunRequest,
-    Task,
-    TensorCase,
-    Track,
-)
+from npukernelbench.nouns.dtypes import DType
+from npukernelbench.nouns.execution import CompileRequest, RunRequest
+from npukernelbench.nouns.outcomes import Outcome, Track
+from npukernelbench.nouns.task import Case, Core, InputSpec, OutputSpec, Task, TensorCase
 from npukernelbench.tasks.hidden import hidden_cases
 from tests.goldens.test_dynamic_goldens import judge
 from tests.goldens.test_goldens import assert_faultless

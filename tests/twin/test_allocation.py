@@ -9,21 +9,15 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import Allocation, DType, Outcome
+from tests.twin.openings import on_buffer, on_global
 from tests.twin.running import Twin
 
 #: Reads 64 floats of x from an element that the test gives, and writes them to y from another.
-BODY = """
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 256);
-    LocalTensor<float> a = buffer.Get<float>();
-    GlobalTensor<float> from, to;
-    from.SetGlobalBuffer((__gm__ float*)x);
-    to.SetGlobalBuffer((__gm__ float*)y);
+BODY = f"""{on_buffer("float", "a", 256)}{on_global("float", xs="x", ys="y")}
     int64_t source = *(__gm__ int64_t*)places, target = *((__gm__ int64_t*)places + 1);
-    DataCopy(a, from[source], 64);
+    DataCopy(a, xs[source], 64);
     PipeBarrier<PIPE_ALL>();
-    DataCopy(to[target], a, 64);
+    DataCopy(ys[target], a, 64);
 """
 MIB = 1 << 18  # in floats
 

@@ -9,21 +9,16 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Outcome
+from tests.twin.openings import on_buffer, on_global
 from tests.twin.running import Twin
 
 BLOCKS = 48
 OUTPUTS = {"y": ((BLOCKS * 8,), DType.INT32)}
 
 #: Tensors on the output and on the workspace, which every block fills with zeros, as the documentation asks.
-HEAD = """
+HEAD = f"""
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 8192);
-    LocalTensor<int32_t> ub = buffer.Get<int32_t>();
-    GlobalTensor<int32_t> ys, slots;
-    ys.SetGlobalBuffer((__gm__ int32_t*)y, 48 * 8);
-    slots.SetGlobalBuffer((__gm__ int32_t*)workspace, 1024);
+    {on_buffer("int32_t", "ub", 8192)}{on_global("int32_t", ys="y, 48 * 8", slots="workspace, 1024")}
     Duplicate(ub, 0, 1024);
     PipeBarrier<PIPE_ALL>();
     DataCopy(slots, ub, 1024);

@@ -18,17 +18,11 @@ from npukernelbench.prompts import golden_kernel
 from npukernelbench.tasks import generate_inputs, load_registry
 from npukernelbench.tasks.goldens import golden_of
 from npukernelbench.tasks.sizes import smallest_case
+from tests.twin.openings import on_buffer, on_global
 from tests.twin.running import Twin
 
 OUTPUTS = {"y": ((48 * 64,), DType.FLOAT32)}
-HEAD = """
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 8192);
-    LocalTensor<float> a = buffer.Get<float>();
-    GlobalTensor<float> ys, spare;
-    ys.SetGlobalBuffer((__gm__ float*)y, 48 * 64);
-    spare.SetGlobalBuffer((__gm__ float*)workspace, 1024);
+HEAD = f"""{on_buffer("float", "a", 8192)}{on_global("float", ys="y, 48 * 64", spare="workspace, 1024")}
     const int32_t me = GetBlockIdx();
     Duplicate(a, static_cast<float>(me), 1024);
     PipeBarrier<PIPE_ALL>();

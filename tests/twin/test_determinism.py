@@ -9,21 +9,15 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Observation, Outcome
+from tests.twin.openings import on_buffer, on_global
 from tests.twin.running import Finished, Twin
 
 X = np.random.default_rng(11).normal(size=48 * 1024).astype(np.float32)
 OUTPUTS = {"y": ((48 * 1024,), DType.FLOAT32)}
 
 #: Blocks of different lengths that meet twice, exchange data through global memory, and leave some of it unwritten.
-EXCHANGE = """
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 4096);
-    LocalTensor<float> a = buffer.Get<float>();
-    GlobalTensor<float> xs, ys;
+EXCHANGE = f"""{on_buffer("float", "a", 4096)}{on_global("float", xs="x, 48 * 1024", ys="y, 48 * 1024")}
     const int32_t block = GetBlockIdx(), blocks = GetBlockNum();
-    xs.SetGlobalBuffer((__gm__ float*)x, 48 * 1024);
-    ys.SetGlobalBuffer((__gm__ float*)y, 48 * 1024);
     DataCopy(a, xs[block * 1024], 1024);
     PipeBarrier<PIPE_ALL>();
     for (int32_t i = 0; i < block % 5 + 1; ++i) Exp(a, a, 512);

@@ -14,6 +14,7 @@ from npukb_twin.compile import build, messages, toolchain
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.nouns import Diagnostic, DType, Outcome
+from tests.twin.openings import on_queues
 from tests.twin.running import HEAD, SMALL, Finished, Twin, kernel, task_for
 
 if TYPE_CHECKING:
@@ -129,6 +130,15 @@ def test_a_mistake_beside_a_gap_is_still_the_models(twin: Twin) -> None:
 
 def test_api_of_other_chips_is_named(twin: Twin) -> None:
     check_line(twin, "LocalTensor<float> t;\nNeg(t, t, 8);  // here", "Neg is not available on this chip")
+
+
+@pytest.mark.parametrize(
+    ("include", "outcome", "rule"),
+    [("hccl/hccl.h", Outcome.INFRA_ERROR, "unsupported_api"), ("mine/hccl.h", Outcome.COMPILE_ERROR, "compile")],
+)
+def test_headers_of_the_toolkit_are_gaps(twin: Twin, include: str, outcome: Outcome, rule: str) -> None:
+    finished = twin.run("", before=f'#include "{include}"  // here')
+    assert (finished.outcome, finished.found) == (outcome, [(rule, finished.marked)])
 
 
 def test_gaps_are_gaps() -> None:
@@ -314,12 +324,7 @@ def test_old_compilers_are_refused(monkeypatch: pytest.MonkeyPatch, version: str
 
 
 WRITE_ONE = "GlobalTensor<float> to;\nto.SetGlobalBuffer((__gm__ float*)y);\nto.SetValue(0, 1.0f);"
-ADD = """
-    TPipe pipe;
-    TQue<TPosition::VECIN, 2> in;
-    TQue<TPosition::VECOUT, 2> out;
-    pipe.InitBuffer(in, 2, 512);
-    pipe.InitBuffer(out, 2, 512);
+ADD = f"""{on_queues(depth=2, buffers=2, size_bytes=512)}
     GlobalTensor<half> xs, ys;
     xs.SetGlobalBuffer((__gm__ half*)x + GetBlockIdx() * 128, 128);
     ys.SetGlobalBuffer((__gm__ half*)y + GetBlockIdx() * 128, 128);

@@ -16,7 +16,6 @@ from npukb_twin.operator.host_types import (
     OpArgument,
     OpAttribute,
     OperatorDescription,
-    Presence,
     TilingField,
     TilingStruct,
 )
@@ -31,12 +30,12 @@ from npukernelbench.nouns import (
     InputSpec,
     Outcome,
     OutputSpec,
+    Presence,
     RunRequest,
     Severity,
     Task,
     Track,
 )
-from npukernelbench.nouns import Presence as TaskPresence
 from tests.twin.running import Finished, Inputs, Outputs, Twin, task_for
 
 HOST = """
@@ -306,7 +305,7 @@ def test_scalars_are_converted_and_absent_inputs_are_null(twin: Twin, host: Fake
     }
 
     def change(task: Task) -> Task:
-        specs = tuple(replace(s, presence=TaskPresence.OPTIONAL) if s.name == "maybe" else s for s in task.inputs)
+        specs = tuple(replace(s, presence=Presence.OPTIONAL) if s.name == "maybe" else s for s in task.inputs)
         return replace(task, inputs=specs)
 
     finished = go(twin, device(body, "x, s, list, maybe, axes, y, workspace, tiling"), inputs, Y, change=change)
@@ -353,7 +352,7 @@ def test_lists_and_late_shapes(twin: Twin, host: FakeHost) -> None:
     )
 
     def change(task: Task) -> Task:
-        return replace(task, inputs=(InputSpec("x", (DType.FLOAT32,), TaskPresence.DYNAMIC),))
+        return replace(task, inputs=(InputSpec("x", (DType.FLOAT32,), Presence.DYNAMIC),))
 
     source = device(body, "x, y, shapes, workspace, tiling")
     outputs: Outputs = {"y": ((2,), DType.FLOAT32)}

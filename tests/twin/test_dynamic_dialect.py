@@ -21,11 +21,11 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("__forceinline__ [aicore] void f();", "__forceinline__          void f();"),
-        ("static [host, aicore] int g();", "static                int g();"),
-        ("inline[aicore] int g();", "inline         int g();"),
-        ("#define DEVICE __forceinline__ [aicore]\n", "#define DEVICE __forceinline__         \n"),
-        ("[aicore] A() {}", "         A() {}"),
+        ("__forceinline__ [aicore] void f();", "__forceinline__  __ac__  void f();"),
+        ("static [host, aicore] int g();", "static  __ac__        int g();"),
+        ("inline[aicore] int g();", "inline __ac__  int g();"),
+        ("#define DEVICE __forceinline__ [aicore]\n", "#define DEVICE __forceinline__  __ac__ \n"),
+        ("[aicore] A() {}", " __ac__  A() {}"),
         ("k<<<blocks, l2, stream>>>(x, y);", "k                        (x, y);"),
         ("k<T, 2><<<GetBlocks(1), nullptr, s>>>\n  (x);", "k<T, 2>                              \n  (x);"),
         ("k<<<n,\n  0, s>>>(x);", "k     \n         (x);"),
@@ -43,7 +43,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {
         ("// [aicore] and k<<<1, 0, s>>>(x)", None),
         ('const char* s = "[aicore] <<<1>>>(x)";', None),
         ("/* [host, aicore]\n */", None),
-        ("int a = 1'000; [aicore] void f(); int b = 2'0;", "int a = 1'000;          void f(); int b = 2'0;"),
+        ("int a = 1'000; [aicore] void f(); int b = 2'0;", "int a = 1'000;  __ac__  void f(); int b = 2'0;"),
     ],
 )
 def test_rewriting(text: str, expected: str | None) -> None:

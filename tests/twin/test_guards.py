@@ -41,7 +41,7 @@ def test_the_packaged_compiler_lacks_nothing(packaged: toolchain.Toolchain) -> N
 
 
 def test_other_compilers_are_refused_by_strict(other: toolchain.Toolchain) -> None:
-    assert len(missing_guards(other)) == 3
+    assert len(missing_guards(other)) == 4
     with pytest.raises(ExecutorError, match="separate stack for return addresses, check of computed calls"):
         require_guards(other)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.operator.host_types import HostFailure, OpArgument, OpAttribute, Presence, TilingStruct
-from npukernelbench.nouns import Outcome
+from npukb_twin.operator.host_types import HostFailure, OpArgument, OpAttribute, TilingStruct
+from npukernelbench.nouns import Outcome, Presence
 from tests.twin.hosting import FLOAT, Hosting
 
 

@@ -116,7 +116,10 @@ def test_only_the_declared_kind_has_to_compile(twin: Twin, kind: str, cubes: boo
 @pytest.mark.parametrize("declared", ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", ""])
 def test_only_what_runs_has_to_link(twin: Twin, declared: str) -> None:
     """A template without a body for the other kind of core is never called there."""
-    before = "template <int kind> struct Part { static void Run(); };\ntemplate <> void Part<AIC>::Run() {}"
+    before = """
+        template <int kind> struct Part { static __aicore__ void Run(); };
+        template <> __aicore__ void Part<AIC>::Run() {}
+    """
     body = """
         LocalTensor<float> c;
         LocalTensor<half> a, b;

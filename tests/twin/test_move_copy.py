@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from npukernelbench.nouns import DType
+from tests.twin.openings import on_buffer, on_global
 from tests.twin.running import Twin
 
 #: Types that a kernel has a name for and the documentation lets move.
@@ -111,13 +112,7 @@ def test_rows_into_fractals(twin: Twin) -> None:
 def test_moves_inside_ub_go_upwards(twin: Twin) -> None:
     """Towards lower addresses a move may overlap itself."""
     a = np.arange(64, dtype=np.float32)
-    body = """TPipe pipe;
-    TBuf<TPosition::VECCALC> b;
-    pipe.InitBuffer(b, 256);
-    LocalTensor<float> x = b.Get<float>();
-    GlobalTensor<float> ga, gy;
-    ga.SetGlobalBuffer((__gm__ float*)a);
-    gy.SetGlobalBuffer((__gm__ float*)y);
+    body = f"""{on_buffer("float", "x", 256)}{on_global("float", ga="a", gy="y")}
     DataCopy(x, ga, 64);
     DataCopy(x, x[8], 56);
     DataCopy(gy, x, 64);"""
@@ -285,20 +280,13 @@ def test_global_memory_is_filled_by_either_name(twin: Twin) -> None:
 
 def test_complex_numbers_are_moved(twin: Twin) -> None:
     x = (np.arange(16) + 1j * np.arange(16, 0, -1)).astype(np.complex64)
-    body = """
-    TPipe pipe;
-    TBuf<TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 128);
-    LocalTensor<complex64> local = buffer.Get<complex64>();
-    GlobalTensor<complex64> in, out;
-    in.SetGlobalBuffer((__gm__ complex64*)x, 16);
-    out.SetGlobalBuffer((__gm__ complex64*)y, 16);
-    DataCopy(local, in, 16);
+    body = f"""{on_buffer("complex64", "local", 128)}{on_global("complex64", xs="x, 16", ys="y, 16")}
+    DataCopy(local, xs, 16);
     Muls(local.ReinterpretCast<float>(), local.ReinterpretCast<float>(), 2.0f, 32);
-    DataCopy(out, local, 16);
+    DataCopy(ys, local, 16);
     PipeBarrier<PIPE_ALL>();
-    complex64 first = in.GetValue(3);
-    out.SetValue(0, first);
+    complex64 first = xs.GetValue(3);
+    ys.SetValue(0, first);
     """
     done = twin.run(body, {"x": x}, {"y": ((16,), DType.COMPLEX64)})
     assert np.array_equal(done.output(), np.concatenate([x[3:4], 2 * x[1:]]))

@@ -52,7 +52,6 @@ LOOPS = {
         "s = Apart(s, k)",
         8,
     ),
-    "a recursion": ("inline uint32_t Down(uint32_t a) { return a == 0 ? 0 : Down(a - 1) + 1; }", "s += Down(2)", 18),
     "an inner loop": ("", "for (uint32_t i = 0; i < 3; ++i) s += i", 22),
     "a switch": ("", "switch (k & 3) { case 1: s += 1; break; case 2: s ^= 2; break; default: s *= 3; }", 9),
     "a call of the API": ("", "s += npukb_elsewhere() + k", 6),

@@ -111,16 +111,17 @@ def test_crash_is_told_by_line(twin: Twin, body: str, signal: str, block: int | 
     assert signal in finished.errors[0].message
 
 
-@pytest.mark.parametrize("local", [16, 200_000], ids=["small frames", "large frames"])
-def test_stack_overflow(twin: Twin, local: int) -> None:
+@pytest.mark.parametrize(("local", "depth"), [(20_000, 99), (200_000, 9)], ids=["many frames", "large frames"])
+def test_stack_overflow(twin: Twin, local: int, depth: int) -> None:
     before = f"""
-        int Deeper(int n) {{
+        template <int n> __aicore__ inline int Deeper() {{
             volatile char local[{local}];
             local[0] = n;
-            return Deeper(n + 1) + local[0];
+            if constexpr (n < {depth}) return Deeper<n + 1>() + local[0];
+            return local[0];
         }}
     """
-    finished = twin.run("volatile int n = Deeper(0);", before=before, block=None)
+    finished = twin.run("volatile int n = Deeper<0>();", before=before, block=None)
     assert finished.outcome is Outcome.CRASH
     assert "its stack of 1 MiB is used up" in finished.errors[0].message
     assert 3 <= finished.errors[0].line <= 8

@@ -54,6 +54,7 @@ KERNEL_FLAGS_CLANG = (
     "-gline-tables-only",
     "-fno-gnu-inline-asm",  # there is no other processor's assembly in a kernel
     "-fno-finite-loops",
+    *("-mllvm", "-trap-unreachable"),  # code that nothing reaches ends all the same; see runtime/verify/image.h
     "-fno-color-diagnostics",
     "-fno-spell-checking",
     "-ferror-limit=20",

@@ -2,9 +2,9 @@
 
 The vendor's compiler knows a few forms that are not C++: attributes in single brackets (``[aicore]``, ``[host,
 aicore]``) and kernel launches from the host side (``entry<<<blocks, l2, stream>>>(…)``), which repositories leave in
-kernel files. Both become blanks of the same width, so that every line and column stays where its author wrote it. The
-function around a launch is the host's, which nobody calls here: its body is left out, directives excepted. Comments,
-strings and character literals stay.
+kernel files. The first become a macro's name, the second blanks, so that every line and column stays where its author
+wrote it. The function around a launch is the host's, which nobody calls here: its body is left out, directives
+excepted. Comments, strings and character literals stay.
 
 A header of the vendor's toolkit other than ``kernel_operator.h`` (``lib/math/…``, ``kernel_tiling/…``, ``impl/…``)
 becomes that header, which has everything that the twin offers; those of matrix multiplication become
@@ -26,7 +26,16 @@ from typing import NamedTuple
 
 from npukb_twin.compile.library_names import own_types
 
-__all__ = ["SOURCE_SUFFIXES", "Translated", "declarator", "find_entry", "masked", "translate", "translate_files"]
+__all__ = [
+    "BRACKET_FORM",
+    "SOURCE_SUFFIXES",
+    "Translated",
+    "declarator",
+    "find_entry",
+    "masked",
+    "translate",
+    "translate_files",
+]
 
 #: Files that are translated; anything else is passed through.
 SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inc", ".cce", ".asc")
@@ -45,6 +54,8 @@ _QUIET = re.compile(
 _ATTRIBUTE = re.compile(
     r"(?P<before>[\w)\]]?)(?P<form>\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\])"
 )
+#: What stands in the place of that form, which is no shorter: the macro that marks functions for the device.
+BRACKET_FORM = " __ac__ "
 _WORD_BEFORE = re.compile(r"(?:inline|__\w+__|static|constexpr|explicit|virtual|friend|const|extern)\Z")
 _LAUNCH = re.compile(r"<<<")
 _LONGEST_LAUNCH = 2000
@@ -148,10 +159,13 @@ def translate(text: str, own: Collection[str] = ()) -> str:
         return text
     code = masked(text)
     pieces = list(text)
-    for start, end in (*_attributes(code), *_launching(code)):
+    attributes = tuple(_attributes(code))
+    for start, end in (*attributes, *_launching(code)):
         for at in range(start, end):
             if pieces[at] not in "\r\n\\":
                 pieces[at] = " "
+    for start, _ in attributes:
+        pieces[start : start + len(BRACKET_FORM)] = BRACKET_FORM
     return "".join(pieces)
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from npukb_twin.compile.assembly import host_assembly
 from npukb_twin.compile.build import Runtime, kernel_flags, kind_flag, refuse_stale, source_root, thunk_flags
-from npukb_twin.compile.dialect import SOURCE_SUFFIXES, Translated, find_entry, translate_files
+from npukb_twin.compile.device_code import MARK, marked, not_device_code
+from npukb_twin.compile.dialect import BRACKET_FORM, SOURCE_SUFFIXES, Translated, find_entry, translate_files
 from npukb_twin.compile.elf import Elf
 from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_calls, forgeries, wrapped
 from npukb_twin.compile.kinds import Images, Kind, entry_attribute, mentions_cube
@@ -95,7 +97,9 @@ def compile_unit(
     timeout_s: float,
 ) -> Compiled:
     """Compile ``unit`` in ``work``, where the translated files lie; ``files`` are what their author wrote."""
-    text, renamed = unit_text(unit, translated.entry, _headers(runtime, files))
+    if assembly := host_assembly(files):
+        return Compiled(Outcome.COMPILE_ERROR, None, assembly)
+    text, renamed = unit_text(unit, translated.entry, _headers(runtime, files), marks=toolchain.is_clang)
     (work / f"{unit.name}.unit.cc").write_text(text, encoding="utf-8")
     names = {renamed: unit.entry, **translated.types}
 
@@ -104,14 +108,15 @@ def compile_unit(
             kind, unit, files, names, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
         )
 
+    checked = partial(_checked, unit=unit, files=files, names=names, host=runtime.host)
     flags = any("CrossCore" in text for text in files.values())
     if not mentions_cube(files.values()):
-        made = _without_foreign(compile_for(Kind.VECTOR), files, runtime.host)
+        made = checked(compile_for(Kind.VECTOR))
         return Compiled(made.outcome, None if made.image is None else Images(made.image, flags=flags), made.said)
     with ThreadPoolExecutor(max_workers=2) as pool:
         vector, cube = pool.map(compile_for, (Kind.VECTOR, Kind.CUBE))
     images = Images(vector.image, cube.image, entry_attribute(files.values(), unit.entry), flags)
-    return _together(unit, vector, cube, images, partial(_without_foreign, files=files, host=runtime.host))
+    return _together(unit, vector, cube, images, checked)
 
 
 def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: Callable[[_Made], _Made]) -> Compiled:
@@ -142,11 +147,14 @@ def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: C
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """One compilation's outcome. ``image`` is None unless ``outcome`` is OK."""
+    """One compilation's outcome. ``image`` is None unless ``outcome`` is OK; ``device`` are its functions that are
+    marked for the device, None where the compiler does not say.
+    """
 
     outcome: Outcome
     image: Path | None
     said: tuple[Diagnostic, ...]
+    device: frozenset[str] | None = None
 
 
 def _compile_for(
@@ -177,6 +185,7 @@ def _compile_for(
     said = explain(done.output, unit.entry, Candidate(files, ""), names)
     if done.returncode != 0:
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
+    unit_object = Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     linked = call((*toolchain.link_kernel, *wrapped(toolchain), f"{name}.o", "-o", image.name))
     if linked.returncode != 0:
@@ -186,13 +195,24 @@ def _compile_for(
     inside = Elf(image)
     if forged := forgeries(inside, runtime.host, files):
         return _Made(Outcome.CHEAT, None, forged)
-    return _Made(Outcome.OK, image, (*said, *doubts(inside, files)))
+    device = marked(unit_object) if toolchain.is_clang else None
+    return _Made(Outcome.OK, image, (*said, *doubts(inside, files)), device)
 
 
-def _without_foreign(made: _Made, files: Mapping[str, str], host: Path) -> _Made:
-    """The same, or a compile error when its image calls what is not there."""
-    unknown = () if made.image is None else foreign(Elf(made.image), host)
-    return _Made(Outcome.COMPILE_ERROR, None, foreign_calls(unknown, files)) if unknown else made
+def _entry_of(names: Mapping[str, str], entry: str) -> str:
+    """What the entry is called in the image, given the author's names by those of the image."""
+    return next((name for name, author_s in names.items() if author_s == entry), entry)
+
+
+def _checked(made: _Made, unit: Unit, files: Mapping[str, str], names: Mapping[str, str], host: Path) -> _Made:
+    """The same, or a compile error when its image calls what is not there, or does what no core can."""
+    if made.image is None:
+        return made
+    wrong: tuple[Diagnostic, ...] = ()
+    if made.device is not None:
+        wrong = not_device_code(made.image, made.device, _entry_of(names, unit.entry), files, names)
+    wrong = wrong or foreign_calls(foreign(Elf(made.image), host), files)
+    return _Made(Outcome.COMPILE_ERROR, None, wrong) if wrong else made
 
 
 def _headers(runtime: Runtime, files: Mapping[str, str]) -> tuple[str, ...]:
@@ -205,11 +225,12 @@ def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
 
 
-def unit_text(unit: Unit, entry: str, headers: Sequence[str] = ()) -> tuple[str, str]:
+def unit_text(unit: Unit, entry: str, headers: Sequence[str] = (), *, marks: bool = True) -> tuple[str, str]:
     """The translation unit, the candidate with the launcher behind it, and what its entry is called there.
 
     ``entry`` is the name that the dialect gave it; where it could not, a macro renames everything of that name.
-    ``headers`` are those of ours that are not part of the main one.
+    ``headers`` are those of ours that are not part of the main one; with ``marks``, functions for the device are seen
+    in what is compiled.
     """
     interface = ", ".join(f"GM_ADDR {name}" for name in unit.arguments)
     pointers = ", ".join(f"a[{index}]" for index in range(len(unit.arguments)))
@@ -224,6 +245,7 @@ def unit_text(unit: Unit, entry: str, headers: Sequence[str] = ()) -> tuple[str,
         "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
         f"{unit.prelude}"
         f"{macro}"
+        f"{MARK if marks else ''}#define{BRACKET_FORM}__aicore__\n"
         f'#include "{unit.source}"\n'
         '#include "twin/launch.h"\n'
         f"{chosen}"

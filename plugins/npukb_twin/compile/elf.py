@@ -15,12 +15,15 @@ _SYMBOL = Struct("<IBBHQQ")
 
 PROGBITS = 1
 WRITABLE, EXECUTABLE = 0x1, 0x4
-OBJECT, IFUNC = 1, 10
+OBJECT, FUNCTION, IFUNC = 1, 2, 10
+X86_64 = 62  # a machine
 UNDEFINED, FIRST_SPECIAL = 0, 0xFF00
 
 
 class Section(NamedTuple):
-    """A section: its contents lie in the file from ``offset`` on; ``link`` is the section of its names."""
+    """A section: its contents lie in the file from ``offset`` on, and at ``address`` when the image is loaded;
+    ``link`` is the section of its names.
+    """
 
     name: str
     kind: int
@@ -28,15 +31,19 @@ class Section(NamedTuple):
     offset: int
     size: int
     link: int
+    address: int
 
 
 class Symbol(NamedTuple):
-    """A symbol: ``kind`` is that of the ELF standard, ``section`` the index of where it is defined."""
+    """A symbol: ``kind`` is that of the ELF standard, ``section`` the index of where it is defined, ``value`` its
+    address in an image.
+    """
 
     name: str
     kind: int
     section: int
     size: int
+    value: int
 
 
 class Elf:
@@ -46,12 +53,12 @@ class Elf:
         self._data = path.read_bytes()
         if self._data[:5] != b"\x7fELF\x02":
             raise ValueError(f"{path.name} is no 64-bit ELF image")
-        *_, at, _, _, _, _, entry, count, names = _HEADER.unpack_from(self._data)
+        _, _, self.machine, *_, at, _, _, _, _, entry, count, names = _HEADER.unpack_from(self._data)
         rows = [_SECTION.unpack_from(self._data, at + entry * i) for i in range(count)]
         strings = rows[names][4]
         self.sections = tuple(
-            Section(self._text(strings + name), kind, flags, offset, size, link)
-            for name, kind, flags, _, offset, size, link, *_ in rows
+            Section(self._text(strings + name), kind, flags, offset, size, link, address)
+            for name, kind, flags, address, offset, size, link, *_ in rows
         )
 
     def section(self, name: str) -> Section | None:
@@ -68,10 +75,10 @@ class Elf:
         if table_section is None:
             return
         strings = self.sections[table_section.link].offset
-        for name, info, _, section, _, size in _SYMBOL.iter_unpack(
+        for name, info, _, section, value, size in _SYMBOL.iter_unpack(
             self._data[table_section.offset : table_section.offset + table_section.size // _SYMBOL.size * _SYMBOL.size]
         ):
-            yield Symbol(self._text(strings + name), info & 0xF, section, size)
+            yield Symbol(self._text(strings + name), info & 0xF, section, size, value)
 
     def _text(self, at: int) -> str:
         return self._data[at : self._data.index(b"\0", at)].decode("utf-8", "replace")

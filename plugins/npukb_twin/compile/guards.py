@@ -12,10 +12,17 @@ from npukb_twin.compile.refused_names import forbids_instructions
 from npukb_twin.compile.toolchain import Toolchain
 from npukernelbench.errors import ExecutorError
 
-__all__ = ["missing_guards", "require_guards"]
+__all__ = ["missing_guards", "require_guards", "verifies"]
 
 _X86 = "x86_64"
 _PACKAGED = "zig"
+
+
+def verifies(toolchain: Toolchain) -> bool:
+    """Whether the machine code of kernels compiled by ``toolchain`` can be shown to do no harm before it runs
+    (``runtime/verify/image.h``).
+    """
+    return toolchain.name == _PACKAGED and platform.machine() == _X86
 
 
 def missing_guards(toolchain: Toolchain) -> tuple[str, ...]:
@@ -23,6 +30,8 @@ def missing_guards(toolchain: Toolchain) -> tuple[str, ...]:
     missing = [] if toolchain.is_clang else ["separate stack for return addresses"]
     if not toolchain.is_clang or platform.machine() != _X86:
         missing.append("check of computed calls")
+    if not verifies(toolchain):
+        missing.append("proof of the machine code")
     if toolchain.name != _PACKAGED and not forbids_instructions(toolchain):  # the packaged one is known, and large
         missing.append("ban on the host's instructions")
     return tuple(missing)

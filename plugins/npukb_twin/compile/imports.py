@@ -13,19 +13,18 @@ from functools import cache
 from pathlib import Path
 
 from npukb_twin.compile import elf
+from npukb_twin.compile.dialect import masked
 from npukb_twin.compile.elf import Elf
 from npukb_twin.compile.toolchain import Toolchain
 from npukernelbench.nouns import Diagnostic, Severity
 
-__all__ = ["computes_jumps", "doubts", "foreign", "foreign_calls", "forgeries", "wrapped"]
+__all__ = ["computes_jumps", "doubts", "foreign", "foreign_calls", "forgeries", "readable", "wrapped"]
 
-#: Functions that write where a pointer leads: kernels get the runtime's, which look at the pointer
+#: Functions that follow pointers: kernels get the runtime's, which look at the pointer
 #: (runtime/check/raw_access.cpp).
-_WRAPPED = ("memcpy", "memmove", "memset", "frexp", "frexpf", "modf", "modff", "remquo", "remquof")
+_WRAPPED = ("memcmp", "memcpy", "memmove", "memset", "frexp", "frexpf", "modf", "modff", "remquo", "remquof")
 #: What compilers call, and what the linker and ``<cmath>`` bring.
-_COMPILER = frozenset(
-    {"memcmp", "__cxa_atexit", "__cxa_finalize", "__gmon_start__", "__tls_get_addr", "__asan_handle_no_return"}
-)
+_COMPILER = frozenset({"__cxa_atexit", "__cxa_finalize", "__gmon_start__", "__tls_get_addr", "__asan_handle_no_return"})
 _MATH = tuple(
     name
     for line in (
@@ -40,6 +39,8 @@ _WEAK = ("_ITM_", "__gcc_personality", "__gxx_personality")
 #: What the runtime exports to kernels begins so; the C library's start code does not.
 _OFFERED = ("npukb_", "_Z", "__asan_", "__ubsan_", "__sanitizer_cov_", "__wrap_", "__safestack_", "__x86_indirect_")
 _LAUNCH = "npukb_launch"
+#: Operators of dynamic memory, by their codes in mangled names.
+_OPERATORS = {"nw": "operator new", "na": "operator new[]", "dl": "operator delete", "da": "operator delete[]"}
 #: Bytes that begin every x86-64 jump or call whose target is in a register or in memory: opcode FF with /2 or /4.
 _COMPUTED = re.compile(rb"\xff[\x10-\x17\x20-\x27\x50-\x57\x60-\x67\x90-\x97\xa0-\xa7\xd0-\xd7\xe0-\xe7]")
 #: Where the linker puts code.
@@ -74,8 +75,11 @@ def foreign_calls(names: tuple[str, ...], files: Mapping[str, str]) -> tuple[Dia
 
 
 def _foreign_call(name: str, file: str, line: int) -> Diagnostic:
-    name = name.removeprefix("__wrap_")
-    message = f"undefined symbol: {name} is no function of Ascend C, and there is no C library on the device"
+    name = readable(name)
+    if name.startswith("operator "):
+        message = f"{name}: there is no dynamic memory on the device"
+    else:
+        message = f"undefined symbol: {name} is no function of Ascend C, and there is no C library on the device"
     remedy = "Use the functions of kernel_operator.h."
     return Diagnostic(Severity.ERROR, "host_call", message, file=file, line=line, remedy=remedy)
 
@@ -109,7 +113,11 @@ def _doubts(image: Elf) -> Iterator[tuple[str, str, str]]:
         if symbol.kind != elf.OBJECT or symbol.size < _TABLE_BYTES or not 0 < symbol.section < elf.FIRST_SPECIAL:
             continue
         if image.sections[symbol.section].kind == elf.PROGBITS:
-            yield "lint_constant_table", symbol.name, f"{symbol.name} is a table of {symbol.size} bytes of constants"
+            yield (
+                "lint_constant_table",
+                symbol.name,
+                f"{readable(symbol.name)} is a table of {symbol.size} bytes of constants",
+            )
 
 
 def _forged_symbols(image: Elf, own: set[str]) -> Iterator[tuple[str, str]]:
@@ -124,9 +132,9 @@ def _forged_symbols(image: Elf, own: set[str]) -> Iterator[tuple[str, str]]:
         if name in own and name != _LAUNCH:
             yield name, f"the kernel defines {name}, which is a function of the runtime that checks it"
         if symbol.kind == elf.IFUNC:
-            yield name, f"{name} is chosen while the kernel is loaded"
+            yield name, f"{readable(name)} is chosen while the kernel is loaded"
         if symbol.kind == elf.OBJECT and symbol.section in code:
-            yield name, f"{name} is data that lies among the kernel's code"
+            yield name, f"{readable(name)} is data that lies among the kernel's code"
 
 
 def _forged_sections(image: Elf) -> Iterator[tuple[str, str]]:
@@ -137,24 +145,50 @@ def _forged_sections(image: Elf) -> Iterator[tuple[str, str]]:
 
 
 def _place(name: str, files: Mapping[str, str]) -> tuple[str, int]:
-    word = re.compile(rf"\b{re.escape(_plain(name))}\b")
+    plain = readable(name).rpartition("::")[2].removeprefix("operator ")
+    word = re.compile(rf"\b{re.escape(plain.removesuffix('[]'))}\b")
     for file, text in files.items():
-        match = word.search(text) if name else None
+        match = word.search(masked(text)) if name else None
         if match:
             return file, text.count("\n", 0, match.start()) + 1
     return "", 0
 
 
-def _plain(name: str) -> str:
-    """The function's own name in a mangled one: the last of its leading parts ``<length><name>``."""
-    prefix = re.match(r"_ZN?K?", name)
+def readable(symbol: str) -> str:
+    """What the source calls a symbol: the leading names of a mangled one, without arguments of templates and calls."""
+    symbol = symbol.removeprefix("__wrap_")
+    prefix = re.match(r"_Z(?:T[VTIS]|L)?(?P<nested>N[VKRO]*)?L?(?P<std>St)?", symbol)
     if prefix is None:
-        return name.removeprefix("__wrap_")
-    at, last = prefix.end(), name
-    while part := re.compile(r"\d+").match(name, at):
-        at = part.end() + int(part[0])
-        last = name[part.end() : at]
-    return last
+        return symbol
+    at, names = prefix.end(), ["std"] if prefix["std"] else []
+    if operator := _OPERATORS.get(symbol[at : at + 2]):
+        return "::".join((*names, operator))
+    while part := re.compile(r"L?(\d+)").match(symbol, at):
+        at = part.end() + int(part[1])
+        name = symbol[part.end() : at].replace("_GLOBAL__N_1", "(anonymous namespace)")
+        names += [name] if name != "__1" else []
+        if not prefix["nested"]:
+            break
+        if symbol.startswith("I", at):
+            at = _behind(symbol, at)
+    if names and re.match(r"[CD]\d", symbol[at : at + 2]):
+        names.append(("~" if symbol[at] == "D" else "") + names[-1])
+    return "::".join(names) or symbol
+
+
+def _behind(symbol: str, at: int) -> int:
+    """Behind the arguments of a template that begin ``at``; the end of the symbol when they are not understood."""
+    depth = 0
+    token = re.compile(r"[INJXL]|E|DF\d+_|(\d+)|S[\dA-Z]*_|T[\dA-Z]*_|.")
+    while match := token.match(symbol, at):
+        at = match.end() + (int(match[1]) if match[1] else 0)
+        if symbol[match.start()] == "L":
+            at = symbol.find("E", at) + 1 or len(symbol)
+            continue
+        depth += {"I": 1, "N": 1, "J": 1, "X": 1, "E": -1}.get(match[0], 0)
+        if depth == 0:
+            return at
+    return len(symbol)
 
 
 @cache

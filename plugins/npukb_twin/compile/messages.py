@@ -35,10 +35,12 @@ _MISSING = re.compile(
     r"(?:use of undeclared identifier|no (?:member|type|template) named|unknown type name|is not a member of|"
     r"was not declared|does not name a type|has no member named)"
 )
+_MISSING_HEADER = re.compile(r"'([^']+)' file not found|^([^\s:]+): No such file")
 _NAME = re.compile(r"['‘](?:\w+::)*~?(\w+)(?:<.*>)?['’]")
 #: What names of the API look like.
 _OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
 _INTO = re.compile(r"Into\(([^,()]+), ([^()]+)\)")
+_DECLARED = re.compile(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(")
 _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*?')?: ")
 
 
@@ -122,6 +124,9 @@ def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
     for index, message in enumerate(messages):
         if message.kind == "warning":
             continue
+        if header_gap(message.text):
+            explained.add(index)
+            continue
         place = (message.file, message.line)
         follows = place in places or (message.missing and re.search(rf"\b{message.missing}\b", blamed))
         if message.missing in known or follows or (explained and "too many errors" in message.text):
@@ -132,6 +137,15 @@ def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
     return explained
 
 
+def header_gap(text: str) -> str:
+    """The header of the toolkit that a message says is missing; empty when it says no such thing."""
+    missing = _MISSING_HEADER.search(text)
+    name = (missing[1] or missing[2]) if missing else ""
+    folders = _listed()["headers"]
+    assert isinstance(folders, list)
+    return name if any(name.startswith(f"{folder}/") for folder in folders) else ""
+
+
 def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
     place = (message.file, message.line, message.column)
     if message.kind == "warning":
@@ -140,6 +154,8 @@ def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool
     if not message.file and text.startswith("the kernel entry must take"):
         place = _entry_place(candidate, entry)
     if is_gap:
+        if header := header_gap(message.text):
+            text = f"{header} is a header of the toolkit, but the twin does not have it yet"
         if message.missing in gap_names():
             text = f"{message.missing} is Ascend C, but the twin does not support it yet"
         return Diagnostic(Severity.ERROR, GAP, text, *place, remedy="Not the kernel's fault: use another executor.")
@@ -219,9 +235,12 @@ def supported_names() -> frozenset[str]:
     unread = ("abi.h", "move_abi.h", "launch.h", "half_fallback.h", "instructions.def", "casts.def")
     internal = {folder / name for name in unread}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path not in internal):
-        text = path.read_text(encoding="utf-8")
-        text = re.sub(r"namespace (npukb|detail) \{.*?\n\}  // namespace \1", "", text, flags=re.DOTALL)
-        names.update(re.findall(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(", text))
+        whole = path.read_text(encoding="utf-8")
+        for base in re.findall(r": public npukb_detail::(\w+)", whole):
+            body = re.search(rf"^class {base} .*?^\}};", whole, re.MULTILINE | re.DOTALL)
+            names.update(_DECLARED.findall(body[0]) if body else ())
+        text = re.sub(r"namespace (npukb|npukb_detail) \{.*?\n\}  // namespace \1", "", whole, flags=re.DOTALL)
+        names.update(_DECLARED.findall(text))
         names.update(re.findall(r"\b(?:class|struct|enum class|enum|using|typedef \w+) (\w+)\b", text))
         names.update(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text))
         names.update(re.findall(r"^NPUKB_[A-Z_]+\(([A-Z][a-z]\w+)[,)]", text, re.MULTILINE))

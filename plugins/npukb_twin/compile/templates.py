@@ -19,6 +19,8 @@ __all__ = ["NO_KEY", "TemplateParameter", "arguments_of", "template_of"]
 NO_KEY = (1 << 64) - 1
 _DECLARATION = re.compile(r"\bASCENDC_TPL_ARGS_DECL\s*\(")
 _PARAMETER = re.compile(r"\s*ASCENDC_TPL_(?P<kind>[A-Z_]+)_DECL\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
+#: A line of the preprocessor, with its continuations.
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\r?\n|.))*", re.MULTILINE)
 _WIDTHS = {"BOOL": 1}
 
 
@@ -70,12 +72,15 @@ def arguments_of(parameters: Iterable[TemplateParameter], key: int, types: Mappi
 
 
 def _is_template(code: str, entry: str) -> bool:
-    name_span = find_entry(code, entry)
-    if name_span is None:
-        return False
-    before = code[: code.rfind("__global__", 0, name_span[0])]
-    before = re.sub(r"(?:\b(?:inline|static|extern)\b|\s|\"C\")+\Z", "", before)
-    return before.endswith(">") and re.search(r"\btemplate\s*<[^;{}()]*>\Z", before) is not None
+    """Whether one of the entry's declarations is a template: directives around its head may choose among them."""
+    code = _DIRECTIVE.sub("", code)
+    while (name_span := find_entry(code, entry)) is not None:
+        before = code[: code.rfind("__global__", 0, name_span[0])]
+        before = re.sub(r"(?:\b(?:inline|static|extern)\b|\s|\"C\")+\Z", "", before)
+        if before.endswith(">") and re.search(r"\btemplate\s*<[^;{}()]*>\Z", before) is not None:
+            return True
+        code = code[name_span[1] :]
+    return False
 
 
 def _parameters(texts: Iterable[str]) -> Iterator[TemplateParameter]:

@@ -71,6 +71,7 @@ def run_case(
     auto_sync: Switch,
     detail: Detail,
     start: Start,
+    verifies: bool,
     work: Path,
 ) -> Observation:
     """Run ``request`` as ``plan`` says, in a child process whose files live in the empty folder ``work``."""
@@ -84,6 +85,7 @@ def run_case(
     script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
     script += ["order last_first"] if request.repeat % 2 else []
     script += ["confine"] if sandbox.measures.landlock else []
+    script += ["verify"] if verifies else []
     script += [f"blocks {plan.blocks}", f"cores {plan.cores}", f"threads {threads}", f"seed {request.seed}"]
     script += [f"tiling_key {plan.tiling_key}", f"system_workspace {plan.system_workspace_bytes}"]
     script += [f"core_flags {plan.images.flag_support(plan.tiling_key)}"]
@@ -127,6 +129,8 @@ def _observe(request: RunRequest, done: Finished, token: str, buffers: Buffers, 
     status, table = report["status"], _Lines(buffers.plan)
     if status == "signal":
         return _bad(done, Outcome.CRASH, _signal_diagnostic(report, table))
+    if status == "refused":
+        return _refused(done, report, table)
     if status == "launch_error":
         return _bad(done, Outcome.LAUNCH_ERROR, Diagnostic(Severity.ERROR, "launch", str(report["message"])))
     if status != "finished":
@@ -209,6 +213,29 @@ def _signal_diagnostic(report: Mapping[str, Any], table: _Lines) -> Diagnostic:
         line=place.line,
         remedy="Check raw pointers, array indices and recursion depth.",
     )
+
+
+#: What the runner says of an image that it does not run (runtime/verify/image.h), and what that means.
+_REFUSALS = {
+    "forged": (Outcome.CHEAT, "forged_image", "A kernel must not replace or evade the runtime that checks it."),
+    "foreign": (
+        Outcome.LAUNCH_ERROR,
+        "foreign_instruction",
+        "Use the types and functions of kernel_operator.h: a core has no long double and a stack of some kilobytes.",
+    ),
+}
+
+
+def _refused(done: Finished, report: Mapping[str, Any], table: _Lines) -> Observation:
+    """The image was not run. ExecutorError where that may be for a lack of the proof rather than the kernel's code."""
+    place = table.place(int(report["place"]))
+    message = f"the kernel's machine code {report['message']}"
+    if report["refusal"] not in _REFUSALS:
+        where = f" at {place.file}:{place.line}" if place.file else ""
+        raise ExecutorError(f"{message}{where}", remedy="please report the kernel: compiled code should never do that")
+    outcome, rule, remedy = _REFUSALS[report["refusal"]]
+    said = Diagnostic(Severity.ERROR, rule, message, place.file, place.line, remedy=remedy)
+    return _bad(done, outcome, said)
 
 
 def _diagnostic(entry: Mapping[str, Any], table: _Lines, plan: Plan) -> Diagnostic:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -47,6 +48,8 @@ _CODES = {
     "double": "d",
 }
 _TIMEOUT_S = 120.0
+_WORD = re.compile(r"\w+")
+_MACRO = re.compile(r"#define (?P<name>\w+) [^\\\n]*\Z")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?P<path>[^"\n]+)"[^\n]*$', re.MULTILINE)
 #: What makes blocks wait for each other. Flags of modes 1 and 2 stay inside one block.
 _MEETING = re.compile(r"\b(?:SyncAll|IBSet|IBWait|CrossCoreSetFlag(?!\s*<\s*(?:0x)?[12]\b))\b")
@@ -164,7 +167,7 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
     lines = [
         '#include "kernel_operator.h"',
         f"// Task {task.name}, case {case.id}: the operator for all cases, tiled for this one.",
-        prelude(built.description, variant, device, dynamic.api_structures()).rstrip(),
+        _mentioned(prelude(built.description, variant, device, dynamic.api_structures()), device).rstrip(),
         f"constexpr {structure.name} TILED_CASE = {value};",
         "#undef GET_TILING_DATA",
         f"#define GET_TILING_DATA(name, tiling) const {structure.name} name = TILED_CASE",
@@ -181,6 +184,19 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
         "    }\n}",
     ]
     return "\n".join(lines) + "\n", ""
+
+
+def _mentioned(prelude: str, device: str) -> str:
+    """The prelude without macros that neither the kernel nor the rest of it mentions: a reader need not pass them."""
+    if "##" in device:
+        return prelude  # it may put their names together
+    lines = prelude.splitlines()
+    while True:
+        used = Counter(_WORD.findall("\n".join(lines))) + Counter(_WORD.findall(device))
+        kept = [line for line in lines if not ((macro := _MACRO.match(line)) and used[macro["name"]] == 1)]
+        if kept == lines:
+            return "\n".join(lines)
+        lines = kept
 
 
 def _passed(built: dynamic.Built) -> list[str]:

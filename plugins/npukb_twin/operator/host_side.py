@@ -29,7 +29,6 @@ from npukb_twin.operator.host_types import (
     OpArgument,
     OpAttribute,
     OperatorDescription,
-    Presence,
     SocNumbers,
     TensorArgument,
     TilingField,
@@ -38,7 +37,7 @@ from npukb_twin.operator.host_types import (
     TilingStruct,
 )
 from npukernelbench.errors import ExecutorError
-from npukernelbench.nouns import Diagnostic, Outcome, Severity
+from npukernelbench.nouns import Diagnostic, Outcome, Presence, Severity
 
 __all__ = ["describe", "tile"]
 

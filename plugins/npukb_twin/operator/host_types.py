@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
 from npukb_twin.launch.sandbox import Sandbox
-from npukernelbench.nouns import Diagnostic, Outcome
+from npukernelbench.nouns import Diagnostic, Outcome, Presence
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "OpArgument",
     "OpAttribute",
     "OperatorDescription",
-    "Presence",
     "SocNumbers",
     "TensorArgument",
     "TilingField",
@@ -34,14 +32,6 @@ __all__ = [
 AttributeValue: TypeAlias = (
     "bool | int | float | str | tuple[bool, ...] | tuple[int, ...] | tuple[float, ...] | tuple[tuple[int, ...], ...]"
 )
-
-
-class Presence(str, Enum):
-    """Whether an argument must be there, may be, or is a list of tensors."""
-
-    REQUIRED = "required"
-    OPTIONAL = "optional"
-    DYNAMIC = "dynamic"
 
 
 @dataclass(frozen=True, slots=True)

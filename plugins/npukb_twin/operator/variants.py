@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from npukb_twin.compile.dialect import masked
 from npukb_twin.operator.host_types import OpArgument, OperatorDescription, TilingStruct
 from npukb_twin.operator.interface import Bound, shapes_of
 from npukernelbench.nouns import Case, DType
@@ -54,6 +55,11 @@ _FORMAT_NUMBERS = {
 }
 _REGISTERED = re.compile(
     r"\bREGISTER_TILING_(?:DEFAULT\s*\(|FOR_TILINGKEY\s*\(\s*\"(?P<expression>[^\"\n]*)\"\s*,)\s*(?P<type>[\w:]+)\s*\)"
+)
+#: Everything that opens or closes a scope: namespaces and structures by name.
+_SCOPE = re.compile(
+    r"(?P<close>\})|(?:\bnamespace\s+(?P<space>\w+(?:::\w+)*)\s*"
+    r"|\b(?:struct|class)\s+(?:alignas\s*\([^()]*\)\s*)?(?P<structure>\w+)\s*(?:final\s*)?(?::[^;{}()]*)?)?\{"
 )
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,
@@ -117,16 +123,23 @@ def variant_of(bound: Bound, case: Case, row: int, key: int | None = None) -> Va
 
 
 def prelude(description: OperatorDescription, variant: Variant, device_text: str, known: frozenset[str]) -> str:
-    """What stands in front of the kernel's text. Structures in ``known`` are the API's own and left out."""
+    """What stands in front of the kernel's text. Structures in ``known`` are the API's own and left out, and so are
+    those that the device code defines itself: of one that it is given, the name goes ahead.
+    """
+    own = _defined_structures(device_text)
     lines = [f"#define {name} {number}" for name, number in (*_DTYPE_NUMBERS.items(), *_FORMAT_NUMBERS.items())]
     lines += [f"#define {name} {value}" for name, value in variant.macros]
-    lines += _structures(description, known)
+    lines += _structures(description, known | own.keys())
     registered = None if variant.key is None else _registered(device_text, variant.key)
     chosen = default_structure(description, variant.key)
     if registered is not None:
         lines.append(f"#define NpukbTiling {registered}")
     elif chosen is not None:
-        lines.append(f"using NpukbTiling = {chosen.name};")
+        scopes = own.get(chosen.name)
+        if scopes is not None:
+            opened = "".join(f"namespace {scope} {{ " for scope in scopes)
+            lines.append(f"{opened}struct {chosen.name};{' }' * len(scopes)}")
+        lines.append(f"using NpukbTiling = {'::'.join((*(scopes or ()), chosen.name))};")
     if variant.key is not None:
         lines += ["#undef TILING_KEY_VAR", f"#define TILING_KEY_VAR {variant.key}ull"]
         lines.append("#define REGISTER_TILING_FOR_TILINGKEY(expression, type)")
@@ -193,6 +206,21 @@ def _macros(argument: OpArgument, row: int, suffix: str = "") -> Iterator[tuple[
         yield f"DTYPE_{name}", _TYPES[dtype]
     yield f"ORIG_DTYPE_{name}", dtype
     yield f"FORMAT_{name}", layout
+
+
+def _defined_structures(device_text: str) -> dict[str, tuple[str, ...]]:
+    """Structures that the text defines at namespace scope, and the namespaces around each."""
+    found: dict[str, tuple[str, ...]] = {}
+    scopes: list[str] = []
+    for match in _SCOPE.finditer(masked(device_text)):
+        if match["close"]:
+            del scopes[-1:]
+            continue
+        structure, space = match["structure"], match["space"]
+        if structure and "" not in scopes:
+            found[structure] = tuple(name for scope in scopes for name in scope.split("::"))
+        scopes.append(space or "")
+    return found
 
 
 def _structures(description: OperatorDescription, known: frozenset[str]) -> Iterator[str]:

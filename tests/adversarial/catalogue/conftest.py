@@ -31,7 +31,7 @@ class Way(Candidate):
 def ways() -> list[Way]:
     entries = {
         name: entry
-        for file in ("candidates.yaml", "native.yaml", "writes.yaml")
+        for file in ("candidates.yaml", "native.yaml", "writes.yaml", "machine.yaml")
         for name, entry in yaml.safe_load(HERE.joinpath(file).read_text(encoding="utf-8"))["candidates"].items()
     }
     return [Way(name, edited(right(), _edits(entry)), entry) for name, entry in entries.items()]

@@ -17,8 +17,8 @@ from npukernelbench.nouns import Message, Outcome, Prompt, SampleKey, Track
 from npukernelbench.report.html.live import Library
 from npukernelbench.report.html.server import ViewServer
 from npukernelbench.store import RunStore, read_run
-from tests.report.html.conftest import HOSTILE, a_run, judged
 from tests.report.html.test_browser import CHROMIUM, opened
+from tests.report.whole_run import HOSTILE, a_run, judged
 
 
 @pytest.fixture

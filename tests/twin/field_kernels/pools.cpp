@@ -1,6 +1,27 @@
 #include "kernel_operator.h"
 using namespace AscendC;
 
+// A tile from memory, through a queue of each kind, and back.
+template <bool root>
+__aicore__ inline void Through(TQue<QuePosition::VECIN, 1>& in, TQue<QuePosition::VECOUT, 1>& out,
+                               const GlobalTensor<float>& from, const GlobalTensor<float>& to) {
+    auto a = in.AllocTensor<float>();
+    DataCopy(a, from, 1024);
+    in.EnQue(a);
+    a = in.DeQue<float>();
+    auto b = out.AllocTensor<float>();
+    if constexpr (root) {
+        Sqrt(b, a, 1024);
+    } else {
+        Abs(b, a, 1024);
+    }
+    out.EnQue(b);
+    in.FreeTensor(a);
+    b = out.DeQue<float>();
+    DataCopy(to, b, 1024);
+    out.FreeTensor(b);
+}
+
 extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {
     if (GetBlockIdx() != 0) return;
     TPipe pipe;
@@ -16,34 +37,10 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR worksp
     gy.SetGlobalBuffer((__gm__ float*)y);
     p1.InitBuffer(qi, 1, 4096);
     p1.InitBuffer(qo, 1, 4096);
-    {
-        auto a = qi.AllocTensor<float>();
-        DataCopy(a, gx, 1024);
-        qi.EnQue(a);
-        a = qi.DeQue<float>();
-        auto b = qo.AllocTensor<float>();
-        Abs(b, a, 1024);
-        qo.EnQue(b);
-        qi.FreeTensor(a);
-        b = qo.DeQue<float>();
-        DataCopy(gy, b, 1024);
-        qo.FreeTensor(b);
-    }
+    Through<false>(qi, qo, gx, gy);
     p1.Reset();
     p2.InitBuffer(qi2, 1, 4096);
     p2.InitBuffer(qo2, 1, 4096);
-    {
-        auto a = qi2.AllocTensor<float>();
-        DataCopy(a, gx[1024], 1024);
-        qi2.EnQue(a);
-        a = qi2.DeQue<float>();
-        auto b = qo2.AllocTensor<float>();
-        Sqrt(b, a, 1024);
-        qo2.EnQue(b);
-        qi2.FreeTensor(a);
-        b = qo2.DeQue<float>();
-        DataCopy(gy[1024], b, 1024);
-        qo2.FreeTensor(b);
-    }
+    Through<true>(qi2, qo2, gx[1024], gy[1024]);
     p2.Reset();
 }

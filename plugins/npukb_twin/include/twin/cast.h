@@ -6,12 +6,12 @@ namespace AscendC {
 
 // casts.def has the pairs.
 template <typename T, typename U>
-NPUKB_API constexpr bool CastSupported() {
+NPUKB_API constexpr bool NpukbCastSupported() {
     return npukb::Takes<T, U>(npukb::types::Casts);
 }
 
 #define NPUKB_CAST_CHECK \
-    static_assert(CastSupported<T, U>(), "Cast does not convert between these element types on this core")
+    static_assert(NpukbCastSupported<T, U>(), "Cast does not convert between these element types on this core")
 #define NPUKB_CAST_CODE (npukb::kCodeFor<npukb::Op::Cast, T, U> | static_cast<uint32_t>(roundMode) << npukb::kModeShift)
 
 template <typename T, typename U, typename = typename npukb::takes::Cast<T, U>::ok>
@@ -76,6 +76,22 @@ NPUKB_API void SetSaturationFlag(bool enableSat) {
 template <SaturationMode mode>
 NPUKB_API bool GetSaturationFlag() {
     return npukb_saturation(0, 0) != 0;
+}
+
+// Bits of the control register: of those that are documented for this chip, 48 switches saturating mode off.
+template <int8_t startBit, int8_t endBit>
+NPUKB_API void SetCtrlSpr(int64_t value) {
+    static_assert(startBit == 48 && endBit == 48, "SetCtrlSpr: this chip documents bit 48 only");
+    npukb_saturation(1, value == 0);
+}
+template <int8_t startBit, int8_t endBit>
+NPUKB_API int64_t GetCtrlSpr() {
+    static_assert(startBit == 48 && endBit == 48, "GetCtrlSpr: this chip documents bit 48 only");
+    return npukb_saturation(0, 0) == 0;
+}
+template <int8_t startBit, int8_t endBit>
+NPUKB_API void ResetCtrlSpr() {
+    SetCtrlSpr<startBit, endBit>(1);
 }
 
 }  // namespace AscendC

@@ -75,7 +75,7 @@ NPUKB_API void SetCmpMask(const LocalTensor<T>& src) {
 }
 
 template <typename T, typename U>
-NPUKB_API constexpr void CheckSelect() {
+NPUKB_API constexpr void NpukbCheckSelect() {
     using namespace npukb::types;
     static_assert(npukb::takes::Select<T>::Check());
     static_assert((npukb::kSetOf<U> & (I8 | U8 | U16 | U32 | U64)) != 0,
@@ -88,14 +88,14 @@ NPUKB_API constexpr void CheckSelect() {
 template <typename T, typename U>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
                       const LocalTensor<T>& src1, SELMODE selMode, uint32_t count) {
-    CheckSelect<T, U>();
+    NpukbCheckSelect<T, U>();
     npukb_select_count(NPUKB_SELECT_CODE, static_cast<int32_t>(count), &dst.npukb_view, &selMask.npukb_view,
                        &src0.npukb_view, &src1.npukb_view, 0);
 }
 template <typename T, typename U>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T src1,
                       SELMODE selMode, uint32_t count) {
-    CheckSelect<T, U>();
+    NpukbCheckSelect<T, U>();
     npukb_select_count(NPUKB_SELECT_CODE, static_cast<int32_t>(count), &dst.npukb_view, &selMask.npukb_view,
                        &src0.npukb_view, nullptr, npukb::RawBits(src1));
 }
@@ -106,7 +106,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
     NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
                           const LocalTensor<T>& src1, SELMODE selMode, lanes_type, uint8_t repeatTime,          \
                           const BinaryRepeatParams& repeatParams) {                                             \
-        CheckSelect<T, U>();                                                                                    \
+        NpukbCheckSelect<T, U>();                                                                               \
         constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
         npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
                      &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);                                     \
@@ -115,7 +115,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
     NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
                           T src1, SELMODE selMode, lanes_type, uint8_t repeatTime,                              \
                           const BinaryRepeatParams& repeatParams) {                                             \
-        CheckSelect<T, U>();                                                                                    \
+        NpukbCheckSelect<T, U>();                                                                               \
         constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
         npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
                      &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1));                           \
@@ -129,7 +129,7 @@ NPUKB_SELECT(uint64_t mask, Count, mask)
 template <typename T, SELMODE selMode>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                       uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
-    CheckSelect<T, uint8_t>();
+    NpukbCheckSelect<T, uint8_t>();
     static_assert(selMode != SELMODE::VSEL_TENSOR_SCALAR_MODE, "Select of a scalar takes selMask and src0");
     npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(selMode) << npukb::kModeShift,
                  npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary> | repeatTime, 0, &dst.npukb_view,
@@ -138,7 +138,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, con
 template <typename T, typename U>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
                       uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
-    CheckSelect<T, U>();
+    NpukbCheckSelect<T, U>();
     constexpr uint32_t mode = static_cast<uint32_t>(SELMODE::VSEL_TENSOR_SCALAR_MODE) << npukb::kModeShift;
     constexpr uint32_t shape =
         npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary, npukb::RegisterScalar>;

@@ -72,7 +72,7 @@ NPUKB_API void MetricsProfStart() {}
 NPUKB_API void MetricsProfStop() {}
 
 template <typename... Args>
-NPUKB_API void Assertion(bool holds, const char* condition, Args&&... args) {
+NPUKB_API void NpukbAssertion(bool holds, const char* condition, Args&&... args) {
     if (holds) return;
     if constexpr (sizeof...(Args) > 0) AscendC::printf(static_cast<Args&&>(args)...);
     npukb_assert(condition);
@@ -83,5 +83,5 @@ NPUKB_API void Assertion(bool holds, const char* condition, Args&&... args) {
 #define TRACE_START(apid)
 #define TRACE_STOP(apid)
 #undef assert
-#define assert(expr, ...) AscendC::Assertion(static_cast<bool>(expr), #expr, ##__VA_ARGS__)
-#define ascendc_assert(expr, ...) AscendC::Assertion(static_cast<bool>(expr), #expr, ##__VA_ARGS__)
+#define assert(expr, ...) AscendC::NpukbAssertion(static_cast<bool>(expr), #expr, ##__VA_ARGS__)
+#define ascendc_assert(expr, ...) AscendC::NpukbAssertion(static_cast<bool>(expr), #expr, ##__VA_ARGS__)

@@ -20,7 +20,7 @@ struct TQueConfig {
     bool enableLoopQueue = false;
 };
 
-namespace detail {
+namespace npukb_detail {
 
 NPUKB_API constexpr int Positions(TPosition src, TPosition dst) {
     return static_cast<int>(src) << 8 | static_cast<int>(dst);
@@ -49,13 +49,13 @@ NPUKB_API constexpr TPosition TargetOf(TPosition position) {
     }
 }
 
-}  // namespace detail
+}  // namespace npukb_detail
 
 class TPipe;
 template <TPosition position, uint32_t bufIDSize = 4>
 class TBufPool;
 
-namespace detail {
+namespace npukb_detail {
 
 // What every queue can do, wherever its ends are.
 class Queue {
@@ -182,16 +182,16 @@ class Room {
     npukb::BufferView view_;
 };
 
-}  // namespace detail
+}  // namespace npukb_detail
 
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
-class TQueBind : public detail::Queue {
+class TQueBind : public npukb_detail::Queue {
   public:
-    static constexpr int kPositions = detail::Positions(src, dst);
+    static constexpr int kPositions = npukb_detail::Positions(src, dst);
 };
 
 template <TPosition position, int32_t depth, auto mask = 0>
-class TQue : public TQueBind<detail::SourceOf(position), detail::TargetOf(position), depth, mask> {
+class TQue : public TQueBind<npukb_detail::SourceOf(position), npukb_detail::TargetOf(position), depth, mask> {
   public:
     NPUKB_API TQue() {}
 };
@@ -200,7 +200,7 @@ template <TPosition position, int32_t depth = 1, auto mask = 0>
 using TSCM = TQueBind<position, TPosition::TSCM, depth, mask>;
 
 template <TPosition position = TPosition::LCM>
-class TBuf : public detail::Room {};
+class TBuf : public npukb_detail::Room {};
 
 // A part of the unified buffer that is divided again; pools may share their memory.
 template <TPosition position, uint32_t bufIDSize>
@@ -299,14 +299,14 @@ NPUKB_API bool PopStackBuffer(LocalTensor<T>& popLocal) {
 
 enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };
 
-namespace detail {
+namespace npukb_detail {
 
 // Where tensors of each Hardware lie.
 inline constexpr TPosition kMemoryPositions[] = {TPosition::VECCALC, TPosition::VECCALC,  TPosition::A1,
                                                  TPosition::A2,      TPosition::B2,       TPosition::CO1,
                                                  TPosition::C2,      TPosition::C2PIPE2GM};
 
-}  // namespace detail
+}  // namespace npukb_detail
 
 // Hands out tensors one behind the other, for programs that have no TPipe.
 template <Hardware hardware = Hardware::UB>
@@ -337,7 +337,7 @@ class LocalMemAllocator {
     }
 
   private:
-    static constexpr int kPosition = static_cast<int>(detail::kMemoryPositions[static_cast<int>(hardware)]);
+    static constexpr int kPosition = static_cast<int>(npukb_detail::kMemoryPositions[static_cast<int>(hardware)]);
     uint32_t next_;
 };
 

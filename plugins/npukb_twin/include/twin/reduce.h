@@ -146,7 +146,7 @@ NPUKB_TENSOR_SUM(const int32_t mask, Count, static_cast<uint64_t>(mask))
 
 // What the last reduction left in registers: 0 the sum, 1 the extreme, 2 its index.
 template <typename T>
-NPUKB_API T RegisterAs(int which) {
+NPUKB_API T NpukbRegisterAs(int which) {
     uint64_t bits = npukb_vector_register(which);
     T value;
     __builtin_memcpy(&value, &bits, sizeof value);
@@ -154,23 +154,23 @@ NPUKB_API T RegisterAs(int which) {
 }
 template <typename T>
 NPUKB_API T GetReduceRepeatSumSpr() {
-    return RegisterAs<T>(0);
+    return NpukbRegisterAs<T>(0);
 }
 template <typename T>
 NPUKB_API T GetAccVal() {
-    return RegisterAs<T>(0);
+    return NpukbRegisterAs<T>(0);
 }
 NPUKB_API int64_t GetAccVal() { return static_cast<int64_t>(npukb_vector_register(0)); }
 
 #define NPUKB_EXTREME_REGISTER(name)                      \
     template <typename T>                                 \
     NPUKB_API void name(T& maxMinValue, T& maxMinIndex) { \
-        maxMinValue = RegisterAs<T>(1);                   \
-        maxMinIndex = RegisterAs<T>(2);                   \
+        maxMinValue = NpukbRegisterAs<T>(1);              \
+        maxMinIndex = NpukbRegisterAs<T>(2);              \
     }                                                     \
     template <typename T>                                 \
     NPUKB_API void name(T& maxMinValue) {                 \
-        maxMinValue = RegisterAs<T>(1);                   \
+        maxMinValue = NpukbRegisterAs<T>(1);              \
     }
 NPUKB_EXTREME_REGISTER(GetReduceMaxMinCount)
 NPUKB_EXTREME_REGISTER(GetReduceRepeatMaxMinSpr)

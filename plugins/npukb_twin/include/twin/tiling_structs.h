@@ -4,7 +4,21 @@
 #pragma once
 #include <stdint.h>
 
+// The structures live in AscendC::tiling, where kernels may declare them ahead; AscendC and the global namespace have
+// their names.
+namespace AscendC {
+namespace tiling {
 #include "plain_tiling.def"
+}  // namespace tiling
+}  // namespace AscendC
+
+#define NPUKB_TILING_BEGIN(name) using AscendC::tiling::name;
+#define NPUKB_TILING_FIELD(type, name)
+#define NPUKB_TILING_END(name)
+#include "tiling_structs.def"
+#undef NPUKB_TILING_BEGIN
+#undef NPUKB_TILING_FIELD
+#undef NPUKB_TILING_END
 
 namespace AscendC {
 
@@ -23,17 +37,6 @@ using ::SoftMaxTiling;
 using ::TCubeTiling;
 using ::TopkTiling;
 using ::UnPadTiling;
-
-// Kernels that share a header with host code say AscendC::tiling::TCubeTiling.
-namespace tiling {
-#define NPUKB_TILING_BEGIN(name) using ::name;
-#define NPUKB_TILING_FIELD(type, name)
-#define NPUKB_TILING_END(name)
-#include "tiling_structs.def"
-#undef NPUKB_TILING_BEGIN
-#undef NPUKB_TILING_FIELD
-#undef NPUKB_TILING_END
-}  // namespace tiling
 
 // Shapes and configurations that are not tiling: parameters of a call.
 struct SoftMaxShapeInfo {

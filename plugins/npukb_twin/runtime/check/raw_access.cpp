@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cores/block_memory.h"
 #include "time/scalar_operations.h"
@@ -16,10 +18,9 @@
 namespace twin {
 namespace {
 
-// The stack that kernels see while they are loaded.
-#if NPUKB_TWO_STACKS
-alignas(16) uint8_t g_loading_stack[1u << 18];
-#endif
+// The stack that kernels see while they are loaded, with a guard below it.
+constexpr uint64_t kLoadingBytes = 1u << 18;
+uint8_t* g_loading_stack;
 uint64_t g_loading_frame;
 
 constexpr uint64_t kWaiting = 32;          // operations from one look at a flag to the next
@@ -59,7 +60,7 @@ void CheckWhileLoading(uint64_t address, uint64_t bytes, uint64_t pc) {
     dl_iterate_phdr(FindSegments, &image);
 #if NPUKB_TWO_STACKS
     const Range stack{reinterpret_cast<uint64_t>(g_loading_stack),
-                      reinterpret_cast<uint64_t>(g_loading_stack + sizeof g_loading_stack)};
+                      reinterpret_cast<uint64_t>(g_loading_stack + kLoadingBytes)};
 #else
     const Range stack{reinterpret_cast<uint64_t>(__builtin_frame_address(0)), g_loading_frame};
 #endif
@@ -94,7 +95,7 @@ void Check(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
     const Launch& launch = *core.launch;
     const Image& image = launch.images[static_cast<int>(core.kind)];
     if (Range{image.base, image.end}.Holds(address, bytes)) return;
-    bool announced = core.announced == address;
+    bool announced = core.announced == address && bytes <= core.announced_bytes;
     core.announced = 0;
     const auto* at = reinterpret_cast<const void*>(address);
     const auto* caller = reinterpret_cast<const void*>(pc);
@@ -124,6 +125,13 @@ void* Move(void* to, const void* from, uint64_t bytes, uint64_t pc) {
     return memmove(to, from, bytes);
 }
 
+int Compare(const void* one, const void* other, uint64_t bytes, uint64_t pc) {
+    if (bytes == 0) return 0;
+    Check(reinterpret_cast<uint64_t>(one), bytes, false, pc);
+    Check(reinterpret_cast<uint64_t>(other), bytes, false, pc);
+    return memcmp(one, other, bytes);
+}
+
 void* Fill(void* to, int value, uint64_t bytes, uint64_t pc) {
     if (bytes != 0) Check(reinterpret_cast<uint64_t>(to), bytes, true, pc);
     return memset(to, value, bytes);
@@ -142,8 +150,23 @@ void CheckSource(const void* address, uint64_t bytes, const void* pc) {
 void BeginLoading(const void* frame) {
     g_loading_frame = reinterpret_cast<uint64_t>(frame);
 #if NPUKB_TWO_STACKS
-    __safestack_unsafe_stack_ptr = g_loading_stack + sizeof g_loading_stack;
+    if (g_loading_stack == nullptr) {
+        void* mapped =
+            mmap(nullptr, kGuardBytes + kLoadingBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapped == MAP_FAILED) abort();
+        g_loading_stack = static_cast<uint8_t*>(mapped) + kGuardBytes;
+        if (mprotect(g_loading_stack, kLoadingBytes, PROT_READ | PROT_WRITE) != 0) abort();
+    }
+    __safestack_unsafe_stack_ptr = g_loading_stack + kLoadingBytes;
 #endif
+}
+
+void CheckSeenStack(const void* address, const void* pc) {
+    auto grown = reinterpret_cast<uint64_t>(address), loading = reinterpret_cast<uint64_t>(g_loading_stack);
+    Core* core = RunningCore();
+    bool own = core != nullptr ? OnOwnStack(grown, 0) && !InStackGuard(address)
+                               : grown >= loading && grown <= loading + kLoadingBytes;
+    if (!own) RefuseAccess(core == nullptr ? 0 : core->PcOf(pc), grown);
 }
 
 }  // namespace twin
@@ -190,6 +213,9 @@ NPUKB_SPLIT(modf, double, double)
 NPUKB_SPLIT(modff, float, float)
 NPUKB_QUOTIENT(remquo, double)
 NPUKB_QUOTIENT(remquof, float)
+int __wrap_memcmp(const void* one, const void* other, uint64_t bytes) {
+    return twin::Compare(one, other, bytes, NPUKB_RETURN);
+}
 void* __wrap_memcpy(void* to, const void* from, uint64_t bytes) { return twin::Move(to, from, bytes, NPUKB_RETURN); }
 void* __wrap_memmove(void* to, const void* from, uint64_t bytes) { return twin::Move(to, from, bytes, NPUKB_RETURN); }
 void* __wrap_memset(void* to, int value, uint64_t bytes) { return twin::Fill(to, value, bytes, NPUKB_RETURN); }

@@ -19,6 +19,10 @@ void CheckResult(const void* address, uint64_t bytes, const void* pc);
 // The same for what the API reads for the kernel and gives back to it.
 void CheckSource(const void* address, uint64_t bytes, const void* pc);
 
+// Ends the launch unless a second stack that has grown to `address` is the running block's own, or the loader's: no
+// frame of a kernel is larger than the guard below it.
+void CheckSeenStack(const void* address, const void* pc);
+
 // Ends the launch: the kernel's instruction at `pc` touched `address`.
 [[noreturn]] void RefuseAccess(uint64_t pc, uint64_t address);
 

@@ -5,13 +5,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "check/raw_access.h"
 #include "cores/sanitizer.h"
 
 #if NPUKB_TWO_STACKS
 extern "C" __attribute__((visibility("default"))) thread_local void* __safestack_unsafe_stack_ptr = nullptr;
 
-// Kernels ask where that variable is; blocks never change their thread.
+// Kernels ask where that variable is before they take a frame of that stack; blocks never change their thread. They may
+// have written anything into it.
 extern "C" __attribute__((visibility("default"))) void** __safestack_pointer_address() {
+    twin::CheckSeenStack(__safestack_unsafe_stack_ptr, __builtin_return_address(0));
     return &__safestack_unsafe_stack_ptr;
 }
 #endif

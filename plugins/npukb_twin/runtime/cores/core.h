@@ -170,6 +170,7 @@ struct Core {
     CrossCoreState cross;
     const void* polled;                 // global memory that was read last
     uint32_t polls;                     // how often in a row
+    uint64_t announced_bytes;           // of one number at most, at the place that follows
     uint64_t announced;                 // where the kernel's next load or store goes that has been paid for already
     uint64_t read_lately[kReadLately];  // global memory, through raw pointers
     uint32_t next_read;

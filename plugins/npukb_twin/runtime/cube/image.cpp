@@ -28,6 +28,9 @@ uint32_t Outputs(uint32_t size, uint32_t before, uint32_t after, uint32_t filter
     return free < 0 || stride == 0 ? 0 : static_cast<uint32_t>(free / stride) + 1;
 }
 
+// No pixel: padding, or a channel that is not there.
+constexpr int64_t kNoPixel = -1;
+
 // Bits of an element, half bytes included.
 uint32_t ReadElement(const FeatureMap& image, uint64_t index) {
     uint32_t bits = BitsOfType(image.type);
@@ -40,26 +43,30 @@ uint32_t ReadElement(const FeatureMap& image, uint64_t index) {
     return bits == 4 ? value >> (index % 2 * 4) & 0xf : value;
 }
 
-// Element (m, k) of the matrix: m counts output pixels, k channels inside of filter taps inside of groups of channels.
-uint32_t Element(const FeatureMap& image, uint32_t m, uint32_t k) {
+// Where element (m, k) of the matrix is among the pixels, and how many of its row follow each other from there on (0:
+// the channel is not there). m counts output pixels, k channels inside of filter taps inside of groups of channels.
+int64_t IndexOf(const FeatureMap& image, uint32_t m, uint32_t k, uint32_t* run) {
     uint32_t group = ColumnsOfFractal(image.type), taps = image.filter_w * image.filter_h;
     uint32_t c1 = k / (group * taps), inside = k - c1 * group * taps;
     uint32_t width = image.channels - c1 * group < group ? image.channels - c1 * group : group;
-    if (c1 * group >= image.channels || width == 0) return 0;
+    *run = 0;
+    if (c1 * group >= image.channels || width == 0) return kNoPixel;
     uint32_t tap = inside / width, c0 = inside % width;
+    *run = width - c0;
     int64_t y =
         static_cast<int64_t>(m / image.columns) * image.stride_h + tap / image.filter_w * image.dilation_h - image.top;
     int64_t x =
         static_cast<int64_t>(m % image.columns) * image.stride_w + tap % image.filter_w * image.dilation_w - image.left;
-    if (y < 0 || x < 0 || y >= image.height || x >= image.width) return static_cast<uint32_t>(image.padding);
-    uint64_t plane = static_cast<uint64_t>(image.height) * image.width;
-    return ReadElement(
-        image, c1 * group * plane + (static_cast<uint64_t>(y) * image.width + static_cast<uint64_t>(x)) * width + c0);
+    if (y < 0 || x < 0 || y >= image.height || x >= image.width) return kNoPixel;
+    int64_t plane = static_cast<int64_t>(image.height) * image.width;
+    return c1 * group * plane + (y * image.width + x) * width + c0;
 }
 
-// The bytes of L1 from the first pixel to the last.
-uint64_t ImageBytes(const FeatureMap& image) {
-    return static_cast<uint64_t>(image.height) * image.width * image.channels * BitsOfType(image.type) / 8;
+uint32_t Element(const FeatureMap& image, uint32_t m, uint32_t k) {
+    uint32_t run;
+    int64_t at = IndexOf(image, m, k, &run);
+    if (at == kNoPixel) return run == 0 ? 0 : static_cast<uint32_t>(image.padding);
+    return ReadElement(image, static_cast<uint64_t>(at));
 }
 
 // How the fractals of the destination are arranged.
@@ -95,7 +102,7 @@ void Place(const Target& t, DType type, uint8_t* to, uint32_t m, uint32_t k, uin
     WriteElement(to + fractal * static_cast<uint64_t>(kFractalBytes), BitsOfType(type), at, value);
 }
 
-Target Arrange(const AscendC::ImageParams& p, DType type, bool right, uint32_t m, uint32_t k) {
+Target Arrange(const AscendC::NpukbImageParams& p, DType type, bool right, uint32_t m, uint32_t k) {
     uint32_t group = ColumnsOfFractal(type), bits = BitsOfType(type);
     bool transposed = !right && p.enTranspose && (bits == 16 || bits == 32);
     uint32_t wide = bits == 32 ? 2 : 1;  // fractals of 16 rows, which squares consist of
@@ -104,7 +111,7 @@ Target Arrange(const AscendC::ImageParams& p, DType type, bool right, uint32_t m
     return {false, false, Blocks(m, 16), Blocks(k, group)};
 }
 
-void CheckImage(Core& core, const AscendC::ImageParams& p, DType type, bool right, const void* pc) {
+void CheckImage(Core& core, const AscendC::NpukbImageParams& p, DType type, bool right, const void* pc) {
     uint32_t group = ColumnsOfFractal(type), bits = BitsOfType(type), rest = p.channelSize % group;
     if (right && bits < 16) {
         core.Violate("limit_exceeded", pc, "Use LoadDataWithTranspose.",
@@ -128,16 +135,37 @@ void CheckImage(Core& core, const AscendC::ImageParams& p, DType type, bool righ
     }
 }
 
-// Block (m, k) of the matrix, repeated as SetLoadDataRepeat says.
-void LoadBlock(const FeatureMap& image, const AscendC::ImageParams& p, const Target& t, const CubeState& state,
-               uint8_t* to, uint32_t m_all, uint32_t k_all) {
-    uint32_t group = ColumnsOfFractal(image.type);
+// Rows and columns of the whole matrix that the loaded block consists of, repeated as SetLoadDataRepeat says.
+struct Stretch {
+    uint32_t first, length, stride;
+    uint32_t At(uint32_t i) const { return first + i % length + i / length * stride; }
+};
+
+Stretch RowsOf(const AscendC::NpukbImageParams& p, const CubeState& state) {
+    return {p.mStartPt, p.mExtension, state.repeat_stride * 16};
+}
+Stretch ColumnsOf(const AscendC::NpukbImageParams& p, const CubeState& state, DType type) {
+    return {p.kStartPt, p.kExtension, state.repeat_stride * ColumnsOfFractal(type)};
+}
+
+// The bytes of L1 from the first pixel of the map to the last that the block is made of.
+uint64_t ReachedBytes(const FeatureMap& image, Stretch rows, Stretch columns, uint32_t m_all, uint32_t k_all) {
+    int64_t reached = 0;
     for (uint32_t m = 0; m < m_all; ++m) {
-        for (uint32_t k = 0; k < k_all; ++k) {
-            uint32_t from_m = p.mStartPt + m % p.mExtension + m / p.mExtension * state.repeat_stride * 16;
-            uint32_t from_k = p.kStartPt + k % p.kExtension + k / p.kExtension * state.repeat_stride * group;
-            Place(t, image.type, to, m, k, Element(image, from_m, from_k));
+        for (uint32_t k = 0, run; k < k_all; k += run) {
+            int64_t at = IndexOf(image, rows.At(m), columns.At(k), &run);
+            uint32_t left = columns.length - k % columns.length;
+            if (run == 0 || run > left) run = left;
+            if (at != kNoPixel && at + run > reached) reached = at + run;
         }
+    }
+    return (static_cast<uint64_t>(reached) * BitsOfType(image.type) + 7) / 8;
+}
+
+void LoadBlock(const FeatureMap& image, Stretch rows, Stretch columns, const Target& t, uint8_t* to, uint32_t m_all,
+               uint32_t k_all) {
+    for (uint32_t m = 0; m < m_all; ++m) {
+        for (uint32_t k = 0; k < k_all; ++k) Place(t, image.type, to, m, k, Element(image, rows.At(m), columns.At(k)));
     }
 }
 
@@ -161,7 +189,7 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     CubeState& state = core.cube;
-    const auto p = *static_cast<const AscendC::ImageParams*>(params);
+    const auto p = *static_cast<const AscendC::NpukbImageParams*>(params);
     if (!(keep & 1)) {
         state.map_height = p.l1H, state.map_width = p.l1W;
         memcpy(state.map_padding, p.padList, sizeof state.map_padding);
@@ -208,14 +236,15 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
     Target target = Arrange(p, type, right, m, k);
     uint64_t bytes = static_cast<uint64_t>(target.rows) * target.columns * kFractalBytes;
     CheckCubeOperand(core, "LoadData", "dst", *dst, bytes, kFractalBytes, kL0, true, pc);
-    uint64_t pixels = ImageBytes(image);
+    Stretch rows = RowsOf(p, state), columns = ColumnsOf(p, state, type);
+    uint64_t pixels = ReachedBytes(image, rows, columns, m, k);
     if (image.boundary > 0) {
         image.pixels_at = core.OffsetIn(Memory::L1, src->address);
         uint64_t room = image.pixels_at < image.boundary ? image.boundary - image.pixels_at : 0;
         pixels = pixels < room ? pixels : room;
     }
     CheckCubeOperand(core, "LoadData", "src", *src, pixels, 32, SetOf(Memory::L1), false, pc);
-    LoadBlock(image, p, target, state, static_cast<uint8_t*>(dst->address), m, k);
+    LoadBlock(image, rows, columns, target, static_cast<uint8_t*>(dst->address), m, k);
     DefineOnChip(core, dst->address, bytes);
     double slower = ImagePace(filter_w, p.strideW, right) / ImagePace(1, 1, right);
     core.time.Issue(core.launch->machine, Pipe::MTE1,

@@ -21,8 +21,8 @@ using Global = const GlobalTensor<T>&;
 
 template <typename T>
 void Tensors() {
-    using Queue = detail::Queue;
-    using Room = detail::Room;
+    using Queue = npukb_detail::Queue;
+    using Room = npukb_detail::Room;
     Emit(static_cast<LocalTensor<T> (Queue::*)()>(&Queue::AllocTensor<T>));
     Emit(static_cast<void (Queue::*)(LocalTensor<T>&)>(&Queue::AllocTensor<T>));
     Emit(static_cast<bool (Queue::*)(Local<T>)>(&Queue::EnQue<T>));
@@ -75,7 +75,7 @@ void Instructions() {
 
 template <typename T, typename U>
 void CastOf() {
-    if constexpr (CastSupported<T, U>()) {
+    if constexpr (NpukbCastSupported<T, U>()) {
         Emit(static_cast<void (*)(Local<T>, Local<U>, const RoundMode&, const uint32_t)>(&Cast<T, U>));
     }
 }

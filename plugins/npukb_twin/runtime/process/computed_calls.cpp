@@ -44,10 +44,20 @@ bool BeginsFunction(const char* path, uint64_t offset) {
     return false;
 }
 
+// What the runtime offers to kernels; it exports more, such as its start.
+bool Offered(const char* name) {
+    constexpr const char* kPrefixes[] = {"npukb_", "_Z", "__wrap_"};
+    for (const char* prefix : kPrefixes) {
+        if (name != nullptr && strncmp(name, prefix, strlen(prefix)) == 0) return true;
+    }
+    return false;
+}
+
 bool MayBeCalled(uint64_t target) {
     Dl_info there{}, here{};
     if (dladdr(reinterpret_cast<const void*>(target), &there) == 0 || dladdr(&g_lock, &here) == 0) return false;
-    if (there.dli_fbase == here.dli_fbase) return reinterpret_cast<uint64_t>(there.dli_saddr) == target;
+    if (there.dli_fbase == here.dli_fbase)
+        return reinterpret_cast<uint64_t>(there.dli_saddr) == target && Offered(there.dli_sname);
     return BeginsFunction(there.dli_fname, target - reinterpret_cast<uint64_t>(there.dli_fbase));
 }
 

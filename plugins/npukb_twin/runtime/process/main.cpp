@@ -1,10 +1,11 @@
 // The child process of one launch: reads a launch file, maps the buffers, loads the kernel, runs its blocks, reports.
 //
 //   npukb-twin-host LAUNCH_FILE
+//   npukb-twin-host --verify IMAGE     says whether a kernel's image would be loaded: "holds", or what is wrong where
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · machine KEY VALUE
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · verify · machine KEY VALUE
 //   blocks N · cores N · threads N · seed N · order last_first
 //   tiling_key N · system_workspace BYTES · core_flags yes|no|undeclared · allocation exact|pooled
 //   checker off|fast|full · auto_sync on|off · profile off|time|full · launch warm|cold
@@ -39,6 +40,7 @@
 #include "process/report.h"
 #include "process/sandbox.h"
 #include "check/tracker.h"
+#include "verify/image.h"
 
 namespace twin {
 namespace {
@@ -50,6 +52,7 @@ constexpr uint64_t kGuard = 1u << 16;
 
 Launch g_launch;
 bool g_pooled;
+bool g_verifies;
 Totals g_totals;
 
 [[noreturn]] void Fail(const char* status, const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -248,8 +251,19 @@ int FindImage(dl_phdr_info* info, size_t, void* context) {
     return 1;
 }
 
-Entry Load(const char* path, Image* found) {
+// Nothing of an image runs before it has been shown that it can do no harm.
+void Verify(const char* path, CoreKind kind) {
+    Verdict verdict = VerifyImage(path);
+    if (verdict.refusal == Refusal::None) return;
+    verdict.place |= kind == CoreKind::Cube ? kCubeImage : 0;
+    ReportRefused(verdict);
+    _exit(0);
+}
+
+Entry Load(const char* path, CoreKind kind) {
     if (strcmp(path, "-") == 0) return nullptr;
+    Image* found = &g_launch.images[static_cast<int>(kind)];
+    if (g_verifies) Verify(path, kind);
     NameImage(path);
     BeginLoading(__builtin_frame_address(0));
     void* image = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -304,7 +318,7 @@ void Run(const char* vector, const char* cube, int vectors_per_block, void** arg
     for (int i = 0; l.checker == Checker::Full && i < l.memory.size(); ++i) {
         if (strcmp(l.memory[i].name, "workspace") == 0) l.memory.MarkFresh(&l.memory[i]);
     }
-    const Entry entries[kCoreKinds] = {Load(vector, &l.images[0]), Load(cube, &l.images[1])};
+    const Entry entries[kCoreKinds] = {Load(vector, CoreKind::Vector), Load(cube, CoreKind::Cube)};
     RunBlocks(&l, entries, arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
 }
@@ -331,6 +345,8 @@ int Main(const char* path) {
             SetReportDescriptor(static_cast<int>(value), key);
         else if (strcmp(line, "confine") == 0)
             confine = true;
+        else if (strcmp(line, "verify") == 0)
+            g_verifies = true;
         else if (sscanf(line, "limit %63s %llu", key, &value) == 2)
             Limit(key, value);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2)
@@ -396,13 +412,19 @@ int Main(const char* path) {
 
 void RefuseAccess(uint64_t pc, uint64_t address) {
     TakeTurn();
-    ReportSignal(SIGSEGV, pc, address, false);
+    ReportSignal(SIGSEGV, pc, address, InStackGuard(reinterpret_cast<const void*>(address)));
     _exit(128 + SIGSEGV);
 }
 
 }  // namespace twin
 
 int main(int argc, char** argv) {
+    if (argc == 3 && strcmp(argv[1], "--verify") == 0) {
+        twin::Verdict verdict = twin::VerifyImage(argv[2]);
+        bool holds = verdict.refusal == twin::Refusal::None;
+        printf("%s\n%llx\n", holds ? "holds" : verdict.reason, static_cast<unsigned long long>(verdict.place));
+        return holds ? 0 : 1;
+    }
     if (argc != 2) {
         fprintf(stderr, "usage: npukb-twin-host LAUNCH_FILE\n");
         return 2;

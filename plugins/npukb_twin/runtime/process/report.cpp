@@ -97,6 +97,17 @@ void ReportFailure(const char* status, const char* message) {
     json.Send();
 }
 
+void ReportRefused(const Verdict& verdict) {
+    constexpr const char* kRefusals[] = {"none", "forged", "foreign", "unproven"};
+    Json& json = Document();
+    json.Open();
+    json.Put("\"status\":\"refused\",\"refusal\":\"%s\",\"place\":%llu,\"message\":",
+             kRefusals[static_cast<int>(verdict.refusal)], static_cast<unsigned long long>(verdict.place));
+    json.Text(verdict.reason);
+    json.Put("}\n");
+    json.Send();
+}
+
 void ReportSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow) {
     Json& json = Document();
     json.Open();

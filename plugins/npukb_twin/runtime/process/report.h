@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cores/core.h"
+#include "verify/image.h"
 
 namespace twin {
 
@@ -23,6 +24,8 @@ struct Totals {
 // Where reports go, and what they begin with to be told from what a kernel may write there.
 void SetReportDescriptor(int descriptor, const char* token);
 void ReportFailure(const char* status, const char* message);
+// The image is not run.
+void ReportRefused(const Verdict& verdict);
 void ReportFinished(const Launch& launch, const Totals& totals);
 // From a signal handler: what happened, where, and that nothing else will follow.
 void ReportSignal(int signal, uint64_t pc, uint64_t address, bool stack_overflow);

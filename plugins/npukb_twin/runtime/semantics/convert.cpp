@@ -176,8 +176,8 @@ void ExecuteCast(Core& core, const VectorInstruction& v, const Lanes& lanes, con
     auto mode = static_cast<Rounding>(v.mode);
     if (!Documented(v.dst.dtype, v.src0.dtype, mode)) {
         core.Warn("cast_mode", pc, "Use a rounding mode that the Cast documentation lists for these types.",
-                  "Cast does not document rounding mode %d for this pair of types; the twin rounds to nearest even",
-                  v.mode);
+                  "Cast does not document rounding mode %d for this pair of types; the results are undefined", v.mode);
+        core.vector.undefined = true;
         mode = Rounding::Nearest;
     }
     switch (v.src0.dtype) {

@@ -371,6 +371,7 @@ void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t by
     TrackScalar(core, address, bytes, write != 0, true, pc);
     core.PayGlobal(address);
     core.announced = reinterpret_cast<uint64_t>(address);
+    core.announced_bytes = bytes <= sizeof(uint64_t) ? bytes : 0;
     return address;
 }
 
@@ -379,7 +380,7 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     const Machine& m = core.launch->machine;
-    if (!core.InUb(address) || core.UbOffset(address) + bytes > m.ub_bytes) {
+    if (!core.InUb(address) || uint64_t{core.UbOffset(address)} + bytes > m.ub_bytes) {
         core.Violate("out_of_bounds", pc, "Keep the index inside the tensor.",
                      "LocalTensor element access at %p is outside of the unified buffer", address);
     }
@@ -392,5 +393,6 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
     TrackScalar(core, address, bytes, write != 0, false, pc);
     core.time.Access(m.scalar_access_cycles);
     core.announced = reinterpret_cast<uint64_t>(address);
+    core.announced_bytes = bytes <= sizeof(uint64_t) ? bytes : 0;
 }
 }

@@ -33,6 +33,8 @@ struct Lanes {
         }
         return 0;
     }
+    // One past the highest lane that is on in one repeat.
+    uint32_t TopOf(uint32_t repeat) const { return counted ? Leading(repeat) : Top(); }
     // Lanes that are on when they are the first ones of the repeat; otherwise more than there are.
     uint32_t Leading(uint32_t repeat) const {
         if (counted) {

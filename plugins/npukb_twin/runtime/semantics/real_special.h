@@ -26,6 +26,13 @@ inline constexpr double kLgamma[] = {
     3.018395891270956e-07,  -1.4236105253537717e-07, 1.904119884592213e-07,  -9.149733061118459e-08,
     -3.757408128677482e-08, 1.826501857734655e-08,   2.2205818811586364e-08, -1.0720306768374289e-08};
 
+// Bernoulli numbers B(2n) / (2n (2n - 1)), and B(2n) / 2n: asymptotic series of ln(gamma) and of its derivative, in
+// 1/z².
+inline constexpr double kStirling[] = {1.0 / 12.0,   -1.0 / 360.0,      1.0 / 1260.0, -1.0 / 1680.0,
+                                       1.0 / 1188.0, -691.0 / 360360.0, 1.0 / 156.0};
+inline constexpr double kDigamma[] = {1.0 / 12.0,  -1.0 / 120.0,     1.0 / 252.0, -1.0 / 240.0,
+                                      1.0 / 132.0, -691.0 / 32760.0, 1.0 / 12.0};
+
 // erfc for x >= 0. Beyond 10.5 it is less than any float.
 NPUKB_REAL double ErfcOfPositive(double x) {
     x = x > 10.5 ? 10.5 : x;
@@ -49,15 +56,7 @@ NPUKB_REAL double Erfc(double x) {
 // ln(gamma(z)) for z >= 8 by Stirling's series, given ln(z).
 NPUKB_REAL double Stirling(double z, double log_z) {
     double r = 1.0 / z;
-    double q = r * r;
-    double p = 1.0 / 156.0;
-    p = p * q - 691.0 / 360360.0;
-    p = p * q + 1.0 / 1188.0;
-    p = p * q - 1.0 / 1680.0;
-    p = p * q + 1.0 / 1260.0;
-    p = p * q - 1.0 / 360.0;
-    p = p * q + 1.0 / 12.0;
-    return ((z - 0.5) * log_z - z) + 0.9189385332046728 + p * r;
+    return ((z - 0.5) * log_z - z) + 0.9189385332046728 + r * Polynomial(kStirling, r * r);
 }
 // ln(gamma(x)) for x > 0: a polynomial between 1 and 3 (so that the zeros at 1 and 2 keep their relative accuracy), one
 // step down from there below 1, and Stirling's series eight steps up otherwise.
@@ -98,14 +97,7 @@ NPUKB_REAL double DigammaOfPositive(double x) {
     double z = low ? x + 8.0 : x;
     double r = 1.0 / z;
     double q = r * r;
-    double t = 1.0 / 12.0;
-    t = t * q - 691.0 / 32760.0;
-    t = t * q + 1.0 / 132.0;
-    t = t * q - 1.0 / 240.0;
-    t = t * q + 1.0 / 252.0;
-    t = t * q - 1.0 / 120.0;
-    t = t * q + 1.0 / 12.0;
-    double result = (LogOfPositive(z) - 0.5 * r - t * q) - (low ? slope / p : 0.0);
+    double result = (LogOfPositive(z) - 0.5 * r - q * Polynomial(kDigamma, q)) - (low ? slope / p : 0.0);
     return x < kInfinity ? result : x;
 }
 // NaN at the poles -1, -2, … and at -infinity; at 0 infinite, with the sign of -x.

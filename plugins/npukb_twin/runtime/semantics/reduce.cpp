@@ -359,12 +359,19 @@ uint64_t ReducedBytes(const VectorInstruction& v, const Lanes& lanes) {
     uint64_t last = lanes.repeats > 0 ? (lanes.repeats - 1) * static_cast<uint64_t>(v.dst.repeat_stride) : 0;
     if (lanes.repeats == 0 || (!lanes.contiguous && lanes.Top() == 0) || (lanes.contiguous && lanes.total == 0))
         return 0;
+    // A part of a repeat in counter mode; of the repeats before it, at least the first is whole.
+    uint32_t top = lanes.contiguous ? 0 : lanes.TopOf(lanes.repeats - 1);
     switch (Row(v.op).span) {
         case Span::PerBlock: {
-            uint32_t blocks = (lanes.Top() + 32 / bytes - 1) / (32 / bytes);
-            return (last * 8 + blocks) * bytes;
+            uint64_t blocks = (top + 32 / bytes - 1) / (32 / bytes);
+            uint64_t end = (last * 8 + blocks) * bytes, least = lanes.repeats > 1 ? 8 * bytes : 0;
+            return end > least ? end : least;
         }
-        case Span::PerPair: return last * 128 + (lanes.Top() + 1) / 2 * bytes;
+        case Span::PerPair: {
+            uint64_t end = last * 128 + (top + 1) / 2 * bytes,
+                     least = lanes.repeats > 1 ? lanes.per_repeat / 2 * bytes : 0;
+            return end > least ? end : least;
+        }
         case Span::PerRepeat: return v.flags & npukb::ToAccumulator ? 0 : (last + 1) * bytes;
         case Span::RepeatExtreme: return (last + 1) * ExtremeBytes(v, bytes);
         case Span::TensorExtreme: return (v.mode & 1 ? 2 : 1) * bytes;

@@ -77,8 +77,16 @@ uint64_t SpanOf(const VectorInstruction& v, const Lanes& lanes, const Operand& o
     if (lanes.contiguous && plain) return static_cast<uint64_t>(lanes.total) * Bytes(o.dtype);
     uint32_t top = lanes.contiguous ? static_cast<uint32_t>(lanes.total) : lanes.Top();
     if (top == 0 || (!lanes.contiguous && lanes.repeats == 0)) return 0;
-    Place last = PlaceOf(v, lanes, o, lanes.contiguous ? 0 : lanes.repeats - 1, top - 1);
-    return last.offset + last.bytes;
+    auto end = [&](uint32_t repeat, uint32_t lanes_on) -> uint64_t {
+        Place last = PlaceOf(v, lanes, o, repeat, lanes_on - 1);
+        return last.offset + last.bytes;
+    };
+    if (lanes.contiguous) return end(0, top);
+    // In counter mode the last repeat may be a part; where repeats lie close together, the one before reaches further.
+    uint32_t last = lanes.repeats - 1;
+    uint64_t furthest = end(last, lanes.TopOf(last));
+    uint64_t before = last > 0 ? end(last - 1, lanes.TopOf(last - 1)) : 0;
+    return furthest > before ? furthest : before;
 }
 
 uint64_t ChoiceBytes(const VectorInstruction& v, const Lanes& lanes) {

@@ -254,6 +254,7 @@ void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
     bool shifts = Row(v.op).call == Call::SHIFT;
     uint64_t width = 8 * Bytes(v.dst.dtype);
     if (shifts && v.scalar > width) {
+        core.vector.undefined = true;
         core.Warn("limit_exceeded", pc, "Shift by at most the width of the element.",
                   "%s: the shift is %lld, the documented range ends at %llu", name,
                   static_cast<long long>(static_cast<int64_t>(v.scalar << (64 - width)) >> (64 - width)),
@@ -261,8 +262,24 @@ void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
     }
     if (Row(v.op).unit == Unit::Compare && v.src0.dtype == DType::I32 &&
         v.mode != static_cast<uint8_t>(AscendC::CMPMODE::EQ)) {
+        core.vector.undefined = true;
         core.Warn("compare_mode", pc, "Compare int32_t for equality only, or cast to float.",
                   "%s of int32_t is documented for CMPMODE::EQ only", name);
+    }
+}
+
+// Results that the documentation does not define hold all ones: NaN, -1, true. Nobody can rely on them unseen.
+void Poison(Core& core, const VectorInstruction& v, const Lanes& lanes) {
+    if (v.flags & npukb::ToRegister) core.vector.compare_mask[0] = core.vector.compare_mask[1] = ~0ull;
+    if (v.flags & npukb::ToRegister || v.dst.address == nullptr) return;
+    const Grid grid = GridOf(v, lanes);
+    auto* to = static_cast<uint8_t*>(const_cast<void*>(v.dst.address));
+    for (uint32_t repeat = 0; repeat < grid.repeats; ++repeat) {
+        for (uint32_t lane = 0; lane < grid.lanes; ++lane) {
+            if (grid.masked && !lanes.On(repeat, lane)) continue;
+            Place place = PlaceOf(v, lanes, v.dst, repeat, lane);
+            __builtin_memset(to + place.offset, 0xff, place.bytes);
+        }
     }
 }
 
@@ -300,6 +317,7 @@ void Run(VectorInstruction& v, const void* pc) {
     Core& core = ThisCore();
     CheckKnown(core, v, pc);
     uint32_t widest = Widest(v);
+    core.vector.undefined = false;
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
     CheckShape(core, v, pc);
     if (Row(v.op).Has(bits::CountsRepeats) && v.form == Form::Mask && core.counter_mode)
@@ -307,6 +325,7 @@ void Run(VectorInstruction& v, const void* pc) {
     Lanes lanes = ResolveLanes(core, v, widest);
     CheckOperands(core, v, lanes, pc);
     Execute(core, v, lanes, pc);
+    if (core.vector.undefined) Poison(core, v, lanes);
     LeaveMask(core, v);
     TrackVector(core, v, lanes, pc);
     Charge(core, v, lanes, widest);

@@ -22,7 +22,8 @@ struct VectorState {
     uint64_t sum;              // of ReduceSum by count, or of vcadd in accumulating mode; raw bits
     uint64_t extreme;          // of the last maximum or minimum over repeats; raw bits
     uint64_t extreme_index;
-    bool saturate;  // infinities become the largest half, NaN becomes 0, integers stop at their limits
+    bool undefined;  // what the instruction at hand was asked for has no documented result
+    bool saturate;   // infinities become the largest half, NaN becomes 0, integers stop at their limits
 };
 
 }  // namespace twin

@@ -65,6 +65,43 @@ constexpr char kArithmetic[] =
     "................";  // F0
 static_assert(sizeof kArithmetic == 257);
 
+// Bytes of every integer in vectors, where an instruction of VEX's first two maps computes with them.
+constexpr char kPacked[] =
+    "................"   // 00
+    "................"   // 10
+    "................"   // 20
+    "................"   // 30
+    "................"   // 40
+    "................"   // 50
+    "....124........."   // 60: comparisons
+    ".248124........."   // 70: shifts, comparisons
+    "................"   // 80
+    "................"   // 90
+    "................"   // A0
+    "................"   // B0
+    "................"   // C0
+    ".24882..111.111."   // D0
+    "124222..221.222."   // E0
+    ".248824.1248124.";  // F0
+constexpr char kPackedMore[] =
+    "1242224222224..."   // 00
+    "................"   // 10
+    "222444......124."   // 20
+    "222444.812421242"   // 30
+    "44...484........"   // 40
+    "................"   // 50
+    "................"   // 60
+    "................"   // 70
+    "................"   // 80
+    "................"   // 90
+    "................"   // A0
+    "................"   // B0
+    "................"   // C0
+    "................"   // D0
+    "................"   // E0
+    "................";  // F0
+static_assert(sizeof kPacked == 257 && sizeof kPackedMore == 257);
+
 constexpr int kAdd = 0, kOr = 1, kAnd = 4, kXor = 6, kShiftLeft = 4;  // numbers of operations in opcodes and ModRM
 constexpr int kStack = 4, kArgument = 7;                              // rsp; rdi, where announced addresses are put
 
@@ -76,10 +113,12 @@ class Reader {
 
     Instruction Read() {
         Prefixes();
-        uint8_t opcode = Next();
+        uint8_t opcode = code_of_.opcode = Next();
         if (opcode == 0xc4 || opcode == 0xc5) {
+            code_of_.vex = true;
             Operands(Vex(opcode));
-            computes_ = computes_ && !(vex_opcode_ == 0x57 && BecomesZero());
+            lanes_ = VexLanes();
+            computes_ = lanes_ != 0;
             return Done(Flow::On);
         }
         if (opcode != 0x0f) {
@@ -89,7 +128,8 @@ class Reader {
             computes_ = Computes(opcode);
             return Done(FlowOf(opcode));
         }
-        opcode = Next();
+        code_of_.map = 1;
+        opcode = code_of_.opcode = Next();
         char shape = opcode == 0x38 || opcode == 0x3a ? Three(opcode) : kTwoBytes[opcode];
         Operands(shape);
         if (opcode >= 0xc8 && opcode <= 0xcf) Name(base_ | (opcode & 7));
@@ -110,16 +150,18 @@ class Reader {
     void Prefixes() {
         for (;; ++at_) {
             uint8_t byte = Peek();
-            if (byte == 0x66) {
-                narrow_ = true;
-            } else if (byte != 0xf2 && byte != 0xf3 && byte != 0xf0 && byte != 0x64 && byte != 0x65 && byte != 0x2e &&
-                       byte != 0x3e) {
-                break;
-            }
+            if (byte == 0x66) narrow_ = true;
+            if (byte == 0xf2 || byte == 0xf3) code_of_.repeat = byte;
+            if (byte == 0xf0) code_of_.locked = true;
+            if (byte == 0x64 || byte == 0x65) code_of_.segment = true;
+            bool known = byte == 0x66 || byte == 0xf2 || byte == 0xf3 || byte == 0xf0 || byte == 0x64 || byte == 0x65 ||
+                         byte == 0x2e || byte == 0x3e;
+            if (!known) break;
         }
         if ((Peek() & 0xf0) != 0x40) return;
         uint8_t rex = Next();
         wide_ = (rex & 8) != 0;
+        code_of_.rex = true;
         Extend(rex);
     }
     // The upper bits of registers: in ModRM's field, of an index, and in the other field, of a base or in the opcode.
@@ -137,11 +179,18 @@ class Reader {
             Extend(inverted >> 5);
             map = ~inverted & 31;
             inverted = ~Next();
+            code_of_.wide = (inverted & 0x80) == 0;
         } else {
             Extend(inverted >> 5 & 4);
         }
         Name(inverted >> 3 & 15);
-        uint8_t opcode = vex_opcode_ = Next();
+        code_of_.source = inverted >> 3 & 15;
+        code_of_.long_ = (inverted & 4) == 0;
+        uint8_t implied = ~inverted & 3;
+        code_of_.narrow = implied == 1;
+        code_of_.repeat = implied == 2 ? 0xf3 : implied == 3 ? 0xf2 : 0;
+        code_of_.map = map;
+        uint8_t opcode = vex_opcode_ = code_of_.opcode = Next();
         if (map == 1) {
             computes_ = kArithmetic[opcode] == '+';
             return kTwoBytes[opcode] == 'J' ? '?' : kTwoBytes[opcode];
@@ -153,7 +202,8 @@ class Reader {
         return map == 2 ? 'm' : map == 3 ? 'B' : '?';
     }
     char Three(uint8_t escape) {
-        Next();
+        code_of_.map = escape == 0x38 ? 2 : 3;
+        code_of_.opcode = Next();
         return escape == 0x38 ? 'm' : 'B';
     }
     // A constant of the instruction.
@@ -173,20 +223,34 @@ class Reader {
         }
         at_ += bytes;
     }
+    void Displace(uint64_t bytes) {
+        if (bytes == 1) code_of_.displacement = static_cast<int8_t>(Peek());
+        if (bytes == 4 && room_ - at_ >= 4) memcpy(&code_of_.displacement, code_ + at_, 4);
+        Skip(bytes);
+    }
     uint8_t ModRm() {
         uint8_t byte = form_ = Next();
         uint8_t mode = byte >> 6, place = byte & 7;
         Name(field_ | (byte >> 3 & 7));
         if (mode == 3 || place != 4) Name(base_ | place);
+        code_of_.operands = true;
+        code_of_.reg = static_cast<int8_t>(field_ | (byte >> 3 & 7));
+        code_of_.rm = static_cast<int8_t>(base_ | place);
         if (mode == 3) return byte;
-        bool far = mode == 2 || (mode == 0 && place == 5);
+        code_of_.memory = true;
+        bool bare = mode == 0 && place == 5;
+        code_of_.base = bare ? kNextInstruction : code_of_.rm;
         if (place == 4) {
             uint8_t scaled = Next();
-            far = far || (mode == 0 && (scaled & 7) == 5);
+            bare = mode == 0 && (scaled & 7) == 5;
             Name(index_ | (scaled >> 3 & 7));
             Name(base_ | (scaled & 7));
+            int index = index_ | (scaled >> 3 & 7);
+            code_of_.base = static_cast<int8_t>(bare ? -1 : base_ | (scaled & 7));
+            code_of_.index = static_cast<int8_t>(index == kStack ? -1 : index);
+            code_of_.scale = static_cast<uint8_t>(1 << (scaled >> 6));
         }
-        Skip(far ? 4 : mode == 1 ? 1 : 0);
+        Displace(bare || mode == 2 ? 4 : mode == 1 ? 1 : 0);
         return byte;
     }
     void Operands(char shape) {
@@ -198,13 +262,13 @@ class Reader {
             case 'b': return Constant(1);
             case 'w': return Skip(2);
             case 'z': return Constant(word);
-            case 'q': return Skip(wide_ ? 8 : word);
+            case 'q': return Constant(wide_ ? 8 : word);
             case 'B': ModRm(); return Constant(1);
             case 'Z': ModRm(); return Constant(word);
             case 'g':
             case 'G':
                 chosen = ModRm() >> 3 & 7;
-                if (chosen < 2) Skip(shape == 'g' ? 1 : word);
+                if (chosen < 2) Constant(shape == 'g' ? 1 : word);
                 return;
             case 'j': target_ = static_cast<int8_t>(Next()); return;
             case 'J': {
@@ -220,6 +284,27 @@ class Reader {
     // Both operands are the same register.
     bool BecomesZero() const { return form_ >> 6 == 3 && (field_ | (form_ >> 3 & 7)) == (base_ | (form_ & 7)); }
     bool Is(int number) const { return form_ >> 6 == 3 && (base_ | (form_ & 7)) == number; }
+    // How many numbers an instruction behind VEX works on; 0: it computes nothing. Two numbers of 64 bits are one: so
+    // compilers convert numbers without a sign, and change signs.
+    uint8_t VexLanes() const {
+        const Encoding& c = code_of_;
+        auto whole = static_cast<uint8_t>(c.long_ ? 32 : 16);
+        bool same = !c.memory && c.reg == c.rm;
+        bool logic = c.map == 1 && ((c.opcode >= 0x54 && c.opcode <= 0x57) || c.opcode == 0xdb || c.opcode == 0xdf ||
+                                    c.opcode == 0xeb || c.opcode == 0xef);
+        if (logic) return same ? 0 : c.long_ ? 8 : 1;
+        if (!computes_) {
+            char width = c.map == 1 ? kPacked[c.opcode] : c.map == 2 ? kPackedMore[c.opcode] : '.';
+            if (c.map == 2 && c.opcode == 0x13) return c.long_ ? 8 : 0;
+            return width == '.' ? 0 : static_cast<uint8_t>(whole / (width - '0'));
+        }
+        bool scalar = c.map == 1   ? c.repeat != 0 || (c.opcode & 0xfe) == 0x2e
+                      : c.map == 2 ? c.opcode >= 0xf0 || ((c.opcode & 1) != 0 && (c.opcode & 15) >= 9)
+                                   : c.opcode == 0xf0 || c.opcode == 0x0a || c.opcode == 0x0b;
+        if (scalar) return 1;
+        bool doubles = c.map == 2 ? c.wide : c.narrow;
+        return static_cast<uint8_t>(doubles ? whole / 8 - !c.long_ : whole / 4);
+    }
     // One of the eight operations on integers with a constant.
     bool ComputesWithConstant(int kind, bool of_bytes) const {
         if (kind == kAdd) return !wide_ || ((constant_ == 1 || constant_ == -1) && !Is(kArgument));
@@ -264,10 +349,16 @@ class Reader {
         int chosen = form_ >> 3 & 7;
         return chosen >= 2 && chosen <= 5 ? Flow::Unknown : Flow::On;
     }
-    Instruction Done(Flow flow) const {
-        if (!known_) return {1, Flow::Unknown, 0, 0, false};
+    Instruction Done(Flow flow) {
+        if (!known_) return {1, Flow::Unknown, 0, 0, 0, {}};
         bool goes = flow == Flow::Call || flow == Flow::Jump || flow == Flow::Branch;
-        return {static_cast<uint8_t>(at_), flow, registers_, goes ? target_ + static_cast<int64_t>(at_) : 0, computes_};
+        code_of_.constant = constant_;
+        if (!code_of_.vex) {
+            code_of_.narrow = narrow_;
+            code_of_.wide = wide_;
+        }
+        int64_t target = goes ? target_ + static_cast<int64_t>(at_) : 0;
+        return {static_cast<uint8_t>(at_), flow, registers_, target, computes_ ? lanes_ : uint8_t{0}, code_of_};
     }
 
     const uint8_t* code_;
@@ -283,6 +374,8 @@ class Reader {
     int64_t constant_ = 0;
     uint8_t vex_opcode_ = 0;
     bool computes_ = false;
+    uint8_t lanes_ = 1;
+    Encoding code_of_;
 };
 
 }  // namespace

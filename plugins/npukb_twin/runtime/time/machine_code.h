@@ -1,5 +1,5 @@
 // Reads x86-64 machine code, instruction by instruction: how long each is, where it goes on, which registers it names,
-// and whether it is an operation of the program.
+// and how many operations of the program it is.
 //
 // It is for what compilers make of kernels without optimisation. Whatever it does not know is Unknown and of one byte;
 // computed calls and jumps are Unknown, too, but longer.
@@ -10,16 +10,42 @@ namespace twin {
 
 enum class Flow : uint8_t { On, Call, Jump, Branch, Return, Stop, Unknown };
 
+// How an instruction is written down, for whoever needs more than its length.
+struct Encoding {
+    uint8_t map = 0;  // of opcodes: 0 one byte, 1 behind 0f, 2 behind 0f 38, 3 behind 0f 3a
+    uint8_t opcode = 0;
+    uint8_t repeat = 0;     // f2 or f3 in front, also as VEX has it
+    uint8_t source = 0;     // VEX: the register between
+    bool vex = false;       // the prefix of vector instructions
+    bool narrow = false;    // 66 in front, also as VEX has it
+    bool wide = false;      // 64 bits, REX.W
+    bool rex = false;       // a REX prefix, which names other registers of eight bits
+    bool long_ = false;     // VEX: vectors of 256 bits
+    bool locked = false;    // lock
+    bool segment = false;   // addresses relative to a thread's own memory
+    bool operands = false;  // a ModRM byte, which the rest describes
+    bool memory = false;    // the second operand is in memory
+    int8_t reg = 0;         // first operand, or which of several operations
+    int8_t rm = 0;          // second operand, a register
+    int8_t base = -1;       // of an address; -1: none, kNextInstruction
+    int8_t index = -1;
+    uint8_t scale = 1;
+    int32_t displacement = 0;
+    int64_t constant = 0;
+};
+inline constexpr int8_t kNextInstruction = 16;  // as a base: addresses count from the end of the instruction
+
 struct Instruction {
     uint8_t bytes;
     Flow flow;
     uint16_t registers;  // a bit for each general one that it may name; more than it does where vectors are meant
     int64_t target;      // of a call, jump or branch, from the beginning of the instruction
-    // Arithmetic, comparisons and conversions of numbers; not moves, extensions, tests of a truth value, conversions
-    // from and to half, and not what compilers add for addresses and frames: lea and shifts of 64 bits by a constant,
-    // other constants than 1 and -1 added to 64 bits, registers that become zero. Nor bits of large constants that are
-    // set, as the API's inlined parts do.
-    bool computes;
+    // Of the program: arithmetic, comparisons and conversions of numbers, one per number of a vector. Not moves,
+    // extensions, tests of a truth value, conversions of one number from and to half, and not what compilers add for
+    // addresses and frames: lea and shifts of 64 bits by a constant, other constants than 1 and -1 added to 64 bits,
+    // registers that become zero. Nor bits of large constants that are set, as the API's inlined parts do.
+    uint8_t operations;
+    Encoding code;
 };
 
 // The instruction at `code`, of which no more than `room` bytes may be read.

@@ -15,6 +15,7 @@
 #if defined(__x86_64__)
 extern "C" void __sanitizer_cov_trace_pc();
 extern "C" void __ubsan_handle_divrem_overflow_minimal();
+extern "C" char __executable_start[], etext[];  // from the linker
 extern "C" uint64_t npukb_call_counting(void (*entry)(void**), void** arguments);
 
 // What is left in r13 when the entry has ended.
@@ -41,6 +42,7 @@ constexpr uint8_t kCount[] = {0x3e, 0x49, 0x83, 0xc5};  // addq $…, %r13; as l
 constexpr uint8_t kNothing[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};  // as long as a call, too
 constexpr uint32_t kMostAdded = 127;
 constexpr uint32_t kOfBranch = 2;
+constexpr uint32_t kOfLibrary = 16;  // assumed of a function of <cmath>: a range reduced, a polynomial of degree six
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAway = 1u << 20;
 constexpr int64_t kNear = int64_t{1} << 30;
@@ -164,11 +166,12 @@ class Image {
         while (code < end) {
             Instruction one = ReadInstruction(code, static_cast<uint64_t>(end - code));
             if (one.flow == Flow::Unknown && one.bytes == 1) return;
-            if (one.computes) ++*piece;
+            *piece += one.operations;
             if (one.flow == Flow::Branch) *piece += kOfBranch;
             if (one.flow != Flow::On && one.flow != Flow::Call) piece = &nowhere;
             const void* called = one.flow == Flow::Call ? FunctionElsewhere(code + one.target) : nullptr;
             code += one.bytes;
+            if (called != nullptr && !OfRuntime(called)) *piece += kOfLibrary;
             if (called == reinterpret_cast<const void*>(&__sanitizer_cov_trace_pc)) {
                 before = last;
                 piece = last = found.behind + (reinterpret_cast<uint64_t>(code) - found.code.begin);
@@ -178,6 +181,10 @@ class Image {
             if (called == reinterpret_cast<const void*>(&__ubsan_handle_divrem_overflow_minimal) && *before > kOfBranch)
                 *before -= kOfBranch;
         }
+    }
+    // The rest belongs to the C library.
+    static bool OfRuntime(const void* function) {
+        return function >= static_cast<const void*>(__executable_start) && function < static_cast<const void*>(etext);
     }
     // The function of another image that an entry of the linker's table leads to; null where `code` is none.
     const void* FunctionElsewhere(const uint8_t* code) const {

@@ -55,12 +55,12 @@ NPUKB_API void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
     static_assert(npukb::kSame<T, U>, "LoadData: padValue must have the type of the tensors");
     constexpr int keep = (defaultConfig.isSetFMatrix ? 0 : 1) | (defaultConfig.isSetPadding ? 0 : 2);
     npukb_cube_load_image(npukb::DTypeOf<T>::value, &dst.npukb_view, &src.npukb_view,
-                          static_cast<const ImageParams*>(&loadDataParams), &loadDataParams.padValue, keep);
+                          static_cast<const NpukbImageParams*>(&loadDataParams), &loadDataParams.padValue, keep);
 }
 template <typename T>
 NPUKB_API void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                         const LoadData3DParamsV2Pro& loadDataParams) {
-    ImageParams image;
+    NpukbImageParams image;
     image.channelSize = loadDataParams.channelSize;
     image.enTranspose = loadDataParams.enTranspose;
     image.filterSizeW = loadDataParams.filterSizeW;

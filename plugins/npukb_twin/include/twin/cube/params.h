@@ -64,7 +64,7 @@ inline constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, tru
 enum class FmatrixMode : uint8_t { FMATRIX_LEFT, FMATRIX_RIGHT };
 
 // Which part of the matrix that im2col makes of a feature map is loaded.
-struct ImageParams {
+struct NpukbImageParams {
     uint8_t padList[PAD_SIZE] = {0, 0, 0, 0};
     uint16_t l1H = 0, l1W = 0, channelSize = 0, kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
     uint8_t strideW = 1, strideH = 1, filterW = 1, filterH = 1, dilationFilterW = 1, dilationFilterH = 1;
@@ -72,7 +72,7 @@ struct ImageParams {
 };
 
 template <typename T>
-struct LoadData3DParamsV2 : ImageParams {
+struct LoadData3DParamsV2 : NpukbImageParams {
     constexpr LoadData3DParamsV2() = default;
     constexpr LoadData3DParamsV2(const uint8_t pad[PAD_SIZE], uint16_t height, uint16_t width, uint16_t channels,
                                  uint16_t kExt, uint16_t mExt, uint16_t kStart, uint16_t mStart, uint8_t sW, uint8_t sH,

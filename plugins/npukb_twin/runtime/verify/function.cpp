@@ -1,0 +1,413 @@
+// A worklist over pieces of code between jumps. Where two ways meet, what differs gets a name of its own, so that every
+// piece is looked at a few times at most.
+#include "verify/function.h"
+
+#include <stdlib.h>
+
+#include "time/machine_code.h"
+#include "verify/effects.h"
+#include "verify/state.h"
+
+namespace twin {
+namespace {
+
+constexpr int kA = 0, kD = 2, kStack = 4, kSource = 6, kDestination = 7;
+constexpr uint16_t kPreserved = 1 << 3 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;  // rbx, rbp, r12 to r15
+constexpr uint16_t kClobbered = static_cast<uint16_t>(~kPreserved & ~(1 << kStack));
+constexpr int64_t kFrameBytes = 1 << 18;  // far less than the guard below either stack
+constexpr int64_t kArgumentBytes = 1 << 12;
+constexpr int64_t kRedZone = 128;
+constexpr int64_t kAlignment = 1 << 12;
+constexpr int64_t kFar = int64_t{1} << 40;
+constexpr uint64_t kMostAnnounced = 64;
+constexpr char kChanged[] = "leaves a function with its caller's registers changed";
+constexpr char kLargeFrame[] = "keeps more on its stack than a core has";
+
+// An access that the runtime was told of, and what of it has not been made.
+struct Announced {
+    Value at;
+    uint64_t bytes;
+    uint64_t left;  // a bit per byte
+    bool write;
+};
+
+uint64_t Bits(uint64_t bytes, uint64_t from) { return (bytes >= 64 ? ~0ull : (1ull << bytes) - 1) << from; }
+
+struct Line {
+    uint32_t at;  // from the function's beginning
+    bool leads;   // a piece begins here
+    Instruction one;
+};
+
+class Proof {
+  public:
+    Proof(const Surroundings& image, uint64_t begin, uint64_t bytes) : image_(image), begin_(begin), bytes_(bytes) {}
+
+    ~Proof() {
+        for (size_t i = 0; states_ != nullptr && i < lines_.size(); ++i) states_[i].~State();
+        free(states_);
+    }
+    Proof(const Proof&) = delete;
+    Proof& operator=(const Proof&) = delete;
+
+    bool Run() {
+        if (!Decode()) return false;
+        State& first = states_[0];
+        for (int i = 0; i < kRegisters; ++i) first.registers[i] = {kEntered + static_cast<uint32_t>(i), 0};
+        first.registers[kStack] = {kFrame, 0};
+        first.reached = true;
+        waiting_.Add(0);
+        while (!waiting_.empty()) {
+            if (!Follow(waiting_.TakeLast())) return false;
+        }
+        return true;
+    }
+    Verdict verdict() const { return verdict_; }
+    uint32_t argument_bytes() const { return argument_bytes_; }
+
+  private:
+    bool Refuse(const char* reason, Refusal refusal = Refusal::Unproven) {
+        verdict_ = {refusal, reason, begin_ + lines_[now_].at};
+        return false;
+    }
+
+    bool Decode() {
+        lines_of_.Resize(bytes_);  // one more than the line that begins there
+        for (uint64_t at = 0; at < bytes_;) {
+            Instruction one = ReadInstruction(image_.Code(begin_ + at), bytes_ - at);
+            lines_of_[at] = static_cast<int32_t>(lines_.size()) + 1;
+            lines_.Add({static_cast<uint32_t>(at), false, one});
+            at += one.bytes;
+        }
+        lines_[0].leads = true;
+        for (size_t i = 0; i < lines_.size(); ++i) {
+            Flow flow = lines_[i].one.flow;
+            if (flow != Flow::Jump && flow != Flow::Branch) continue;
+            if (i + 1 < lines_.size()) lines_[i + 1].leads = true;
+            if (int32_t target = Inside(i); target >= 0) lines_[static_cast<size_t>(target)].leads = true;
+        }
+        states_ = static_cast<State*>(calloc(lines_.size(), sizeof(State)));  // zeros are states that nothing reached
+        if (states_ == nullptr) abort();
+        return true;
+    }
+    uint64_t Target(size_t line) const {
+        return begin_ + lines_[line].at + static_cast<uint64_t>(lines_[line].one.target);
+    }
+    // The line that a jump leads to; -1 where it leaves the function or leads into an instruction.
+    int32_t Inside(size_t line) const {
+        uint64_t at = Target(line) - begin_;
+        return at < bytes_ ? lines_of_[at] - 1 : -1;
+    }
+
+    // From the beginning of a piece to its end.
+    bool Follow(size_t line) {
+        State state = states_[line];
+        announced_.Clear();
+        for (;; ++line) {
+            now_ = line;
+            if (!Step(state)) return false;
+            bool last = line + 1 == lines_.size();
+            switch (lines_[line].one.flow) {
+                case Flow::Return: return Returns(state) || Refuse(kChanged, Refusal::Forged);
+                case Flow::Stop: return true;
+                case Flow::Jump: return Jump(state);
+                case Flow::Branch: {
+                    int32_t target = Inside(line);
+                    if (target < 0) return Refuse("jumps to where no instruction of the function begins");
+                    if (!Meet(static_cast<size_t>(target), state)) return false;
+                    break;
+                }
+                default: break;
+            }
+            if (last) return Refuse("runs past the function's end");
+            if (lines_[line + 1].leads) return Meet(line + 1, state);
+        }
+    }
+    bool Jump(const State& state) {
+        if (int32_t target = Inside(now_); target >= 0) return Meet(static_cast<size_t>(target), state);
+        uint32_t arguments = 0;
+        uint64_t target = Target(now_);
+        bool known = image_.ImportAt(target).kind != ImportKind::None || image_.Begins(target, &arguments);
+        if (!known || arguments != 0) return Refuse("jumps to where no function begins");
+        return Returns(state) || Refuse(kChanged, Refusal::Forged);
+    }
+    static bool Returns(const State& s) {
+        if (s.registers[kStack] != Value{kFrame, 0}) return false;
+        for (int i = 0; i < kRegisters; ++i) {
+            Value before{kEntered + static_cast<uint32_t>(i), 0};
+            if ((kPreserved >> i & 1) && s.registers[i] != before) return false;
+        }
+        return true;
+    }
+
+    // Another way to `line`.
+    bool Meet(size_t line, const State& from) {
+        State& to = states_[line];
+        if (!to.reached) {
+            to = from;
+            to.reached = true;
+            to.checked = false;
+            waiting_.Add(line);
+            return true;
+        }
+        if (to.aligned_at != from.aligned_at) return Refuse("aligns its stack on one way only");
+        bool changed = false;
+        for (uint32_t i = 0; i < kRegisters; ++i)
+            changed = Met(line, i, &to.registers[i], from.registers[i]) || changed;
+        size_t kept = 0;
+        for (Slot& slot : to.slots) {
+            const Slot* other = from.Find({slot.frame, slot.at}, slot.bytes);
+            changed = changed || other == nullptr;
+            if (other == nullptr) continue;
+            uint64_t place = static_cast<uint64_t>(slot.at) << 8 | slot.frame << 5 | 16;
+            changed = Met(line, place, &slot.value, other->value) || changed;
+            to.slots[kept++] = slot;
+        }
+        to.slots.Resize(kept);
+        if (changed) waiting_.Add(line);
+        return true;
+    }
+    bool Met(size_t line, uint64_t place, Value* to, Value from) {
+        if (*to == from) return false;
+        Value met = symbols_.Of(Origin::Met, line, place);
+        if (*to == met) return false;
+        *to = met;
+        return true;
+    }
+
+    Value Anything(uint64_t which) { return symbols_.Of(Origin::Anything, now_, which); }
+
+    bool Step(State& s) {
+        const Line& line = lines_[now_];
+        Effect e = EffectOf(line.one);
+        if (e.act == Act::Refused)
+            return Refuse("holds an instruction that a scalar unit does not have", Refusal::Foreign);
+        const Encoding& code = line.one.code;
+        Value place{};
+        bool touches = e.load_bytes != 0 || e.store_bytes != 0;
+        if (touches || e.act == Act::Address) place = AddressOf(s, line);
+        if (e.load_bytes != 0 && !Reach(s, place, e.load_bytes, false))
+            return Refuse("reads what it has not announced");
+        if (e.store_bytes != 0 && !Reach(s, place, e.store_bytes, true))
+            return Refuse("writes what it has not announced");
+        if (line.one.flow == Flow::Call) return Call(s);
+        if (e.act == Act::Push || e.act == Act::Pop) return Stack(s, e, place);
+        Value result{};
+        bool known = Result(s, e, code, place, &result);
+        if (e.store_bytes != 0) {
+            Stored(s, place, e, known ? result : Anything(kRegisters));
+            bool large = known && symbols_.OriginOf(result.symbol) == Origin::Seen && result.offset < -kFrameBytes;
+            if (large && place.symbol == kPointerPlace) return Refuse(kLargeFrame, Refusal::Foreign);
+        }
+        for (int i = 0; i < kRegisters; ++i) {
+            if (!(e.writes >> i & 1)) continue;
+            Value value = known && i == e.target ? result : Anything(static_cast<uint64_t>(i));
+            if (i != kStack)
+                s.registers[i] = value;
+            else if (!SetStack(s, value, e.act == Act::Mask ? e.constant : 0))
+                return RefuseStack(value);
+        }
+        return true;
+    }
+    bool RefuseStack(Value to) {
+        if (InFrame(to) && to.offset < -kFrameBytes) return Refuse(kLargeFrame, Refusal::Foreign);
+        return Refuse("moves its stack pointer where it does not belong", Refusal::Forged);
+    }
+
+    Value AddressOf(const State& s, const Line& line) {
+        const Encoding& c = line.one.code;
+        Value at{kConstant, 0};
+        if (c.base == kNextInstruction)
+            at = {kImage, static_cast<int64_t>(begin_ + line.at + line.one.bytes)};
+        else if (c.base >= 0)
+            at = s.registers[c.base];
+        if (c.index >= 0) at = symbols_.Add(at, symbols_.Times(s.registers[c.index], c.scale));
+        return at + c.displacement;
+    }
+
+    // What the instruction puts into its target or into memory; false where that is not followed.
+    bool Result(const State& s, const Effect& e, const Encoding& code, Value place, Value* result) {
+        Value own = e.target >= 0 ? s.registers[e.target] : Value{};
+        switch (e.act) {
+            case Act::Move:
+                if (e.source == kFromConstant)
+                    *result = symbols_.Extend({kConstant, e.constant}, e.from, e.width == 8, e.width);
+                else
+                    *result =
+                        symbols_.Extend(e.source == kFromMemory ? Loaded(s, place, e.from) : s.registers[e.source],
+                                        e.from, e.is_signed, e.width);
+                return true;
+            case Act::Address: *result = place; return true;
+            case Act::Add: *result = symbols_.Add(own, s.registers[e.source]); return true;
+            case Act::AddConstant: *result = own + e.constant; return true;
+            case Act::Shift: *result = symbols_.Times(own, static_cast<int64_t>(1ull << e.constant)); return true;
+            case Act::Multiply:
+                *result =
+                    symbols_.Times(e.source == kFromMemory ? Loaded(s, place, 8) : s.registers[e.source], e.constant);
+                return true;
+            case Act::Mask: return Masked(e, own, result);
+            default: return code.map == 0 && BecomesZero(code, e, result);
+        }
+    }
+    static bool BecomesZero(const Encoding& c, const Effect& e, Value* result) {
+        bool same = (c.opcode == 0x31 || c.opcode == 0x33) && !c.memory && c.reg == c.rm && e.width >= 4;
+        *result = {kConstant, 0};
+        return same && e.target >= 0;
+    }
+    bool Masked(const Effect& e, Value own, Value* result) {
+        bool aligns = e.constant < 0 && -e.constant <= kAlignment && (e.constant & -e.constant) == -e.constant;
+        if (e.target == kStack && aligns) {
+            *result = own;
+            return true;
+        }
+        bool seen = symbols_.OriginOf(own.symbol) == Origin::Seen && own.offset <= 0 && own.offset >= -kFrameBytes;
+        if (!aligns || !seen) return false;
+        *result = symbols_.Of(Origin::Aligned, own.symbol, static_cast<uint64_t>(own.offset),
+                              static_cast<uint64_t>(e.constant));
+        return true;
+    }
+
+    static bool InFrame(Value at) { return at.symbol == kFrame || at.symbol == kAlignedFrame; }
+    Value Loaded(const State& s, Value place, uint8_t bytes) {
+        if (place.symbol == kPointerPlace && place.offset == 0 && bytes == 8 && s.checked)
+            return symbols_.Of(Origin::Seen, now_);
+        auto at = static_cast<uint64_t>(place.offset);
+        if (place.symbol == kImage && image_.Sealed(at, bytes)) return symbols_.Of(Origin::Sealed, at, bytes);
+        const Slot* slot = InFrame(place) ? s.Find(place, bytes) : nullptr;
+        return slot == nullptr ? Anything(kRegisters + 1) : slot->value;
+    }
+    void Stored(State& s, Value place, const Effect& e, Value value) {
+        if (place.symbol == kPointerPlace) s.checked = false;
+        if (!InFrame(place)) return;
+        if (e.act == Act::Move && e.store_bytes == e.from)
+            s.Keep(place, e.store_bytes, value);
+        else
+            s.Forget(place.symbol, place.offset, place.offset + e.store_bytes);
+    }
+
+    // Whether the function may touch what lies there.
+    bool Reach(const State& s, Value at, uint64_t bytes, bool write) {
+        Value top = s.registers[kStack];
+        int64_t size = static_cast<int64_t>(bytes), end = at.offset + size;
+        bool near = at.offset > -kFar && at.offset < kFar;
+        if (!near) return false;
+        if (at.symbol == kAlignedFrame && top.symbol == kAlignedFrame && at.offset >= top.offset - kRedZone && end <= 0)
+            return true;
+        if (at.symbol == kFrame && InFrame(top)) {
+            int64_t low = top.symbol == kFrame ? top.offset - kRedZone : s.aligned_at;
+            if (at.offset >= low && end <= (write ? 0 : kArgumentBytes)) return true;
+            if (write && at.offset >= 8 && end <= kArgumentBytes) {
+                if (end - 8 > argument_bytes_) argument_bytes_ = static_cast<uint32_t>(end - 8);
+                return true;
+            }
+        }
+        auto place = static_cast<uint64_t>(at.offset);
+        if (at.symbol == kImage && (write ? image_.Writable(place, bytes) : image_.Holds(place, bytes))) return true;
+        if (at.symbol == kPointerPlace && at.offset == 0 && bytes == 8) return true;
+        Origin origin = symbols_.OriginOf(at.symbol);
+        bool second = origin == Origin::Seen || origin == Origin::Aligned;
+        if (second && at.offset >= -kFrameBytes && end <= 0) return true;
+        return Spend(at, bytes, write);
+    }
+    bool Spend(Value at, uint64_t bytes, bool write) {
+        for (size_t i = announced_.size(); i-- > 0;) {
+            Announced& one = announced_[i];
+            if (one.write != write || one.at.symbol != at.symbol || at.offset < one.at.offset) continue;
+            auto from = static_cast<uint64_t>(at.offset - one.at.offset);
+            if (from >= one.bytes || bytes > one.bytes - from) continue;
+            uint64_t bits = Bits(bytes, from);
+            if ((one.left & bits) != bits) continue;
+            one.left &= ~bits;
+            return true;
+        }
+        return false;
+    }
+
+    // The new stack pointer; `mask` is not 0 where it was aligned.
+    static bool SetStack(State& s, Value to, int64_t mask) {
+        Value& top = s.registers[kStack];
+        if (!InFrame(to) || to.offset > 0 || to.offset < -kFrameBytes) return false;
+        if (mask != 0) {
+            if (to.symbol != kFrame || to != top || to.offset >= 0) return false;
+            s.Forget(kFrame, -kFar, to.offset);
+            s.aligned_at = to.offset;
+            top = {kAlignedFrame, 0};
+            return true;
+        }
+        if (to.symbol != top.symbol) {
+            if (to.symbol != kFrame) return false;
+            s.Forget(kAlignedFrame, -kFar, kFar);
+            s.aligned_at = 0;
+        }
+        s.Forget(to.symbol, -kFar, to.offset - kRedZone);
+        top = to;
+        return true;
+    }
+    bool Stack(State& s, const Effect& e, Value place) {
+        Value top = s.registers[kStack];
+        if (e.act == Act::Pop) {
+            const Slot* slot = s.Find(top, 8);
+            Value value = slot == nullptr ? Anything(kRegisters + 1) : slot->value;
+            if (!SetStack(s, top + 8, 0)) return RefuseStack(top + 8);
+            s.registers[e.target] = value;
+            return e.target != kStack || RefuseStack(value);
+        }
+        Value value = e.source >= 0               ? s.registers[e.source]
+                      : e.source == kFromConstant ? Value{kConstant, e.constant}
+                                                  : Loaded(s, place, 8);
+        if (!SetStack(s, top + -8, 0)) return RefuseStack(top + -8);
+        s.Keep(s.registers[kStack], 8, value);
+        return true;
+    }
+
+    bool Call(State& s) {
+        uint64_t target = Target(now_);
+        Import import = image_.ImportAt(target);
+        uint32_t arguments = 0;
+        if (import.kind == ImportKind::None && !image_.Begins(target, &arguments))
+            return Refuse("calls what is no function", Refusal::Forged);
+        if (import.kind == ImportKind::Computed) arguments = image_.MostArgumentBytes();
+        Value top = s.registers[kStack];
+        if (!InFrame(top) || top.offset + arguments > 0) return Refuse("passes fewer arguments than are taken");
+        s.Forget(top.symbol, -kFar, top.offset + arguments);
+        Value destination = s.registers[kDestination], source = s.registers[kSource], third = s.registers[kD];
+        s.checked = import.kind == ImportKind::PointerPlace;
+        for (int i = 0; i < kRegisters; ++i) {
+            if (kClobbered >> i & 1) s.registers[i] = Anything(static_cast<uint64_t>(i));
+        }
+        if (s.checked) s.registers[kA] = {kPointerPlace, 0};
+        if (import.kind == ImportKind::Announce)
+            Announce(destination, import.bytes != 0 ? Value{kConstant, import.bytes} : source, import.write);
+        if (import.kind == ImportKind::Fill) Announce(destination, third, true);
+        return true;
+    }
+    void Announce(Value at, Value bytes, bool write) {
+        bool fits = bytes.symbol == kConstant && bytes.offset > 0 && bytes.offset <= int64_t{kMostAnnounced};
+        if (!fits) return;
+        auto count = static_cast<uint64_t>(bytes.offset);
+        announced_.Add({at, count, Bits(count, 0), write});
+    }
+
+    const Surroundings& image_;
+    uint64_t begin_, bytes_;
+    List<Line> lines_;
+    List<int32_t> lines_of_;
+    State* states_ = nullptr;
+    List<size_t> waiting_;
+    List<Announced> announced_;
+    Symbols symbols_;
+    Verdict verdict_;
+    size_t now_ = 0;
+    uint32_t argument_bytes_ = 0;
+};
+
+}  // namespace
+
+Verdict VerifyFunction(const Surroundings& image, uint64_t begin, uint64_t bytes, uint32_t* argument_bytes) {
+    Proof proof(image, begin, bytes);
+    bool holds = proof.Run();
+    *argument_bytes = proof.argument_bytes();
+    return holds ? Verdict{} : proof.verdict();
+}
+
+}  // namespace twin

@@ -1,0 +1,348 @@
+// The image as the loader will see it: segments, the dynamic table, relocations. Names of sections mean nothing here;
+// the table of symbols only says where functions begin, and every one of them has to hold the proof.
+#include "verify/image.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/symbols.h"
+#include "verify/function.h"
+#include "verify/list.h"
+
+namespace twin {
+namespace {
+
+constexpr uint64_t kEntryBytes = 6;  // of the linker's table of imports: jmp *slot(%rip)
+constexpr int kRounds = 8;
+constexpr char kEntry[] = "npukb_launch";
+
+struct Announcer {
+    const char* name;
+    Import import;
+};
+#define NPUKB_ANNOUNCER(bytes)                                                     \
+    {"npukb_raw_load" #bytes "_noabort", {ImportKind::Announce, bytes, false}}, {  \
+        "npukb_raw_store" #bytes "_noabort", { ImportKind::Announce, bytes, true } \
+    }
+constexpr Announcer kAnnouncers[] = {
+    NPUKB_ANNOUNCER(1),
+    NPUKB_ANNOUNCER(2),
+    NPUKB_ANNOUNCER(4),
+    NPUKB_ANNOUNCER(8),
+    NPUKB_ANNOUNCER(16),
+    {"npukb_raw_loadN_noabort", {ImportKind::Announce, 0, false}},
+    {"npukb_raw_storeN_noabort", {ImportKind::Announce, 0, true}},
+    {"npukb_raw_memset", {ImportKind::Fill, 0, true}},
+    {"__safestack_pointer_address", {ImportKind::PointerPlace, 0, false}},
+    {"__x86_indirect_thunk_r11", {ImportKind::Computed, 0, false}},
+};
+
+Import ImportOf(const char* name) {
+    for (const Announcer& one : kAnnouncers) {
+        if (strcmp(one.name, name) == 0) return one.import;
+    }
+    return {ImportKind::Other, 0, false};
+}
+
+struct File {
+    const uint8_t* data = nullptr;
+    uint64_t bytes = 0;
+
+    explicit File(const char* path) {
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        struct stat about{};
+        if (file < 0) return;
+        if (fstat(file, &about) == 0 && about.st_size > 0) {
+            void* mapped = mmap(nullptr, static_cast<size_t>(about.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+            if (mapped != MAP_FAILED) {
+                data = static_cast<const uint8_t*>(mapped);
+                bytes = static_cast<uint64_t>(about.st_size);
+            }
+        }
+        close(file);
+    }
+    ~File() {
+        if (data != nullptr) munmap(const_cast<uint8_t*>(data), bytes);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+};
+
+// A refusal that concerns the loader's tables.
+Verdict Forged(const char* reason) { return {Refusal::Forged, reason, 0}; }
+
+class ImageProof final : public Surroundings {
+  public:
+    ImageProof(const File& file, FunctionSpans spans) : file_(file), spans_(spans) {}
+
+    Verdict Run() {
+        if (!ReadSegments()) return Forged("has segments that no kernel has");
+        if (!ReadTable()) return Forged("has a table for the loader that no kernel has");
+        if (!ReadRelocations()) return Forged("asks the loader for more than to fill in addresses");
+        if (!ReadFunctions()) return Forged("has functions that lie in each other");
+        for (int round = 0; round < kRounds; ++round) {
+            bool changed = false;
+            for (Function& function : functions_) {
+                uint32_t arguments = 0;
+                Verdict verdict = VerifyFunction(*this, function.begin, function.bytes, &arguments);
+                if (verdict.refusal != Refusal::None) return verdict;
+                if (arguments <= function.argument_bytes) continue;
+                function.argument_bytes = arguments;
+                most_ = arguments > most_ ? arguments : most_;
+                changed = true;
+            }
+            if (!changed) return Starts();
+        }
+        return {Refusal::Unproven, "takes arguments that cannot be followed", 0};
+    }
+
+    const uint8_t* Code(uint64_t place) const override { return file_.data + code_.offset + (place - code_.begin); }
+    bool Holds(uint64_t place, uint64_t bytes) const override { return place <= end_ && bytes <= end_ - place; }
+    bool Writable(uint64_t place, uint64_t bytes) const override {
+        for (const Segment& one : segments_) {
+            if (one.writable && one.Holds(place, bytes)) return true;
+        }
+        return false;
+    }
+    bool Sealed(uint64_t place, uint64_t bytes) const override { return sealed_.Holds(place, bytes); }
+    Import ImportAt(uint64_t place) const override {
+        if (!code_.Holds(place, 2 * kEntryBytes)) return {};
+        const uint8_t* code = Code(place);
+        constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // what some linkers put in front
+        if (memcmp(code, kMark, sizeof kMark) == 0) {
+            code += sizeof kMark;
+            place += sizeof kMark;
+        }
+        if (code[0] != 0xff || code[1] != 0x25) return {};
+        int32_t distance;
+        memcpy(&distance, code + 2, sizeof distance);
+        uint64_t slot = place + kEntryBytes + static_cast<uint64_t>(int64_t{distance});
+        for (const Imported& one : imports_) {
+            if (one.slot == slot) return one.import;
+        }
+        return {};
+    }
+    bool Begins(uint64_t place, uint32_t* argument_bytes) const override {
+        size_t low = 0, high = functions_.size();
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (functions_[middle].begin < place)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low == functions_.size() || functions_[low].begin != place) return false;
+        *argument_bytes = functions_[low].argument_bytes;
+        return true;
+    }
+    uint32_t MostArgumentBytes() const override { return most_; }
+
+  private:
+    struct Segment {
+        uint64_t begin, end, offset, file_bytes;
+        bool writable;
+        bool Holds(uint64_t place, uint64_t bytes) const {
+            return place >= begin && place <= end && bytes <= end - place;
+        }
+    };
+    struct Imported {
+        uint64_t slot;  // where its address is put
+        Import import;
+    };
+    struct Filled {
+        uint64_t place, value;
+    };
+    struct Function {
+        uint64_t begin, bytes;
+        uint32_t argument_bytes;
+    };
+
+    bool InFile(uint64_t offset, uint64_t bytes) const {
+        return offset <= file_.bytes && bytes <= file_.bytes - offset;
+    }
+    // What the file has for `bytes` at this place of the image; null where it has less.
+    const uint8_t* At(uint64_t place, uint64_t bytes) const {
+        for (const Segment& one : segments_) {
+            if (one.Holds(place, bytes) && place - one.begin + bytes <= one.file_bytes)
+                return file_.data + one.offset + (place - one.begin);
+        }
+        return nullptr;
+    }
+
+    bool ReadSegments() {
+        auto* head = reinterpret_cast<const Elf64_Ehdr*>(file_.data);
+        if (file_.data == nullptr || file_.bytes < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+            return false;
+        if (head->e_type != ET_DYN || head->e_machine != EM_X86_64 || head->e_phentsize != sizeof(Elf64_Phdr))
+            return false;
+        if (!InFile(head->e_phoff, head->e_phnum * sizeof(Elf64_Phdr))) return false;
+        auto* rows = reinterpret_cast<const Elf64_Phdr*>(file_.data + head->e_phoff);
+        for (int i = 0; i < head->e_phnum; ++i) {
+            const Elf64_Phdr& row = rows[i];
+            if (row.p_type == PT_DYNAMIC) dynamic_ = {row.p_vaddr, row.p_vaddr + row.p_memsz, 0, 0, false};
+            if (row.p_type == PT_GNU_RELRO) sealed_ = {row.p_vaddr, row.p_vaddr + row.p_memsz, 0, 0, false};
+            if (row.p_type == PT_INTERP || (row.p_type == PT_GNU_STACK && (row.p_flags & PF_X))) return false;
+            if (row.p_type == PT_LOAD && !AddSegment(row)) return false;
+        }
+        return code_.end != 0 && dynamic_.end != 0;
+    }
+    bool AddSegment(const Elf64_Phdr& row) {
+        bool runs = row.p_flags & PF_X, writable = row.p_flags & PF_W;
+        if (row.p_filesz > row.p_memsz || !InFile(row.p_offset, row.p_filesz) || row.p_vaddr > UINT32_MAX) return false;
+        if (row.p_memsz > UINT32_MAX || row.p_vaddr < end_) return false;
+        Segment one{row.p_vaddr, row.p_vaddr + row.p_memsz, row.p_offset, row.p_filesz, writable};
+        segments_.Add(one);
+        end_ = one.end;
+        if (!runs) return true;
+        if (writable || code_.end != 0 || row.p_filesz != row.p_memsz) return false;
+        code_ = one;
+        return true;
+    }
+
+    bool ReadTable() {
+        uint64_t flags = 0, flags_1 = 0;
+        for (uint64_t at = dynamic_.begin; at + sizeof(Elf64_Dyn) <= dynamic_.end; at += sizeof(Elf64_Dyn)) {
+            auto* row = reinterpret_cast<const Elf64_Dyn*>(At(at, sizeof(Elf64_Dyn)));
+            if (row == nullptr) return false;
+            uint64_t value = row->d_un.d_val;
+            switch (row->d_tag) {
+                case DT_NULL: return (flags & DF_BIND_NOW) != 0 || (flags_1 & DF_1_NOW) != 0;
+                case DT_FLAGS: flags = value; break;
+                case DT_FLAGS_1: flags_1 = value; break;
+                case DT_RELA: relocations_ = value; break;
+                case DT_RELASZ: relocation_bytes_ = value; break;
+                case DT_JMPREL: jumps_ = value; break;
+                case DT_PLTRELSZ: jump_bytes_ = value; break;
+                case DT_SYMTAB: symbols_ = value; break;
+                case DT_STRTAB: strings_ = value; break;
+                case DT_STRSZ: string_bytes_ = value; break;
+                case DT_INIT_ARRAY: starts_ = value; break;
+                case DT_INIT_ARRAYSZ: start_bytes_ = value; break;
+                case DT_PLTREL:
+                    if (value != DT_RELA) return false;
+                    break;
+                case DT_SONAME:
+                case DT_PLTGOT:
+                case DT_SYMENT:
+                case DT_RELAENT:
+                case DT_RELACOUNT:
+                case DT_HASH: hash_ = value; break;
+                case DT_GNU_HASH:
+                case DT_FINI_ARRAY:  // the process ends without them
+                case DT_FINI_ARRAYSZ: break;
+                default: return false;
+            }
+        }
+        return false;
+    }
+
+    bool ReadRelocations() {
+        return EachRelocation(relocations_, relocation_bytes_) && EachRelocation(jumps_, jump_bytes_);
+    }
+    bool EachRelocation(uint64_t begin, uint64_t bytes) {
+        for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= bytes; at += sizeof(Elf64_Rela)) {
+            auto* row = reinterpret_cast<const Elf64_Rela*>(At(begin + at, sizeof(Elf64_Rela)));
+            if (row == nullptr || !Writable(row->r_offset, 8) || dynamic_.Holds(row->r_offset, 1)) return false;
+            switch (ELF64_R_TYPE(row->r_info)) {
+                case R_X86_64_RELATIVE: filled_.Add({row->r_offset, static_cast<uint64_t>(row->r_addend)}); break;
+                case R_X86_64_JUMP_SLOT: {
+                    const char* name = NameOf(ELF64_R_SYM(row->r_info));
+                    if (name == nullptr || !sealed_.Holds(row->r_offset, 8)) return false;
+                    imports_.Add({row->r_offset, ImportOf(name)});
+                    break;
+                }
+                case R_X86_64_64:
+                case R_X86_64_GLOB_DAT:
+                case R_X86_64_DTPMOD64:
+                case R_X86_64_DTPOFF64: break;
+                default: return false;
+            }
+        }
+        return true;
+    }
+    // Of a symbol that another image defines.
+    const char* NameOf(uint64_t number) const {
+        auto* row = reinterpret_cast<const Elf64_Sym*>(At(symbols_ + number * sizeof(Elf64_Sym), sizeof(Elf64_Sym)));
+        return row == nullptr || row->st_shndx != SHN_UNDEF ? nullptr : Text(row->st_name);
+    }
+    const char* Text(uint32_t name) const {
+        if (name >= string_bytes_) return nullptr;
+        uint64_t room = string_bytes_ - name;
+        const uint8_t* text = At(strings_ + name, room);
+        return text != nullptr && memchr(text, 0, room) != nullptr ? reinterpret_cast<const char*>(text) : nullptr;
+    }
+
+    bool ReadFunctions() {
+        uint64_t end = 0;
+        for (size_t i = 0; i < spans_.count; ++i) {
+            const FunctionSpan& span = spans_.first[i];
+            bool again = !functions_.empty() && functions_[functions_.size() - 1].begin == span.begin;
+            if (again && span.begin + span.bytes == end) continue;  // another name
+            if (span.bytes == 0 || span.begin < end || !code_.Holds(span.begin, span.bytes)) return false;
+            functions_.Add({span.begin, span.bytes, 0});
+            end = span.begin + span.bytes;
+        }
+        return true;
+    }
+
+    // What the runtime calls: the exported function of that name.
+    bool IsEntered() const {
+        auto* counts = reinterpret_cast<const uint32_t*>(At(hash_, 2 * sizeof(uint32_t)));
+        if (hash_ == 0 || counts == nullptr) return false;
+        auto* rows = reinterpret_cast<const Elf64_Sym*>(At(symbols_, counts[1] * sizeof(Elf64_Sym)));
+        int found = 0;
+        for (uint32_t i = 0; rows != nullptr && i < counts[1]; ++i) {
+            const char* name = Text(rows[i].st_name);
+            uint32_t arguments = 0;
+            if (name == nullptr || strcmp(name, kEntry) != 0) continue;
+            if (!Begins(rows[i].st_value, &arguments) || arguments != 0) return false;
+            ++found;
+        }
+        return found == 1;
+    }
+    // Whoever is called by the loader or the runtime takes nothing from the stack.
+    Verdict Starts() const {
+        if (!IsEntered()) return Forged("has no entry");
+        for (uint64_t at = 0; at + 8 <= start_bytes_; at += 8) {
+            if (!IsFilledWithFunction(starts_ + at)) return Forged("starts with what is no function");
+        }
+        return {};
+    }
+
+    bool IsFilledWithFunction(uint64_t place) const {
+        uint32_t arguments = 0;
+        for (const Filled& one : filled_) {
+            if (one.place == place) return Begins(one.value, &arguments) && arguments == 0;
+        }
+        return false;
+    }
+
+    const File& file_;
+    FunctionSpans spans_;
+    List<Segment> segments_;
+    Segment code_{}, dynamic_{}, sealed_{};
+    uint64_t end_ = 0;
+    uint64_t relocations_ = 0, relocation_bytes_ = 0, jumps_ = 0, jump_bytes_ = 0;
+    uint64_t symbols_ = 0, hash_ = 0, strings_ = 0, string_bytes_ = 0, starts_ = 0, start_bytes_ = 0;
+    List<Filled> filled_;  // places that the loader fills with addresses in the image
+    List<Imported> imports_;
+    List<Function> functions_;  // in order
+    uint32_t most_ = 0;
+};
+
+}  // namespace
+
+Verdict VerifyImage(const char* path) {
+    File file(path);
+    FunctionSpans spans = ReadFunctions(path);
+    Verdict verdict = ImageProof(file, spans).Run();
+    free(spans.first);
+    return verdict;
+}
+
+}  // namespace twin

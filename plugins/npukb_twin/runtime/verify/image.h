@@ -1,0 +1,29 @@
+// Whether a kernel's image can do harm to the process it is loaded into: read from its file, before any of it runs.
+//
+// Nothing is believed of the compiler. What is shown of every function, on every way through it:
+// - it writes its own frame, the image's variables, the part of the second stack that it has taken, and what it has
+//   announced just before, at the very address and for the very size (check/raw_access.h refuses what is not the
+//   kernel's);
+// - what it reads elsewhere is announced likewise, so that it is paid for;
+// - it goes on inside itself, at the beginning of functions of the image, or in the linker's table of imports;
+// - it returns to its caller, with the caller's registers and stack as they were;
+// - it consists of instructions that are known to do nothing else (verify/effects.h).
+// The loader's tables may add the image's place to its variables, and start whole functions.
+#pragma once
+#include <stdint.h>
+
+namespace twin {
+
+// Why an image is refused. Tables of the loader that no linker makes of a kernel are a forgery, instructions that no
+// device has are the kernel's fault, and what could not be shown of plain code may be a lack of this proof.
+enum class Refusal : uint8_t { None, Forged, Foreign, Unproven };
+
+struct Verdict {
+    Refusal refusal = Refusal::None;
+    const char* reason = nullptr;
+    uint64_t place = 0;  // of the instruction, from the image's beginning; 0 where it is none
+};
+
+Verdict VerifyImage(const char* path);
+
+}  // namespace twin

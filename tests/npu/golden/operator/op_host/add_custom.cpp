@@ -1,1 +1,0 @@
-OP_ADD(AddCustom);

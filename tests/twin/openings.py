@@ -1,0 +1,33 @@
+"""What many kernels of the tests begin with: a pipe with a buffer or two queues, and tensors on global memory."""
+
+from __future__ import annotations
+
+__all__ = ["on_buffer", "on_global", "on_queues"]
+
+
+def on_buffer(ctype: str, name: str, size_bytes: int) -> str:
+    """``pipe``, ``buffer``, and a tensor of UB that covers the buffer."""
+    return f"""
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, {size_bytes});
+    LocalTensor<{ctype}> {name} = buffer.Get<{ctype}>();
+"""
+
+
+def on_queues(depth: int, buffers: int, size_bytes: int) -> str:
+    """``pipe``, and the queues ``in`` and ``out`` with so many buffers each."""
+    return f"""
+    TPipe pipe;
+    TQue<TPosition::VECIN, {depth}> in;
+    TQue<TPosition::VECOUT, {depth}> out;
+    pipe.InitBuffer(in, {buffers}, {size_bytes});
+    pipe.InitBuffer(out, {buffers}, {size_bytes});
+"""
+
+
+def on_global(ctype: str, **places: str) -> str:
+    """Tensors on global memory by name; a place is an address, or an address and a number of elements."""
+    lines = [f"GlobalTensor<{ctype}> {', '.join(places)};"]
+    lines += [f"{name}.SetGlobalBuffer((__gm__ {ctype}*){place});" for name, place in places.items()]
+    return "".join(f"    {line}\n" for line in lines)
