@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.calibration.harness import Bench, Inputs
 from benchmarks.calibration.heldout import HeldOut, held_out
+from benchmarks.calibration.silicon import residuals
 from benchmarks.calibration.steps import Step, steps
 from npukb_npu.rows import Row, table
 from npukb_twin.timing import machine
@@ -107,6 +108,7 @@ def render(
             unfitted=sum(not kernel.fitted for kernel in unseen),
             unfitted_median=median(abs(kernel.error) for kernel in unseen if not kernel.fitted),
             held_out="\n".join(_held_out(unseen)),
+            silicon=residuals.section(),
             machine="\n".join(_sections(rows)),
             excluded="\n".join(f"| {row['what']} | {row['why']} |" for row in excluded),
         )

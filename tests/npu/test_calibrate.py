@@ -105,9 +105,17 @@ def synthetic(values: Mapping[str, float], cores: int) -> tuple[list[str], objec
         return Taken(seconds(row, count), number) if not row.whole else Taken(launch(number), number)
 
     def launch(number: int) -> float:
-        return share("launch_s") + number * share("launch_per_core_s")
+        return BASE.numbers["start_s"] + share("launch_s") + number * share("launch_per_core_s")
 
     return asked, timer
+
+
+def test_a_whole_launch_holds_the_start_of_the_cores() -> None:
+    """Which no row tells apart from the launch: the rows of launches take the machine file's as known."""
+    known = [row for row in table().measured if row.whole]
+    assert known
+    for row in known:
+        assert float(row.cost["cycles"]) / CLOCK_HZ == pytest.approx(BASE.numbers["start_s"])
 
 
 @settings(max_examples=4, deadline=None)

@@ -18,6 +18,7 @@ constexpr int32_t kMostBase = 1024;
 
 constexpr double kStepCycles =
     30;  // of every base block in addition: what makes larger ones better, other things being equal
+constexpr double kWholeRow = 512;  // bytes of a row from which on a transfer is as fast as it gets
 
 int32_t Up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
 int32_t Parts(int32_t value, int32_t by) { return (value + by - 1) / by; }
@@ -74,12 +75,22 @@ int32_t StepOf(const Share& s, int32_t m, int32_t n) {
     return most == 0 || s.told.least_base.k > step ? 0 : step;
 }
 
+// How much longer a base block of `matrix` takes to load whose stored rows are so many elements: short rows cost as
+// much as longer ones, unless rows follow one another without gaps.
+double Slower(const Share& s, const Matrix& matrix, int32_t row, int32_t whole) {
+    if (matrix.format != CubeFormat::ND || row >= whole) return 1;
+    return std::max(1.0, kWholeRow / static_cast<double>(s.Bytes(row)));
+}
+
 double Cycles(const Share& s, const Block& b) {
     const Platform& chip = ThePlatform();
     const auto load_rate = static_cast<double>(chip.load_rate), rate_a = static_cast<double>(chip.feed_a_rate),
                rate_b = static_cast<double>(chip.feed_b_rate);
     double m_blocks = Parts(s.m, b.m), n_blocks = Parts(s.n, b.n), k_blocks = Parts(s.k, b.k);
-    double load = s.Bytes(int64_t{1} * s.k) * (n_blocks * s.m + m_blocks * s.n) / load_rate;
+    double slower_a = s.told.a.transposed ? Slower(s, s.told.a, b.m, s.m) : Slower(s, s.told.a, b.k, s.k),
+           slower_b = s.told.b.transposed ? Slower(s, s.told.b, b.k, s.k) : Slower(s, s.told.b, b.n, s.told.org.n);
+    double load =
+        static_cast<double>(s.Bytes(s.k)) * (slower_a * n_blocks * s.m + slower_b * m_blocks * s.n) / load_rate;
     double place = m_blocks * n_blocks * (s.Bytes(int64_t{b.m} * s.k) / rate_a + s.Bytes(int64_t{b.n} * s.k) / rate_b);
     double per_k = s.bits == 32 ? 4 : 256.0 / static_cast<double>(s.bits);
     double compute = double{1} * Up(s.m, kFractal) * Up(s.n, kFractal) * Up(s.k, s.align_k) / (256 * per_k);

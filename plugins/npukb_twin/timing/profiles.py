@@ -1,26 +1,23 @@
 """From the runtime's report to a profile: the vendor's column names, how sure the time is, where it goes, what would
 help.
 
-A launch's time is the path to the end of its slowest core. The runtime says what that path consists of; every part
-rests on numbers of the machine file, whose grades say how far off they may be.
+A launch's time is the path to the end of its slowest core. The runtime says what that path consists of; how far off
+the sum may be follows from measured kernels that spend their time alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import hypot
 from operator import attrgetter
 from typing import Any, Protocol
 
 from npukb_twin.compile.lines import Place
+from npukb_twin.timing.intervals import interval_of
 from npukb_twin.timing.machine import PRODUCTS, VECTOR_BYTES, Machine
 from npukernelbench.judge.work import CUBE_PRODUCTS, VECTOR_RESULTS
 from npukernelbench.nouns import Analysis, CoreCost, LineCost, Profile, Span, Suggestion
 
-__all__ = ["MARGINS", "profile_of"]
-
-#: How far off a number of each grade may be, relative to its value.
-MARGINS = {"A": 0.05, "B": 0.08, "C": 0.15, "D": 0.15, "E": 0.5}
+__all__ = ["profile_of"]
 
 #: The profiler's names: of the kinds of cores, and of the pipes of each.
 _PROFILED = {
@@ -35,24 +32,6 @@ _WAYS = (
     ("cube", "FIX", "L0C_to_GM"),
 )
 _PIPE_NAMES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
-
-#: The numbers that the parts of a path rest on.
-_NUMBERS = {
-    "launch": ("launch_s", "launch_per_core_s", "launch_cold_per_core_s"),
-    "scalar": ("scalar_issue_cycles", "scalar_access_cycles", "scalar_operation_cycles"),
-    "issue": ("vector_head_cycles", "vector_chain_cycles"),
-    "vector": ("clock_hz",),
-    "banks": ("clock_hz", "ub_contention"),
-    "cube": ("clock_hz",),
-    "latency": ("copy_in_latency_s", "memory_latency_s", "copy_out_latency_s"),
-    "move": ("copy_in_bytes_per_s", "copy_out_bytes_per_cycle", "copy_issue_cycles", "piece_cycles"),
-    "memory": ("hbm_read_bytes_per_s", "hbm_write_bytes_per_s"),
-    "l2": ("l2_bytes_per_s", "same_granule_s"),
-    "flag": ("flag_cycles",),
-    "barrier": ("barrier_cycles", "barrier_all_cycles"),
-    "sync": ("sync_all_s", "core_flag_s"),
-    "rest": ("sync_all_s",),
-}
 
 _BOTTLENECKS = {
     "launch": "starting the kernel; it does too little to fill the cores",
@@ -93,23 +72,21 @@ def profile_of(report: Mapping[str, Any], machine: Machine, table: Places, tilin
     """The profile that a finished launch's ``report`` holds."""
     time_us = float(report["time_us"])
     parts = {"launch": float(report["launch_us"]), **{name: float(value) for name, value in report["parts"].items()}}
-    margin = hypot(*(value * _margin(name, machine) for name, value in parts.items()))
+    counters = dict(_counters(report, machine))
+    interval = interval_of(counters, time_us)
+    bottleneck = _bottleneck(parts, time_us)
     return Profile(
         time_us=time_us,
         predicted=True,
         machine=machine.name,
         blocks=int(report["blocks"]),
-        counters=dict(_counters(report, machine)),
+        counters=counters,
         tiling_key=tiling_key,
-        low_us=max(time_us - margin, 0.0),
-        high_us=time_us + margin,
-        bottleneck=_bottleneck(parts, time_us),
+        low_us=interval.low_us,
+        high_us=interval.high_us,
+        bottleneck=f"{bottleneck}; outside what was calibrated: {interval.note}" if interval.note else bottleneck,
         analysis=_analysis(report, machine, table, time_us) if "choices" in report else None,
     )
-
-
-def _margin(part: str, machine: Machine) -> float:
-    return max(MARGINS[machine.grades[number]] for number in _NUMBERS[part])
 
 
 def _bottleneck(parts: Mapping[str, float], time_us: float) -> str:

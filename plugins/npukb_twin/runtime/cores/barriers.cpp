@@ -86,7 +86,7 @@ void CrossCore::Start(const Launch& launch) {
     turns = static_cast<Signal*>(calloc(static_cast<size_t>(launch.CoreCount()), sizeof(Signal)));
     if (turns == nullptr) abort();
     for (int64_t c = 0; c < launch.CoreCount(); ++c) turns[c].name = TurnName(c);
-    bills = NewMatmulBills(launch);
+    orders = NewMatmulOrders(launch);
 }
 
 SoftMeeting* CrossCore::SoftAt(const void* workspace, int64_t expected) {

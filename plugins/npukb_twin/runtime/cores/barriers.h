@@ -39,8 +39,8 @@ struct CrossCore {
     struct CoreFlags* flags;
     SoftMeeting soft[kMeetings];
     PairFlag pairs[kPairs];
-    Signal* turns;             // NotifyNextBlock, one per core
-    struct MatmulBill* bills;  // what vector cores have their cube core do, one per core; see matmul/sharing.h
+    Signal* turns;                // NotifyNextBlock, one per core
+    struct MatmulOrders* orders;  // that vector cores give their cube core, one per core; see matmul/sharing.h
 
     void Start(const Launch& launch);
     // The barrier of `expected` blocks at `workspace`, which is made when it is asked for first; null when there are

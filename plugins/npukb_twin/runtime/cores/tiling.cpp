@@ -5,6 +5,12 @@
 #include "check/raw_access.h"
 #include "check/operand_check.h"
 
+namespace {
+
+constexpr uint64_t kCacheLine = 64;  // of the scalar unit's data cache
+
+}  // namespace
+
 extern "C" {
 
 uint64_t npukb_tiling_key(void) { return twin::ThisCore().launch->tiling_key; }
@@ -15,7 +21,10 @@ void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes) {
     CheckGlobal(core, {"GET_TILING_DATA", tiling, bytes, 1, false}, NPUKB_PC);
     CheckResult(data, bytes, NPUKB_PC);
     memcpy(data, tiling, bytes);
-    core.time.Scalar(core.launch->machine.gm_scalar_cycles);
+    // The scalar unit reads it line by line.
+    const Machine& m = core.launch->machine;
+    double lines = static_cast<double>((bytes + kCacheLine - 1) / kCacheLine);
+    core.time.Scalar(m.hbm_scalar_cycles + (lines > 1 ? lines - 1 : 0) * m.gm_scalar_cycles);
 }
 
 void* npukb_user_workspace(void* workspace) {

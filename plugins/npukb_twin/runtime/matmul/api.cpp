@@ -115,6 +115,7 @@ void Init(Core& core, MatmulState* state, const MatmulForm* form, const TCubeTil
     state->begun = state->ahead = false;
     state->org_m = t.M, state->org_n = t.N, state->org_ka = t.Ka, state->org_kb = t.Kb, state->org_c = 0;
     state->m = t.singleCoreM, state->n = t.singleCoreN, state->k = t.singleCoreK;
+    ChargeInit(core, form->constant.singleCoreM > 0);
 }
 
 // Whether this core's call is one that the block's cube core hears. With both matrices shared, both vector cores call
@@ -133,11 +134,14 @@ void Share(MatmulJob& job, const char* name, const void* pc) {
     const MatmulForm& form = job.form();
     if (core.kind == CoreKind::Cube || !(form.a_shared && form.b_shared)) return;
     if (core.launch->per_block[static_cast<int>(CoreKind::Vector)] < 2) return;
-    MatmulBill& first = core.launch->cross->bills[core.number - core.sub_block];
+    MatmulOrders& first = core.launch->cross->orders[core.number - core.sub_block];
     if (core.sub_block == 0) return Raise(&first.shared, job.state().done_at);
-    uint64_t nth = ++MatmulOf(core).shared_seen;
+    MatmulCore& own = MatmulOf(core);
+    uint64_t nth = ++own.shared_seen;
     WaitFor(&first.shared, nth, {name, pc});
     job.state().done_at = first.shared.At(nth);
+    own.due = nth;
+    own.due_place = (core.number - core.sub_block) % core.launch->CoresPerBlock();
 }
 
 void IterateAhead(MatmulJob& job) {
@@ -150,7 +154,8 @@ void IterateAhead(MatmulJob& job) {
     }
     s.ahead = true;
     s.taken = 0;
-    Charge(job.core(), s, job.Cost(), false);
+    const MatmulTarget aside{&s.workspace, nullptr, 0, true};
+    Charge(job.core(), s, job.Plan(&aside, {}));
 }
 
 // Into a tensor of the caller's in L0C: fractals of 16 by 16.
@@ -201,7 +206,9 @@ bool Iterate(MatmulState* state, bool sync, bool partial, const npukb::BufferVie
     else
         job.Multiply(block, job.Sums(), block.columns, partial);
     Served(job.core());
-    Charge(job.core(), s, CostOf(job.core().launch->machine, s, block.rows, block.columns, block.depth), true);
+    MatmulPlan plan = job.Plan(nullptr, {});
+    plan.only = block;
+    Charge(job.core(), s, plan);
     return true;
 }
 
@@ -240,8 +247,14 @@ void Get(MatmulState* state, bool, const MatmulTarget* target, const void* pc) {
     }
     if (!s.begun) job.Misuse("Call Iterate before GetTensorC.", "there is no block that was computed");
     job.Open({});
-    GiveBlock(job, job.BlockAt(s.block), *target);
+    const Block block = job.BlockAt(s.block);
+    GiveBlock(job, block, *target);
     Served(job.core());
+    MatmulPlan plan = job.Plan(target, {});
+    plan.multiplies = false;
+    plan.only = block;
+    Charge(job.core(), s, plan);
+    AwaitMatmul(job.core(), s);
 }
 
 void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* pc) {
@@ -251,7 +264,7 @@ void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* 
     if (Heard(job)) {
         job.Whole(*target, {});
         Served(job.core());
-        Charge(job.core(), *state, job.Cost(), false);
+        Charge(job.core(), *state, job.Plan(target, {}));
     }
     Share(job, "IterateAll", pc);
     if (sync) AwaitMatmul(job.core(), *state);
@@ -320,7 +333,10 @@ void OneBatch(MatmulJob& job, const npukb::MatmulBatch& batch, const MatmulTarge
         job.Open(place);
         Block block{0, 0, s.m, s.n, 0, s.k};
         job.Multiply(block, sums, s.n, i % reduced != 0);
-        if (i % reduced == reduced - 1 || i == all - 1) job.Store(target, block, sums, s.n, place);
+        bool last = i % reduced == reduced - 1 || i == all - 1;
+        if (last) job.Store(target, block, sums, s.n, place);
+        Served(job.core());
+        Charge(job.core(), job.state(), job.Plan(last ? &target : nullptr, place));
     }
     free(sums);
 }
@@ -334,7 +350,6 @@ void Batch(MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const
         job.Misuse("Call SetWorkspace before IterateNBatch.", "there is no workspace that the results could wait in");
     }
     const int64_t all = batch->batch_a > batch->batch_b ? batch->batch_a : batch->batch_b;
-    MatmulCost single = CostOf(job.core().launch->machine, s, s.m, s.n, s.k), cost;
     for (uint32_t loop = 0; loop < batch->loops; ++loop) {
         MatmulTarget aside{&s.workspace, nullptr, 0, false};
         npukb::MatmulBatch next = *batch;
@@ -342,12 +357,9 @@ void Batch(MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const
         next.batch_b = batch->batch_b * (loop + 1);
         BatchPlace before = PlaceOfBatch(job, next, all * loop);
         OneBatch(job, *batch, target != nullptr ? *target : aside, before.a, before.b, before.c);
-        for (int64_t i = 0; i < all; ++i) cost.Add(single);
     }
     s.taken = 0;
-    Served(job.core());
-    cost.first = single.first;
-    Charge(job.core(), s, cost, sync);
+    if (sync) AwaitMatmul(job.core(), s);
 }
 
 void* GetBatch(MatmulState* state, uint32_t batches, const npukb::BufferView* local, const void* pc) {

@@ -163,16 +163,26 @@ Stored MatmulJob::OpenMatrix(const MatmulOperand& operand, bool left, const Batc
     return stored;
 }
 
-MatmulCost MatmulJob::Cost() const {
-    MatmulCost all = CostOf(core_.launch->machine, s_, s_.m, s_.n, s_.k);
-    if (f_.triangle == npukb::MatmulTriangle::None) return all;
-    MatmulCost some;
-    for (int64_t i = 0; i < BlockCount(); ++i) {
-        Block block = BlockAt(i);
-        some.Add(CostOf(core_.launch->machine, s_, block.rows, block.columns, block.depth));
-    }
-    some.first = all.first;
-    return some;
+MatmulPlan MatmulJob::Plan(const npukb::MatmulTarget* target, const BatchPlace& batch) const {
+    MatmulPlan plan{};
+    plan.pc = pc_;
+    plan.a = {a_, s_.a.place == MatrixPlace::Global, s_.a.global.origin};
+    plan.b = {b_, s_.b.place == MatrixPlace::Global, s_.b.global.origin};
+    plan.multiplies = true;
+    plan.large_loads = f_.config.doMultiDataLoad || f_.config.doSpecialMDL;
+    plan.constant = f_.constant.singleCoreM > 0;
+    plan.down_first = s_.tiling.iterateOrder != 1;
+    plan.hf32 = s_.hf32;
+    plan.type = f_.a;
+    plan.m = s_.m, plan.n = s_.n, plan.k = s_.k;
+    plan.tiling = s_.tiling;
+    if (target == nullptr) return plan;
+    plan.stores = true;
+    plan.stores_global = target->global != nullptr;
+    plan.sequential = target->sequential;
+    plan.c = PlaceAt(*target, !plan.stores_global, AnyBlockAt(0), batch);
+    if (plan.stores_global) plan.c_origin = target->global->origin;
+    return plan;
 }
 
 void MatmulJob::Open(const BatchPlace& batch) {

@@ -1,14 +1,8 @@
 // One call of an object that multiplies matrices: where its operands and results lie, checked, and its blocks.
 #pragma once
-#include "matmul/sharing.h"
+#include "matmul/schedule.h"
 
 namespace twin {
-
-// A base block of the result of one core.
-struct Block {
-    int64_t row, column, rows, columns;
-    int64_t from, depth;  // along K
-};
 
 // Where a batch lies that is not alone.
 struct BatchPlace {
@@ -36,8 +30,8 @@ class MatmulJob {
     // Of those that are computed, in the order of iteration.
     int64_t BlockCount() const;
     Block BlockAt(int64_t index) const;
-    // Of the whole result.
-    MatmulCost Cost() const;
+    // What the cube core has to do for the whole result, or for a block of it; `target` may be null. Ask after Open.
+    MatmulPlan Plan(const npukb::MatmulTarget* target, const BatchPlace& batch) const;
     // Checks both operands and the bias, and remembers where they lie.
     void Open(const BatchPlace& batch);
     // sums[r * width + c]: the products of a block, on top of what is there already or of the bias.

@@ -1,4 +1,4 @@
-// Objects' work is billed here, to the core that does it on the device, which is not the one that calls.
+// Objects' work goes to the core that does it on the device, which is not always the one that calls.
 #include "matmul/sharing.h"
 
 #include <stdlib.h>
@@ -6,36 +6,57 @@
 
 #include <algorithm>
 
+#include "matmul/schedule.h"
 #include "time/cube_pace.h"
 
 namespace twin {
+
+struct Order {
+    MatmulPlan plan;
+    double given_at;
+};
+
 namespace {
 
 double Cycles(const Machine& m, double seconds) { return seconds * m.clock_hz; }
 
-}  // namespace
+// Names of signals on tapes, by the place of a vector core in its block.
+int64_t GivenName(int64_t place) { return -(3000 + place); }
+int64_t OverName(int64_t place) { return -(3100 + place); }
 
-double MatmulCost::Span() const { return first + std::max({load, feed, compute, store}); }
+int64_t PlaceIn(const Core& core) { return core.number % core.launch->CoresPerBlock(); }
 
-void MatmulCost::Add(const MatmulCost& other) {
-    load += other.load;
-    feed += other.feed;
-    compute += other.compute;
-    store += other.store;
-    first += other.first;
-    bytes_in += other.bytes_in;
-    bytes_out += other.bytes_out;
-    blocks += other.blocks;
+// What a plan takes a cube core that has memory to itself.
+double EstimateOf(const Machine& m, const MatmulPlan& p) {
+    const Block whole{0, 0, p.m, p.n, 0, p.k};
+    const Block& b = p.only.rows > 0 ? p.only : whole;
+    const double in = static_cast<double>(BytesOfType(p.type, b.rows * b.depth + b.depth * b.columns)),
+                 out = p.stores ? static_cast<double>(BytesOfType(p.c.type, b.rows * b.columns)) : 0;
+    const double products =
+        static_cast<double>(b.rows * b.columns * b.depth) / (256 * DepthPerCycle(m, p.type, p.hf32));
+    return Cycles(m, m.copy_in_latency_s) +
+           std::max({Cycles(m, in / m.l1_in_bytes_per_s), Cycles(m, out / m.fixpipe_bytes_per_s), products});
 }
 
-MatmulBill* NewMatmulBills(const Launch& launch) {
-    auto* bills = static_cast<MatmulBill*>(calloc(static_cast<size_t>(launch.CoreCount()), sizeof(MatmulBill)));
-    if (bills == nullptr) abort();
-    for (int64_t c = 0; c < launch.CoreCount(); ++c) {
-        bills[c].over.name = kUntimed;  // the cube core works while the others run, not after them
-        bills[c].shared.name = SharedResultName(c % launch.CoresPerBlock());
+void Append(MatmulOrders& orders, const Order& order) {
+    if (orders.count == orders.room) {
+        orders.room = orders.room == 0 ? 8 : 2 * orders.room;
+        orders.first = static_cast<Order*>(realloc(static_cast<void*>(orders.first), orders.room * sizeof(Order)));
+        if (orders.first == nullptr) abort();
     }
-    return bills;
+    memcpy(static_cast<void*>(orders.first + orders.count++), &order, sizeof order);
+}
+
+}  // namespace
+
+MatmulOrders* NewMatmulOrders(const Launch& launch) {
+    auto* all = static_cast<MatmulOrders*>(calloc(static_cast<size_t>(launch.CoreCount()), sizeof(MatmulOrders)));
+    if (all == nullptr) abort();
+    for (int64_t c = 0; c < launch.CoreCount(); ++c) {
+        all[c].over.name = kUntimed;  // the cube core works while the others run, not after them
+        all[c].shared.name = SharedResultName(c % launch.CoresPerBlock());
+    }
+    return all;
 }
 
 MatmulCore& MatmulOf(Core& core) {
@@ -53,64 +74,42 @@ void FinishMatmul(Core& core) {
         core.matmul = nullptr;
     }
     if (core.launch->Mixed() && core.kind == CoreKind::Vector)
-        Raise(&core.launch->cross->bills[core.number].over, core.time.End());
+        Raise(&core.launch->cross->orders[core.number].over, core.time.End());
 }
 
-MatmulCost CostOf(const Machine& machine, const npukb::MatmulState& s, int64_t m, int64_t n, int64_t k) {
-    const DType type = s.form->a;
-    const TCubeTiling& t = s.tiling;
-    const double m_blocks = static_cast<double>(PartsOf(m, t.baseM)),
-                 n_blocks = static_cast<double>(PartsOf(n, t.baseN));
-    const double steps = static_cast<double>(PartsOf(k, t.baseK));
-    const double a = static_cast<double>(BytesOfType(type, m * k)), b = static_cast<double>(BytesOfType(type, n * k));
-    // A matrix that lies in L1 as a whole is loaded once.
-    bool whole_a = int64_t{t.depthA1} * t.baseM * t.baseK >= AlignUp(m, kFractalSide) * k;
-    bool whole_b = int64_t{t.depthB1} * t.baseN * t.baseK >= AlignUp(n, kFractalSide) * k;
-    bool rows_stay = t.stepKa >= steps && t.iterateOrder == 1, columns_stay = t.stepKb >= steps && t.iterateOrder == 0;
-    double times_a = whole_a || rows_stay ? 1 : n_blocks, times_b = whole_b || columns_stay ? 1 : m_blocks;
-    MatmulCost cost;
-    double in = a * times_a + b * times_b, out = static_cast<double>(BytesOfType(s.form->c, m * n));
-    cost.blocks = static_cast<uint32_t>(m_blocks * n_blocks);
-    cost.bytes_in = static_cast<uint64_t>(in);
-    cost.bytes_out = static_cast<uint64_t>(out);
-    cost.load = Cycles(machine, in / machine.l1_in_bytes_per_s);
-    cost.feed = a * n_blocks / machine.load_a_bytes_per_cycle + b * m_blocks / machine.load_b_bytes_per_cycle;
-    int64_t k0 = LanesOf(type);
-    double products = static_cast<double>(AlignUp(m, kFractalSide)) * static_cast<double>(AlignUp(n, kFractalSide)) *
-                      static_cast<double>(AlignUp(k, k0)) / (256 * DepthPerCycle(machine, type, s.hf32));
-    cost.compute = std::max(products, machine.mmad_issue_cycles * m_blocks * n_blocks * steps);
-    cost.store = Cycles(machine, out / machine.fixpipe_bytes_per_s + machine.copy_out_latency_s);
-    double blocks = static_cast<double>(BytesOfType(type, int64_t{t.baseM + t.baseN} * t.baseK));
-    cost.first = Cycles(machine, machine.copy_in_latency_s + blocks / machine.l1_in_bytes_per_s);
-    return cost;
+void ChargeInit(Core& core, bool constant) {
+    const Machine& m = core.launch->machine;
+    core.time.Scalar(Cycles(m, constant ? m.matmul_constant_init_s : m.matmul_init_s));
 }
 
-void Charge(Core& core, npukb::MatmulState& s, const MatmulCost& cost, bool sync) {
+void Charge(Core& core, npukb::MatmulState& s, const MatmulPlan& plan) {
     const Machine& machine = core.launch->machine;
     if (core.kind == CoreKind::Cube) {
-        double begin = core.time.End();
-        core.time.Issue(machine, Pipe::MTE2, cost.load + Cycles(machine, machine.copy_in_latency_s));
-        core.time.Issue(machine, Pipe::MTE1, cost.feed);
-        core.time.Issue(machine, Pipe::M, cost.compute);
-        core.time.Issue(machine, Pipe::FIX, cost.store);
-        core.bytes_in += cost.bytes_in;
-        core.bytes_out += cost.bytes_out;
-        s.done_at = begin + cost.Span();
-        core.time.HoldAllUntil(s.done_at);
+        Carry(core, plan);
+        core.time.AssumeOver(core.time.End());
         return;
     }
-    MatmulBill& bill = core.launch->cross->bills[core.number];
-    bill.cost.Add(cost);
-    double order = Cycles(machine, machine.matmul_order_s);
-    double shares = core.launch->per_block[static_cast<int>(CoreKind::Vector)];
-    bill.free_at = std::max(bill.free_at, core.time.End() + order / 2) + cost.Span() * shares;
-    s.done_at = bill.free_at + order / 2;
+    MatmulOrders& orders = core.launch->cross->orders[core.number];
+    double half = Cycles(machine, machine.matmul_order_s) / 2;
     core.time.Scalar(machine.scalar_issue_cycles);
-    if (sync) AwaitMatmul(core, s);
+    Append(orders, {plan, core.time.End()});
+    core.time.Tell(TapeMark::Raise, Pipe::S, GivenName(PlaceIn(core)), 0, 0);
+    double shares = core.launch->per_block[static_cast<int>(CoreKind::Vector)];
+    orders.free_at = std::max(orders.free_at, core.time.End() + half) + EstimateOf(machine, plan) * shares;
+    s.done_at = orders.free_at + half;
+    MatmulOf(core).due = orders.count;
+    MatmulOf(core).due_place = PlaceIn(core);
 }
 
 void AwaitMatmul(Core& core, npukb::MatmulState& s) {
-    if (s.done_at > 0) core.time.HoldAllUntil(s.done_at);
+    MatmulCore& own = MatmulOf(core);
+    if (own.due > 0) {
+        const Machine& m = core.launch->machine;
+        core.time.Tell(TapeMark::Wait, Pipe::S, OverName(own.due_place), own.due, 0);
+        core.time.Scalar(Cycles(m, m.matmul_order_s) / 2);
+    }
+    own.due = 0;
+    if (s.done_at > 0) core.time.AssumeOver(s.done_at);
     s.done_at = 0;
 }
 
@@ -121,22 +120,30 @@ extern "C" void npukb_matmul_serve(void) {
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     const Launch& launch = *core.launch;
+    const Machine& m = launch.machine;
     int vectors = launch.per_block[static_cast<int>(CoreKind::Vector)];
     if (vectors == 0) {
         core.Violate("deadlock", pc, "Define ASCENDC_CUBE_ONLY before lib/matmul_intf.h is included.",
                      "REGIST_MATMUL_OBJ: the cube core waits for orders of vector cores, and this kernel has none");
     }
-    for (int i = 1; i <= vectors; ++i) {
-        MatmulBill& bill = launch.cross->bills[core.number + i];
-        WaitFor(&bill.over, 1, {"REGIST_MATMUL_OBJ", pc});
-        if (bill.cost.blocks == 0) continue;
-        core.time.Issue(launch.machine, Pipe::MTE2, bill.cost.load);
-        core.time.Issue(launch.machine, Pipe::MTE1, bill.cost.feed);
-        core.time.Issue(launch.machine, Pipe::M, bill.cost.compute);
-        core.time.Issue(launch.machine, Pipe::FIX, bill.cost.store);
-        core.bytes_in += bill.cost.bytes_in;
-        core.bytes_out += bill.cost.bytes_out;
-        core.time.HoldAllUntil(bill.free_at);
+    MatmulOrders* of = launch.cross->orders + core.number;  // from 1 on
+    for (int i = 1; i <= vectors; ++i) WaitFor(&of[i].over, 1, {"REGIST_MATMUL_OBJ", pc});
+    core.time.Scalar(Cycles(m, m.matmul_serve_s));
+    // Whatever a vector core had to know before it gave an order lies before that order: the earliest comes first.
+    for (uint64_t done[kCoreKinds * 8] = {};;) {
+        int next = 0;
+        for (int i = 1; i <= vectors; ++i) {
+            if (done[i] == of[i].count) continue;
+            if (next == 0 || of[i].first[done[i]].given_at < of[next].first[done[next]].given_at) next = i;
+        }
+        if (next == 0) break;
+        const Order& order = of[next].first[done[next]++];
+        core.Place(order.plan.pc);
+        core.time.Tell(TapeMark::Wait, Pipe::S, GivenName(next), done[next], 0);
+        core.time.Scalar(Cycles(m, m.matmul_order_s) / 2);
+        Carry(core, order.plan);
+        core.time.Tell(TapeMark::Raise, order.plan.stores ? Pipe::FIX : Pipe::M, OverName(next), 0, 0);
     }
+    for (int i = 1; i <= vectors; ++i) free(of[i].first);
     EndFiber();
 }

@@ -338,7 +338,8 @@ struct Replay::State {
             seconds = choice.no_barriers ? 0 : seconds / choice.merge;
             q.path.Add(Part::Barrier, seconds);
         } else {
-            q.path.Add(IsCube(static_cast<Pipe>(p)) ? Part::Cube : Part::Vector, seconds);
+            Pipe pipe = static_cast<Pipe>(p);
+            q.path.Add(IsCube(pipe) ? Part::Cube : pipe == Pipe::V ? Part::Vector : Part::Move, seconds);
         }
         q.own_end = q.start + seconds;
     }
@@ -361,7 +362,7 @@ struct Replay::State {
         double bytes = piece * event.b, small = bytes < 16384 ? m.copy_out_small_s * (1 - bytes / 16384) : 0;
         q.fixed_s = (out ? m.copy_out_latency_s + small : m.copy_in_latency_s) / choice.merge;
         q.hidden_s = out || fate.missed <= 0 ? 0 : m.memory_latency_s / choice.merge;
-        double least = event.b > 1 ? event.b * m.piece_cycles : 0;
+        double least = event.b > 1 ? event.b * m.piece_cycles * RequestsPerPiece(joined, e.address) : 0;
         double issue = (m.copy_issue_cycles > least ? m.copy_issue_cycles : least) * cycle / choice.merge;
         double shared = fate.shared && !out && !choice.staggered ? 1 / m.shared_granule_factor : 1;
         double pace = bytes * PaceOf(event, fate) * slow * shared;
@@ -395,6 +396,14 @@ struct Replay::State {
         if (fate.spots == 0 || choice.staggered) return 0;
         double requests = touched / static_cast<double>(kGranule);
         return (requests > event.b ? requests : event.b) * m.same_granule_s / fate.spots;
+    }
+    // Requests that a piece takes on average: one of an unaligned row may straddle one line more than it fills. Pieces
+    // begin at multiples of the largest power of two that their first address and their distance share.
+    double RequestsPerPiece(const TapeEvent& joined, uint64_t address) const {
+        if (choice.aligned || joined.b < 2 || joined.a == 0) return 1;
+        uint64_t places = address | static_cast<uint64_t>(joined.stride) | kLine, grain = places & (~places + 1);
+        uint64_t beyond = (joined.a - 1) % kLine + 1;  // of the piece, in its last line
+        return beyond <= grain ? 1 : 1 + static_cast<double>(beyond - grain) / static_cast<double>(kLine);
     }
     // What transfers cost that do not begin where they should: pieces touch more granules, and one long piece is cut
     // up.

@@ -1,0 +1,84 @@
+"""Times of objects that multiply matrices: loads are transfers, which memory bounds and configurations change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from npukb_twin.timing.machine import load
+from npukernelbench.nouns import DType
+from tests.twin.test_matmul_kernels import ALONE
+from tests.twin.test_matmul_object import matrix, numbers, tiling
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns import Profile
+    from tests.twin.running import Twin
+
+#: Every cube core multiplies a by columns of b of its own.
+KERNEL = """
+KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
+using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+TCubeTiling t = TilingOf(p);
+TPipe pipe;
+MatmulImpl<A, A, C, C, {config}> mm;
+mm.SetSubBlockIdx(0);
+mm.Init(&t, &pipe);
+const uint32_t first = GetBlockIdx() * t.singleCoreN;
+GlobalTensor<half> right = Of<half>(b);
+GlobalTensor<float> out = Of<float>(y);
+mm.SetTensorA(Of<half>(a));
+mm.SetTensorB(right[first]);
+mm.IterateAll(out[first]);
+mm.End();
+"""
+CORES, M, K, SHARE = 24, 64, 512, 256
+
+
+def profile(twin: Twin, config: str = "CFG_NORM", columns: int = CORES * SHARE, **changes: int) -> Profile:
+    rng = np.random.default_rng(1)
+    a, b = matrix(rng, np.float16, M, K), matrix(rng, np.float16, K, columns)
+    sizes = tiling(M, columns, K, baseM=64, baseN=128, singleCoreN=SHARE, depthA1=2, depthB1=2)
+    values = numbers({**sizes, **changes})
+    done = twin.run(KERNEL.format(config=config), {"p": values, "a": a, "b": b}, {"y": ((M, columns), DType.FLOAT32)},
+                    before=ALONE, block=None)  # fmt: skip
+    assert done.seen is not None
+    assert done.seen.profile is not None
+    return done.seen.profile
+
+
+def test_products_take_as_long_as_memory_needs(twin: Twin) -> None:
+    """The right matrix comes from memory once, over all cores: no prediction beats the roofline."""
+    seen = profile(twin)
+    loaded = K * CORES * SHARE * 2
+    machine = load("ascend910b2")
+    assert seen.counters["GM_to_L1_datas_kb"] * 1024 >= loaded
+    assert seen.counters["main_memory_datas_kb"] * 1024 >= loaded
+    assert seen.time_us > loaded / machine.roof.memory_bytes_per_s * 1e6
+    assert "vector" not in seen.bottleneck
+
+
+def test_more_base_blocks_with_a_transfer_are_faster(twin: Twin) -> None:
+    """MDL loads four steps along K at a time: its rows are longer."""
+    changes = {"stepKa": 4, "stepKb": 4, "depthA1": 8, "depthB1": 8}
+    assert profile(twin, "CFG_MDL", **changes).time_us < 0.95 * profile(twin, **changes).time_us
+
+
+def test_unaligned_rows_cost_more(twin: Twin) -> None:
+    """Rows of the right matrix are two bytes longer than a multiple of 512."""
+    aligned, unaligned = profile(twin), profile(twin, columns=CORES * SHARE + 1)
+    loads = [seen.counters["aic_mte2_time"] for seen in (aligned, unaligned)]
+    assert loads[1] > 1.2 * loads[0]
+
+
+def test_second_buffers_overlap_loads_with_products(twin: Twin) -> None:
+    assert profile(twin).time_us < profile(twin, depthA1=1, depthB1=1).time_us
+
+
+def test_setting_an_object_up_takes_its_time(twin: Twin) -> None:
+    numbers_ = load("ascend910b2").numbers
+    seen = profile(twin)
+    known = numbers_["start_s"] + numbers_["matmul_init_s"] + 2 * numbers_["matmul_block_s"]
+    assert seen.counters["aic_scalar_time"] == pytest.approx(known * 1e6, rel=0.3)
