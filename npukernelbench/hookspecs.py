@@ -64,6 +64,11 @@ def register_repositories(register: Register) -> None:
 
 
 @hookspec
+def register_rules(register: Register) -> None:
+    """Offer a benchmark's rules: ``register("my-benchmark", "my_package:RULES")``."""
+
+
+@hookspec
 def register_checkers(register: Register) -> None:
     """Offer numeric policies: ``register("my-policy", "my_package:check")``."""
 

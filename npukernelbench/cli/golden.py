@@ -9,7 +9,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import setting_option, shared_options
+from npukernelbench.cli.options import setting_options, shared_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 
 __all__ = ["command"]
@@ -18,8 +18,7 @@ __all__ = ["command"]
 @click.command("golden", cls=Command, short_help="Print a correct kernel.")
 @click.argument("task")
 @click.option("--case", "case_id", metavar="ID", help="Case that a static kernel is for.  [default: the smoke case]")
-@setting_option("track")
-@setting_option("hidden_seed")
+@setting_options("track", "hidden_seed")
 @click.option("--out", type=click.Path(path_type=Path), metavar="PATH", help="Write it to this new file or folder.")
 @shared_options
 @click.pass_obj

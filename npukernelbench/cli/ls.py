@@ -38,7 +38,7 @@ def command(
     """List tasks, backends and everything else that has a name.
 
     KIND is tasks (the default), groups, suites, levels, categories, tags, backends, executors, prompts, checkers,
-    parsers, strategies or metrics. The kinds before backends hold names for --tasks; the options narrow
+    parsers, strategies, rules or metrics. The kinds before backends hold names for --tasks; the options narrow
     them.
     """
     session = open_session(shared)

@@ -33,6 +33,7 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "executor_args": ((), "K=V,…|JSON"),
     "strategy": ((), "NAME"),
     "prompt_style": ((), "NAME"),
+    "rules": ((), "NAME"),
     "knowledge": ((), "style|none|rules|api|full"),
     "parser": ((), "NAME"),
     "num_samples": (("-n", "--repeats"), "N"),

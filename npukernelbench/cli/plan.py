@@ -37,6 +37,7 @@ def make_plan(session: Session) -> RunPlan:
     from npukernelbench.plugins.arguments import with_arguments
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.run.runner import fingerprint
+    from npukernelbench.tasks.rules import OURS, load_rules, under_rules
 
     config = session.config
     if config.model is None:
@@ -55,6 +56,9 @@ def make_plan(session: Session) -> RunPlan:
     ):
         registry.find(name)
     tasks = select_cases(session.tasks, config, hidden)
+    rules = None if config.rules == OURS else load_rules(plugins.rules.find(config.rules))
+    if rules is not None:
+        tasks = under_rules(tasks, rules)
     secret = any(case.salt for task in tasks for case in task.cases)
     plan = RunPlan(
         tasks=tasks,
@@ -67,6 +71,7 @@ def make_plan(session: Session) -> RunPlan:
         params=preferring(sampling_params(config.gen_kwargs), likes.params),
         prompt_style=style,
         knowledge=config.knowledge,
+        rules=rules,
         parser=parser,
         seed=config.seed,
         jobs=config.jobs,
@@ -80,6 +85,8 @@ def make_plan(session: Session) -> RunPlan:
         hints=config.hints,
         strategy=plugins.strategies.find(config.strategy).name,
         transport=transport_arguments(type(arguments)),
+        # Not for shards: which of them asked what must not depend on who was first.
+        reuse=config.shard is None,
     )
     whole = config.output_path / _folder_name(config, fingerprint(plan))
     if config.shard is None:

@@ -8,7 +8,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, setting_option, shared_options
+from npukernelbench.cli.options import json_option, setting_option, setting_options, shared_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.generate.strategy import load_strategy
 from npukernelbench.prompts import load_style, make_reference
@@ -19,9 +19,7 @@ __all__ = ["command"]
 @click.command("prompt", cls=Command, short_help="Print the prompt of a task.")
 @click.argument("task")
 @click.option("--case", "case_id", metavar="ID", help="Case of the prompt.  [default: the smoke case]")
-@setting_option("track")
-@setting_option("hidden_seed")
-@setting_option("strategy")
+@setting_options("track", "hidden_seed", "strategy")
 @setting_option("prompt_style", also=("--style",))
 @setting_option("knowledge")
 @json_option

@@ -28,15 +28,15 @@ __all__ = ["command"]
     short_help="Judge the answers of a run again, without its model.",
 )
 @click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
-@setting_options("strategy", "parser", "hidden_seed")
+@setting_options("strategy", "parser", "rules", "hidden_seed")
 @executor_options
 @setting_options("jobs", "output_path", "fail_under")
 @json_option
 @shared_options
 @click.pass_obj
 def command(app: App, /, directory: Path, as_json: bool, **options: Any) -> int:
-    """Judge the answers of the run in FOLDER again: with another strategy, parser, executor, machine or checker, or
-    after the tasks or the harness have changed.
+    """Judge the answers of the run in FOLDER again: with another strategy, parser, executor, machine, checker or other
+    rules, or after the tasks or the harness have changed.
 
     Options that are not given keep the values of that run. Its folder is not changed; the new run has its own.
     """
@@ -68,6 +68,7 @@ def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
         "seed": identity["seed"],
         "parser": identity["parser"],
         "prompt_style": prompt["style"],
+        "rules": _mapping(identity, "rules", directory)["name"] if "rules" in identity else "default",
         "knowledge": prompt.get("knowledge", "style"),
         "executor": executor["name"],
         "executor_args": executor["args"],

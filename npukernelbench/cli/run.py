@@ -35,7 +35,7 @@ _LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_arg
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
 @setting_options("model", "model_args", "tasks", "track", "num_samples", "turns", "hints", "limit", "samples", "shard")
 @setting_options("gen_kwargs", "strategy", "prompt_style", "knowledge", "parser", "seed")
-@setting_options("hidden_seed", "use_cache", "prices")
+@setting_options("rules", "hidden_seed", "use_cache", "prices")
 @executor_options
 @setting_options("jobs", "output_path")
 @setting_option("predict_only", flag=True)

@@ -119,6 +119,9 @@ class Config:
     knowledge: Knowledge = field(
         metadata=_about(values.choice(Knowledge), Knowledge.STYLE, "How much of the API and the rules a prompt tells.")
     )
+    rules: str = field(
+        metadata=_about(values.text, "default", "By whose rules tasks are judged: ours, or a benchmark's.")
+    )
     parser: str = field(metadata=_about(values.text, "auto", "How code is taken from an answer, by name."))
     num_samples: int = field(metadata=_about(values.positive_whole, 1, "Samples per task and case."))
     turns: int = field(

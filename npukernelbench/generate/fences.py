@@ -63,8 +63,7 @@ class _Fence(NamedTuple):
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
+class _Opening(NamedTuple):
     fence: str
     language: str
     name: str

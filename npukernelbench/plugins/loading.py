@@ -56,6 +56,7 @@ _REGISTRATION_HOOKS: Mapping[str, str] = MappingProxyType(
         "strategy": "register_strategies",
         "golden maker": "register_goldens",
         "repository": "register_repositories",
+        "rules": "register_rules",
         "checker": "register_checkers",
         "guard": "register_guards",
         "metric": "register_metrics",
@@ -168,6 +169,11 @@ class Plugins:
     def strategies(self) -> Registry:
         """Ways from a model's answers to a kernel."""
         return self._registries["strategy"]
+
+    @property
+    def rules(self) -> Registry:
+        """Rules of benchmarks."""
+        return self._registries["rules"]
 
     @property
     def goldens(self) -> Registry:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.report.table import as_columns
+from npukernelbench.tasks.select import level_name
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Task
@@ -84,15 +85,13 @@ def _tasks(source: Source, only: TaskFilter) -> Listing:
     )
 
 
+#: Of a task, as it is.
+_SHOWN = ("name", "suite", "level", "category", "version", "kernel", "summary")
+
+
 def _task_object(task: Task) -> Mapping[str, object]:
     return {
-        "name": task.name,
-        "suite": task.suite,
-        "level": task.level,
-        "category": task.category,
-        "version": task.version,
-        "kernel": task.kernel,
-        "summary": task.summary,
+        **{name: getattr(task, name) for name in _SHOWN},
         "tags": sorted(task.tags),
         "cases": [{"id": case.id, "profiles": sorted(case.profiles)} for case in task.cases],
         "goldens": sorted({golden.track.value for golden in task.goldens}),
@@ -106,7 +105,7 @@ def _groups(source: Source, only: TaskFilter) -> Listing:
     tasks = _admitted(source, only)
     counts = {"all": len(tasks)}
     counts.update(sorted(Counter(p for t in tasks for p in {p for c in t.cases for p in c.profiles}).items()))
-    counts.update(sorted(Counter(f"level{t.level}" for t in tasks).items()))
+    counts.update(sorted(Counter(level_name(t) for t in tasks).items()))
     counts.update(sorted(Counter(t.suite for t in tasks).items()))
     return _counted("GROUP", counts)
 
@@ -182,7 +181,7 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
         "tasks": _tasks,
         "groups": _groups,
         "suites": _kinds_of_task("SUITE", lambda task: task.suite),
-        "levels": _kinds_of_task("LEVEL", lambda task: f"level{task.level}"),
+        "levels": _kinds_of_task("LEVEL", level_name),
         "categories": _kinds_of_task("CATEGORY", lambda task: task.category),
         "tags": _tags,
         "backends": _registered(lambda plugins: plugins.backends),
@@ -191,6 +190,7 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
         "checkers": _registered(lambda plugins: plugins.checkers),
         "parsers": _registered(lambda plugins: plugins.parsers),
         "strategies": _registered(lambda plugins: plugins.strategies),
+        "rules": _registered(lambda plugins: plugins.rules),
         "metrics": _registered(lambda plugins: plugins.metrics),
         "reporters": _registered(lambda plugins: plugins.reporters),
     }

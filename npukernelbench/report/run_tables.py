@@ -119,13 +119,7 @@ def turn_tables(results: Results) -> tuple[Table, ...]:
     """What was reached by which turn; nothing for a run of one turn."""
     if not results.turns:
         return ()
-    columns = (
-        Column("turn", numeric=True),
-        Column("asked", numeric=True),
-        Column("compiled by then valid", numeric=True),
-        Column("correct by then valid", numeric=True),
-        Column("correct by then all", numeric=True),
-    )
+    columns = tuple(_numbers("turn", "asked", "compiled by then valid", "correct by then valid", "correct by then all"))
     rows = tuple(
         (
             str(row.turn),
@@ -218,17 +212,18 @@ _NOTE = (
 )
 
 
+def _numbers(*names: str) -> Iterator[Column]:
+    """Columns of numbers."""
+    return (Column(name, numeric=True) for name in names)
+
+
 def _aggregate_table(title: str, name: str, groups: Mapping[str, Aggregate], note: str = "") -> Table:
     ks = sorted({k for row in groups.values() for k in row.pass_at_k}, key=int)
     ks = [k for k in ks if k != "1"]
     columns = (
         Column(name),
-        Column("samples", numeric=True),
-        Column("infra", numeric=True),
-        Column("compile@1 valid", numeric=True),
-        Column("correct@1 valid", numeric=True),
-        Column("correct@1 all", numeric=True),
-        *(Column(f"pass@{k} valid", numeric=True) for k in ks),
+        *_numbers("samples", "infra", "compile@1 valid", "correct@1 valid", "correct@1 all"),
+        *_numbers(*(f"pass@{k} valid" for k in ks)),
     )
     rows = tuple(
         (

@@ -9,6 +9,7 @@ from pathlib import Path
 from npukernelbench.nouns.results import Results
 from npukernelbench.report.comparison.records import record_of_results
 from npukernelbench.report.run_tables import failures, headline, level_table, problem_table, spending
+from npukernelbench.report.score import score_sentence
 from npukernelbench.report.summary import sentences
 from npukernelbench.report.table import Prose, Table
 
@@ -29,5 +30,7 @@ def screen(results: Results, folder: Path) -> Iterator[Prose | Table]:
     levels = level_table(results)
     yield replace(levels, columns=levels.columns[:_COLUMNS], rows=tuple(row[:_COLUMNS] for row in levels.rows))
     yield from map(Prose, sentences(record_of_results(results, folder)))
+    if score := score_sentence(results):
+        yield Prose(score)
     yield Prose("")
     yield from map(Prose, (*failures(results, _MOST_FAILURES), headline(results), *spending(results)))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from npukernelbench.config import Config
     from npukernelbench.generate.backend import SamplingParams
     from npukernelbench.nouns.results import Results
+    from npukernelbench.tasks.rules import Rules
     from npukernelbench.tasks.select import Selected
 
 __all__ = ["RunContext", "RunObserver", "RunPlan", "RunSummary"]
@@ -25,7 +26,8 @@ class RunPlan:
     """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
     the salted hash of the secret that hidden cases were drawn from, empty without one. With more than one of ``turns``
     a model is told about its kernel, as much as ``hints`` say, and asked again. With ``shard`` only that part of the
-    samples is asked for. ``transport`` names the ``model_args`` that decide how answers come, not what they are."""
+    samples is asked for. ``transport`` names the ``model_args`` that decide how answers come, not what they are.
+    With ``reuse`` a new run takes answers to the same questions from runs beside it."""
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -50,7 +52,9 @@ class RunPlan:
     strategy: str = "direct"
     shard: Shard | None = None
     knowledge: Knowledge = Knowledge.STYLE
+    rules: Rules | None = None
     transport: frozenset[str] = frozenset()
+    reuse: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from npukernelbench.plugins import Plugins
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.tasks import Selected
+    from npukernelbench.tasks.rules import Rules
 
 __all__ = ["asked_for", "asked_how", "identity", "provenance"]
 
@@ -50,6 +51,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "run_timeout_s": float(plan.run_timeout_s),
         **({"hidden": plan.hidden} if plan.hidden else {}),
         **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
+        **({"rules": _rules(plan.rules)} if plan.rules else {}),
         **({"shard": str(plan.shard)} if plan.shard else {}),
         **({"turns": plan.turns, "hints": plan.hints.value} if plan.turns > 1 else {}),
     }
@@ -107,6 +109,11 @@ def _task(one: Selected) -> JSON:
         "hash": task.content_hash,
         "cases": sorted(case.id for case in one.cases),
     }
+
+
+def _rules(rules: Rules) -> dict[str, JSON]:
+    weights: dict[str, JSON] = {str(level): weight for level, weight in rules.weights.items()}
+    return {"name": rules.name, "source": rules.source, "weights": weights}
 
 
 def _asked_style(plan: RunPlan) -> dict[str, JSON]:

@@ -2,13 +2,15 @@
 
 A run with another time-out, another executor, another parser, more samples or more tasks is another run, since its
 verdicts are others. Its questions are partly the same. What was answered for the same model with the same settings,
-prompt, sample number and seed is copied into the new folder and judged there.
+prompt, sample number and seed is copied into the new folder and judged there; like an answer out of a cache, it costs
+nothing now.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +65,7 @@ def _answers(
             if problem is not None and key.task in same:
                 prompt, completion = run.completions[key]
                 if prompt == problem.prompt:
-                    yield key, (prompt, completion)
+                    yield key, (prompt, replace(completion, cached=True))
     except (OSError, NpukbError) as error:
         _log.info("%s: its answers cannot be used: %s", folder, error)
 

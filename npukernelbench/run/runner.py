@@ -62,8 +62,9 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
         plugins.notify("on_run_start", context=context)
         samples = problems_by_key(problems, plan.samples, plan.shard)
-        for line in take_over(store, samples):
-            observer.message(line)
+        if plan.reuse:
+            for line in take_over(store, samples):
+                observer.message(line)
         if plan.shard is not None:
             observer.message(f"shard {plan.shard}: {len(samples)} of {len(problems) * plan.samples} samples")
         schedule = Schedule(plan, plugins, observer, context, store, executor, samples)

@@ -3,7 +3,8 @@
 An expression is a comma-separated list of selectors. A selector names
 
 - a task (``Sqrt``, ``add_custom``) or several by a glob (``foreach*``),
-- ``all``, a level (``level2``), a category (``Math``), a tag (``elementwise``) or a suite,
+- ``all``, a category (``Math``), a tag (``elementwise``) or a suite,
+- a level (``level2``): the tasks that NPUKernelBench has there; those of another suite are ``SUITE/level2``,
 - a case profile (``smoke``, ``cpu``, ``full``): every task, its cases of that profile only.
 
 ``:`` narrows the cases: ``Sqrt:0``, ``level1:smoke``, ``Muls:int*``. Without it a task's cases of profile ``full``
@@ -23,7 +24,10 @@ from typing import TypeAlias
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, Task
 
-__all__ = ["DEFAULT_PROFILE", "Hidden", "Selected", "fold", "select"]
+__all__ = ["BENCHMARK", "DEFAULT_PROFILE", "Hidden", "Selected", "fold", "level_name", "select"]
+
+#: The suite whose levels need no name before them.
+BENCHMARK = "npukernelbench"
 
 #: The profile taken when nothing narrows the cases.
 DEFAULT_PROFILE = "full"
@@ -45,6 +49,11 @@ class Selected:
 def fold(name: str) -> str:
     """A name as it is compared: without case, ``_`` and ``-``."""
     return name.lower().replace("_", "").replace("-", "")
+
+
+def level_name(task: Task) -> str:
+    """What ``--tasks`` calls the level of a task."""
+    return f"level{task.level}" if task.suite == BENCHMARK else f"{task.suite}/level{task.level}"
 
 
 def select(tasks: Sequence[Task], expressions: Sequence[str], hidden: Hidden | None = None) -> tuple[Selected, ...]:
@@ -112,13 +121,17 @@ def _matching(tasks: Sequence[Task], wanted: str) -> list[Task]:
     if by_name:
         return by_name
     by_group = [task for task in tasks if wanted in _groups(task)]
+    if wanted.startswith("level"):
+        # What a level is called must not grow with the suites that are installed.
+        by_group = [task for task in by_group if task.suite == BENCHMARK] or by_group
     if by_group or not any(sign in wanted for sign in "*?["):
         return by_group
     return [task for task in tasks if fnmatch.fnmatchcase(fold(task.name), wanted)]
 
 
 def _groups(task: Task) -> set[str]:
-    names = ("all", f"level{task.level}", task.category, task.suite, *task.tags)
+    level = f"level{task.level}"
+    names = ("all", level, f"{task.suite}/{level}", task.category, task.suite, *task.tags)
     return {fold(name) for name in names}
 
 
@@ -144,7 +157,7 @@ def _unknown(tasks: Sequence[Task], name: str) -> UsageError:
 
     known: dict[str, str] = {}
     for task in tasks:
-        names = (task.name, task.category, task.suite, f"level{task.level}", "all", *task.tags)
+        names = (task.name, task.category, task.suite, f"level{task.level}", level_name(task), "all", *task.tags)
         known.update((fold(item), item) for item in names)
         known.update((fold(profile), profile) for case in task.cases for profile in case.profiles)
     close = [known[item] for item in get_close_matches(fold(name), known, n=3, cutoff=0.5)]

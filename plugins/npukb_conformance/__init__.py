@@ -29,6 +29,12 @@ def register_repositories(register: Register) -> None:
 
 
 @hookimpl
+def register_rules(register: Register) -> None:
+    """Offer the benchmark's rules for ``--rules``."""
+    register("npukernelbench", "npukb_conformance.rules:RULES", description="limits, values, weights of NPUKernelBench")
+
+
+@hookimpl
 def register_commands(cli: click.Group) -> None:
     """Add ``npukb conformance``."""
     from npukb_conformance.command import command

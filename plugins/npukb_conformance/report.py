@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome, Severity
@@ -68,8 +68,7 @@ class ConformanceTotals:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """``--fail_under``: the least number, or share where below 1, of operators that compile or pass, or of cases."""
 
     metric: str

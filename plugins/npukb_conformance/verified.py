@@ -54,7 +54,7 @@ class Verification:
             return None
         if rule.formula and Condition.FORMULA not in taken:
             return Condition.FORMULA
-        changes = self._drawn(task, case) != case
+        changes = self.drawn(task, case) != case
         return Condition.VALUES if changes and Condition.VALUES not in taken else None
 
     def arrange(self, task: Task, case: Case, rule: Rule, taken: Sequence[Condition]) -> tuple[Task, Case]:
@@ -62,14 +62,15 @@ class Verification:
         if Condition.FORMULA in taken:
             task = replace(task, reference=rule.formula, content_hash=f"{task.content_hash}+{rule.formula}")
         if Condition.VALUES in taken:
-            case = replace(self._drawn(task, case), salt=_SALT)
+            case = replace(self.drawn(task, case), salt=_SALT)
         return task, case
 
     def digest(self, task: Task) -> str:
         """What the values of a task's operator are, as text."""
         return repr(self.values.get(task.name, {}))
 
-    def _drawn(self, task: Task, case: Case) -> Case:
+    def drawn(self, task: Task, case: Case) -> Case:
+        """The case with inputs that are drawn as the suite draws them."""
         inputs = self.values.get(task.name, {})
 
         def drawn(name: str, dtype: DType, values: ValueSpec) -> ValueSpec:

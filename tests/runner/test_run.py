@@ -422,8 +422,9 @@ def test_answers_of_a_run_beside_it_are_not_paid_for_again(make_plan, plugins, w
     fakes.backend = lambda args: FakeBackend(args, answer=lambda request: asked.append(request.key) or kernel("ok"))
     run(make_plan(directory=tmp_path / "runs" / "first"), plugins, watcher)
     asked.clear()
-    plan = make_plan(directory=tmp_path / "runs" / "second", **change)
+    plan = make_plan(directory=tmp_path / "runs" / "second", reuse=True, **change)
     summary = run(plan, plugins, watcher)
+    assert summary.results.spent.cached == taken
     assert summary.total - len(asked) == taken
     assert summary.ok == summary.total
     said = [line for line in watcher.messages if "are taken from" in line]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Task
 from npukernelbench.tasks.load import load_task
 from npukernelbench.tasks.select import fold, select
+from tests.suite import suite
 
 
 @pytest.fixture
@@ -87,3 +89,12 @@ def test_a_task_without_full_cases_gives_all_it_has(write_task: Callable[..., Pa
 
 def test_folding_forgets_case_and_separators() -> None:
     assert fold("Foreach-Add_Scalar") == "foreachaddscalar"
+
+
+def test_a_level_is_the_benchmarks_whatever_else_is_installed() -> None:
+    tasks = list(suite().values())
+    counts = {name: len(select(tasks, [name])) for name in ("level1", "level2", "level3", "ascendcraft/level2")}
+    assert counts == {"level1": 37, "level2": 102, "level3": 18, "ascendcraft/level2": 52}
+    assert {one.task.suite for one in select(tasks, ["level2"])} == {"npukernelbench"}
+    strangers = [replace(task, suite="mine") for task in tasks[:3]]
+    assert select(strangers, [f"level{tasks[0].level}"])

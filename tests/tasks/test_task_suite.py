@@ -7,6 +7,7 @@ import pytest
 from npukernelbench.nouns import Core, DType, Task, TensorCase, TensorShape
 from npukernelbench.tasks.registry import TaskRegistry
 from tests.suite import suite
+from tests.tasks.smoke import assert_small_and_ragged
 
 #: Task: (level, category, entry, arguments before the workspace, ids of the source suite's cases).
 SUITE: dict[str, tuple[int, str, str, str, list[int]]] = {
@@ -166,12 +167,7 @@ def test_exactly_one_smoke_case_small_and_ragged(registry: TaskRegistry, name: s
     task = registry[name]
     assert [case.id for case in task.cases if "smoke" in case.profiles] == ["smoke"]
     shapes = tensors(task, "smoke")
-    assert max(shape.size for shape in shapes) < 10_000
-    big = [shape for shape in shapes if shape.size > 1_000]
-    assert big
-    for shape in big:
-        assert shape.nbytes % 32 != 0
-        assert shape.shape[-1] * shape.dtype.itemsize % 32 != 0
+    assert_small_and_ragged(shapes)
 
 
 @pytest.mark.parametrize("name", SUITE)

@@ -12,8 +12,8 @@ from tests.twin.running import Twin
 
 @pytest.fixture(scope="session")
 def twin() -> Iterator[Twin]:
-    """A twin with default arguments, shared because kernels cannot change it."""
-    shared = Twin()
+    """A twin with default arguments, shared because kernels cannot change it; it sees to the order of pipes."""
+    shared = Twin(apart=True)
     yield shared
     shared.executor.close()
 

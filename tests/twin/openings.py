@@ -1,8 +1,9 @@
-"""What many kernels of the tests begin with: a pipe with a buffer or two queues, and tensors on global memory."""
+"""What many kernels of the tests begin with: a pipe with a buffer, two queues or a matrix product, and tensors on
+global memory."""
 
 from __future__ import annotations
 
-__all__ = ["on_buffer", "on_global", "on_queues"]
+__all__ = ["on_buffer", "on_global", "on_matmul", "on_queues"]
 
 
 def on_buffer(ctype: str, name: str, size_bytes: int) -> str:
@@ -31,3 +32,17 @@ def on_global(ctype: str, **places: str) -> str:
     lines = [f"GlobalTensor<{ctype}> {', '.join(places)};"]
     lines += [f"{name}.SetGlobalBuffer((__gm__ {ctype}*){place});" for name, place in places.items()]
     return "".join(f"    {line}\n" for line in lines)
+
+
+def on_matmul(cores: str, *, registered: bool = True) -> str:
+    """``pipe``, and ``mm``, which multiplies halfs to floats with the tiling ``t`` of ``p``, on these cores."""
+    register = "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);" if registered else ""
+    return f"""
+KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{cores});
+using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
+using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+TCubeTiling t = TilingOf(p);
+TPipe pipe;
+Matmul<A, A, C> mm;
+{register}
+"""

@@ -6,6 +6,7 @@ types that are asked for, its entry is called ``probe``.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,12 +93,35 @@ def kernel(body: str, arguments: Sequence[str], *, before: str = "", block: int 
     return f'{HEAD}{before}\nextern "C" __global__ __aicore__ void probe({parameters}) {{\n{only}{text}\n}}\n'
 
 
+#: What runs on another pipe than the vector unit's.
+_MOVES = re.compile(r"\b(DataCopy\w*|copy_[a-z]+_to_\w+|LoadData\w*|load_[a-z]+_to_\w+|Mmad\w*|mad|Fixpipe)\s*[<(]")
+_BARRIER = "PipeBarrier<PIPE_ALL>();"
+
+
+def apart(text: str) -> str:
+    """``text`` with every statement that moves something between barriers, on the same lines."""
+    lines, unfinished = [], False
+    for line in text.splitlines():
+        code, mark, comment = line.partition("//")
+        statements = [code] if "for (" in code else re.split(r"(?<=;)", code.rstrip())
+        for i, statement in enumerate(statements):
+            moves = _MOVES.search(statement) is not None
+            ends = statement.rstrip().endswith((";", "}"))
+            before = f"{_BARRIER} " if moves and not unfinished else ""
+            after = f" {_BARRIER}" if ends and (moves or unfinished) else ""
+            unfinished = (moves or unfinished) and not ends
+            statements[i] = f"{before}{statement.rstrip()}{after}"
+        lines.append("".join(statements) + ("  //" if mark else "") + comment)
+    return "\n".join(lines)
+
+
 @dataclass
 class Twin:
     """An executor and what its kernels are judged with."""
 
     executor: TwinExecutor = field(default_factory=lambda: TwinExecutor(TwinArgs()))
     allocation: Allocation = Allocation.EXACT
+    apart: bool = False  # barriers around everything that moves: kernels that are about something else need no flags
 
     def run(
         self,
@@ -112,6 +136,7 @@ class Twin:
     ) -> Finished:
         """Run a kernel with this ``body`` in block ``block``, or in all of them if None."""
         inputs = inputs or {}
+        body = apart(body) if self.apart else body
         source = kernel(body, (*inputs, *outputs, "workspace"), before=before, block=block)
         return self.run_source(source, inputs, outputs, seed=seed, timeout_s=timeout_s)
 

@@ -251,16 +251,7 @@ def test_every_synchronisation_of_a_kernel_is_needed(full: Twin) -> None:
     for pair in pairs:
         body = "\n".join(line for i, line in enumerate(lines) if i not in pair)
         finished = full.run(textwrap.dedent(HEAD) + body, INPUTS, OUTPUTS)
-        assert {diagnostic.rule for diagnostic in finished.diagnostics} <= {"missing_sync", "pipe_race"}
-        assert finished.diagnostics
-
-
-def test_both_places_are_named(automatic: Twin) -> None:
-    body = "DataCopy(a, from, 64);\nAbs(b, a, 64);  // here"
-    finished = automatic.run(textwrap.dedent(HEAD) + body, INPUTS, OUTPUTS)
-    [said] = finished.diagnostics
-    assert said.line == finished.marked
-    assert f"kernel.cpp:{finished.marked - 1}" in said.message
+        assert {diagnostic.rule for diagnostic in finished.diagnostics} == {"missing_sync"}
 
 
 def test_results_and_times_do_not_depend_on_the_checker() -> None:

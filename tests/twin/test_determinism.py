@@ -38,7 +38,7 @@ EXCHANGE = f"""{on_buffer("float", "a", 4096)}{on_global("float", xs="x, 48 * 10
 def threaded(request: pytest.FixtureRequest) -> Iterator[Twin]:
     """A twin with that many host threads."""
     executor = TwinExecutor(TwinArgs(threads=request.param))
-    yield Twin(executor)
+    yield Twin(executor, apart=True)
     executor.close()
 
 

@@ -30,7 +30,7 @@ def gcc() -> Iterator[Twin]:
         executor = TwinExecutor(TwinArgs(toolchain="g++"))
     except UsageError as error:
         pytest.skip(str(error.message))
-    yield Twin(executor)
+    yield Twin(executor, apart=True)
     executor.close()
 
 
@@ -445,3 +445,16 @@ def test_forms_that_kernels_of_the_field_use(twin: Twin) -> None:
     """
     done = twin.run(body)
     assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]
+
+
+def test_a_build_knows_no_link_on_the_way_to_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Precompiled headers remember where their parts lie, and links come and go."""
+    machine, linked = tmp_path / "machine", tmp_path / "linked"
+    (machine / "twin").mkdir(parents=True)
+    linked.mkdir()
+    (linked / "twin").symlink_to(machine / "twin")
+    made: list[Path] = []
+    monkeypatch.setattr(build, "make", lambda folder, _: made.append(folder))
+    with pytest.raises(AssertionError):  # nothing is there: making was replaced
+        build.ensure(toolchain.find(), linked)
+    assert made[-1].parent == (machine / "twin").resolve()

@@ -443,8 +443,10 @@ def test_failing_tiling_is_told_at_the_tiling_function(twin: Twin, host: FakeHos
 
 
 HEADERS = {
-    "op_kernel/tools.h": "#pragma once\ntemplate <typename T> void Boom(T t) {\n    Sqrt(t, t, 8);  // here\n}\n",
-    "op_kernel/deep/more.h": '#pragma once\n#include "../tools.h"\n#include "tools.h"\nint More() { return 3; }\n',
+    "op_kernel/tools.h": "#pragma once\ntemplate <typename T> __aicore__ void Boom(T t) {\n"
+    "    Sqrt(t, t, 8);  // here\n}\n",
+    "op_kernel/deep/more.h": '#pragma once\n#include "../tools.h"\n#include "tools.h"\n'
+    "__aicore__ int More() { return 3; }\n",
 }
 
 
@@ -458,7 +460,7 @@ def test_headers_beside_and_below_and_their_lines(twin: Twin, host: FakeHost) ->
 
 
 def test_violations_name_the_header(twin: Twin, host: FakeHost) -> None:
-    header = "#pragma once\nvoid Far(GM_ADDR y) {\n    AscendC::GlobalTensor<float> to;\n"
+    header = "#pragma once\n__aicore__ inline void Far(GM_ADDR y) {\n    AscendC::GlobalTensor<float> to;\n"
     header += "    to.SetGlobalBuffer((float*)y);\n    to.SetValue(1 << 20, 1.0f);\n}\n"
     source = device("Far(y);", before='#include "deep/far.h"')
     error = go(twin, source, {"x": X}, Y, extra={"op_kernel/deep/far.h": header}).errors[0]

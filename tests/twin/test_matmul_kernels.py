@@ -10,6 +10,7 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker
 from npukernelbench.nouns import DType, Outcome, Severity
+from tests.twin.openings import on_matmul
 from tests.twin.running import Finished, Twin
 from tests.twin.test_matmul_object import BEFORE, LOCAL, PLAIN, agrees, matrix, numbers, tiling
 
@@ -130,15 +131,7 @@ sums.FreeTensor(c);
 
 
 #: Every vector core of a launch multiplies rows of its own; results of all cores are also added up in one place.
-SHARED = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using B = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-Matmul<A, B, C> mm;
-REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+SHARED = f"""{on_matmul("MIX_AIC_1_2")}
 int i = GetBlockIdx();
 TBuf<TPosition::VECCALC> blank;
 pipe.InitBuffer(blank, 5 * 40 * 4);
@@ -178,7 +171,7 @@ def test_all_cores_of_a_launch(twin: Twin) -> None:
     counters = done.seen.profile.counters
     assert counters["aic_cube_time"] > 0
     assert counters["aiv_time"] > 0
-    threaded = Twin(TwinExecutor(TwinArgs(threads=3)))
+    threaded = Twin(TwinExecutor(TwinArgs(threads=3)), apart=True)
     try:
         again = run_shared(threaded)
     finally:
@@ -197,14 +190,9 @@ def full() -> Iterator[Twin]:
 
 
 #: Two vector cores share the columns of a result, which one of them then reads.
-HALVES = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-Matmul<A, A, C> mm;
-REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+HALVES = (
+    on_matmul("MIX_AIC_1_2")
+    + """
 if (GetBlockIdx() > 1) return;
 TBuf<TPosition::VECCALC> buffer;
 pipe.InitBuffer(buffer, 64 * 64 * 4);
@@ -222,6 +210,7 @@ if (GetBlockIdx() == 0) {{
 }}
 mm.End();
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -361,15 +350,6 @@ REFUSED = [
         "1 buffers",
     ),
 ]
-REFUSAL = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{kind});
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-Matmul<A, A, C> mm;
-{calls}
-"""
 
 
 @pytest.mark.parametrize(
@@ -378,7 +358,7 @@ Matmul<A, A, C> mm;
 def test_refused(twin: Twin, rule: str, kind: str, values: dict[str, int], calls: str, text: str) -> None:
     zeros = np.zeros((64, 64), np.float16)
     inputs = {"p": numbers(tiling(64, 64, 64) | values), "a": zeros, "b": zeros}
-    body = REFUSAL.format(kind=kind, calls=calls)
+    body = f"{on_matmul(kind, registered=False)}{calls}\n"
     done = twin.run(body, inputs, {"y": ((64, 64), DType.FLOAT32)}, before=BEFORE)
     assert done.found == [(rule, done.marked)], [str(diagnostic) for diagnostic in done.diagnostics]
     [said] = done.diagnostics
@@ -408,7 +388,8 @@ __aicore__ inline void Out(const __gm__ void*, const LocalTensor<int8_t>&, const
 
 @pytest.mark.parametrize(("declared", "rule"), DECLARED)
 def test_declarations(twin: Twin, declared: str, rule: str) -> None:
-    body = REFUSAL.format(kind="MIX_AIC_1_1", calls="mm.End();").replace("Matmul<A, A, C> mm;", declared)
+    opening = on_matmul("MIX_AIC_1_1", registered=False).replace("Matmul<A, A, C> mm;", declared)
+    body = f"{opening}mm.End();\n"
     if "TSCM" in declared:
         body = body.replace("using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;\n", "", 1)
     zeros = np.zeros((16, 16), np.float16)

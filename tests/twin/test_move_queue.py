@@ -186,7 +186,7 @@ def test_pipes_of_a_queue_decide_its_times(twin: Twin) -> None:
             + "Duplicate(w, 1.0f, 16384);\nfor (int i = 0; i < 20; ++i) Exp(w, w, 16384);\n"
             + body + "for (int i = 0; i < 3; ++i) DataCopy(gy, x, 16384);\nq.FreeTensor(x);"
         )  # fmt: skip
-        done = twin.run(source, {"a": np.zeros(N, np.float32)}, {"y": ((16384,), F32)})
+        done = Twin(twin.executor).run(source, {"a": np.zeros(N, np.float32)}, {"y": ((16384,), F32)})
         assert done.seen is not None
         assert done.seen.profile is not None
         times[name] = done.seen.profile.time_us

@@ -13,6 +13,7 @@ from benchmarks.calibration.run import compare
 from npukb_npu.rows import table
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Profile
+from tests.twin.openings import on_global, on_queues
 from tests.twin.running import Twin
 
 N = 48 * 16384
@@ -135,16 +136,9 @@ APART = """
         DataCopy(ys[at], b, 2048); out_.FreeTensor(b); \\
     }
 """
-APART_BODY = """
-    TPipe pipe;
-    TQue<TPosition::VECIN, 1> in;
-    TQue<TPosition::VECOUT, 1> out;
-    pipe.InitBuffer(in, 2, 4096);
-    pipe.InitBuffer(out, 2, 4096);
-    GlobalTensor<half> xs, ys;
-    xs.SetGlobalBuffer((__gm__ half*)x, 48 * 16384);
-    ys.SetGlobalBuffer((__gm__ half*)y, 48 * 16384);
-    switch (GetBlockIdx() % 3 * DIFFERENT) {
+APART_BODY = f"""{on_queues(depth=1, buffers=2, size_bytes=4096)}
+    {on_global("half", xs="x, 48 * 16384", ys="y, 48 * 16384")}
+    switch (GetBlockIdx() % 3 * DIFFERENT) {{
         case 1:
             COPY_ALL(pipe, in, out);
             break;
@@ -153,7 +147,7 @@ APART_BODY = """
             break;
         default:
             COPY_ALL(pipe, in, out);
-    }
+    }}
 """
 
 

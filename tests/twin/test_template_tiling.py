@@ -90,13 +90,16 @@ __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADD
     for (int i = 0; i < TILES; ++i) {
         LocalTensor<D_T_X> t = queue.AllocTensor<D_T_X>();
         DataCopy(t, from[i * part], part);
+        PipeBarrier<PIPE_ALL>();
         queue.EnQue(t);
         t = queue.DeQue<D_T_X>();
         if constexpr (NEGATE) Muls(t, t, static_cast<D_T_X>(-1), part);
         if constexpr (MODE == EXACT) Adds(t, t, static_cast<D_T_X>(TILES), part);
         queue.EnQue(t);
         t = queue.DeQue<D_T_X>();
+        PipeBarrier<PIPE_ALL>();
         DataCopy(to[i * part], t, part);
+        PipeBarrier<PIPE_ALL>();
         queue.FreeTensor(t);
     }
 }

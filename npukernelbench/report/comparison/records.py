@@ -40,7 +40,7 @@ __all__ = [
 #: What the executor says of itself that decides times and no verdict.
 _TIMING = ("launch", "time_model")
 #: Fields of the identity by which a sample is judged. Everything else says who was asked, and how.
-_RULES = ("track", "hidden", "compile_timeout_s", "run_timeout_s", "harness")
+_RULES = ("track", "hidden", "compile_timeout_s", "run_timeout_s", "harness", "rules")
 _FIELDS_OF_OTHERS = frozenset((*_RULES, "tasks", "executor"))
 
 

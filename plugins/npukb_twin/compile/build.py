@@ -259,7 +259,8 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
         return runtime
     programs = cache / "twin-programs" / _programs_key(toolchain)
     make(programs, lambda work: _build_programs(toolchain, work))
-    folder = cache / "twin" / _key(toolchain)
+    # Where it really lies: the folder may be reached by a link that is gone tomorrow.
+    folder = (cache / "twin").resolve() / _key(toolchain)
     make(folder, lambda work: _build(toolchain, work, _prelude(folder), programs))
     runtime = locate(toolchain, cache)
     assert runtime is not None

@@ -75,7 +75,7 @@ def not_device_code(
         name: _DIRECTIVE.sub(_blank, masked(text)) for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)
     }
     problems = [*_virtual(code, texts), *_kernel_calls(code, texts), *_host_functions(code, device, texts)]
-    problems += [*_library(code), *_recursion(code)]
+    problems += [*_library(code, texts), *_recursion(code)]
     found: list[Diagnostic] = []
     for rule, place, message, remedy in problems:
         for name, author_s in names.items():
@@ -222,11 +222,17 @@ def _heads(name: str, text: str) -> Iterator[str]:
             yield text[max(text.rfind(mark, 0, match.start()) for mark in ";{}") + 1 : match.start()]
 
 
-def _library(code: _Code) -> Iterator[_Problem]:
-    """Calls into those parts of the C++ library that do not exist on the device."""
+def _library(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
+    """Calls into those parts of the C++ library that do not exist on the device, where the sources name them: functions
+    of the API that are inlined into the kernel use the library, too.
+    """
     for caller, callee, at in code.edges():
         names = readable(code.name(callee)).split("::")
         if names[0] != "std" or len(names) < 2 or names[1] not in _LIBRARY:
+            continue
+        if not any(
+            re.search(rf"\bstd\s*::\s*{names[1].lstrip('_')}\b|\busing\s+namespace\s+std\b", t) for t in texts.values()
+        ):
             continue
         if not readable(code.name(caller)).startswith("std::"):
             message = f"std::{names[1]} is not available on the device"

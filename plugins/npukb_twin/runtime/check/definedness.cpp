@@ -174,15 +174,16 @@ void CheckReduced(Core& core, const VectorInstruction& v, const Lanes& lanes, co
 }  // namespace
 
 void TrackVector(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
-    if (core.tracker == nullptr) return;
+    if (core.order == nullptr) return;
     if (!lanes.contiguous && lanes.repeats > 1) {
         const Operand* operands[] = {&v.dst, &v.src0, &v.src1};
         for (const Operand* o : operands) {
             if (o->address == nullptr || o->block_stride != 1) continue;
             uint64_t row = (lanes.counted ? lanes.per_repeat : lanes.Top()) * Bytes(o->dtype);
-            core.tracker->Refine(o->address, o == &v.dst, row, o->repeat_stride * 32ull, lanes.repeats);
+            core.order->Refine(o->address, o == &v.dst, row, o->repeat_stride * 32ull, lanes.repeats);
         }
     }
+    if (core.tracker == nullptr) return;
     if (Row(v.op).flow == Flow::Decides) {
         CheckReduced(core, v, lanes, pc);
     } else if (v.dst.address != nullptr) {
@@ -247,12 +248,13 @@ void DefineMoved(Shadow& shadow, uint32_t to, uint32_t from, uint64_t bytes) {
 }  // namespace
 
 void TrackCopy(Core& core, const CopyInstruction& c, const void* pc) {
-    if (core.tracker == nullptr) return;
+    if (core.order == nullptr) return;
     uint64_t in_ub = c.block_bytes;
     if (c.padded && c.direction == npukb::kIn)
         in_ub = (in_ub + (c.pad_left + c.pad_right) * c.element_bytes + 31) & ~31ull;
-    core.tracker->Refine(c.dst, true, in_ub, static_cast<uint64_t>(c.dst_stride), c.blocks);
-    core.tracker->Refine(c.src, false, c.block_bytes, static_cast<uint64_t>(c.src_stride), c.blocks);
+    core.order->Refine(c.dst, true, in_ub, static_cast<uint64_t>(c.dst_stride), c.blocks);
+    core.order->Refine(c.src, false, c.block_bytes, static_cast<uint64_t>(c.src_stride), c.blocks);
+    if (core.tracker == nullptr) return;
     Shadow& shadow = core.tracker->Results();
     auto* to = static_cast<const uint8_t*>(c.dst);
     auto* from = static_cast<const uint8_t*>(c.src);
@@ -297,7 +299,6 @@ void TrackScalar(Core& core, const void* address, uint32_t bytes, bool write, bo
         core.Warn("uninitialized_read", pc, "Write the element first.",
                   "LocalTensor::GetValue reads UB offset %u, which holds no value of the program", offset);
     }
-    core.tracker->Note({"LocalTensor element access", "element", pc, Whole(offset, bytes), write, false, false, false});
 }
 
 }  // namespace twin

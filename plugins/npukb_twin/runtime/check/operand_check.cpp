@@ -44,7 +44,7 @@ void CheckHeld(Core& core, const LocalRegion& r, const Buffer& buffer, const voi
               "%s: %s %s a tensor that lies in a %s queue", r.instruction, r.role, verb, PositionName(queue.position));
 }
 
-// Whether the operand stays in the buffer that it begins in, and that buffer may be used now.
+// Whether the operand stays in the buffer that it begins in; warns when that buffer may not be used now.
 bool CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_tensor, const void* pc) {
     uint8_t first = core.owner[offset / 32];
     if (first == 0 || first == kSharedBlock || !core.buffers[first].live) return true;
@@ -62,7 +62,7 @@ bool CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_ten
         return false;
     }
     if (buffer.queue != 0) CheckHeld(core, r, buffer, pc);
-    return buffer.queue == 0 || buffer.state == BufferState::Allocated || buffer.state == BufferState::Dequeued;
+    return true;
 }
 
 }  // namespace
@@ -163,8 +163,8 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
     }
     offset = core.UbOffset(r.address);
     bool sound = CheckOwner(core, r, offset, past_tensor, pc) && !past_tensor;
-    if (core.tracker != nullptr)
-        core.tracker->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, !sound});
+    if (core.order != nullptr)
+        core.order->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, !sound});
 }
 
 bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const void* pc) {
@@ -229,10 +229,10 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
                   r.instruction, verb, static_cast<long long>(end), buffer->name,
                   static_cast<unsigned long long>(buffer->bytes));
     }
-    if (core.tracker != nullptr && buffer->writable) {
+    if (core.order != nullptr && buffer->writable) {
         bool atomic = r.write && core.atomic_mode != npukb::AtomicMode::None;
-        core.tracker->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write,
-                            true, atomic, false});
+        core.order->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true,
+                          atomic, false});
     }
 }
 

@@ -1,159 +1,311 @@
-// Every block of 32 bytes knows when each pipe last read and wrote it; what a pipe knows of the others says whether
-// that is over.
+// Every block of 32 bytes knows which instruction wrote it last, and which of each pipe last read it; what a pipe knows
+// of the others says whether they are over. One writer is enough: it was in order with those before it, or that has
+// been said.
 #include "check/pipe_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "check/tracker.h"
 
 namespace twin {
+
+// What is known of every block of a core's memories. Tables go from block to block of a thread, as memories do.
+struct OrderTables {
+    static constexpr int kCount = npukb::kPipes + 1;
+    OrderTables* next;
+    uint32_t* written;  // the last writer: its pipe, and its number among that pipe's instructions
+    uint32_t* read[npukb::kPipes];
+    uint32_t first[kCount], last[kCount];  // blocks of each that are not zero lie between
+    uint32_t* Table(int i) { return i == 0 ? written : read[i - 1]; }
+    void Mark(int i, uint32_t from, uint32_t to, uint32_t value) {
+        first[i] = from < first[i] ? from : first[i];
+        last[i] = to > last[i] ? to : last[i];
+        uint32_t* table = Table(i);
+        for (uint32_t b = from; b < to; ++b) table[b] = value;
+    }
+};
+
 namespace {
 
-constexpr Pipe kPipeOf[] = {Pipe::S, Pipe::V, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX};
+constexpr uint32_t kNumberBits = 29, kNumber = (1u << kNumberBits) - 1;
+constexpr uint32_t kNever = ~0u;
 
-int IndexOf(Pipe pipe) {
-    for (int i = 0; i < 7; ++i) {
-        if (kPipeOf[i] == pipe) return i;
+thread_local OrderTables* t_spare = nullptr;
+
+OrderTables* TakeTables(uint32_t blocks) {
+    if (t_spare != nullptr) {
+        OrderTables* tables = t_spare;
+        t_spare = tables->next;
+        return tables;
     }
-    return 0;
+    auto* tables = static_cast<OrderTables*>(malloc(sizeof(OrderTables)));
+    auto* memory = static_cast<uint32_t*>(calloc(size_t{OrderTables::kCount} * blocks, sizeof(uint32_t)));
+    if (tables == nullptr || memory == nullptr) abort();
+    tables->written = memory;
+    for (uint32_t*& read : tables->read) read = memory += blocks;
+    for (int i = 0; i < OrderTables::kCount; ++i) tables->first[i] = kNever, tables->last[i] = 0;
+    return tables;
 }
 
-uint32_t Latest(const uint32_t* when, uint32_t first, uint32_t last) {
-    uint32_t latest = 0;
-    for (uint32_t i = first; i < last; ++i) latest = when[i] > latest ? when[i] : latest;
-    return latest;
+void GiveBack(OrderTables* tables) {
+    for (int i = 0; i < OrderTables::kCount; ++i) {
+        if (tables->first[i] < tables->last[i])
+            memset(tables->Table(i) + tables->first[i], 0, (tables->last[i] - tables->first[i]) * sizeof(uint32_t));
+        tables->first[i] = kNever, tables->last[i] = 0;
+    }
+    tables->next = t_spare;
+    t_spare = tables;
 }
 
-void Mark(uint32_t* when, uint32_t first, uint32_t last, uint32_t now) {
-    for (uint32_t i = first; i < last; ++i) when[i] = now;
-}
+struct Blocks {
+    uint32_t first, last;
+};
 
-template <typename T>
-T* Zeroed(size_t count) {
-    auto* memory = static_cast<T*>(calloc(count, sizeof(T)));
-    if (memory == nullptr) abort();
-    return memory;
+// The blocks of 32 bytes that piece `i` of a range on the chip lies in.
+Blocks BlocksOf(const Range& r, uint32_t i, uint32_t limit) {
+    uint64_t begin = r.begin + i * r.stride, end = (begin + r.bytes + 31) / 32;
+    return {static_cast<uint32_t>(begin / 32), end < limit ? static_cast<uint32_t>(end) : limit};
 }
 
 }  // namespace
 
-Order::Order(Core& core) : core_(core), blocks_(core.launch->arena_bytes / 32) {
-    for (int p = 0; p < kPipes; ++p) {
-        written_[p] = Zeroed<uint32_t>(blocks_);
-        read_[p] = Zeroed<uint32_t>(blocks_);
-        places_[p] = Zeroed<const void*>(kPlaces);
+void StartOrder(Core& core) {
+    void* memory = malloc(sizeof(PipeOrder));
+    if (memory == nullptr) abort();
+    core.order = new (memory) PipeOrder(core);
+    core.time.Start(core.launch->auto_sync, core.order);
+}
+
+void StopOrder(Core& core) {
+    if (core.order == nullptr) return;
+    core.order->~PipeOrder();
+    free(core.order);
+    core.order = nullptr;
+}
+
+PipeOrder::PipeOrder(Core& core) : core_(core), tables_(TakeTables(core.launch->arena_bytes / 32)) {}
+
+PipeOrder::~PipeOrder() {
+    Release();
+    free(kept_);
+}
+
+void PipeOrder::Release() {
+    if (tables_ != nullptr) GiveBack(tables_);
+    tables_ = nullptr;
+}
+
+void PipeOrder::Note(const Access& access) {
+    if (count_ == kMost) return;
+    pending_[count_++] = access;
+    if (access.write && !access.global && !access.excused) Keep(access);
+}
+
+namespace {
+
+// Which pipe fills a memory, as a rule.
+Pipe FillerOf(Memory memory) {
+    constexpr Pipe fillers[] = {Pipe::V, Pipe::MTE2, Pipe::MTE1, Pipe::MTE1, Pipe::M, Pipe::MTE1, Pipe::FIX, Pipe::V};
+    return fillers[static_cast<int>(memory)];
+}
+
+}  // namespace
+
+// To write what is there already does no harm to those who may still be reading it.
+void PipeOrder::Keep(const Access& access) {
+    Pipe pipe = FillerOf(core_.Holding(core_.ub + access.range.begin));
+    Knowledge known = core_.time.Known(pipe);
+    known.Join(core_.time.Known(Pipe::S));  // which issues the instruction, and waits first
+    const Limits limits = LimitsOf(pipe, known);
+    const Blocks blocks = BlocksOf(access.range, 0, core_.launch->arena_bytes / 32);
+    Other other;
+    if (tables_ == nullptr || !FindReader(pipe, limits, blocks.first, blocks.last, &other)) return;
+    if (access.range.bytes > kept_room_) {
+        kept_room_ = access.range.bytes;
+        kept_ = static_cast<uint8_t*>(realloc(kept_, kept_room_));
+        if (kept_ == nullptr) abort();
     }
+    kept_range_ = access.range;
+    memcpy(kept_, core_.ub + access.range.begin, access.range.bytes);
 }
 
-void Order::Release() {
-    for (int p = 0; p < kPipes; ++p) {
-        free(written_[p]);
-        free(read_[p]);
-        free(places_[p]);
-        written_[p] = read_[p] = nullptr;
-        places_[p] = nullptr;
-    }
-}
-
-void Order::Check(Pipe pipe, const Access* accesses, int count) {
-    if (count == 0) return;
-    places_[IndexOf(pipe)][core_.time.Begun(pipe) % kPlaces] = accesses[0].pc;
-    for (int i = 0; i < count; ++i) {
-        if (!accesses[i].excused) accesses[i].global ? CheckGlobal(pipe, accesses[i]) : CheckLocal(pipe, accesses[i]);
-    }
-    for (int i = 0; i < count; ++i) Remember(pipe, accesses[i]);
-}
-
-// Whether instructions of `other` may still be under way, and it is not the compiler that sees to them.
-bool Order::Relevant(Pipe pipe, int other) const {
-    Pipe q = kPipeOf[other];
-    uint32_t before = core_.time.Begun(q) - (q == pipe ? 1 : 0);
-    if (core_.time.Known(pipe).done[static_cast<int>(q)] >= before) return false;
-    if (q != pipe) return true;
-    return pipe != Pipe::S && !(pipe == Pipe::V && core_.launch->auto_sync);
-}
-
-void Order::CheckLocal(Pipe pipe, const Access& access) {
-    for (int other = 0; other < kPipes; ++other) {
-        if (!Relevant(pipe, other)) continue;
-        uint32_t known = core_.time.Known(pipe).done[static_cast<int>(kPipeOf[other])];
-        bool same = kPipeOf[other] == pipe;
-        uint32_t now = core_.time.Begun(pipe);
-        const Range& r = access.range;
-        for (uint32_t i = 0; i < r.count; ++i) {
-            auto begin = static_cast<uint32_t>(r.begin + i * r.stride);
-            uint32_t first = begin / 32, last = (begin + static_cast<uint32_t>(r.bytes) + 31) / 32;
-            last = last < blocks_ ? last : blocks_;
-            uint32_t wrote = Latest(written_[other], first, last);
-            uint32_t read = access.write && !same ? Latest(read_[other], first, last) : 0;
-            bool by_write = wrote > known && !(same && wrote == now);
-            if (!by_write && read <= known) continue;
-            Report(pipe, access, other, by_write ? wrote : read, by_write, begin, begin + r.bytes);
-            break;
+// Whether all that pipe `reader` may still be reading is what it was before the instruction ran.
+bool PipeOrder::Kept(int reader, const Limits& limits) const {
+    const uint64_t begin = kept_range_.begin, end = kept_range_.End();
+    for (uint32_t back = 1; back <= kRecent && back <= reads_[reader]; ++back) {
+        const Recent& source = sources_[reader][(reads_[reader] - back) % kRecent];
+        if (source.when <= limits.done[reader]) return true;
+        for (uint32_t i = 0; i < source.range.count; ++i) {
+            uint64_t from = source.range.begin + i * source.range.stride, to = from + source.range.bytes;
+            from = from < begin ? begin : from;
+            to = to > end ? end : to;
+            if (from < to && memcmp(kept_ + (from - begin), core_.ub + from, to - from) != 0) return false;
         }
     }
+    return reads_[reader] <= kRecent;
 }
 
-void Order::CheckGlobal(Pipe pipe, const Access& access) {
-    for (int other = 0; other < kPipes; ++other) {
-        if (!Relevant(pipe, other)) continue;
-        uint32_t known = core_.time.Known(pipe).done[static_cast<int>(kPipeOf[other])];
-        for (const Recent& recent : recent_[other]) {
-            if (recent.when <= known || !(recent.write || access.write) || (recent.atomic && access.atomic)) continue;
-            if (!recent.write && kPipeOf[other] == pipe) continue;
+void PipeOrder::Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count) {
+    if (count < 2 || stride <= bytes) return;
+    for (int i = 0; i < count_; ++i) {
+        Access& a = pending_[i];
+        uint64_t begin = a.global ? reinterpret_cast<uint64_t>(address) : core_.UbOffset(address);
+        if (a.write != write || a.range.begin != begin) continue;
+        a.range = {begin, bytes, stride, count};
+        return;
+    }
+}
+
+void PipeOrder::Served() {
+    if (core_.tracker != nullptr) core_.tracker->Served(pending_, count_);
+    count_ = 0;
+}
+
+void PipeOrder::Issued(Pipe pipe) {
+    if (core_.tracker != nullptr) core_.tracker->Issued(pipe, pending_, count_);
+    int count = count_;
+    count_ = 0;
+    if (count > 0 && tables_ != nullptr) Look(pipe, count);
+    kept_range_ = {};
+}
+
+void PipeOrder::Look(Pipe pipe, int count) {
+    places_[static_cast<int>(pipe)][core_.time.Begun(pipe) % kPlaces] = {pending_[0].pc, pending_[0].instruction};
+    const Limits limits = LimitsOf(pipe, core_.time.Known(pipe));
+    for (int i = 0; i < count; ++i) {
+        const Access& access = pending_[i];
+        if (!access.excused) access.global ? CheckGlobal(pipe, access, limits) : CheckLocal(pipe, access, limits);
+    }
+    if (pipe == Pipe::S && core_.launch->auto_sync) return;  // whoever comes after it waits for it
+    for (int i = 0; i < count; ++i) Remember(pipe, pending_[i]);
+}
+
+// Whether an instruction of `other` has to be over for one of `pipe` because somebody says so. The compiler orders the
+// instructions of the vector unit; those of the other pipes begin in order, and only the full checker minds that they
+// overlap.
+bool PipeOrder::Checked(Pipe pipe, int other) const {
+    if (static_cast<int>(pipe) != other) return true;
+    bool compiler = pipe == Pipe::S || (pipe == Pipe::V && core_.launch->auto_sync);
+    return !compiler && core_.launch->checker == Checker::Full;
+}
+
+PipeOrder::Limits PipeOrder::LimitsOf(Pipe pipe, const Knowledge& known) const {
+    Limits limits;
+    for (int q = 0; q < kPipes; ++q) limits.done[q] = Checked(pipe, q) ? known.done[q] : kNever;
+    return limits;
+}
+
+// Whether another instruction that touched one of these blocks may be under way.
+bool PipeOrder::FindIn(Pipe pipe, const Access& access, const Limits& limits, uint32_t first, uint32_t last,
+                       Other* other) {
+    uint32_t before = 0;
+    for (uint32_t b = first; b < last; ++b) {
+        uint32_t writer = tables_->written[b];
+        if (writer == before) continue;
+        before = writer;
+        if ((writer & kNumber) <= limits.done[writer >> kNumberBits]) continue;
+        *other = {static_cast<int>(writer >> kNumberBits), writer & kNumber, true};
+        return true;
+    }
+    return access.write && FindReader(pipe, limits, first, last, other);
+}
+
+bool PipeOrder::FindReader(Pipe pipe, const Limits& limits, uint32_t first, uint32_t last, Other* other) const {
+    for (int q = 0; q < kPipes; ++q) {
+        if (q == static_cast<int>(pipe) || last_read_[q] <= limits.done[q]) continue;
+        uint32_t latest = 0;
+        for (uint32_t b = first; b < last; ++b) latest = tables_->read[q][b] > latest ? tables_->read[q][b] : latest;
+        if (latest <= limits.done[q]) continue;
+        *other = {q, latest, false};
+        return true;
+    }
+    return false;
+}
+
+void PipeOrder::CheckLocal(Pipe pipe, const Access& access, const Limits& limits) {
+    const Range& r = access.range;
+    for (uint32_t i = 0; i < r.count; ++i) {
+        Blocks blocks = BlocksOf(r, i, core_.launch->arena_bytes / 32);
+        Other other;
+        if (!FindIn(pipe, access, limits, blocks.first, blocks.last, &other)) continue;
+        if (!other.wrote && kept_range_.begin == r.begin && !kept_range_.Empty() && Kept(other.pipe, limits)) return;
+        uint64_t begin = r.begin + i * r.stride;
+        if (!Report(pipe, access, other, begin, begin + r.bytes)) return;
+    }
+}
+
+void PipeOrder::CheckGlobal(Pipe pipe, const Access& access, const Limits& limits) {
+    for (int q = 0; q < kPipes; ++q) {
+        for (uint32_t back = 1; back <= kRecent && back <= moves_[q]; ++back) {
+            const Recent& recent = recent_[q][(moves_[q] - back) % kRecent];
+            if (recent.when <= limits.done[q]) break;
+            if (!(recent.write || access.write) || (recent.atomic && access.atomic)) continue;
+            if (!recent.write && q == static_cast<int>(pipe)) continue;
             uint64_t from, to;
             if (!Overlap(recent.range, access.range, &from, &to)) continue;
-            Report(pipe, access, other, recent.when, recent.write, from, to);
+            if (!Report(pipe, access, {q, recent.when, recent.write}, from, to)) return;
             break;
         }
     }
 }
 
-void Order::Remember(Pipe pipe, const Access& access) {
-    int self = IndexOf(pipe);
+void PipeOrder::Remember(Pipe pipe, const Access& access) {
+    int self = static_cast<int>(pipe);
     uint32_t now = core_.time.Begun(pipe);
     if (access.global) {
-        recent_[self][next_[self]++ % kRecent] = {access.range, now, access.write, access.atomic};
+        recent_[self][moves_[self]++ % kRecent] = {access.range, now, access.write, access.atomic};
         return;
+    }
+    if (!access.write) {
+        last_read_[self] = now;
+        sources_[self][reads_[self]++ % kRecent] = {access.range, now, false, false};
     }
     const Range& r = access.range;
     for (uint32_t i = 0; i < r.count; ++i) {
-        auto begin = static_cast<uint32_t>(r.begin + i * r.stride);
-        uint32_t first = begin / 32, last = (begin + static_cast<uint32_t>(r.bytes) + 31) / 32;
-        Mark(access.write ? written_[self] : read_[self], first, last < blocks_ ? last : blocks_, now);
+        Blocks blocks = BlocksOf(r, i, core_.launch->arena_bytes / 32);
+        if (access.write) {
+            tables_->Mark(0, blocks.first, blocks.last, static_cast<uint32_t>(self) << kNumberBits | now);
+        } else {
+            tables_->Mark(1 + self, blocks.first, blocks.last, now);
+        }
     }
 }
 
-void Order::Report(Pipe pipe, const Access& access, int other, uint32_t when, bool other_wrote, uint64_t from,
-                   uint64_t to) {
-    Pipe q = kPipeOf[other];
+bool PipeOrder::Report(Pipe pipe, const Access& access, const Other& other, uint64_t from, uint64_t to) {
+    auto q = static_cast<Pipe>(other.pipe);
     if (pipe == Pipe::S && core_.launch->auto_sync) {
-        core_.time.Learn(q, when);  // the compiler's flag
-        return;
+        core_.time.Learn(q, core_.time.Begun(q));  // the compiler's flag, set when the scalar unit comes to wait
+        return true;
     }
-    bool old = core_.time.Begun(q) - when >= kPlaces;
-    const void* place = old ? nullptr : places_[other][when % kPlaces];
-    uint64_t bytes = to - from;
+    bool known = core_.time.Begun(q) - other.when < kPlaces;
+    Place place = known ? places_[other.pipe][other.when % kPlaces] : Place{nullptr, "an instruction"};
     Memory memory = access.global ? Memory::None : core_.Holding(core_.ub + from);
-    uint64_t offset = access.global            ? core_.launch->memory.OffsetOf(reinterpret_cast<const void*>(from))
+    auto* address = reinterpret_cast<const void*>(from);
+    uint64_t offset = access.global            ? core_.launch->memory.OffsetOf(address)
                       : memory == Memory::None ? from
                                                : from - core_.launch->RangeOf(memory).offset;
     char where[96];
-    snprintf(where, sizeof where, "%llu bytes at offset %llu of %s%s%s", static_cast<unsigned long long>(bytes),
+    snprintf(where, sizeof where, "%llu bytes at offset %llu of %s%s%s", static_cast<unsigned long long>(to - from),
              static_cast<unsigned long long>(offset), access.global ? "'" : "",
-             access.global ? core_.launch->memory.NameOf(reinterpret_cast<const void*>(from)) : MemoryName(memory),
-             access.global ? "'" : "");
-    char what[256];
-    snprintf(what, sizeof what, "%s: pipe %s %s %s (%s) while pipe %s may still be %s it; nothing makes it wait",
-             access.instruction, PipeName(pipe), access.write ? "writes" : "reads", where, access.role, PipeName(q),
-             other_wrote ? "writing" : "reading");
-    core_.related = place;
-    if (core_.launch->auto_sync) {
-        core_.Warn("missing_sync", access.pc, "Put SetFlag and WaitFlag or a PipeBarrier between them, or use a queue.",
-                   "%s", what);
-    } else {
-        core_.Violate("pipe_race", access.pc, "Put SetFlag and WaitFlag or a PipeBarrier between them, or use a queue.",
-                      "%s", what);
+             access.global ? core_.launch->memory.NameOf(address) : MemoryName(memory), access.global ? "'" : "");
+    char what[320], remedy[160];
+    snprintf(what, sizeof what, "%s: pipe %s %s %s (%s) while %s of pipe %s may still be %s it; nothing makes it wait",
+             access.instruction, PipeName(pipe), access.write ? "writes" : "reads", where, access.role,
+             place.instruction, PipeName(q), other.wrote ? "writing" : "reading");
+    core_.related = place.pc;
+    if (q != pipe) {
+        snprintf(remedy, sizeof remedy, "Put SetFlag and WaitFlag<HardEvent::%s_%s> between them, or use a queue.",
+                 PipeName(q), PipeName(pipe));
+        core_.Violate("missing_sync", access.pc, remedy, "%s", what);
     }
+    snprintf(remedy, sizeof remedy, "Put PipeBarrier<PIPE_%s> between them.", PipeName(pipe));
+    if (!core_.launch->auto_sync) core_.Violate("missing_sync", access.pc, remedy, "%s", what);
+    core_.Warn("missing_sync", access.pc, remedy, "%s", what);
+    return false;
 }
 
 }  // namespace twin

@@ -1,5 +1,8 @@
 // The order of accesses inside one core: two pipes that touch the same memory, one of them writing, need something
 // between them that makes the second wait for the first.
+//
+// An instruction's operands are noted while they are checked (check/operand_check.h). When it has been given its time,
+// they are compared with what other pipes did to the same memory, and remembered in turn.
 #pragma once
 #include "cores/core.h"
 #include "check/range.h"
@@ -18,40 +21,81 @@ struct Access {
     bool excused;  // something worse has been said about it
 };
 
-class Order {
+struct OrderTables;
+
+class PipeOrder final : public Observer {
   public:
-    explicit Order(Core& core);
-    ~Order() { Release(); }
+    explicit PipeOrder(Core& core);
+    PipeOrder(const PipeOrder&) = delete;
     // The block has ended: its memory may go to the next one.
     void Release();
-    Order(const Order&) = delete;
-    // The instruction that `pipe` was given last touches all of these.
-    void Check(Pipe pipe, const Access* accesses, int count);
+    ~PipeOrder();
+    // The next instruction touches this, and has not run yet.
+    void Note(const Access& access);
+    // Where the operand that begins at `address` has gaps.
+    void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
+    void Issued(Pipe pipe) override;
+    // What was noted last is no instruction of the kernel.
+    void Forget() { count_ = 0; }
+    // What was noted last is done for this core by another one, and over when the core's call is.
+    void Served();
 
   private:
     static constexpr int kPipes = npukb::kPipes;
-    static constexpr int kRecent = 32;         // moves to and from global memory that may still be under way
-    static constexpr uint32_t kPlaces = 4096;  // instructions whose source lines are remembered
+    static constexpr int kMost = 40;
+    static constexpr int kRecent = 32;        // accesses of a pipe whose places are remembered
+    static constexpr uint32_t kPlaces = 512;  // instructions of a pipe whose source lines are remembered
+    // How far each pipe's instructions are over for the one that is looked at.
+    struct Limits {
+        uint32_t done[kPipes];
+    };
     struct Recent {
         Range range;
         uint32_t when;
         bool write;
         bool atomic;
     };
-    void CheckLocal(Pipe pipe, const Access& access);
-    void CheckGlobal(Pipe pipe, const Access& access);
+    struct Place {
+        const void* pc;
+        const char* instruction;
+    };
+    // An instruction that may still be under way.
+    struct Other {
+        int pipe;
+        uint32_t when;
+        bool wrote;
+    };
+    bool Checked(Pipe pipe, int other) const;
+    Limits LimitsOf(Pipe pipe, const Knowledge& known) const;
+    bool FindReader(Pipe pipe, const Limits& limits, uint32_t first, uint32_t last, Other* other) const;
+    void Keep(const Access& access);
+    bool Kept(int reader, const Limits& limits) const;
+    void Look(Pipe pipe, int count);
+    void CheckLocal(Pipe pipe, const Access& access, const Limits& limits);
+    void CheckGlobal(Pipe pipe, const Access& access, const Limits& limits);
+    bool FindIn(Pipe pipe, const Access& access, const Limits& limits, uint32_t first, uint32_t last, Other* other);
     void Remember(Pipe pipe, const Access& access);
-    bool Relevant(Pipe pipe, int other) const;
-    void Report(Pipe pipe, const Access& access, int other, uint32_t when, bool other_wrote, uint64_t from,
-                uint64_t to);
+    // Whether the instruction goes on being looked at.
+    bool Report(Pipe pipe, const Access& access, const Other& other, uint64_t from, uint64_t to);
 
     Core& core_;
-    uint32_t blocks_;
-    uint32_t* written_[kPipes];  // per 32-byte block of the arena: the pipe's last instruction that wrote it
-    uint32_t* read_[kPipes];
-    const void** places_[kPipes];
-    Recent recent_[kPipes][kRecent] = {};
-    uint32_t next_[kPipes] = {};
+    OrderTables* tables_;
+    uint32_t last_read_[kPipes] = {};  // the latest instruction of the pipe that read memory on the chip
+    Place places_[kPipes][kPlaces];
+    Recent recent_[kPipes][kRecent];  // of global memory
+    uint32_t moves_[kPipes] = {};
+    Recent sources_[kPipes][kRecent];  // on the chip
+    uint32_t reads_[kPipes] = {};
+    Access pending_[kMost];
+    int count_ = 0;
+    // What the memory held that the next instruction is about to write while others may still be reading it.
+    uint8_t* kept_ = nullptr;
+    uint64_t kept_room_ = 0;
+    Range kept_range_{};
 };
+
+// Makes the order of the core's pipes known when the launch asks for it.
+void StartOrder(Core& core);
+void StopOrder(Core& core);  // after the last block has ended
 
 }  // namespace twin

@@ -1,5 +1,4 @@
-// Operands wait here until their instruction has its time; then definedness, the order of pipes and traffic between
-// cores learn of them.
+// Operands of instructions that have run: definedness and traffic between cores learn of them.
 #include "check/tracker.h"
 
 #include <stdlib.h>
@@ -16,7 +15,6 @@ void StartTracker(Core& core) {
     void* memory = malloc(sizeof(Tracker));
     if (memory == nullptr) abort();
     core.tracker = new (memory) Tracker(core);
-    core.time.Start(core.launch->auto_sync, core.tracker);
 }
 
 void StopTracker(Core& core) {
@@ -27,7 +25,7 @@ void StopTracker(Core& core) {
     core.tracker = nullptr;
 }
 
-Tracker::Tracker(Core& core) : core_(core), order_(core), shadow_(core), words_(ClockWords(core)) {
+Tracker::Tracker(Core& core) : core_(core), shadow_(core), words_(ClockWords(core)) {
     views_ = static_cast<uint32_t*>(calloc(words_, sizeof(uint32_t)));
     if (views_ == nullptr) abort();
 }
@@ -58,45 +56,21 @@ void Tracker::Restart() {
     phase_ = 0;
 }
 
-void Tracker::Note(const Access& access) {
-    if (count_ == kMost) return;
-    pending_[count_++] = access;
-}
-
-void Tracker::Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count) {
-    if (count < 2 || stride <= bytes) return;
-    for (int i = 0; i < count_; ++i) {
-        Access& a = pending_[i];
-        uint64_t begin = a.global ? reinterpret_cast<uint64_t>(address) : core_.UbOffset(address);
-        if (a.write != write || a.range.begin != begin) continue;
-        a.range = {begin, bytes, stride, count};
-        return;
+void Tracker::Issued(Pipe pipe, const Access* accesses, int count) {
+    for (int i = 0; i < count && !told_; ++i) {
+        const Access& a = accesses[i];
+        if (a.write && !a.global) shadow_.Define(static_cast<uint32_t>(a.range.begin), a.range.End() - a.range.begin);
     }
-}
-
-void Tracker::Issued(Pipe pipe) {
-    if (!told_) {
-        for (int i = 0; i < count_; ++i) {
-            const Access& a = pending_[i];
-            if (a.write && !a.global)
-                shadow_.Define(static_cast<uint32_t>(a.range.begin), a.range.End() - a.range.begin);
-        }
-    }
-    int count = count_;
-    count_ = 0;
     told_ = false;
-    order_.Check(pipe, pending_, count);
     if (core_.launch->CoreCount() == 1 || core_.launch->shares_variables) return;
     for (int i = 0; i < count; ++i) {
-        if (pending_[i].global) NoteTraffic(pipe, pending_[i], pipe == Pipe::S);
+        if (accesses[i].global) NoteTraffic(pipe, accesses[i], pipe == Pipe::S);
     }
 }
 
-void Tracker::Served() {
-    int count = count_;
-    count_ = 0;
+void Tracker::Served(const Access* accesses, int count) {
     for (int i = 0; i < count; ++i) {
-        const Access& a = pending_[i];
+        const Access& a = accesses[i];
         if (!a.global && a.write) {
             for (uint32_t k = 0; k < a.range.count; ++k)
                 shadow_.Define(static_cast<uint32_t>(a.range.begin + k * a.range.stride), a.range.bytes);

@@ -1,7 +1,5 @@
-// What the full checker remembers of one core: who touched which memory when, and which bytes hold anything.
-//
-// An instruction's operands are noted while they are checked (check/operand_check.h). When it has been given its time,
-// they are compared with what other pipes did to the same memory, and remembered in turn.
+// What the full checker remembers of one core besides the order of its pipes: which bytes hold anything, and what it
+// knew of other cores when it touched global memory.
 #pragma once
 #include "../../include/twin/move_abi.h"
 #include "check/pipe_order.h"
@@ -10,24 +8,16 @@
 
 namespace twin {
 
-class Tracker final : public Observer {
+class Tracker {
   public:
     explicit Tracker(Core& core);
     ~Tracker();
-    // The next instruction touches this.
-    void Note(const Access& access);
-    // Where the operand that begins at `address` has gaps.
-    void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
-    void Issued(Pipe pipe) override;
+    // An instruction with these operands has run.
+    void Issued(Pipe pipe, const Access* accesses, int count);
     // The block has ended; what it did to global memory is still wanted.
-    void Release() {
-        order_.Release();
-        shadow_.Release();
-    }
-    // What was noted last is no instruction of the kernel.
-    void Forget() { count_ = 0; }
-    // What was noted last is done for this core by another one, and over when the core's call is.
-    void Served();
+    void Release() { shadow_.Release(); }
+    // Another core has done this for it.
+    void Served(const Access* accesses, int count);
     // Undefined bytes of UB go to global memory, at [begin, end) of the buffer with this number.
     void NoteSpoiled(int buffer, uint64_t begin, uint64_t end, const char* instruction, const void* pc);
     // After the last block has ended: undefined bytes that nothing has replaced.
@@ -49,9 +39,7 @@ class Tracker final : public Observer {
     }
 
   private:
-    static constexpr int kMost = 40;
     Core& core_;
-    Order order_;
     Shadow shadow_;
     Traffic traffic_;
     static constexpr uint32_t kMostViews = 2048;  // later transfers are not looked at
@@ -60,8 +48,6 @@ class Tracker final : public Observer {
     uint32_t phase_ = 0;
     uint32_t room_ = 1;
     uint32_t told_others_ = 0;
-    Access pending_[kMost];
-    int count_ = 0;
     bool told_ = false;
     void NoteTraffic(Pipe pipe, const Access& access, bool scalar);
     static constexpr int kMostSpoiled = 32;

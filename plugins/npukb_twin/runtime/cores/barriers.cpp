@@ -28,7 +28,7 @@ void CheckWorkspaces(Core& core, const char* name, const void* gm, uint64_t gm_b
     CheckWaves(core, name, pc);
     CheckGlobal(core, {name, gm, gm_bytes, 4, true}, pc);
     CheckLocal(core, {name, "ubWorkspace", ub->address, ub_bytes, ub->bytes, 32, true}, pc);
-    if (core.tracker != nullptr) core.tracker->Forget();
+    if (core.order != nullptr) core.order->Forget();
 }
 
 // A flag in global memory counts from zero; whatever was there before would be taken for a core that has arrived.

@@ -76,6 +76,7 @@ void Core::Start(Launch* shared, int64_t core, uint8_t* arena) {
     time.Start(shared->auto_sync, nullptr);
     if (shared->tapes != nullptr)
         time.Record(shared->tapes[number] = Tape::New(kTapeEvents), shared->machine.scalar_operation_cycles);
+    if (shared->checker != Checker::Off) StartOrder(*this);
     if (shared->checker == Checker::Full) StartTracker(*this);
 }
 
@@ -104,6 +105,7 @@ void Core::Own(uint32_t handle) {
 void Core::Finish() {
     time.Finish();
     ended = true;
+    if (order != nullptr) order->Release();
     if (tracker != nullptr) tracker->Release();
     FinishMatmul(*this);
     free(notes);

@@ -130,6 +130,7 @@ struct Launch {
 // The offset of `address` in the kernel's image, plus kCubeImage for that of the cube cores; 0 when it lies in neither.
 uint64_t PlaceOf(const Launch& launch, uint64_t address);
 
+class PipeOrder;
 class Tracker;
 struct MatmulCore;
 
@@ -179,6 +180,7 @@ struct Core {
     uint64_t bytes_out;
     CacheHints hints;
     Timeline time;
+    PipeOrder* order;             // of its pipes; null when nothing is checked
     Tracker* tracker;             // of the full checker; null otherwise
     MatmulCore* matmul;           // objects that multiply matrices; see matmul/sharing.h
     const void* related;          // another place that the next diagnostic is about

@@ -143,11 +143,10 @@ void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, 
     const auto global = *static_cast<const npukb::GlobalView*>(src);
     CheckLocal(core, {"DataCopy", "dst", local.address, r.DstSpan(), local.bytes, 32, true, CopyMemories(core)}, pc);
     CheckGlobal(core, {"DataCopy", global.address, r.SrcSpan(), element_bytes, false, global.origin}, pc);
-    if (core.tracker != nullptr && r.matrices == 1) {
-        core.tracker->Refine(global.address, false, static_cast<uint64_t>(r.columns) * element_bytes, r.src_row,
-                             r.rows);
-        if (r.Pieces() == 1) core.tracker->Refine(local.address, true, 32, r.dst_row, r.rows);
-        if (r.dst_row == 32) core.tracker->Refine(local.address, true, r.rows * 32ull, r.dst_column, r.Pieces());
+    if (core.order != nullptr && r.matrices == 1) {
+        core.order->Refine(global.address, false, static_cast<uint64_t>(r.columns) * element_bytes, r.src_row, r.rows);
+        if (r.Pieces() == 1) core.order->Refine(local.address, true, 32, r.dst_row, r.rows);
+        if (r.dst_row == 32) core.order->Refine(local.address, true, r.rows * 32ull, r.dst_column, r.Pieces());
     }
     Rearrange(core, r, static_cast<uint8_t*>(local.address), static_cast<const uint8_t*>(global.address));
     double bytes = static_cast<double>(r.matrices) * r.rows * r.columns * element_bytes;

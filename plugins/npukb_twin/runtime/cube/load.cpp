@@ -99,8 +99,8 @@ void CheckDestination(Core& core, const FractalWalk& w, const npukb::BufferView&
                       const void* pc) {
     uint32_t alignment = core.Holding(dst.address) == Memory::L1 ? 32 : kFractalBytes;
     CheckCubeOperand(core, w.name, "dst", dst, DstSpan(w), alignment, memories, true, pc);
-    if (core.tracker != nullptr && w.per_step == 1) {
-        core.tracker->Refine(dst.address, true, kFractalBytes, w.dst_step * kFractalBytes, w.count);
+    if (core.order != nullptr && w.per_step == 1) {
+        core.order->Refine(dst.address, true, kFractalBytes, w.dst_step * kFractalBytes, w.count);
     }
 }
 
@@ -248,7 +248,7 @@ void npukb_cube_fill(npukb::DType type, const npukb::BufferView* dst, const void
     uint64_t unit = l1 ? 32 : kFractalBytes, piece = p.blockNum * unit, stride = piece + p.dstGap * unit;
     uint64_t span = (p.repeatTimes - 1) * stride + piece;
     CheckCubeOperand(core, "Fill", "dst", *dst, span, l1 ? 32 : kFractalBytes, kL0 | SetOf(Memory::L1), true, pc);
-    if (core.tracker != nullptr) core.tracker->Refine(dst->address, true, piece, stride, p.repeatTimes);
+    if (core.order != nullptr) core.order->Refine(dst->address, true, piece, stride, p.repeatTimes);
     uint32_t element = npukb::kDTypeBytes[static_cast<int>(type)];
     auto* to = static_cast<uint8_t*>(dst->address);
     for (uint32_t r = 0; r < p.repeatTimes; ++r) {

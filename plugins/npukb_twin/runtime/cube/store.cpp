@@ -293,8 +293,8 @@ void CheckDestination(Core& core, const Store& s, const npukb::BufferView* local
         return;
     }
     CheckGlobal(core, {s.name, s.dst, DstSpan(s), s.row_major ? Bytes(s.to) : 32, true, origin}, pc);
-    if (core.tracker != nullptr && s.row_major && s.matrices == 1) {
-        core.tracker->Refine(s.dst, true, static_cast<uint64_t>(s.n) * Bytes(s.to), s.dst_stride, s.m);
+    if (core.order != nullptr && s.row_major && s.matrices == 1) {
+        core.order->Refine(s.dst, true, static_cast<uint64_t>(s.n) * Bytes(s.to), s.dst_stride, s.m);
     }
 }
 
@@ -434,7 +434,7 @@ void npukb_cube_fixpipe_config(const npukb::BufferView* scales, int clear_unit_f
     if (clear_unit_flags) memset(core.cube.unit_flags, 0, sizeof core.cube.unit_flags);
     if (core.Holding(scales->address) == Memory::L0C && clear_unit_flags) return;  // nothing else is meant
     CheckCubeOperand(core, "SetFixPipeConfig", "quantPre", *scales, 8, 128, SetOf(Memory::Fb), false, pc);
-    if (core.tracker != nullptr) core.tracker->Forget();
+    if (core.order != nullptr) core.order->Forget();
     core.cube.scales = static_cast<const uint8_t*>(scales->address);
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
 }

@@ -180,7 +180,7 @@ void KeepSums(MatmulJob& job, const Block& block, const npukb::BufferView* view,
 }
 
 void Served(Core& core) {
-    if (core.tracker != nullptr) core.tracker->Served();
+    if (core.order != nullptr) core.order->Served();
 }
 
 bool Iterate(MatmulState* state, bool sync, bool partial, const npukb::BufferView* sums, const void* pc) {

@@ -270,11 +270,11 @@ Placed MatmulJob::PlaceAt(const npukb::MatmulTarget& target, bool local, const B
 }
 
 void MatmulJob::Refine(const void* address, bool write, const Stored& shape, int64_t rows, int64_t columns) const {
-    if (core_.tracker == nullptr) return;
+    if (core_.order == nullptr) return;
     int64_t lanes = shape.lanes, piece = columns, step = shape.stride, count = rows;
     if (shape.fractal) piece = rows * lanes, step = shape.height * lanes, count = PartsOf(columns, lanes);
-    core_.tracker->Refine(address, write, static_cast<uint64_t>(BytesOfType(shape.type, piece)),
-                          static_cast<uint64_t>(BytesOfType(shape.type, step)), static_cast<uint32_t>(count));
+    core_.order->Refine(address, write, static_cast<uint64_t>(BytesOfType(shape.type, piece)),
+                        static_cast<uint64_t>(BytesOfType(shape.type, step)), static_cast<uint32_t>(count));
 }
 
 void MatmulJob::CheckResult(const npukb::MatmulTarget& target, bool local, const Placed& to, const Block& block) const {
@@ -307,7 +307,7 @@ void MatmulJob::Track(const Placed& to, bool local, int64_t row, int64_t column,
         TrackStored(core_, address + BytesOfType(to.type, i * step),
                     static_cast<uint64_t>(BytesOfType(to.type, piece)));
     }
-    core_.tracker->Served();
+    core_.order->Served();
 }
 
 void MatmulJob::Store(const npukb::MatmulTarget& target, const Block& block, const void* sums, int64_t width,
@@ -322,7 +322,7 @@ void MatmulJob::Store(const npukb::MatmulTarget& target, const Block& block, con
         core_.atomic_mode = to.atomic;
         CheckResult(target, local, to, block);
         Place(core_, to, sums, IsInteger(f_.a), width, row, column, block.rows, block.columns, scaling, pc_);
-        if (core_.tracker != nullptr) Track(to, local, row, column, block);
+        if (core_.order != nullptr) Track(to, local, row, column, block);
         core_.atomic_mode = mode;
     }
 }

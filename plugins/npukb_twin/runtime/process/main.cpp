@@ -280,6 +280,7 @@ Entry Load(const char* path, CoreKind kind) {
 void Collect(Core* core, void*) {
     FinishCoreFlags(*core);
     StopTracker(*core);
+    StopOrder(*core);
     g_totals.Add(*core);
 }
 

@@ -95,8 +95,7 @@ NPUKB_REAL double DigammaOfPositive(double x) {
         p *= x + i;
     }
     double z = low ? x + 8.0 : x;
-    double r = 1.0 / z;
-    double q = r * r;
+    double r = 1.0 / z, q = r * r;
     double result = (LogOfPositive(z) - 0.5 * r - q * Polynomial(kDigamma, q)) - (low ? slope / p : 0.0);
     return x < kInfinity ? result : x;
 }

@@ -329,6 +329,9 @@ void Run(VectorInstruction& v, const void* pc) {
     LeaveMask(core, v);
     TrackVector(core, v, lanes, pc);
     Charge(core, v, lanes, widest);
+    // The scalar unit puts a tensor's sum from the accumulator into dst: whatever it issues then comes after it.
+    if (Row(v.op).span == Span::PerTensor && (lanes.contiguous || lanes.counted))
+        core.time.Learn(Pipe::V, core.time.Begun(Pipe::V));
 }
 
 VectorInstruction Unpacked(uint32_t code) {

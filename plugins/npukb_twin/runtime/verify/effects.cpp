@@ -217,7 +217,7 @@ class Describer {
             case 0x8a: return Result(c_.reg, 1, 1);
             case 0x8b: return Moved(c_.reg, Width(), Width(), false, Second());
             case 0x8d: return Lea();
-            case 0x90: return Plain();
+            case 0x90: return Named(op) == 0 ? Plain() : Both(kA, Named(op));  // with REX, r8 is meant
             case 0x98: return Result(kA, Width(), 0);
             case 0x99: return Result(kD, Width(), 0);
             case 0xa8:
@@ -270,9 +270,9 @@ class Describer {
     Effect MoveOut(uint8_t width, int source) const {
         if (!c_.memory) return Moved(c_.rm, width, width, false, source);
         Effect e = Store(width);
+        if (source >= 0 && width == 1) return e;  // part of a register
         e.act = Act::Move;
-        e.source = static_cast<int8_t>(source >= 0 ? Register(source, width) : source);
-        if (source >= 0 && width == 1) e.source = kNone;
+        e.source = static_cast<int8_t>(source);
         e.from = width;
         e.constant = c_.constant;
         return e;
@@ -307,8 +307,8 @@ class Describer {
         switch (op) {
             case 0x0b: return Plain();
             case 0x18:
-            case 0x1e:
             case 0x1f: return Plain();  // these name memory, but do nothing
+            case 0x1e: return c_.repeat == 0 || (!c_.memory && (c_.reg & 7) == 7) ? Plain() : Effect{};
             case 0xa3: return c_.memory ? Effect{} : Read(Width());
             case 0xab:
             case 0xb3:

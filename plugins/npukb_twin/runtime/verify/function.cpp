@@ -127,7 +127,9 @@ class Proof {
         if (int32_t target = Inside(now_); target >= 0) return Meet(static_cast<size_t>(target), state);
         uint32_t arguments = 0;
         uint64_t target = Target(now_);
-        bool known = image_.ImportAt(target).kind != ImportKind::None || image_.Begins(target, &arguments);
+        ImportKind import = image_.ImportAt(target).kind;
+        if (import == ImportKind::Computed) arguments = image_.MostArgumentBytes();
+        bool known = import != ImportKind::None || image_.Begins(target, &arguments);
         if (!known || arguments != 0) return Refuse("jumps to where no function begins");
         return Returns(state) || Refuse(kChanged, Refusal::Forged);
     }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint64_t kEntryBytes = 6;  // of the linker's table of imports: jmp *slot(%rip)
 constexpr int kRounds = 8;
+constexpr uint64_t kPage = 4096;
 constexpr char kEntry[] = "npukb_launch";
 
 struct Announcer {
@@ -189,7 +190,7 @@ class ImageProof final : public Surroundings {
             if (row.p_type == PT_INTERP || (row.p_type == PT_GNU_STACK && (row.p_flags & PF_X))) return false;
             if (row.p_type == PT_LOAD && !AddSegment(row)) return false;
         }
-        return code_.end != 0 && dynamic_.end != 0;
+        return code_.end != 0 && dynamic_.end != 0 && sealed_.end % kPage == 0;  // whole pages are sealed
     }
     bool AddSegment(const Elf64_Phdr& row) {
         bool runs = row.p_flags & PF_X, writable = row.p_flags & PF_W;
