@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from npukernelbench.judge.operations import least_operations
 from npukernelbench.judge.reads import depends_on_part
 from npukernelbench.nouns import Case, Diagnostic, Profile, Severity, Task
@@ -38,6 +36,8 @@ def only_moves(task: Task, inputs: Mapping[str, Argument], expected: Mapping[str
 
     A task that says itself that it computes does, even where its values are those of its inputs, as a maximum's are.
     """
+    import numpy as np
+
     if task.tags & _COMPUTING:
         return False
     given: dict[str, list[Array]] = {}
@@ -60,6 +60,8 @@ def _arrays(arguments: Mapping[str, Argument]) -> Iterator[Array]:
 
 def _bits(array: Array) -> Array:
     """Elements as numbers that compare bit by bit: NaN equals itself."""
+    import numpy as np
+
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(f"u{flat.dtype.itemsize}") if flat.dtype.itemsize in (1, 2, 4, 8) else flat
 

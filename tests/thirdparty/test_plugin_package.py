@@ -248,7 +248,8 @@ def test_a_strangers_format_works_wherever_one_can_be_named(environment: Environ
     listed = {reporter["name"]: reporter["plugin"] for reporter in environment.json("ls", "reporters")}
     assert listed["csv"] == "stranger"
     assert {name for name, plugin in listed.items() if plugin == "builtin"} == {
-        "table", "summary", "markdown", "html", "json", "jsonl", "parquet", "lm-eval"
+        "table", "summary", "markdown", "html", "json", "jsonl", "parquet", "lm-eval",
+        "inspect", "junit", "pr", "hf-dataset",
     }  # fmt: skip
     shutil.rmtree(judged / "pages")
     written = environment.npukb("report", str(judged), "--format", "pages")
@@ -260,5 +261,7 @@ def test_an_unknown_format_says_what_is_meant_and_what_there_is(environment: Env
         result = environment.npukb(command, str(judged), "--format", "cvs", "-p", "no:broken")
         assert result.returncode == 2
         assert "there is no reporter 'cvs'" in result.stderr
-        known = "csv, html, json, jsonl, lm-eval, markdown, pages, parquet, summary, table"
+        known = (
+            "csv, hf-dataset, html, inspect, json, jsonl, junit, lm-eval, markdown, pages, parquet, pr, summary, table"
+        )
         assert f"did you mean 'csv'? known: {known}" in result.stderr

@@ -30,7 +30,10 @@ def test_bits_of_integers(twin: Twin) -> None:
 
 
 def test_conversions_of_single_values(twin: Twin) -> None:
-    before = "template <typename T> int64_t BitsOf(T value) { uint16_t b; __builtin_memcpy(&b, &value, 2); return b; }"
+    before = (
+        "template <typename T> __aicore__ inline int64_t BitsOf(T value) {"
+        " uint16_t b; __builtin_memcpy(&b, &value, 2); return b; }"
+    )
     assert values(twin, [
         "ScalarCast<float, int32_t, RoundMode::CAST_FLOOR>(-2.5f)",
         "ScalarCast<float, int32_t, RoundMode::CAST_ROUND>(2.5f)",
@@ -66,7 +69,7 @@ def test_helpers_and_constants(twin: Twin) -> None:
 
 
 def test_system_registers(twin: Twin) -> None:
-    before = "uint32_t Version() { uint32_t v; GetArchVersion(v); return v; }"
+    before = "__aicore__ inline uint32_t Version() { uint32_t v; GetArchVersion(v); return v; }"
     first, second, counter, version = values(
         twin, ["GetSystemCycle()", "GetSystemCycle()", "GetProgramCounter()", "Version()"], before
     )

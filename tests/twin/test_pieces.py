@@ -245,7 +245,7 @@ int main() {
         for (unsigned at = 0; at < bytes;) {
             auto one = twin::ReadInstruction(code + at, bytes - at);
             auto target = static_cast<long long>(one.target);
-            printf("%u %d %lld %u %d\\n", one.bytes, int(one.flow), target, one.registers, one.computes);
+            printf("%u %d %lld %u %d\\n", one.bytes, int(one.flow), target, one.registers, one.operations);
             at += one.bytes;
         }
     }
@@ -280,7 +280,7 @@ class Instruction(NamedTuple):
     flow: str
     target: int
     registers: int
-    computes: bool
+    operations: bool  # whether it is one of the program
 
 
 def read(reader: Path, *codes: bytes) -> list[Instruction]:
@@ -325,7 +325,7 @@ def test_arithmetic_is_told_from_what_compilers_add(reader: Path) -> None:
     for texts, computes in ((COMPUTE, True), (NEITHER, False)):
         for text in texts.split("|"):
             [instruction] = read(reader, bytes.fromhex(text))
-            assert instruction.computes == computes, text
+            assert instruction.operations == computes, text
 
 
 def test_compilers_leave_the_register_alone_unless_they_run_out_of_them(reader: Path, tmp_path: Path) -> None:
