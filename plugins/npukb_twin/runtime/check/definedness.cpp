@@ -179,6 +179,7 @@ void TrackVector(Core& core, const VectorInstruction& v, const Lanes& lanes, con
         const Operand* operands[] = {&v.dst, &v.src0, &v.src1};
         for (const Operand* o : operands) {
             if (o->address == nullptr || o->block_stride != 1) continue;
+            if (o == &v.dst && Row(v.op).span != Span::Lanes) continue;  // results lie closer than operands
             uint64_t row = (lanes.counted ? lanes.per_repeat : lanes.Top()) * Bytes(o->dtype);
             core.order->Refine(o->address, o == &v.dst, row, o->repeat_stride * 32ull, lanes.repeats);
         }
