@@ -27,7 +27,6 @@ from npukernelbench.nouns import (
     InputSpec,
     Outcome,
     OutputSpec,
-    RunRequest,
     Task,
     TensorCase,
     TensorShape,
@@ -39,9 +38,9 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import PromptStyle, load_style, make_reference
 from npukernelbench.prompts.knowledge import Reference, count_tokens
 from npukernelbench.prompts.style import DEFAULT, TERSE
-from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.goldens import golden_of, read_golden
 from npukernelbench.testing.tasks import candidate, tiny_task
+from tests.prompts.examples import run_example
 from tests.suite import suite
 
 #: Ten tasks, one for every class that topics tell apart; the file beside this one holds what they are told.
@@ -277,18 +276,9 @@ def test_the_cube_example_is_right_on_the_twin(track: Track) -> None:
         inputs=(InputSpec("a", (DType.FLOAT16,)), InputSpec("b", (DType.FLOAT16,))),
         outputs=(OutputSpec("c", dtype=DType.FLOAT32),),
     )
-    executor = TwinExecutor(TwinExecutor.Args())
-    try:
-        compiled = executor.compile(CompileRequest(task, case, track, Candidate(files, "example"), 120.0))
-        assert (compiled.outcome, compiled.diagnostics) == (Outcome.OK, ())
-        assert compiled.artifact is not None
-        inputs: dict[str, Any] = dict(generate_inputs(task, case, 1))
-        seen = executor.run(RunRequest(task, case, compiled.artifact, inputs, 1, 120.0))
-    finally:
-        executor.close()
-    assert (seen.outcome, seen.diagnostics) == (Outcome.OK, ())
+    inputs, outputs = run_example(task, track, Candidate(files, "example"))
     expected = np.maximum(inputs["a"].astype(np.float64) @ inputs["b"].astype(np.float64), 0.0)
-    assert np.allclose(seen.outputs["c"], expected, atol=1e-4)
+    assert np.allclose(outputs["c"], expected, atol=1e-4)
 
 
 if __name__ == "__main__":

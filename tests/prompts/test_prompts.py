@@ -5,23 +5,20 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from npukernelbench.judge.executor import Executor
 from npukernelbench.nouns.dtypes import DType
-from npukernelbench.nouns.execution import CompileRequest, RunRequest
 from npukernelbench.nouns.machine import Machine
-from npukernelbench.nouns.outcomes import Outcome, Track
+from npukernelbench.nouns.outcomes import Track
 from npukernelbench.nouns.task import Case, InputSpec, OutputSpec, Presence, Task, TensorCase, TensorShape, ValueSpec
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import PromptStyle, TemplateStyle, interface_skeleton, signature
 from npukernelbench.prompts.interface import tensor_text
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT, TERSE
-from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.registry import TaskRegistry
 from npukernelbench.testing.tasks import candidate, tiny_task
+from tests.prompts.examples import run_example
 from tests.suite import suite
 
 STYLES = [DEFAULT, TERSE]
@@ -176,8 +173,6 @@ def test_the_example_is_right_on_the_twin() -> None:
     """What every prompt shows as correct compiles, breaks no rule and computes what it says."""
     import numpy as np
 
-    registration = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""}).executors.find("twin")
-    kind: Any = registration.load()
     tensor = TensorShape((100003,), DType.FLOAT16)
     drawn = TensorCase(tensor, ValueSpec("normal", {"mean": 0.0, "std": 1.0}))
     case = Case("example", {"x": drawn, "y": drawn}, {"z": tensor}, {})
@@ -186,17 +181,8 @@ def test_the_example_is_right_on_the_twin() -> None:
         inputs=(InputSpec("x", (DType.FLOAT16,)), InputSpec("y", (DType.FLOAT16,))),
         outputs=(OutputSpec("z", dtype_like="x", shape_like="x"),),
     )
-    executor: Executor = kind(kind.Args())
-    try:
-        source = (Path(DEFAULT.render.__code__.co_filename).parent / "templates" / "example.cpp").read_text()
-        compiled = executor.compile(CompileRequest(task, case, Track.STATIC, candidate(source), 120.0))
-        assert (compiled.outcome, compiled.diagnostics) == (Outcome.OK, ())
-        assert compiled.artifact is not None
-        inputs: dict[str, Any] = dict(generate_inputs(task, case, 1))
-        seen = executor.run(RunRequest(task, case, compiled.artifact, inputs, 1, 120.0))
-    finally:
-        executor.close()
-    assert (seen.outcome, seen.diagnostics) == (Outcome.OK, ())
-    z = seen.outputs["z"]
+    source = (Path(DEFAULT.render.__code__.co_filename).parent / "templates" / "example.cpp").read_text()
+    inputs, outputs = run_example(task, Track.STATIC, candidate(source))
+    z = outputs["z"]
     assert isinstance(z, np.ndarray)
     assert np.array_equal(z, np.maximum(inputs["x"], inputs["y"]))

@@ -1,6 +1,7 @@
-// z = x + y over two large half tensors, as a vendor walk-through describes it step by step. TILE elements per transfer, BUFFERS per
-// queue, CORES blocks at work, TOTAL elements; BYPASS: inputs go past the L2 cache; SKEW bytes between x and y in UB beside the tile;
-// SERIAL: a tile is read when the one before has been written, as the published times of its steps add up.
+// z = x + y over two large half tensors, as a vendor walk-through describes it step by step. TILE elements per
+// transfer, BUFFERS per queue, CORES blocks at work, TOTAL elements; BYPASS: inputs go past the L2 cache; SKEW bytes
+// between x and y in UB beside the tile; SERIAL: a tile is read when the one before has been written, as the published
+// times of its steps add up.
 #include "kernel_operator.h"
 using namespace AscendC;
 

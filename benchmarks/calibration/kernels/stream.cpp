@@ -1,5 +1,5 @@
-// All cores read: PIECE bytes per transfer, BYTES in all per core, beginning OFFSET bytes into the tensor, STEP bytes from one
-// core's part to the next.
+// All cores read: PIECE bytes per transfer, BYTES in all per core, beginning OFFSET bytes into the tensor, STEP bytes
+// from one core's part to the next.
 #include "kernel_operator.h"
 using namespace AscendC;
 
