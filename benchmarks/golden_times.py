@@ -26,7 +26,7 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.store import read_run
 from npukernelbench.tasks import load_registry
 
-__all__ = ["FOLDER", "PROFILES", "Baseline", "Wanted", "claimed", "merged", "read", "selectors", "stale"]
+__all__ = ["FOLDER", "PROFILES", "Baseline", "Wanted", "claimed", "merged", "read", "rows", "selectors", "stale"]
 
 FOLDER = Path(__file__).parents[1] / "tasks" / "baselines"
 #: The cases that have times unless others are asked for, the cheapest first. Those of the first profile always have.
@@ -90,7 +90,7 @@ def make_runs(wanted: Mapping[Wanted, Sequence[str]], tasks: Mapping[str, Task],
             out = folder / f"{profile}-{track.value}-{first}"
             # One job at a time: neighbours would not change predicted times, but would a device's.
             options = ("--model", "reference", "--tasks", some, "--track", track.value, "--jobs", "1")
-            npukb(["run", *options, "--output_path", str(out)])
+            npukb(["run", *options, "--seed", "0", "--output_path", str(out)])  # some times depend on values
             if not out.is_dir():
                 raise SystemExit(f"there is no run of {some} on track {track.value}")
             yield from sorted(out.iterdir())
@@ -144,12 +144,19 @@ def merged(known: Baseline, new: Baseline, tasks: Mapping[str, Task]) -> Baselin
     return {**new, "tasks": tracks}
 
 
+def rows(value: Any, depth: int) -> str:
+    """JSON in which what lies ``depth`` levels deep is a line, so that a change of one row is a change of one line."""
+    if depth == 0 or not isinstance(value, dict) or not value:
+        return json.dumps(value, sort_keys=True)
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {rows(value[key], depth - 1)}" for key in sorted(value)) + "\n}"
+
+
 def write(runs: Sequence[Path], tasks: Mapping[str, Task]) -> None:
     """Write what ``runs``, folders of runs, give into the files of their machines."""
     FOLDER.mkdir(exist_ok=True)
     for run in runs:
         for new in times_of(run, tasks):
-            text = json.dumps(merged(read(new["machine"]), new, tasks), indent=1, sort_keys=True)
+            text = rows(merged(read(new["machine"]), new, tasks), 3)
             (FOLDER / f"{new['machine']}.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import click
 
 from kernelgen_lm import commands
+from npukernelbench.cli.boundary import show_fault
+from npukernelbench.cli.translated import language_option, lift_language, translated
 from npukernelbench.console import Console
 from npukernelbench.errors import NpukbError
 
@@ -19,6 +21,7 @@ def group() -> None:
     """Make a verified corpus, train on it, and say what came of it. See docs/training.md."""
 
 
+group.params.append(language_option())
 for command in commands.COMMANDS:
     group.add_command(command)
 
@@ -27,17 +30,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: that of ``npukb`` for the same fault."""
     console = Console()
     try:
-        with group.make_context("kernelgen-lm", list(sys.argv[1:] if argv is None else argv), obj=console) as context:
-            code = group.invoke(context)
+        language, words = lift_language(sys.argv[1:] if argv is None else argv)
+        console.speak(language)
+        with translated(group, console.words).make_context("kernelgen-lm", words, obj=console) as context:
+            code = context.command.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
-        console.err("\ninterrupted; the same command resumes")
+        console.err(f"\n{console.words.text('interrupted; the same command resumes')}")
         return 130
     except click.ClickException as error:
-        console.error(error.format_message())
+        console.error(console.words.sentence(error.format_message()))
         return error.exit_code
     except NpukbError as error:
-        console.error(str(error))
+        show_fault(error, console)
         return error.exit_code
     return code if isinstance(code, int) else 0

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from npukernelbench.generate.extract import DEVICE_SOURCE, candidate_of
+from npukernelbench.generate.strategy import Answer, load_strategy
 from npukernelbench.judge.executor import Executor, make_executor, prepare
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import Case, Task, Track, Verdict
+from npukernelbench.nouns import Case, Completion, FinishReason, Outcome, Prompt, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
 
 __all__ = ["Bench"]
@@ -29,6 +30,7 @@ class Bench:
         self.executor: Executor = make_executor(registration, wanted)
         # Built now rather than within the first kernel's time limit.
         prepare(self.executor, lambda _: None, Track.STATIC)
+        self._plugins = plugins
         self._judge = Judge.of(self.executor, plugins, JudgeSettings(timeout_s, timeout_s))
         self._ready = {Track.STATIC}
 
@@ -43,6 +45,18 @@ class Bench:
             prepare(self.executor, lambda _: None, track)
             self._ready.add(track)
         return self._judge.judge(task, cases, track, candidate_of(files))
+
+    def judge_program(self, task: Task, cases: Sequence[Case], track: Track, text: str) -> str:
+        """Why an answer with a program of the tile language is not right, as a run would judge it; "" if it is."""
+        strategy = load_strategy(self._plugins.strategies.find("tile"))
+        parser = self._plugins.parsers.find("auto")
+        completion = Completion(text, FinishReason.STOP)
+        made = strategy.make(Answer(task, tuple(cases), track, Prompt((), "", ""), completion, parser))
+        if made.outcome is not Outcome.OK or made.candidate is None:
+            return "; ".join(str(note) for note in made.diagnostics)
+        verdict = self.judge_files(task, cases, track, made.candidate.files)
+        notes = "; ".join(str(note) for case in verdict.cases for note in case.diagnostics)
+        return "" if verdict.outcome is Outcome.OK else f"{verdict.outcome.value}: {notes}"
 
     def close(self) -> None:
         """Close the executor."""

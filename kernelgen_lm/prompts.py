@@ -61,7 +61,7 @@ def _example(task: Task, number: int) -> tuple[Message, Message]:
         spec = draw_question(rng, {family: 1})
         style = draw_style(rng)
         kernel = write_kernel(spec, style)
-        if kernel is None or is_held_out(spec.operator, _HELD_OUT) or spec.operator == task.name:
+        if kernel is None or is_held_out(spec.function, _HELD_OUT) or spec.operator == task.name:
             continue
         other = spec.task()
         question = next(

@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, TextIO
+
+from npukernelbench.language import ENGLISH, Words, chosen, from_environment, load_words
+from npukernelbench.language.cells import cells, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -55,6 +59,14 @@ class Console:
         self._stdout = stdout
         self._stderr = stderr
         self._environ = os.environ if environ is None else environ
+        self.words: Words = ENGLISH
+
+    def speak(self, language: str | None = None) -> None:
+        """Say help and remedies in ``language``, by default that of the environment; in English where a stream cannot
+        carry its characters. UsageError for a language that there is none of.
+        """
+        words = load_words(from_environment(self._environ) if language is None else chosen(language))
+        self.words = words if all(_carries(stream, words) for stream in (self.stdout, self.stderr)) else ENGLISH
 
     @property
     def stdout(self) -> TextIO:
@@ -70,17 +82,22 @@ class Console:
         """Write a line of results."""
         _write(self.stdout, text + "\n")
 
+    def tell(self, text: str = "") -> None:
+        """Write results in words: a terminal gets them broken between words, quoted source code as it is."""
+        _write(self.stdout, "\n".join(_folded(text, self.width)) + "\n")
+
     def err(self, text: str = "") -> None:
-        """Write a line that is no result."""
-        _write(self.stderr, text + "\n")
+        """Write a line that is no result, in a terminal broken between words; several lines stay as they are."""
+        width = None if "\n" in text else _width(self.stderr)
+        _write(self.stderr, "\n".join(_folded(text, width)) + "\n")
 
     def warn(self, text: str) -> None:
         """Write a warning."""
-        self.err(f"{self.paint('warning:', Paint.WARN, self.stderr)} {text}")
+        self.err(f"{self.paint(self.words.text('warning:'), Paint.WARN, self.stderr)} {text}")
 
     def error(self, text: str) -> None:
         """Write an error."""
-        self.err(f"{self.paint('error:', Paint.BAD, self.stderr)} {text}")
+        self.err(f"{self.paint(self.words.text('error:'), Paint.BAD, self.stderr)} {text}")
 
     def json(self, value: object) -> None:
         """Write one JSON value. It must be strict JSON: a NaN is an error of the caller."""
@@ -120,9 +137,7 @@ class Console:
     @property
     def width(self) -> int | None:
         """Columns of the terminal that results go to; None where they go elsewhere, and nothing needs to fit."""
-        from shutil import get_terminal_size
-
-        return get_terminal_size().columns if _is_terminal(self.stdout) else None
+        return _width(self.stdout)
 
     def live(self) -> RichConsole:
         """A rich console on standard error, for displays that redraw themselves. Ask :attr:`is_interactive` first."""
@@ -167,6 +182,37 @@ class ConsoleHandler(logging.Handler):
                 self._console.err(f"{record.levelname.lower()}: {record.name}: {text}")
         except OSError:  # standard error has gone: there is nobody left to tell
             return
+
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+#: A quoted line of source, or the caret below one.
+_SOURCE = re.compile(r"\s*\d* *\|")
+
+
+def _folded(text: str, width: int | None) -> Iterator[str]:
+    """Lines of at most ``width`` columns where words allow it; what is carried over stands two columns further in."""
+    for line in text.split("\n"):
+        plain = _ESCAPE.sub("", line)
+        if width is None or cells(plain) <= width or _SOURCE.match(plain):
+            yield line
+            continue
+        margin = " " * (len(plain) - len(plain.lstrip(" ")))
+        yield from wrap(line[len(margin) :], width, first=margin, rest=margin + "  ")
+
+
+def _carries(stream: TextIO, words: Words) -> bool:
+    try:
+        words.sample.encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _width(stream: TextIO) -> int | None:
+    """Columns of the terminal behind a stream; None where there is none."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if _is_terminal(stream) else None
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -64,6 +64,11 @@ def register_repositories(register: Register) -> None:
 
 
 @hookspec
+def register_importers(register: Register) -> None:
+    """Offer ways of making tasks of others' suites: ``register("my-suite", "my_package:MyImporter")``."""
+
+
+@hookspec
 def register_rules(register: Register) -> None:
     """Offer a benchmark's rules: ``register("my-benchmark", "my_package:RULES")``."""
 

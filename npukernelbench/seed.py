@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from dataclasses import fields, is_dataclass
 from enum import Enum
 
-__all__ = ["derive"]
+__all__ = ["derive", "draw_secret"]
+
+#: Bits of a secret: as many as every reader of JSON keeps, and as a float holds.
+_SECRET_BITS = 53
+
+
+def draw_secret() -> int:
+    """A seed that nobody can know before: the one source of randomness that is not derived. Results keep it."""
+    return secrets.randbits(_SECRET_BITS)
 
 
 def derive(*parts: object) -> int:

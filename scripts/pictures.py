@@ -12,6 +12,9 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
+
+from npukernelbench.console import Console as Printer
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "examples" / "first_kernel" / "README.md"
@@ -39,14 +42,24 @@ def page(text: str) -> str:
     return _COMMAND.sub(lambda found: f"$ {found.group(1)}\n{said(found.group(1))}", text)
 
 
+class _Terminal(StringIO):
+    """Takes what a terminal of the picture's width would get."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def picture(command: str, text: str) -> str:
     """A terminal with a command and what it said, as SVG that needs nothing from a network."""
     from rich.console import Console
     from rich.text import Text
 
+    terminal = _Terminal()
+    with patch.dict(os.environ, COLUMNS=str(_WIDTH)):
+        Printer(stdout=terminal).tell(text.rstrip())
     console = Console(record=True, width=_WIDTH, file=StringIO(), force_terminal=True)
     console.print(Text(f"$ {command}\n", style="bold"))
-    console.print(Text.from_ansi(text.rstrip()))
+    console.print(Text.from_ansi(terminal.getvalue().rstrip()))
     svg = console.export_svg(title="npukernelbench", unique_id="verdict")
     # rich names two fonts on a server; without them the reader's own fixed-width font is taken.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

@@ -10,7 +10,11 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
+from textwrap import fill
 from typing import Any
+
+import yaml
 
 from npukernelbench import hookspecs
 from npukernelbench.judge.documented import Documented
@@ -21,6 +25,18 @@ from npukernelbench.tasks.schema import json_schema
 
 #: The public packages, in the order in which a newcomer meets them.
 PACKAGES = ("nouns", "tasks", "prompts", "generate", "plugins", "config", "store", "stats", "rewards", "testing")
+
+#: Kernels that break a rule; tests run them.
+_RULES = Path(__file__).resolve().parents[1] / "docs" / "rules"
+#: What a block of the page shows without scrolling.
+_COLUMNS = 82
+#: What has to be switched on for a rule, by the twin that an example is for.
+_CHECKED = {
+    "fast": "",
+    "full": " Found with `--checker full`.",
+    "310p": " Found with `--soc ascend310p3`.",
+    "pooled": " Found where all tensors lie in one pool, as in a framework's memory.",
+}
 
 
 def outcomes() -> str:
@@ -34,19 +50,59 @@ def outcomes() -> str:
 
 
 def rules() -> str:
-    """What the default executor checks."""
+    """What the default executor checks, each rule with a kernel that breaks it."""
     plugins = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""})
     executor = make_executor(plugins.executors.find("twin"), {})
     try:
         assert isinstance(executor, Documented)
-        rows = "\n".join(f"| `{one.rule}` | {one.severity} | {one.consequence} |" for one in executor.rule_entries())
+        entries = executor.rule_entries()
     finally:
         executor.close()
-    return (
+    examples = _examples()
+    names = {
+        entry.rule: f"[`{entry.rule}`](#{entry.rule})" if entry.rule in examples else f"`{entry.rule}`"
+        for entry in entries
+    }
+    rows = "\n".join(f"| {names[entry.rule]} | {entry.severity} | {entry.consequence} |" for entry in entries)
+    parts = [
         "# Rules of the twin\n\nWhat a kernel must not do, how a breach counts here, and what it does on the device. "
         "[The twin](../twin.md#how-the-hardwares-rules-appear) explains them.\n\n"
-        f"| rule | here | on the device |\n|---|---|---|\n{rows}\n"
+        f"| rule | here | on the device |\n|---|---|---|\n{rows}\n\n## Examples\n\nOne kernel that breaks each rule "
+        "and no other, and what the twin says at the line marked `here`. Tests run all of them. Statements of a vector "
+        f"core stand behind these:\n\n{_block('cpp', _setup('vector'))}\nThose of a cube core stand behind these, "
+        f"where `Cube` has a buffer in every memory:\n\n{_block('cpp', _setup('cube'))}"
+    ]
+    shown = (
+        entry for entry in entries if entry.rule in examples
+    )  # of a launch, the host's compiler is first to refuse it
+    parts += [_section(one.rule, one.severity, one.consequence, examples[one.rule]) for one in shown]
+    return "\n".join(parts)
+
+
+def _setup(core: str) -> str:
+    return (_RULES / f"{core}_setup.cpp").read_text("utf-8")
+
+
+def _examples() -> Mapping[str, Mapping[str, Any]]:
+    """A breach of every rule: those that say all that the twin says of them."""
+    rows = (row for path in sorted(_RULES.glob("*.yaml")) for row in yaml.safe_load(path.read_text("utf-8")))
+    return {row["rule"]: row for row in rows if "remedy" in row}
+
+
+def _section(rule: str, severity: str, consequence: str, example: Mapping[str, Any]) -> str:
+    kind = "warning" if example.get("warning") else "error"
+    twin = _CHECKED[example.get("twin", "fast")]
+    told = (f"{kind}: {example['says']} [{rule}]", f"  remedy: {example['remedy']}")
+    said = "\n".join(fill(line, _COLUMNS, subsequent_indent="    ", break_long_words=False) for line in told)
+    numbers = "".join(f"// {name} of the tiling is {value}\n" for name, value in example.get("numbers", {}).items())
+    return (
+        f"### {rule}\n\nHere: {severity}. On the device: {consequence}.{twin}\n\n"
+        f"{_block('cpp', numbers + example['body'])}\n{_block('text', said)}"
     )
+
+
+def _block(language: str, text: str) -> str:
+    return f"```{language}\n{text.rstrip()}\n```\n"
 
 
 def task_file() -> str:
@@ -60,18 +116,24 @@ def task_file() -> str:
     for name, model in models.items():
         if "properties" not in model:
             continue
-        required = set(model.get("required", ()))
+        # A file that includes others may leave what is required to them.
+        required = set(model.get("required") or model.get("then", {}).get("required", ()))
         about = f"\n{model['description'].strip()}\n" if model.get("description") else ""
         rows = [
-            f"| `{field}` | {_kind(facts)} | {'required' if field in required else _default(facts)} |"
+            f"| `{field}` | {_kind(facts)} | {'required' if field in required else _default(facts)} "
+            f"| {_meaning(facts)} |"
             for field, facts in model["properties"].items()
         ]
         parts.append(
-            f"## {name.removesuffix('Model')}\n{about}\n| field | type | default |\n|---|---|---|\n"
+            f"## {name.removesuffix('Model')}\n{about}\n| field | type | default | meaning |\n|---|---|---|---|\n"
             + "\n".join(rows)
             + "\n"
         )
     return "\n".join(parts)
+
+
+def _meaning(facts: Mapping[str, Any]) -> str:
+    return " ".join(str(facts.get("description", "")).replace("``", "`").split())
 
 
 def hooks() -> str:
@@ -99,6 +161,7 @@ def api() -> str:
     return "\n".join(parts)
 
 
+ROOT = Path(__file__).resolve().parents[1]
 #: What is made, by its place in the site.
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/outcomes.md": outcomes,
@@ -125,7 +188,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def _as_path(found: re.Match[str]) -> str:
     text, path = found.groups()
-    if path.endswith(".md") and path.count("/") == 0:
+    if "/" not in path and (ROOT / "docs" / path).exists():
         return found.group()  # from a page below reference/ to a page beside it
     return f"{text} (`{path}`)" if text.strip("`") not in path else f"`{path}`"
 

@@ -6,12 +6,17 @@ take half a second and more. `scripts/test --costs` measures them anew.
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import settings
+
+from tests.tables import read_yaml
+
+_BEFORE = pytest.StashKey[float]()
 
 COSTS = Path(__file__).with_name("costs.yaml")
 
@@ -26,14 +31,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests read English, whatever the language of the machine is; programs that they start, too.
+    os.environ["LC_ALL"] = "C.UTF-8"
     settings.load_profile("quick" if config.getoption("--quick") else "all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--quick"):
-        kept = quick(items, yaml.safe_load(COSTS.read_text(encoding="utf-8")))
+        kept = quick(items, read_yaml(COSTS))
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    item.stash[_BEFORE] = _processor_s()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Notes a test's processor time, children included: other work beside it changes that less than a clock's."""
+    if call.when == "teardown":
+        item.user_properties.append(("processor_s", f"{_processor_s() - item.stash[_BEFORE]:.3f}"))
+
+
+def _processor_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def quick(items: list[pytest.Item], costs: Mapping[str, float]) -> list[pytest.Item]:

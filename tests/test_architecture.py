@@ -38,6 +38,7 @@ HEAVY = {
 
 #: Who may import whom inside the core: folders further right know nothing of those further left.
 LAYERS = (
+    {"api"},
     {"cli"},
     {"run", "report", "rewards"},
     {"generate", "judge", "store", "stats"},

@@ -10,73 +10,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.calibration.harness import Bench, Inputs
+from benchmarks.calibration import device, sensitivity
+from benchmarks.calibration.compared import Compared, compare
+from benchmarks.calibration.harness import Bench
 from benchmarks.calibration.heldout import HeldOut, held_out
 from benchmarks.calibration.silicon import residuals
 from benchmarks.calibration.steps import Step, steps
-from npukb_npu.rows import Row, table
-from npukb_twin.timing import machine
+from npukb_npu.rows import table
 
-__all__ = ["Compared", "compare", "main", "render"]
+__all__ = ["main", "render"]
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "calibration.md"
-
-
-@dataclass(frozen=True, slots=True)
-class Compared(Step):
-    """One published figure and the prediction for it."""
-
-    grade: str
-
-
-def compare(bench: Bench, row: Row) -> Compared:
-    """Predict one row with a published figure."""
-    if row.published is None:
-        raise ValueError(f"nothing is published about: {row.what}")
-    rounds = row.rounds or (64, 128)
-    clock = machine.load(row.soc).numbers["clock_hz"]
-    if row.unit == "elements/cycle" or row.per_count:
-        low, high = row.counts
-        cycles = (_cost(bench, row, rounds, high) - _cost(bench, row, rounds, low)) * clock
-        predicted = cycles / (high - low) if row.per_count else (high - low) / cycles
-    elif row.unit == "scalar cycles more":
-        predicted = (_scalar(bench, row, row.body) - _scalar(bench, row, row.than)) * clock * row.times
-    else:
-        predicted = _cost(bench, row, rounds, 0) * (clock if row.unit == "cycles" else 1e9)
-    return Compared(row.section, row.what, row.unit, row.published, predicted, row.source, row.grade)
-
-
-def _cost(bench: Bench, row: Row, rounds: tuple[int, int], count: int) -> float:
-    """Seconds that one round takes."""
-    few, many = rounds
-    return (_time(bench, row, many, count) - _time(bench, row, few, count)) / (many - few)
-
-
-def _scalar(bench: Bench, row: Row, body: str) -> float:
-    """Seconds that the scalar unit is busy in one round."""
-    few, many = 64, 128
-    times = [_run(bench, row, body, rounds, 0)["aiv_scalar_time"] for rounds in (few, many)]
-    cores = machine.load(row.soc).vector_cores
-    return (times[1] - times[0]) * 1e-6 * cores / (many - few)
-
-
-def _time(bench: Bench, row: Row, rounds: int, count: int) -> float:
-    return _run(bench, row, row.body, rounds, count)["time_us"] * 1e-6
-
-
-def _run(bench: Bench, row: Row, body: str, rounds: int, count: int) -> Mapping[str, float]:
-    size, out_size = row.tensor_bytes
-    inputs: Inputs = {"data": np.zeros(size, np.uint8), "parameters": np.array([rounds, count], np.int32)}
-    profile = bench.time(row.soc, row.kernel, row.macros(body), inputs, out_size)
-    return {**profile.counters, "time_us": profile.time_us}
 
 
 def render(
@@ -109,6 +59,8 @@ def render(
             unfitted_median=median(abs(kernel.error) for kernel in unseen if not kernel.fitted),
             held_out="\n".join(_held_out(unseen)),
             silicon=residuals.section(),
+            device=device.section(),
+            changes=sensitivity.section(list(sensitivity.changes(pairs, unseen, {row.what: row for row in rows}))),
             machine="\n".join(_sections(rows)),
             excluded="\n".join(f"| {row['what']} | {row['why']} |" for row in excluded),
         )

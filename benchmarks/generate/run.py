@@ -5,8 +5,9 @@ its best figure counts. Two scopes, each alike for all: ``run`` is a whole evalu
 log and results on the disk), ``requests`` is asking alone, through each harness's own model class. Imports of the model
 class and reading of the questions are outside both. Beside each rate stands the processor time per request, of the
 harness and of the server: the lower of the two rates that a core could reach is the limit. Harnesses take turns, so
-that a busy machine is busy for all of them. The peers are looked for in the Python that --peers names, for instance of
-an environment made with ``pip install 'lm-eval[api]' inspect-ai``.
+that a busy machine is busy for all of them; each first sends a few requests, so that the bytecode of what it imports is
+compiled. With --rounds the median counts. The peers are looked for in the Python that --peers names, for instance of an
+environment made with ``pip install 'lm-eval[api]' inspect-ai``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ MODULES = {"ours": "ours", "lm-eval": "lm_eval_task", "inspect_ai": "inspect_tas
 SCOPES = {"run": ("ours", "lm-eval", "inspect_ai"), "requests": ("ours", "lm-eval")}
 
 
+#: Requests that are sent before anything is measured.
+_WARMING = 64
+
+
 class Figure(NamedTuple):
     """One harness at one concurrency. ``rate`` is 0 when it failed."""
 
@@ -40,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[64, 128, 256, 512])
+    parser.add_argument("--rounds", type=int, default=1, help="how often each is measured at each concurrency")
     parser.add_argument("--scopes", choices=SCOPES, nargs="+", default=list(SCOPES))
     parser.add_argument("--harnesses", choices=MODULES, nargs="+", default=list(MODULES))
     parser.add_argument("--peers", default=sys.executable, help="Python of an environment with lm-eval and inspect-ai")
@@ -57,22 +63,35 @@ def main() -> None:
 
 
 def _compare(scope: str, names: list[str], port: int, options: argparse.Namespace) -> None:
+    pythons = {name: sys.executable if name == "ours" else options.peers for name in names}
+    for name, python in pythons.items():
+        _figure(name, scope, python, port, _WARMING, options.concurrency[0])
     best = dict.fromkeys(names, Figure())
     for concurrency in options.concurrency:
-        for name in names:
-            python = sys.executable if name == "ours" else options.peers
-            figure = _figure(name, scope, python, port, options.requests, concurrency)
-            # The best of each: harnesses reach theirs at different concurrency.
+        rounds = [
+            {
+                name: _figure(name, scope, python, port, options.requests, concurrency)
+                for name, python in pythons.items()
+            }
+            for _ in range(options.rounds)
+        ]
+        # The median of the rates, with what belongs to it.
+        middle = {name: sorted(figures[name] for figures in rounds)[len(rounds) // 2] for name in names}
+        for name, figure in middle.items():
             best[name] = max(best[name], figure)
             print(
                 f"{scope:<9} {name:<11} concurrency {concurrency:>4}  {figure.rate:8.1f} requests/s  "
-                f"{figure.cpu_us:6.0f} us of processor time each, server {figure.server_us:4.0f} us",
+                f"{figure.cpu_us:6.0f} us of processor time each, server {figure.server_us:4.0f} us"
+                f"{_ratio(name, middle)}",
                 flush=True,
             )
     for name, figure in best.items():
-        ours = best.get("ours", Figure()).rate
-        ratio = f"ours is {ours / figure.rate:.2f}x" if ours and figure.rate and name != "ours" else ""
-        print(f"{scope:<9} best of {name:<11} {figure.rate:8.1f} requests/s  {ratio}", flush=True)
+        print(f"{scope:<9} best of {name:<11} {figure.rate:8.1f} requests/s{_ratio(name, best)}", flush=True)
+
+
+def _ratio(name: str, figures: dict[str, Figure]) -> str:
+    ours, peer = figures.get("ours", Figure()).rate, figures[name].rate
+    return f"  ours is {ours / peer:.2f}x" if ours and peer and name != "ours" else ""
 
 
 def _figure(name: str, scope: str, python: str, port: int, count: int, concurrency: int) -> Figure:
@@ -99,7 +118,8 @@ def _served(port: int) -> dict[str, float]:
 def _environ() -> dict[str, str]:
     path = os.pathsep.join((str(ROOT), str(ROOT / "plugins")))
     # Without proxies: one on the way would be what is measured.
-    return {**os.environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 
 
 def _free_port() -> int:

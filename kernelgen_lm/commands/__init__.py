@@ -6,9 +6,9 @@ import click
 
 from kernelgen_lm.commands.corpus import corpus
 from kernelgen_lm.commands.evaluation import card, evaluate
-from kernelgen_lm.commands.training import ablate, dpo, grpo, mine, sft
+from kernelgen_lm.commands.training import ablate, dpo, grpo, mine, reject, sft, stream
 
 __all__ = ["COMMANDS"]
 
 #: In the order of the help text.
-COMMANDS: tuple[click.Command, ...] = (corpus, sft, mine, dpo, ablate, grpo, evaluate, card)
+COMMANDS: tuple[click.Command, ...] = (corpus, sft, stream, mine, dpo, ablate, reject, grpo, evaluate, card)

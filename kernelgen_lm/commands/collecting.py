@@ -1,4 +1,4 @@
-"""``kernelgen-lm corpus code``, ``docs`` and ``chat``: samples out of what others wrote."""
+"""``kernelgen-lm corpus code``, ``docs``, ``chat`` and ``agents``: samples out of what others wrote or did."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from npukernelbench.plugins import Plugins
     from npukernelbench.tasks import TaskRegistry
 
-__all__ = ["chat", "code", "docs", "known_tasks", "tally"]
+__all__ = ["agents", "chat", "code", "docs", "known_tasks", "tally"]
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -179,4 +179,28 @@ def chat(console: Console, /, file: Path, **asked: Any) -> int:
     samples, counts = make_chat(rows, wish, licence)
     write_samples(file, samples)
     tally(console, counts)
+    return 0
+
+
+@click.command("agents", short_help="Conversations of agents and of models with tools.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_FOLDER)
+@click.option("--out", "file", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option("--wrong", is_flag=True, help="Also those whose answer is not right.")
+@click.pass_obj
+def agents(console: Console, /, runs: tuple[Path, ...], file: Path, wrong: bool) -> int:
+    """Write the conversations of RUN, folders of `npukb run` with an agent or --strategy tools, as lines of JSON with
+    messages and tools, as chat templates take them. Every line names its task: it is one of a benchmark.
+    """
+    from collections import Counter
+
+    from kernelgen_lm.corpus.agents import trajectories, write_trajectories
+
+    totals: Counter[str] = Counter()
+    rows = []
+    for run in runs:
+        made, counts = trajectories(run, wrong=wrong)
+        rows += made
+        totals += counts
+    write_trajectories(rows, file)
+    tally(console, totals)
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernelgen_lm.commands.collecting import chat, code, docs, known_tasks, tally
+from kernelgen_lm.commands.collecting import agents, chat, code, docs, known_tasks, tally
 from npukernelbench.console import Console
 
 __all__ = ["config_options", "corpus"]
@@ -43,7 +43,7 @@ def build(console: Console, /, folder: Path, jobs: int, config_path: Path | None
     started, judged = time.monotonic(), [0, 0]
 
     def tell(shard: Shard, shards: int) -> None:
-        judged[0] += sum(count for name, count in shard.counts.items() if name not in ("held_out", "unfit"))
+        judged[0] += sum(count for name, count in shard.counts.items() if name not in ("held_out", "known", "unfit"))
         judged[1] += 1
         rate = judged[0] / max(time.monotonic() - started, 1e-9) * 60
         console.err(f"shard {shard.number} of {shards}: {judged[1]} made here, {rate:.0f} kernels per minute")
@@ -77,6 +77,38 @@ def tasks(
         names = write_questions(folder, read_table(samples), count)
     else:
         names = write_tasks(folder, count, held_out=held_out, share=share, seed=seed)
+    console.err(f"{len(names)} tasks: {folder}")
+    return 0
+
+
+@corpus.command("formulas", short_help="Write questions about formulas as task files.")
+@click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the task files.")
+@click.option("--count", default=50, show_default=True, type=click.IntRange(1), help="Functions.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--share", default=0.1, show_default=True, help="The trainers' field held_out.")
+@click.option("--held-out/--trained", default=True, show_default=True, help="Functions of training, or held-out ones.")
+@click.option("--least", default=2, show_default=True, type=click.IntRange(2), help="Operations of a formula at least.")
+@click.pass_obj
+def formulas(console: Console, /, folder: Path, count: int, seed: int, share: float, held_out: bool, least: int) -> int:
+    """Write questions about formulas as task files, for npukb run --include_path, kernelgen-lm reject and grpo: what
+    kernelgen-lm stream trains on, with small sizes. None equals an operator of a benchmark by value, and the judge
+    finds the known program of each right.
+    """
+    from kernelgen_lm.formulas.posing import write_formulas
+    from kernelgen_lm.formulas.short import benchmarks
+    from kernelgen_lm.judging import Bench
+
+    with Bench() as bench:
+        names = write_formulas(
+            folder,
+            count,
+            held_out=held_out,
+            share=share,
+            seed=seed,
+            least=least,
+            exclusion=benchmarks(),
+            bench=bench,
+        )
     console.err(f"{len(names)} tasks: {folder}")
     return 0
 
@@ -165,6 +197,30 @@ def check(
     return int(bool(failed) or (bool(dirty) and file is None))
 
 
+@corpus.command("prove", short_help="Execute a part of what a recipe gives, and print its digest.")
+@click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.pass_obj
+def prove(console: Console, /, recipe: Path) -> int:
+    """Draw every sample of a recipe of tile programs, execute at least two per cent of every family, element type and
+    track, and print the digest and counts as JSON.
+
+    Written as the field digest of the recipe, the digest makes a training stop that gets other samples. A program that
+    is not right stops the command.
+    """
+    from kernelgen_lm.corpus.stream import prove as make_proof
+    from kernelgen_lm.corpus.stream import read_recipe
+    from kernelgen_lm.judging import Bench
+
+    def tell(number: int) -> None:
+        if number % 1000 == 0:
+            console.err(f"{number} questions")
+
+    with Bench() as bench:
+        proof = make_proof(read_recipe(recipe), bench, tell)
+    console.json(proof._asdict())
+    return 0
+
+
 @click.command("pack", short_help="Pack samples into long sequences.")
 @click.argument("samples", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--tokenizer", "name", required=True, help="Folder or name on the hub.")
@@ -193,5 +249,5 @@ def pack(console: Console, /, samples: tuple[Path, ...], name: str, file: Path, 
     return 0
 
 
-for _command in (config_options(build), code, docs, chat, pack):
+for _command in (config_options(build), code, docs, chat, agents, pack):
     corpus.add_command(_command)

@@ -1,4 +1,4 @@
-"""``kernelgen-lm sft``, ``mine``, ``dpo``, ``grpo``: training on the corpus, on pairs, on the judge's rewards."""
+"""``kernelgen-lm sft``, ``mine``, ``dpo``, ``reject``, ``grpo``: training on corpora, pairs and the judge's rewards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from kernelgen_lm.commands.corpus import config_options
 from npukernelbench.console import Console
 
-__all__ = ["ablate", "dpo", "grpo", "mine", "sft"]
+__all__ = ["ablate", "dpo", "grpo", "mine", "reject", "sft", "stream"]
 
 _OUT = click.option("--out", "folder", required=True, type=click.Path(path_type=Path), help="Folder of the run.")
 
@@ -23,6 +23,21 @@ def sft(console: Console, /, folder: Path, config_path: Path | None, changes: tu
     from kernelgen_lm.training.sft import SFTSettings, train
 
     train(read_config(SFTSettings, config_path, changes), folder, console.err)
+    return _finished(console, folder)
+
+
+@click.command("stream", short_help="Train a small model on questions that are drawn while it trains.")
+@_OUT
+@click.pass_obj
+def stream(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
+    """Train a small model from nothing to translate questions in slots into tile programs. Every question is seen once.
+    The same command resumes after an interruption.
+    """
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.formulas.short import benchmarks
+    from kernelgen_lm.training.streaming import StreamSettings, train_stream
+
+    train_stream(read_config(StreamSettings, config_path, changes), folder, benchmarks(), console.err)
     return _finished(console, folder)
 
 
@@ -91,6 +106,20 @@ def grpo(console: Console, /, folder: Path, config_path: Path | None, changes: t
     return _finished(console, folder)
 
 
+@click.command("reject", short_help="Train on the model's own right answers.")
+@_OUT
+@click.pass_obj
+def reject(console: Console, /, folder: Path, config_path: Path | None, changes: tuple[str, ...]) -> int:
+    """Answer generated tasks many times, judge the answers, and train on those that are right (rejection sampling). The
+    same command resumes after an interruption.
+    """
+    from kernelgen_lm.config_file import read_config
+    from kernelgen_lm.training.rejection import RejectionSettings, train
+
+    train(read_config(RejectionSettings, config_path, changes), folder, console.err)
+    return _finished(console, folder)
+
+
 @click.command("ablate", short_help="Compare variants of preference training.")
 @_OUT
 @click.option(
@@ -146,5 +175,5 @@ def _finished(console: Console, folder: Path) -> int:
     return 0
 
 
-for _command in (sft, dpo, grpo, ablate):
+for _command in (sft, stream, dpo, reject, grpo, ablate):
     config_options(_command)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kernelgen_lm.corpus.exclusion import Exclusion, excluded
 from kernelgen_lm.corpus.kernels import write_kernel
 from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
 from kernelgen_lm.corpus.reasoning import reason
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "BuildConfig", "Shard", "build", "judge_summary", "make_sample"]
 
 #: Rises when the same seed gives other samples.
-VERSION = 2
+VERSION = 3
 
 
 class BuildConfig(BaseModel):
@@ -65,7 +66,7 @@ class BuildConfig(BaseModel):
 
 
 class Shard(NamedTuple):
-    """What became of a shard: samples by outcome. ``held_out``, ``unfit`` and ``repeated`` come before a judge."""
+    """What became of a shard: samples by outcome. ``held_out``, ``known``, ``unfit`` and ``repeated`` see no judge."""
 
     number: int
     counts: Mapping[str, int]
@@ -89,13 +90,19 @@ def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shar
     return totals
 
 
-def make_sample(config: BuildConfig, index: int, bench: Bench, style: PromptStyle) -> Sample | str:
-    """The sample of an index, or why there is none: ``held_out``, ``unfit``, or the judge's outcome."""
+def make_sample(
+    config: BuildConfig, index: int, bench: Bench, style: PromptStyle, exclusion: Exclusion
+) -> Sample | str:
+    """The sample of an index, or why there is none: ``held_out``, ``known`` (a benchmark's or a plain function),
+    ``unfit``, or the judge's outcome.
+    """
     rng = Random(derive(config.seed, "corpus", VERSION, index))
     spec = draw_question(rng, config.families)
     # Before anything is written or judged: held-out operators cost nothing.
-    if is_held_out(spec.operator, config.held_out):
+    if is_held_out(spec.function, config.held_out):
         return "held_out"
+    if excluded(exclusion, spec):
+        return "known"
     writing = UNIFORM if config.styles == "uniform" else draw_style(rng)
     drawn = _Drawn(spec, writing, rng)
     made = (_tiled if config.track == "dynamic" else _static)(config, bench, style, drawn)
@@ -228,6 +235,7 @@ class _Worker(NamedTuple):
     config: BuildConfig
     bench: Bench
     style: PromptStyle
+    exclusion: Exclusion
 
 
 _WORKER: list[_Worker] = []
@@ -237,16 +245,16 @@ def _open(config: Mapping[str, object]) -> None:
     """In a worker process: its judge, once."""
     made = BuildConfig.model_validate(config)
     style = load_style(Plugins.load().prompts.find(made.prompt_style))
-    _WORKER.append(_Worker(made, Bench(made.executor), style))
+    _WORKER.append(_Worker(made, Bench(made.executor), style, Exclusion.of_benchmarks()))
 
 
 def _make_shard(index: int, folder: str) -> Shard:
     """In a worker process: every sample of a shard, then its files; counts first, so that a shard has them."""
-    config, bench, style = _WORKER[0]
+    config, bench, style, exclusion = _WORKER[0]
     counts: Counter[str] = Counter()
     samples: dict[str, Sample] = {}
     for number in range(index * config.shard, min((index + 1) * config.shard, config.samples)):
-        made = make_sample(config, number, bench, style)
+        made = make_sample(config, number, bench, style, exclusion)
         if isinstance(made, str):
             counts[made] += 1
         elif made.id in samples:

@@ -10,6 +10,7 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
+from kernelgen_lm.corpus.exclusion import Exclusion, excluded
 from kernelgen_lm.corpus.page import lengths_of
 from kernelgen_lm.corpus.sample import Sample, code_of, files_of
 from kernelgen_lm.corpus.spec import Spec
@@ -70,6 +71,7 @@ class Contamination:
         self._words: dict[tuple[str, ...], str] = {}
         self._code: dict[bytes, str] = {}
         self._chains: dict[tuple[str, ...], str] = {}
+        self._exclusion = Exclusion(self.tasks)
         for task in self.tasks:
             for words in _grams(words_of(f"{task.summary} {task.description} {task.formula}"), _WORDS):
                 self._words.setdefault(words, task.name)
@@ -84,6 +86,8 @@ class Contamination:
         """What a sample has in common with a task; at most one of each kind."""
         if made_from := sample.provenance.get("benchmark"):
             yield Finding(sample.id, str(made_from), "made from this task")
+        if equal := self._equal(sample):
+            yield Finding(sample.id, equal, "computes the same")
         name = self._names.get(fold(sample.operator))
         # A page may document a function that is named like an operator.
         if name and (sample.question or sample.kind not in _NO_OPERATOR):
@@ -100,6 +104,16 @@ class Contamination:
             if _digest(tokens) in self._code:
                 yield Finding(sample.id, self._code[_digest(tokens)], "code: " + " ".join(tokens[:20]) + " ...")
                 break
+
+    def _equal(self, sample: Sample) -> str | None:
+        """What the operator of a generated question equals."""
+        if not sample.question or "task" in sample.question:
+            return None
+        try:
+            spec = Spec.from_json(sample.question)
+        except (KeyError, TypeError, ValueError):
+            return None
+        return excluded(self._exclusion, spec)
 
 
 def task_of(sample: Sample) -> Task:

@@ -59,7 +59,7 @@ def wish_of(*, paths: bool, goldens: bool, own: bool, style: str, **asked: Any) 
         raise UsageError("no kernels are named", field="PATH", remedy="name a file, a folder, or --goldens NAMES")
     if paths or own:
         _require_words(asked["licence"], asked["origin"])
-    tracks = tuple(Track) if asked["track"] == "both" else (Track(asked["track"]),)
+    tracks = (Track.STATIC, Track.DYNAMIC) if asked["track"] == "both" else (Track(asked["track"]),)
     return CodeWish(
         style,
         tracks,

@@ -1,8 +1,8 @@
 """Supervision from errors: right kernels are broken, the judge says how, and the pair is written down twice.
 
-As a ``repair`` sample: the question, the wrong kernel and the judge's own diagnostics; the answer names the mistake and
-gives the right kernel. And as a preference pair, when the wrong kernel compiles: the same prompt with the right answer
-and the wrong one.
+As a ``repair`` sample: the question, the wrong kernel and what the harness says in a second turn; the answer names the
+mistake and gives the right kernel. And as a preference pair, when the wrong kernel compiles: the same prompt with the
+right answer and the wrong one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kernelgen_lm.corpus.mutate import Mutant, mutants
 from kernelgen_lm.corpus.sample import Message, Sample, answer_text, sha256, source_of
 from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.judging import Bench
+from npukernelbench.generate import Hints, candidate_of, feedback
+from npukernelbench.generate.extract import DEVICE_SOURCE
 from npukernelbench.nouns import Diagnostic, Outcome, Owner, Severity, Verdict
 from npukernelbench.seed import derive
 
-__all__ = ["diagnostics_text", "make_errors", "repair_sample"]
-
-_SHOWN = 3
+__all__ = ["make_errors", "repair_sample"]
 
 
 def make_errors(
@@ -57,8 +57,7 @@ def make_errors(
 
 def repair_sample(sample: Sample, mutant: Mutant, verdict: Verdict) -> Sample:
     """The wrong kernel with its diagnostics as the question, diagnosis and right kernel as the answer."""
-    said = diagnostics_text(verdict, mutant.source)
-    asked = f"The judge says of your answer: {verdict.outcome.value}.\n{said}\nCorrect it."
+    asked = feedback(candidate_of({DEVICE_SOURCE: mutant.source}), verdict, Hints.DIAGNOSTICS)
     thinking = f"{_place(verdict, mutant.source)}{mutant.misunderstanding}\nEverything else stays."
     answer = answer_text(thinking, source_of(sample.answer))
     messages = (*sample.prompt, Message(role="assistant", content=f"```cpp\n{mutant.source}```\n"))
@@ -72,16 +71,6 @@ def repair_sample(sample: Sample, mutant: Mutant, verdict: Verdict) -> Sample:
             "verdict": {**sample.verdict, "mutant": verdict.outcome.value},
         }
     )
-
-
-def diagnostics_text(verdict: Verdict, source: str) -> str:
-    """The first errors, each with the line it is about."""
-    lines = source.splitlines()
-    notes = []
-    for note in _errors(verdict)[:_SHOWN]:
-        quoted = f"\n    {lines[note.line - 1].strip()}" if 0 < note.line <= len(lines) else ""
-        notes.append(f"- {note}{quoted}")
-    return "\n".join(notes)
 
 
 def _errors(verdict: Verdict) -> list[Diagnostic]:

@@ -123,6 +123,10 @@ def _pick(a: _Array, b: _Array, c: float) -> _Array:
     return np.where(a > c, a, b)
 
 
+def _nearer(a: _Array, b: _Array) -> _Array:
+    return np.where(np.abs(a) < np.abs(b), a, b)
+
+
 def _extreme(name: str, compute: Callable[..., _Array], choose: Callable[[float, float], float]) -> Operation:
     """The larger or the smaller of two tensors."""
     word = name.capitalize()
@@ -353,16 +357,16 @@ _TABLE = (
         "smaller_abs",
         "Nearer",
         2,
-        "({a} if {a} < {b} else {c} * {b})",
+        "({a} if |{a}| < |{b}| else {b})",
         (
-            "Compare({m}, {a}, {b}, CMPMODE::LT, {N});",
-            "Muls({t}, {b}, {c}, {n});",
-            "Select({d}, {m}, {a}, {t}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {n});",
+            "Abs({d}, {a}, {n});",
+            "Abs({t}, {b}, {n});",
+            "Compare({m}, {d}, {t}, CMPMODE::LT, {N});",
+            "Select({d}, {m}, {a}, {b}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {n});",
         ),
-        lambda a, b, c: np.where(a < b, a, c * b),
-        lambda a, b, c: _span([a.low, a.high, b.low * c, b.high * c]),
-        True,
-        (0.5, 2.0, -1.0, 1.0),
+        _nearer,
+        lambda a, b: _span([a.low, a.high, b.low, b.high]),
+        separate=("a", "b"),
     ),
 )
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from random import Random
 
 from kernelgen_lm.corpus.draw import draw_elementwise, draw_rows, draw_whole
-from kernelgen_lm.corpus.movement import draw_movement
+from kernelgen_lm.corpus.movement import Movement, draw_movement
 from kernelgen_lm.corpus.operations import Interval
 from kernelgen_lm.corpus.program import Kind, Program, Step
 from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.corpus.values import decides
 from npukernelbench.nouns import DType
 
 __all__ = ["FAMILIES", "draw_question", "draw_shape", "is_held_out"]
@@ -37,15 +38,21 @@ _NAMES = (
 
 
 def draw_question(rng: Random, families: Mapping[str, int] = FAMILIES) -> Spec:
-    """A question at random."""
-    family = rng.choices(list(families), list(families.values()))[0]
-    return _DRAWERS[family](rng)
+    """A question at random, in which every step and every input decides something."""
+    while True:
+        family = rng.choices(list(families), list(families.values()))[0]
+        spec = _DRAWERS[family](rng)
+        body = spec.body
+        if isinstance(body, Movement) or decides(body, spec.ranges, whole_numbers=spec.dtype.is_exact) is None:
+            return spec
 
 
-def is_held_out(operator: str, share: float) -> bool:
-    """Whether an operator is kept for evaluation; a property of its name, so that every run agrees."""
+def is_held_out(function: str, share: float) -> bool:
+    """Whether an operator is kept for evaluation: a property of what it computes (:attr:`Spec.function`), so that every
+    run agrees, and no other way of writing the operator is trained on.
+    """
     # Not Python's hash(), which changes from process to process.
-    return int(hashlib.sha256(operator.encode()).hexdigest()[:8], 16) < share * 2**32
+    return int(hashlib.sha256(function.encode()).hexdigest()[:8], 16) < share * 2**32
 
 
 def _names(rng: Random, inputs: int) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from kernelgen_lm.corpus.movement import Movement
 from kernelgen_lm.corpus.program import Kind
 from kernelgen_lm.corpus.spec import Spec
+from npukernelbench.nouns import Task
 
-__all__ = ["reference_of"]
+__all__ = ["function_of", "reference_of"]
 
 _PREFIX = "op_"
 
@@ -27,6 +28,14 @@ def __getattr__(name: str) -> Callable[..., NDArray[Any]]:
     except (ValueError, KeyError) as error:
         raise AttributeError(f"{name[:40]!r} is no packed question") from error
     return reference_of(spec)
+
+
+def function_of(task: Task) -> str:
+    """What a task computes, as :attr:`Spec.function` says it; of a task that is not generated its name."""
+    module, _, name = task.reference.partition(":")
+    if module != __name__ or not name.startswith(_PREFIX):
+        return task.name
+    return Spec.unpacked(name.removeprefix(_PREFIX)).function
 
 
 @cache

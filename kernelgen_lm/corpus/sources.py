@@ -56,7 +56,9 @@ class CollectedKernel(NamedTuple):
     def tracks(self) -> frozenset[Track]:
         """What it can answer: a static kernel can be made out of a dynamic one, but not the other way."""
         dynamic = any(golden.track is Track.DYNAMIC for golden in self.task.goldens)
-        return frozenset(Track) if dynamic and self.source != "file" else frozenset({Track.STATIC})
+        return (
+            frozenset({Track.STATIC, Track.DYNAMIC}) if dynamic and self.source != "file" else frozenset({Track.STATIC})
+        )
 
     @property
     def derived(self) -> bool:

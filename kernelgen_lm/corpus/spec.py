@@ -13,17 +13,19 @@ from typing import Any
 from kernelgen_lm.corpus.movement import MOVEMENTS, Movement
 from kernelgen_lm.corpus.operations import Interval
 from kernelgen_lm.corpus.program import Kind, Program, pack, unpack
+from kernelgen_lm.corpus.values import function_key
 from npukernelbench import nouns
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
-__all__ = ["SUITE", "Family", "Spec"]
+__all__ = ["LIMITS", "SUITE", "Family", "Spec"]
 
 #: Name of the suite that generated tasks belong to.
 SUITE = "generated"
 
 Family = str
 
-_LIMITS = {
+#: Of outputs of generated tasks.
+LIMITS = {
     nouns.DType.FLOAT32: nouns.ToleranceLimits(2e-5, 1e-4),
     nouns.DType.FLOAT16: nouns.ToleranceLimits(1e-3, 2e-3),
     nouns.DType.BFLOAT16: nouns.ToleranceLimits(4e-3, 1e-2),
@@ -40,7 +42,9 @@ _SUMMARIES = {
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What is asked. ``body`` is a program or a movement; ``names`` are those of inputs, then of the output."""
+    """What is asked. ``body`` is a program or a movement; ``names`` are those of inputs, then of the output; ``title``
+    is the entry's name where it is not made of the operations.
+    """
 
     family: Family
     body: Program | Movement
@@ -49,6 +53,7 @@ class Spec:
     result: nouns.DType
     shape: tuple[int, ...]
     ranges: tuple[Interval, ...]
+    title: str = ""
 
     @property
     def operator(self) -> str:
@@ -59,11 +64,16 @@ class Spec:
     @property
     def kernel(self) -> str:
         """The entry's name."""
-        return "_".join(re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower() for word in self._words()[:4])
+        return self.title or "_".join(re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower() for word in self._words()[:4])
 
     def structure(self) -> str:
         """What tells operators apart."""
         return self.body.form if isinstance(self.body, Movement) else self.body.signature()
+
+    @property
+    def function(self) -> str:
+        """What tells functions apart: the same for every way of writing an operator."""
+        return self.body.form if isinstance(self.body, Movement) else function_key(self.body)
 
     @property
     def rows(self) -> int:
@@ -120,7 +130,7 @@ class Spec:
             attributes=(),
             cases=(nouns.Case("0", tensors, {self.names[-1]: output}, {}, frozenset({"cpu", "full", "smoke"})),),
             reference=f"kernelgen_lm.corpus.reference:op_{pack(self.to_json())}",
-            tolerance=nouns.Tolerance("pcl", _LIMITS),
+            tolerance=nouns.Tolerance("pcl", LIMITS),
             tags=frozenset({"generated"}),
             goldens=(),
             path=Path("generated") / self.operator / "task.yaml",

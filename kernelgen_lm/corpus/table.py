@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelgen_lm.corpus.sample import Sample, read_samples, write_lines
+from kernelgen_lm.corpus.stream import is_recipe, read_recipe, stream
 from npukernelbench.errors import UsageError
 
 __all__ = ["read_table", "require_format", "write_rows", "write_samples"]
@@ -60,7 +61,10 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_table(path: Path) -> Iterator[Sample]:
-    """Samples of a file or of all files of a folder, Parquet too."""
+    """Samples of a file or of all files of a folder, Parquet too; or those that a recipe gives."""
+    if is_recipe(path):
+        yield from stream(read_recipe(path))
+        return
     tables = sorted(path.glob("*.parquet")) if path.is_dir() else []
     if tables:
         lines = sorted([*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")])

@@ -9,6 +9,7 @@ from random import Random
 import yaml
 
 from kernelgen_lm.corpus.check import task_of
+from kernelgen_lm.corpus.exclusion import Exclusion, excluded
 from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
 from kernelgen_lm.corpus.sample import Sample, write_lines
 from npukernelbench.errors import UsageError
@@ -23,11 +24,12 @@ def write_tasks(
 ) -> list[str]:
     """Write ``count`` tasks of different operators: those that training never sees, or others. Their names."""
     names: list[str] = []
-    index = 0
+    index, exclusion = 0, Exclusion.of_benchmarks()
     while len(names) < count:
         spec = draw_question(Random(derive(seed, "tasks", index)), families)
         index += 1
-        if is_held_out(spec.operator, share) is held_out and spec.operator not in names:
+        wanted = is_held_out(spec.function, share) is held_out and spec.operator not in names
+        if wanted and not excluded(exclusion, spec):
             names.append(spec.operator)
             write_lines(folder / spec.operator / "task.yaml", [task_yaml(spec.task())])
     return names

@@ -84,11 +84,16 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
         return None
 
 
-def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A checkpoint with its tokenizer."""
+def load_model(name: str, *, adapted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A checkpoint with its tokenizer, to be trained.
+
+    Weights are float32 whatever the checkpoint holds, unless only adapters of it are trained (``adapted``).
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    return AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+    # In bfloat16 a step that is less than 1/256 of a weight leaves it as it is: at usual rates nearly every step is.
+    dtype = "auto" if adapted else "float32"
+    return AutoModelForCausalLM.from_pretrained(name, dtype=dtype), AutoTokenizer.from_pretrained(name)
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:

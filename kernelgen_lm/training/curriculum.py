@@ -13,7 +13,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kernelgen_lm.corpus.questions import is_held_out
+from kernelgen_lm.corpus.reference import function_of
+from kernelgen_lm.formulas.posing import function_of_formula
 from npukernelbench.errors import UsageError
+from npukernelbench.nouns import Task
 from npukernelbench.report.estimates import Judged
 from npukernelbench.store.run import read_run
 
@@ -87,16 +90,16 @@ def choose(tasks: Sequence[str], rates: Mapping[str, float], *, above: float = 0
     return sorted(known, key=lambda task: (-rates[task], task))
 
 
-def refuse_held_out(tasks: Sequence[str], share: float, benchmark: Collection[str]) -> None:
+def refuse_held_out(tasks: Sequence[Task], share: float, benchmark: Collection[str]) -> None:
     """UsageError when training would see an operator that is kept for evaluation, or a task of the benchmarks."""
-    held = sorted(task for task in tasks if is_held_out(task, share))
+    held = sorted(task.name for task in tasks if is_held_out(function_of_formula(task) or function_of(task), share))
     if held:
         raise UsageError(
             f"{len(held)} of the tasks are of operators that are held out of training: {', '.join(held[:5])}",
             field="tasks",
             remedy="write others: kernelgen-lm corpus tasks --trained",
         )
-    known = sorted(set(tasks) & set(benchmark))
+    known = sorted({task.name for task in tasks} & set(benchmark))
     if known:
         raise UsageError(
             f"tasks of the benchmark are no training tasks: {', '.join(known[:5])}",

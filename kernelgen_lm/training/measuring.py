@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelgen_lm.corpus.sample import write_lines
 from kernelgen_lm.training.curriculum import read_measured, shares
 from kernelgen_lm.training.sampler import Sampling, sample
+from kernelgen_lm.training.slotting import Reading
 from npukernelbench.nouns import FinishReason
 from npukernelbench.rewards import Answer, Question, Scoring
 
@@ -31,12 +32,16 @@ _BATCH = 96
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Draws ``answers`` answers to every row's prompt and judges them; ``seed`` decides what is drawn."""
+    """Draws ``answers`` answers to every row's prompt and judges them; ``seed`` decides what is drawn.
+
+    ``read`` makes the text that is judged.
+    """
 
     sampling: Sampling
     scorer: Scoring
     answers: int
     seed: int
+    read: Reading = field(default_factory=lambda: Reading({}))
 
     def rates(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row], path: Path
@@ -64,15 +69,21 @@ class Measurement:
         ]
         prompts = [tokenizer(str(text), add_special_tokens=False)["input_ids"] for text in texts]
         questions = [Question.parse(row["npukb_task"]) for row in rows]
+        drawn = sample(model, prompts, self.sampling)
+        texts = [str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in drawn]
         answers = [
             Answer(
                 question,
-                str(tokenizer.decode(tokens, skip_special_tokens=True)),
+                self.read(row["npukb_task"], text),
                 FinishReason.STOP if tokens and tokens[-1] in self.sampling.ends else FinishReason.LENGTH,
             )
-            for question, tokens in zip(questions, sample(model, prompts, self.sampling), strict=True)
+            for row, question, text, tokens in zip(rows, questions, texts, drawn, strict=True)
         ]
         return [
-            {"task": question.task, "correct": None if reward.value is None else reward.metrics["correct"]}
-            for question, reward in zip(questions, self.scorer.score(answers), strict=True)
+            {
+                "task": question.task,
+                "correct": None if reward.value is None else reward.metrics["correct"],
+                "text": text,
+            }
+            for question, reward, text in zip(questions, self.scorer.score(answers), texts, strict=True)
         ]

@@ -92,7 +92,7 @@ def mine(
 def _pair(chosen: str, rejected: Sample, source: str) -> Mapping[str, object]:
     """A line of a file of pairs; ``source`` says where the chosen answer comes from."""
     return {
-        "prompt": [message._asdict() for message in rejected.prompt.messages],
+        "prompt": [{"role": m.role, "content": m.content} for m in rejected.prompt.messages],
         "chosen": [{"role": "assistant", "content": chosen}],
         "rejected": [{"role": "assistant", "content": _text(rejected)}],
         "rejected_outcome": _outcome(rejected).value,

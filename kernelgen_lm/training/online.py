@@ -13,46 +13,31 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from kernelgen_lm.formulas.slots import SLOTS
 from kernelgen_lm.training.alarms import Watch
-from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet
-from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates, refuse_held_out
+from kernelgen_lm.training.asking import AskedConfig, judging, questions, sampling, scorer
+from kernelgen_lm.training.common import Tell, claim, load_model, quiet
+from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates
 from kernelgen_lm.training.devices import one_process, processes, record
 from kernelgen_lm.training.evaluate import Entrant, Examination, sit
 from kernelgen_lm.training.measuring import Measurement
 from kernelgen_lm.training.rollout import Conversations, TurnReward
-from kernelgen_lm.training.sampler import Sampling
+from kernelgen_lm.training.slotting import Reading, copy_slots
 from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
-from npukernelbench.generate.strategy import load_strategy
-from npukernelbench.nouns import Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.prompts import load_style
 from npukernelbench.rewards import Question
-from npukernelbench.rewards.dataset import RowFormat, rows
-from npukernelbench.rewards.texts import shared_scorer
 from npukernelbench.rewards.trl import make_reward
-from npukernelbench.tasks import load_registry
 
 __all__ = ["GRPOSettings", "train"]
 
 Row = Mapping[str, Any]
 
 
-class GRPOSettings(TrainConfig):
+class GRPOSettings(AskedConfig):
     """Group-relative policy optimisation on execution rewards."""
 
-    tasks: Path = Field(description="folder of task files: kernelgen-lm corpus tasks --trained")
-    held_out: float = Field(0.1, ge=0, le=1, description="share of operators that is refused, as in the corpus")
-    prompt_style: str = "terse"
-    strategy: str = Field("direct", description="what the model writes; tile: programs of the tile language")
-    parser: str = Field("auto", description="how code is taken out of an answer")
-    policy: str = Field("shaped", description="shaping policy; compiling for a model that rarely compiles")
-    judge: str = Field("", description="address of npukb serve-judge; empty: this process judges")
-    judge_jobs: int = Field(2, ge=1)
     group: int = Field(8, ge=2, description="answers per prompt")
-    max_new_tokens: int = Field(1536, ge=16)
-    temperature: float = Field(1.0, gt=0)
     beta: float = Field(0.02, ge=0, description="weight of the divergence from the first model")
     scale: Literal["group", "batch", "none"] = Field(
         "group", description="whose spread rewards are divided by; batch: right answers of unlike speed weigh little"
@@ -82,21 +67,22 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
     ``tell`` gets alarms as they come up, ``progress`` a line for every logged step.
     """
     _check(settings)
-    questions = _questions(settings)
+    asked, reading = questions(settings)
     claim(settings, folder)
     log: list[Row] = []
     start = settings.model
     # Every round is a run of its own, so that an interruption costs at most one round's progress.
     for number in range(settings.rounds):
         place = folder if settings.rounds == 1 else folder / f"round-{number}"
-        chosen = _chosen(settings, number, start, questions, place)
+        chosen = _chosen(settings, number, start, asked, place, reading)
         if not chosen:
             tell(f"round {number}: no task is sometimes right and sometimes wrong any more; training ends here")
             break
         watch = Watch(folder, tell, log, number)
         # The log is written last: with it and the weights the round is complete.
         if not (place / "log.json").is_file() or not (place / "model" / "config.json").is_file():
-            _round(settings, number, start, chosen, place, watch, progress)
+            _round(settings, number, start, chosen, place, watch, progress, reading)
+            copy_slots(settings.model, place / "model")
         done = json.loads((place / "log.json").read_text(encoding="utf-8"))
         watch.look(done)
         log = watch.whole(done)
@@ -105,6 +91,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
         model, tokenizer = load_model(start)
         model.save_pretrained(str(folder / "model"))
         tokenizer.save_pretrained(str(folder / "model"))
+        copy_slots(settings.model, folder / "model")
         record(folder / "log.json", [json.dumps(log, indent=1) + "\n"])
 
 
@@ -124,6 +111,12 @@ def _check(settings: GRPOSettings) -> None:
         raise UsageError("rounds need all weights", field="lora", remedy="leave lora out, or rounds at 1")
     if settings.rounds > 1:
         one_process("rounds", "leave rounds at 1 and give measured the rates of kernelgen-lm eval")
+    if (Path(settings.model) / SLOTS).is_file() and (settings.turns > 1 or settings.sampler != "compact"):
+        raise UsageError(
+            "a model that reads slots answers once, by our sampler",
+            field="sampler",
+            remedy="set sampler: compact and turns: 1",
+        )
     if _own_rollout(settings) and not settings.vllm:
         one_process("sampler", "set sampler: trl and turns: 1, or vllm: true")
 
@@ -132,31 +125,14 @@ def _own_rollout(settings: GRPOSettings) -> bool:
     return settings.turns > 1 or settings.sampler == "compact"
 
 
-def _questions(settings: GRPOSettings) -> list[Row]:
-    """Every task of the folder, in the prompt that the harness would ask. UsageError for held-out ones."""
-    plugins = Plugins.load()
-    # The benchmark's own names are refused too, not only those that the corpus holds out.
-    benchmark = {name for name, task in load_registry(plugins).items() if task.suite != "generated"}
-    tasks = load_registry(plugins, [settings.tasks])
-    chosen = [
-        selected
-        for selected in tasks.select(["all"])
-        if settings.tasks.resolve() in selected.task.path.resolve().parents
-    ]
-    if not chosen:
-        raise UsageError(f"{settings.tasks} holds no tasks", field="tasks", remedy="kernelgen-lm corpus tasks")
-    refuse_held_out([selected.task.name for selected in chosen], settings.held_out, benchmark)
-    style = load_style(plugins.prompts.find(settings.prompt_style))
-    strategy = load_strategy(plugins.strategies.find(settings.strategy))
-    return list(rows(chosen, Track.STATIC, style, RowFormat.TRL, strategy=strategy, tasks=lambda: tasks))
-
-
-def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence[Row], place: Path) -> list[Row]:
+def _chosen(
+    settings: GRPOSettings, number: int, start: str, asked: Sequence[Row], place: Path, reading: Reading
+) -> list[Row]:
     """The rows of a round in their order; all of them as they are without a curriculum."""
     if settings.rounds == 1 and not settings.measured:
-        return list(questions)
+        return list(asked)
     by_task: dict[str, list[Row]] = {}
-    for row in questions:
+    for row in asked:
         by_task.setdefault(Question.parse(row["npukb_task"]).task, []).append(row)
     path = place / "tasks.json"
     if path.is_file():
@@ -164,7 +140,7 @@ def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence
         names = list(json.loads(path.read_text(encoding="utf-8"))["chosen"])
     else:
         first = number == 0 and bool(settings.measured)
-        rates = read_rates(settings.measured) if first else _measure(settings, number, start, questions, place)
+        rates = read_rates(settings.measured) if first else _measure(settings, number, start, asked, place, reading)
         names = choose(sorted(by_task), rates, above=settings.rate_above, below=settings.rate_below)
         if not names and number == 0:
             raise UsageError(
@@ -178,15 +154,15 @@ def _chosen(settings: GRPOSettings, number: int, start: str, questions: Sequence
 
 
 def _measure(
-    settings: GRPOSettings, number: int, start: str, questions: Sequence[Row], place: Path
+    settings: GRPOSettings, number: int, start: str, asked: Sequence[Row], place: Path, reading: Reading
 ) -> Mapping[str, float]:
     """How often the model is right on each task: by our sampler where training has it, else by a run of the harness."""
     seed = settings.seed + number
     if _own_rollout(settings) and not settings.vllm:
         model, tokenizer = load_model(start)
-        scorer = shared_scorer(settings.policy, settings.judge, _local(settings))
-        measurement = Measurement(_sampling(settings, model, tokenizer), scorer, settings.measure_answers, seed)
-        return measurement.rates(model, tokenizer, questions, place / MEASURED)
+        how = sampling(settings, model, tokenizer)
+        measurement = Measurement(how, scorer(settings), settings.measure_answers, seed, reading)
+        return measurement.rates(model, tokenizer, asked, place / MEASURED)
     what = Examination(
         {"tasks": settings.tasks},
         answers=settings.measure_answers,
@@ -201,14 +177,21 @@ def _measure(
 
 
 def _round(
-    settings: GRPOSettings, number: int, start: str, chosen: Sequence[Row], place: Path, watch: Watch, progress: Tell
+    settings: GRPOSettings,
+    number: int,
+    start: str,
+    chosen: Sequence[Row],
+    place: Path,
+    watch: Watch,
+    progress: Tell,
+    reading: Reading,
 ) -> None:
     """One run of TRL's trainer; it resumes from its last checkpoint."""
     from trl import GRPOConfig, GRPOTrainer
 
-    model, tokenizer = load_model(start)
+    model, tokenizer = load_model(start, adapted=settings.lora is not None)
     model.config._name_or_path = settings.model  # what the divergence is measured from, in every round
-    reward = make_reward(policy=settings.policy, judge=settings.judge, **_local(settings))
+    reward = make_reward(policy=settings.policy, judge=settings.judge, **judging(settings))
     steps = settings.steps
     if settings.rounds > 1:
         steps = settings.steps // settings.rounds + (number < settings.steps % settings.rounds)
@@ -217,11 +200,12 @@ def _round(
     ordered = settings.rounds > 1 or bool(settings.measured)
     rollout = None
     if _own_rollout(settings):
-        scorer = shared_scorer(settings.policy, settings.judge, _local(settings))
         prompts = {row["prompt"][-1]["content"]: row["npukb_task"] for row in chosen}
-        sampling = _sampling(settings, model, tokenizer)
+        how = sampling(settings, model, tokenizer)
         hints = Hints(settings.hints)
-        rollout = Conversations(sampling, tokenizer, prompts, scorer, turns=settings.turns, hints=hints)
+        rollout = Conversations(
+            how, tokenizer, prompts, scorer(settings), turns=settings.turns, hints=hints, read=reading
+        )
     if settings.vllm:
         _keep_weights_plain()
     trainer = GRPOTrainer(
@@ -260,23 +244,6 @@ def _enough(chosen: Sequence[Row], settings: GRPOSettings) -> list[Row]:
     """The rows, again and again until there are enough for one step: TRL drops a step that is not full."""
     prompts = settings.micro_batch * settings.accumulate * processes() // settings.group
     return list(chosen) * -(-prompts // len(chosen))
-
-
-def _local(settings: GRPOSettings) -> dict[str, Any]:
-    """How answers are read, and what this process judges with; only the former where another does."""
-    reading = {"strategy": settings.strategy, "parser": settings.parser}
-    return (
-        reading if settings.judge else {**reading, "include_path": [str(settings.tasks)], "jobs": settings.judge_jobs}
-    )
-
-
-def _sampling(settings: GRPOSettings, model: Any, tokenizer: Any) -> Sampling:
-    named = model.generation_config.eos_token_id
-    ends = named if isinstance(named, list) else [] if named is None else [named]
-    window = int(getattr(model.config.get_text_config(), "max_position_embeddings", 1 << 20))
-    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    stops = frozenset([*ends, int(tokenizer.eos_token_id)])
-    return Sampling(settings.temperature, settings.max_new_tokens, window, stops, int(pad))
 
 
 def _callback(watch: Watch) -> Any:

@@ -14,7 +14,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kernelgen_lm.corpus.sample import write_lines
 from kernelgen_lm.training.common import Tell, progress_line, quiet
@@ -27,13 +27,24 @@ if TYPE_CHECKING:
 
     from kernelgen_lm.training.supervised import SFTSettings
 
-__all__ = ["Tokens", "batch_of", "batches", "pack", "rate_at", "train"]
+__all__ = ["Schedule", "Tokens", "batch_of", "batches", "pack", "rate_at", "train"]
 
 _IGNORED = -100
 #: Lengths are rounded up to a multiple of this: libraries prepare their code once per size.
 _STEP = 64
 #: Batches whose samples are sorted by length together.
 _POOL = 64
+
+
+class Schedule(Protocol):
+    """What decides the learning rate of a step."""
+
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def warmup(self) -> float: ...
+    @property
+    def schedule(self) -> str: ...
 
 
 class Tokens(NamedTuple):
@@ -106,7 +117,7 @@ def _learned(sample: Tokens) -> list[int]:
     return [_IGNORED] * known + sample.ids[known:]
 
 
-def rate_at(step: int, steps: int, settings: SFTSettings) -> float:
+def rate_at(step: int, steps: int, settings: Schedule) -> float:
     """The learning rate of a step: a linear rise, then the schedule."""
     rise = max(1, round(settings.warmup * steps))
     if step < rise:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelgen_lm.training.sampler import Sampling, sample
+from kernelgen_lm.training.slotting import Reading
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import FinishReason
@@ -73,9 +74,10 @@ class Conversations:
         *,
         turns: int,
         hints: Hints,
+        read: Reading | None = None,
     ) -> None:
         self._settings, self._tokenizer, self._questions, self._scorer = settings, tokenizer, questions, scorer
-        self._turns, self._hints = turns, hints
+        self._turns, self._hints, self._read = turns, hints, read or Reading({})
 
     def __call__(self, prompts: Sequence[Sequence[Mapping[str, str]]], trainer: Any) -> dict[str, Any]:
         """Tokens of every conversation, which of them the model wrote, and what the reward is for."""
@@ -122,7 +124,7 @@ class Conversations:
 
     def _answered(self, row: _Row, tokens: list[int], chances: list[float | None] | None) -> None:
         row.add(tokens, 1, chances)
-        row.answer = str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        row.answer = self._read(row.question, str(self._tokenizer.decode(tokens, skip_special_tokens=True)))
         # An answer that no end token closes has met the limit.
         row.cut = not tokens or tokens[-1] not in self._settings.ends
         row.turns += 1

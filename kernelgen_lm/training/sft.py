@@ -23,6 +23,8 @@ __all__ = ["SFTSettings", "tokens_of", "train"]
 
 #: Texts that the tokenizer is trained on.
 _TOKENIZER_TEXTS = 4000
+_MARK = "@ANSWER@"
+_OPENING, _CLOSING = "<think>", "</think>"
 
 
 def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
@@ -35,12 +37,12 @@ def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
     samples = list(read_table(settings.corpus))
     samples = samples[: settings.limit or None]
     model, tokenizer = _start(settings, samples)
-    tokens = {sample.id: tokens_of(sample, tokenizer) for sample in samples}
-    short = [sample for sample in samples if len(tokens[sample.id].ids) <= settings.max_length]
+    tokens = [tokens_of(sample, tokenizer) for sample in samples]
+    short = [encoded for encoded in tokens if len(encoded.ids) <= settings.max_length]
     if not short:
         raise UsageError("no sample is short enough", field="max_length", remedy="raise it")
     if settings.engine == "plain":
-        plain.train(model, tokenizer, [tokens[sample.id] for sample in short], settings, folder, tell)
+        plain.train(model, tokenizer, short, settings, folder, tell)
         return
     _train_with_trl(settings, folder, model, tokenizer, short, tell)
 
@@ -50,15 +52,16 @@ def _train_with_trl(
     folder: Path,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    samples: Sequence[Sample],
+    samples: Sequence[plain.Tokens],
     tell: Tell,
 ) -> None:
     from trl import SFTConfig, SFTTrainer
 
+    # As tokens: TRL would cut an answer by its prompt's length, which is wrong for templates that open a thought.
     rows = []
-    for sample in samples:
-        messages = [message.model_dump() for message in sample.messages]
-        rows.append({"prompt": messages[:-1], "completion": messages[-1:]})
+    for tokens in samples:
+        learned = [0] * tokens.prompt + [1] * (len(tokens.ids) - tokens.prompt)
+        rows.append({"input_ids": tokens.ids, "completion_mask": learned})
     trainer = SFTTrainer(
         **trained(settings, model, tokenizer, rows),
         args=SFTConfig(
@@ -74,7 +77,7 @@ def _train_with_trl(
 def _start(settings: SFTSettings, samples: list[Sample]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model that is trained: a new small one with a tokenizer of its own, or a checkpoint."""
     if settings.model != "nano":
-        return load_model(settings.model)
+        return load_model(settings.model, adapted=settings.lora is not None)
     every = max(1, len(samples) // _TOKENIZER_TEXTS)
     texts = ("\n".join(message.content for message in sample.messages) for sample in samples[::every])
     tokenizer = train_tokenizer(texts, settings.nano)
@@ -86,6 +89,25 @@ def tokens_of(sample: Sample, tokenizer: PreTrainedTokenizerBase) -> plain.Token
     messages = [message.model_dump() for message in sample.messages]
     whole = str(tokenizer.apply_chat_template(messages, tokenize=False))
     asked = str(tokenizer.apply_chat_template(messages[:-1], tokenize=False, add_generation_prompt=True))
+    told = whole[len(asked) :] if whole.startswith(asked) else _after_opening(messages, asked, tokenizer)
     prompt: list[int] = tokenizer(asked, add_special_tokens=False)["input_ids"]
-    answer: list[int] = tokenizer(whole.removeprefix(asked), add_special_tokens=False)["input_ids"]
+    answer: list[int] = tokenizer(told, add_special_tokens=False)["input_ids"]
     return plain.Tokens([*prompt, *answer], len(prompt))
+
+
+def _after_opening(messages: list[dict[str, str]], asked: str, tokenizer: PreTrainedTokenizerBase) -> str:
+    """The answer where the template's own prompt opens a thought, and finished turns are written without it.
+
+    It is what the model has to write after that prompt, then what ends a turn.
+    """
+    marked = [*messages[:-1], {**messages[-1], "content": _MARK}]
+    ending = str(tokenizer.apply_chat_template(marked, tokenize=False)).rpartition(_MARK)[2]
+    answer = messages[-1]["content"]
+    if not asked.rstrip().endswith(_OPENING):
+        return answer + ending
+    thought, closed, rest = answer.partition(_CLOSING)
+    if not closed:
+        thought, rest = "", answer
+    body = thought.strip().removeprefix(_OPENING).strip()
+    gap = "" if asked.endswith("\n") else "\n"
+    return f"{gap}{body}\n{_CLOSING}\n\n{rest.lstrip()}{ending}"

@@ -50,7 +50,7 @@ def command(app: App, /, names: tuple[str, ...], as_json: bool, **options: Any) 
         return
     for index, entry in enumerate(entries):
         for line in (*([""] if index else []), *_lines(entry)):
-            app.console.out(line)
+            app.console.tell(line)
 
 
 def _entry(name: str, documented: Documented) -> ApiEntry:

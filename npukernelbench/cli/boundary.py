@@ -16,10 +16,11 @@ from pathlib import Path
 
 import click
 
+from npukernelbench.cli.translated import lift_language
 from npukernelbench.console import Console, ConsoleHandler, Paint
 from npukernelbench.errors import NpukbError
 
-__all__ = ["App", "guarded"]
+__all__ = ["App", "guarded", "show_fault"]
 
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
@@ -57,14 +58,16 @@ def guarded(argv: Sequence[str], console: Console) -> int:
     app = App(console)
     with _logging(app):
         try:
-            code = _invoke(list(argv), app)
+            language, words = lift_language(argv)
+            console.speak(language)
+            code = _invoke(words, app)
             console.flush()
         except BrokenPipeError:
             _silence_stdout()
             code = _PIPE_CLOSED
         except (KeyboardInterrupt, click.Abort):
-            resume = "; resume with the same command" if app.resumable else ""
-            console.err(f"\ninterrupted{resume}")
+            resume = "interrupted; resume with the same command" if app.resumable else "interrupted"
+            console.err(f"\n{console.words.text(resume)}")
             code = _INTERRUPTED
         except click.ClickException as error:
             code = _show_click_error(error, console)
@@ -103,23 +106,29 @@ def _logging(app: App) -> Iterator[None]:
 
 def _show_click_error(error: click.ClickException, console: Console) -> int:
     context = getattr(error, "ctx", None)
-    console.error(error.format_message())
+    console.error(console.words.sentence(error.format_message()))
     if context is not None:
-        console.err(f"  see: {context.command_path} --help")
+        console.err(f"  {console.words.text('see:')} {context.command_path} --help")
     return error.exit_code
 
 
-def _show_error(error: NpukbError, app: App) -> None:
-    console = app.console
+def show_fault(error: NpukbError, console: Console) -> None:
+    """Say where something is wrong, what, and what to do about it."""
     where = f"{error.location}: " if error.location else ""
     named = f"{error.field}: " if error.field else ""
     console.error(f"{console.paint(where, Paint.PLACE, console.stderr)}{named}{error.message}")
     if error.remedy:
-        console.err(f"  {console.paint('remedy:', Paint.GOOD, console.stderr)} {error.remedy}")
+        word = console.paint(console.words.text("remedy:"), Paint.GOOD, console.stderr)
+        console.err(f"  {word} {console.words.sentence(error.remedy)}")
+
+
+def _show_error(error: NpukbError, app: App) -> None:
+    console = app.console
+    show_fault(error, console)
     if app.verbose:
         console.err(error.detail or "".join(traceback.format_exception(error)).rstrip())
     elif error.detail:
-        console.err("  -v shows the traceback")
+        console.err(f"  {console.words.text('-v shows the traceback')}")
 
 
 def _show_unexpected(error: Exception, argv: Sequence[str], app: App) -> int:
@@ -130,7 +139,8 @@ def _show_unexpected(error: Exception, argv: Sequence[str], app: App) -> int:
     if app.verbose or log is None:
         console.err(text.rstrip())
     if log is not None:
-        console.err(f"  Sorry, this is a fault of the harness, not yours. The traceback is in {log}")
+        sorry = f"Sorry, this is a fault of the harness, not yours. The traceback is in {log}"
+        console.err(f"  {console.words.sentence(sorry)}")
     return _UNEXPECTED
 
 

@@ -43,6 +43,6 @@ def command(app: App, paths: tuple[Path, ...], shared_tasks: bool, rows: Path | 
     if as_json or form == "json":
         app.console.json(comparison.as_json())
     else:
-        present_tables(app.console, comparison.tables, form, title="Comparison")
+        present_tables(app.console, comparison.parts, form, title="Comparison")
         if said and form == "table":
             app.console.out(said)

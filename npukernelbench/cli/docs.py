@@ -11,18 +11,26 @@ from npukernelbench.cli.options import verbosity_option
 __all__ = ["command"]
 
 
-@click.command("docs", cls=Command, short_help="Open the documentation on this machine.")
+@click.command("docs", cls=Command, short_help="Open the documentation on this machine, or look up a name.")
+@click.argument("names", metavar="[NAME…]", nargs=-1)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8972, show_default=True, help="Port; 0 takes a free one."
 )
 @click.option("--build_only", is_flag=True, help="Print the first page's file, and serve nothing.")
 @verbosity_option
-@click.pass_obj
-def command(app: App, port: int, build_only: bool) -> None:
+@click.pass_context
+def command(context: click.Context, /, names: tuple[str, ...], port: int, build_only: bool) -> None:
     """Build the documentation and serve it to a browser of this machine, until interrupted. It needs no network.
 
-    The pages are those of the checkout; without MkDocs their first file is printed instead.
+    The pages are those of the checkout; without MkDocs their first file is printed instead. With names of the API,
+    print what npukb api says of them.
     """
+    if names:
+        from npukernelbench.cli import api
+
+        context.invoke(api.command, names=names)
+        return
+    app: App = context.obj
     from npukernelbench.config import default_cache_dir
     from npukernelbench.report.site import build_site, find_pages, serve_site
 

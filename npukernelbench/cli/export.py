@@ -40,11 +40,12 @@ def command(app: App, /, directory: Path, form: str, target: Path | None, **opti
     """Write the run in FOLDER for other tools: rows of samples, logs of other harnesses, a report for a CI server or a
     pull request, a dataset with its card.
     """
+    from npukernelbench.report.finding import only_run
     from npukernelbench.report.reporter import load_reporter, write
     from npukernelbench.report.results import summarise
     from npukernelbench.store import read_run
 
     reporter = load_reporter(open_session(options).plugins.reporters.find(form))
-    run = read_run(directory)
+    run = read_run(only_run(directory))
     for path in write(reporter, form, run, summarise(run.manifest, run.samples.values()), target):
         app.console.out(str(path))

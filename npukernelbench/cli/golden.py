@@ -20,16 +20,18 @@ __all__ = ["command"]
 @click.option("--case", "case_id", metavar="ID", help="Case that a static kernel is for.  [default: the smoke case]")
 @setting_options("track", "hidden_seed")
 @click.option("--out", type=click.Path(path_type=Path), metavar="PATH", help="Write it to this new file or folder.")
+@click.option("--slow", metavar="NAME", help="A right but slow one: names of de-optimisations, with commas.")
 @shared_options
 @click.pass_obj
-def command(app: App, /, task: str, case_id: str | None, out: Path | None, **options: Any) -> None:
+def command(app: App, /, task: str, case_id: str | None, out: Path | None, slow: str | None, **options: Any) -> None:
     """Print our golden kernel of TASK, complete: `npukb judge TASK FILE` takes what --out writes.
 
     A static kernel is one file with the constants of its case in front. One of the dynamic track is several files; they
-    are printed as a model would answer, and --out makes a folder of them.
+    are printed as a model would answer, and --out makes a folder of them. With --slow it is right
+    and slow, to be made faster: single-core, single-buffer, tiny-tiles, barriers.
     """
     from npukernelbench.generate.sources import as_answer, write_sources
-    from npukernelbench.prompts import GoldenKernels
+    from npukernelbench.prompts.golden import GoldenKernels
     from npukernelbench.tasks.making import Makers
 
     session = open_session(options)
@@ -37,7 +39,10 @@ def command(app: App, /, task: str, case_id: str | None, out: Path | None, **opt
     found = only_task(session, task).task
     case = find_case(found, case_id, track, session.hidden)
     with GoldenKernels(Makers(session.plugins.goldens, session.config.cache_dir)) as kernels:
-        files = kernels.kernel(found, case, track)
+        if slow is None:
+            files = kernels.kernel(found, case, track)
+        else:
+            files = kernels.slow_kernel(found, case, track, [name.strip() for name in slow.split(",")])
     if out is None:
         app.console.out(as_answer(files).rstrip("\n"))
         return

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from npukernelbench.cli.complete import names
+from npukernelbench.cli.translated import help_in, language_option, translated
+from npukernelbench.language import ENGLISH, Words
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -33,13 +35,17 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
     {
         "run": _Lazy("run", "Ask a model for kernels and judge them."),
         "judge": _Lazy("judge", "Judge a kernel's source."),
+        "debug": _Lazy("debug", "Step through a kernel."),
         "profile": _Lazy("profile", "Show where a kernel's time goes."),
         "compare": _Lazy("compare", "Say whether runs differ, and by how much; or two profiles."),
+        "overlap": _Lazy("overlap", "Compare answers with published kernels of the same operators."),
         "leaderboard": _Lazy("leaderboard", "Rank the models of many runs; ties stay ties."),
         "rejudge": _Lazy("rejudge", "Judge the answers of a run again, without its model."),
         "report": _Lazy("report", "Show the results of a finished run again."),
         "view": _Lazy("view", "Look at runs in a browser, also while they go on."),
         "merge": _Lazy("merge", "Put the shards of a run together."),
+        "push": _Lazy("push", "Copy a run into object storage."),
+        "pull": _Lazy("pull", "Fetch a run from object storage."),
         "export": _Lazy("export", "Write a run's samples and results for other tools."),
         "rewards": _Lazy("rewards", "Use the judge as a reward: policies, datasets, adapters."),
         "serve-judge": _Lazy("serve_judge", "Serve rewards over HTTP."),
@@ -50,7 +56,7 @@ COMMANDS: Mapping[str, _Lazy] = MappingProxyType(
         "validate": _Lazy("validate", "Check that tasks are sound and gradeable."),
         "plugins": _Lazy("plugins", "Show installed and quarantined plugins."),
         "doctor": _Lazy("doctor", "Show what works on this machine, and how to repair the rest."),
-        "docs": _Lazy("docs", "Open the documentation on this machine."),
+        "docs": _Lazy("docs", "Open the documentation on this machine, or look up a name."),
         "completion": _Lazy("completion", "Print the completion script of a shell."),
     }
 )
@@ -96,12 +102,13 @@ class Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command; plugins are asked only for names that are not ours."""
+        command: click.Command | None
         if cmd_name in COMMANDS:
-            module = import_module(f"npukernelbench.cli.{COMMANDS[cmd_name].module}")
-            found: click.Command = module.command
-            return found
-        self._ask_plugins()
-        return super().get_command(ctx, cmd_name)
+            command = import_module(f"npukernelbench.cli.{COMMANDS[cmd_name].module}").command
+        else:
+            self._ask_plugins()
+            command = super().get_command(ctx, cmd_name)
+        return command and translated(command, _words(ctx))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -113,7 +120,8 @@ class Group(click.Group):
 
             near = get_close_matches(name, self.list_commands(ctx), n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else f"commands: {', '.join(self.list_commands(ctx))}"
-            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+            words = _words(ctx)
+            raise click.UsageError(words.sentence(f"there is no command {name!r}; {words.sentence(hint)}"), ctx)
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -124,22 +132,28 @@ class Group(click.Group):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, in the reader's language."""
+        words = _words(ctx)
+        return super().get_help(ctx) if words is ENGLISH else help_in(words, self, ctx)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands and our options; those of ``run`` too, as a line that begins with an option means that."""
-        found = super().shell_complete(ctx, incomplete)
+        result = super().shell_complete(ctx, incomplete)
         run = self.get_command(ctx, "run") if incomplete.startswith("-") else None
         if run is not None:
-            known = {item.value for item in found}
+            known = {item.value for item in result}
             run_items = run.shell_complete(click.Context(run, parent=ctx), incomplete)
-            found += [item for item in run_items if item.value not in known]
-        return found
+            result += [item for item in run_items if item.value not in known]
+        return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands without importing ours."""
-        rows = []
+        words, rows = _words(ctx), []
         for name in self.list_commands(ctx):
             command = None if name in COMMANDS else self.commands[name]
-            rows.append((name, COMMANDS[name].summary if command is None else command.get_short_help_str(80)))
+            summary = COMMANDS[name].summary if command is None else command.get_short_help_str(80)
+            rows.append((name, words.text(summary)))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -163,6 +177,7 @@ def build_group() -> Group:
         ),
         context_settings=dict(_CONTEXT),
     )
+    group.params.append(language_option())
     group.params.append(
         click.Option(
             ["--version"],
@@ -174,6 +189,12 @@ def build_group() -> Group:
         )
     )
     return group
+
+
+def _words(ctx: click.Context) -> Words:
+    """The words that the reader wants; a context without an application is a test's or a shell's."""
+    console = getattr(ctx.obj, "console", None)
+    return ENGLISH if console is None else console.words
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -46,8 +46,8 @@ def update_document(text: str) -> str:
     """``text`` with every marked block replaced by today's help. KeyError for a mark that names no command."""
     texts = help_texts()
 
-    def block(found: re.Match[str]) -> str:
-        return f"{found['mark']}```text\n{texts[found['name']]}\n```\n"
+    def block(match: re.Match[str]) -> str:
+        return f"{match['mark']}```text\n{texts[match['name']]}\n```\n"
 
     return _BLOCK.sub(block, text)
 

@@ -8,8 +8,8 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.judging import check_once, judge_once, judge_text
-from npukernelbench.cli.options import judging_options, setting_options
+from npukernelbench.cli.judging import check_once, explain_once, judge_once, judge_text
+from npukernelbench.cli.options import include_option, judging_options, setting_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError, UsageError
 
@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.argument("task")
 @click.argument("sources", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case; all on the dynamic track]"
+    "--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case; all on the other tracks]"
 )
 @click.option(
     "--parser",
@@ -36,6 +36,12 @@ __all__ = ["command"]
 )
 @click.option("--truncated", is_flag=True, help="The answer in FILE was cut off at the token limit.")
 @click.option("--compile_only", is_flag=True, help="Say whether FILE compiles, and run nothing.")
+@include_option
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Of wrong values: which instruction wrote the first of them, from which operands, and which lines decide it.",
+)
 @setting_options("track", "seed", "hidden_seed", "fail_under")
 @judging_options
 @click.pass_obj
@@ -44,15 +50,18 @@ def command(
     /,
     task: str,
     sources: tuple[str, ...],
+    include: tuple[str, ...],
     case_id: str | None,
     truncated: bool,
     compile_only: bool,
+    explain: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
     """Judge the kernel in FILE (- is standard input) as an answer to TASK.
 
-    On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel. With
+    On the dynamic track an answer is several files: give them all, or the folder that holds op_host and op_kernel. On
+    the launch track it is a folder or files with a host function that launches the kernels. With
     --parser or --strategy, FILE is a model's whole answer and gets the verdict that a run would give it;
     `npukb ls parsers` and `npukb ls strategies` list what can make a kernel of it.
 
@@ -74,7 +83,7 @@ def command(
     if options.get("parser") is None and options.get("strategy") is None:
         if truncated:
             raise UsageError("FILE is no answer", field="--truncated", remedy="say how it is read: --parser auto")
-        read = read_sources(sources, session.config.track)
+        read = read_sources(sources, session.config.track, include)
         require_complete(read.files, found, case, session.config.track)
         subject = Subject(*at, candidate_of(read.files), read.paths)
         verdict = (check_once if compile_only else judge_once)(app, session, cases, subject)
@@ -84,11 +93,13 @@ def command(
         nothing = Subject(*at, candidate_of({}))
         reason = FinishReason.LENGTH if truncated else FinishReason.STOP
         subject, verdict = judge_text(app, session, cases, nothing, Completion(read_answer(sources), reason))
+    if explain:
+        verdict = explain_once(app, session, cases, subject, verdict)
     if as_json:
         app.console.json(verdict_json(subject, verdict))
     else:
-        for line in render_verdict(subject, verdict, app.console.paint):
-            app.console.out(line)
+        for line in render_verdict(subject, verdict, app.console.paint, app.console.words):
+            app.console.tell(line)
     if verdict.owner is Owner.INFRA:
         return ExecutorError.exit_code
     return threshold.exit_code_of_verdict(verdict) if threshold else 0

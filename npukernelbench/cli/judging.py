@@ -12,10 +12,10 @@ from npukernelbench.cli.session import Session
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
-    from npukernelbench.nouns import Case, Completion, Verdict
+    from npukernelbench.nouns import Case, Completion, Observation, RunRequest, Verdict
     from npukernelbench.report.verdict import Subject
 
-__all__ = ["announce", "check_once", "judge_once", "judge_text"]
+__all__ = ["announce", "check_once", "explain_once", "judge_once", "judge_text", "record_once"]
 
 
 def announce(app: App, session: Session) -> None:
@@ -34,6 +34,26 @@ def judge_once(
     """The verdict on ``subject``. ``wanted`` are arguments for the executor, as far as it has some of those names."""
     with _judging(app, session, subject.task, wanted) as judge:
         return judge.judge(session.tasks[subject.task], cases, session.config.track, subject.candidate)
+
+
+def explain_once(app: App, session: Session, cases: tuple[Case, ...], subject: Subject, verdict: Verdict) -> Verdict:
+    """The same verdict, and behind its diagnostics where wrong elements come from."""
+    from npukernelbench.judge.origin import explain_origin
+
+    task, track = session.tasks[subject.task], session.config.track
+    with _judging(app, session, subject.task) as judge:
+        said = explain_origin(judge, session.plugins, task, cases, track, subject.candidate, verdict)
+    return replace(verdict, diagnostics=(*verdict.diagnostics, *said))
+
+
+def record_once(
+    app: App, session: Session, case: Case, subject: Subject, recorded: tuple[int, int]
+) -> tuple[Observation, RunRequest | None]:
+    """One run of ``subject`` in which a core is recorded, and what was asked for."""
+    from npukernelbench.judge.record import record
+
+    with _judging(app, session, subject.task) as judge:
+        return record(judge, session.tasks[subject.task], case, session.config.track, subject.candidate, recorded)
 
 
 def check_once(app: App, session: Session, cases: tuple[Case, ...], subject: Subject) -> Verdict:
@@ -62,6 +82,7 @@ def judge_text(
 @contextmanager
 def _judging(app: App, session: Session, name: str, wanted: Mapping[str, object] | None = None) -> Iterator[Judge]:
     """A judge for the task of that name, whose executor is ready."""
+    from npukernelbench.judge.beaten import Faults
     from npukernelbench.judge.executor import make_executor, prepare, require_track
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
     from npukernelbench.run.selective import require_task
@@ -78,6 +99,6 @@ def _judging(app: App, session: Session, name: str, wanted: Mapping[str, object]
         require_task(executor, task, config.track)
         prepare(executor, app.console.err, config.track)
         settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
-        yield Judge.of(executor, plugins, settings)
+        yield Judge.of(executor, plugins, settings, Faults.of(config))
     finally:
         executor.close()

@@ -37,14 +37,16 @@ def command(
 ) -> None:
     """List tasks, backends and everything else that has a name.
 
-    KIND is tasks (the default), groups, suites, levels, categories, tags, backends, executors, prompts, checkers,
-    parsers, strategies, rules or metrics. The kinds before backends hold names for --tasks; the options narrow
-    them.
+    KIND is tasks (the default), groups, suites, levels, categories, tags, starts, backends, executors, prompts,
+    checkers, parsers, strategies, rules or metrics. The kinds before backends hold names for --tasks; the options
+    narrow them.
     """
     session = open_session(shared)
     found = listing(kind, session, TaskFilter(suite, level, category, tag))
     if as_json:
         app.console.json(found.objects)
         return
-    for line in found.lines():
+    for line in found.lines(app.console.width):
         app.console.out(line)
+    if found.note and found.rows:
+        app.console.err(found.note)

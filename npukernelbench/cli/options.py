@@ -14,6 +14,7 @@ from npukernelbench.config import Setting, settings
 __all__ = [
     "executor_options",
     "format_option",
+    "include_option",
     "json_option",
     "judging_options",
     "setting_option",
@@ -28,12 +29,14 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "model": (("-M",), "NAME"),
     "model_args": (("-a",), "K=V,…|JSON"),
     "tasks": (("-t",), "NAMES"),
-    "track": ((), "static|dynamic"),
+    "track": ((), "static|dynamic|launch"),
     "executor": ((), "NAME"),
     "executor_args": ((), "K=V,…|JSON"),
     "strategy": ((), "NAME"),
+    "strategy_args": ((), "K=V,…|JSON"),
     "prompt_style": ((), "NAME"),
     "rules": ((), "NAME"),
+    "checkout": ((), "PATH"),
     "knowledge": ((), "style|none|rules|api|full"),
     "parser": ((), "NAME"),
     "num_samples": (("-n", "--repeats"), "N"),
@@ -45,6 +48,9 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "gen_kwargs": ((), "K=V,…|JSON"),
     "use_cache": (("-c",), "FILE"),
     "prices": ((), "FILE"),
+    "max_cost": ((), "AMOUNT"),
+    "max_tokens_total": ((), "N"),
+    "max_time_s": ((), "SECONDS"),
     "seed": ((), "N"),
     "hidden_seed": ((), "SECRET"),
     "jobs": (("-j",), "N"),
@@ -55,6 +61,16 @@ _SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "fail_under": ((), "METRIC=VALUE|FRACTION"),
 }
 _REPEATABLE = ("tasks", "include_path")
+
+
+#: Where headers of a candidate lie that are not beside its sources.
+include_option = click.option(
+    "--include",
+    "include",
+    metavar="DIR",
+    multiple=True,
+    help="Folder of headers that FILE includes; repeatable. What is included becomes part of the candidate.",
+)
 
 
 def setting_option(name: str, *, flag: bool = False, also: tuple[str, ...] = ()) -> Callable[[_F], _F]:

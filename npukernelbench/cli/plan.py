@@ -20,24 +20,25 @@ if TYPE_CHECKING:
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.tasks import Selected, TaskRegistry
     from npukernelbench.tasks.hidden import HiddenCases
+    from npukernelbench.tasks.rules import Rules
 
 __all__ = ["make_plan", "sampling_params", "select_cases"]
 
 _LONGEST_PART = 48
 
 
-def make_plan(session: Session) -> RunPlan:
-    """The plan that the configuration asks for, in a folder that the same configuration finds again.
+def make_plan(session: Session, inputs: int | None = None) -> RunPlan:
+    """The plan that the configuration asks for, in a folder that the same configuration finds again. ``inputs`` is what
+    they are drawn from, whatever the configuration says.
 
-    UsageError when model or tasks are missing, when a name is unknown, or when ``--limit``, ``--samples`` and
-    ``--gen_kwargs`` do not fit.
+    UsageError when model or tasks are missing, when a name is unknown, when ``--limit``, ``--samples`` and
+    ``--gen_kwargs`` do not fit, or when shards have no seed in common.
     """
     from npukernelbench.generate.backend import transport_arguments
-    from npukernelbench.nouns import Shard
     from npukernelbench.plugins.arguments import with_arguments
     from npukernelbench.run.plan import RunPlan
     from npukernelbench.run.runner import fingerprint
-    from npukernelbench.tasks.rules import OURS, load_rules, under_rules
+    from npukernelbench.tasks.rules import under_rules
 
     config = session.config
     if config.model is None:
@@ -47,16 +48,18 @@ def make_plan(session: Session) -> RunPlan:
     # Told before tasks are loaded and shards are named: the commonest slip of all.
     arguments = with_arguments(backend, config.model_args, field="model_args").args
     likes = _preferences(backend)
-    style, parser = _chosen(config, "prompt_style", likes), _chosen(config, "parser", likes)
+    rules = _rules(session)
+    style, parser = (_chosen(config, name, likes, rules) for name in ("prompt_style", "parser"))
+    liked = likes.strategy and config.origin("strategy") == "default"
+    strategy = plugins.strategies.find(likes.strategy if liked else config.strategy).name
     executor = session.executor
+    judged = with_arguments(executor.registration, config.executor_args, field="executor_args").args
     for registry, name in (
         (plugins.prompts, style),
         (plugins.parsers, parser),
-        (plugins.strategies, config.strategy),
     ):
         registry.find(name)
     tasks = select_cases(session.tasks, config, hidden)
-    rules = None if config.rules == OURS else load_rules(plugins.rules.find(config.rules))
     if rules is not None:
         tasks = under_rules(tasks, rules)
     secret = any(case.salt for task in tasks for case in task.cases)
@@ -72,6 +75,7 @@ def make_plan(session: Session) -> RunPlan:
         prompt_style=style,
         knowledge=config.knowledge,
         rules=rules,
+        checkout=config.checkout,
         parser=parser,
         seed=config.seed,
         jobs=config.jobs,
@@ -83,15 +87,30 @@ def make_plan(session: Session) -> RunPlan:
         hidden=hidden.hash if hidden and secret else "",
         turns=config.turns,
         hints=config.hints,
-        strategy=plugins.strategies.find(config.strategy).name,
+        strategy=strategy,
+        strategy_args=config.strategy_args,
         transport=transport_arguments(type(arguments)),
+        executor_transport=transport_arguments(type(judged)),
         # Not for shards: which of them asked what must not depend on who was first.
         reuse=config.shard is None,
+        inputs=config.input_seed if inputs is None else inputs,
     )
-    whole = config.output_path / _folder_name(config, fingerprint(plan))
-    if config.shard is None:
-        return replace(plan, directory=whole)
-    shard = Shard.parse(config.shard)
+    whole = config.output_path / _folder_name(config, strategy, fingerprint(plan))
+    return replace(plan, directory=whole) if config.shard is None else _sharded(plan, config.shard, whole)
+
+
+def _sharded(plan: RunPlan, named: str, whole: Path) -> RunPlan:
+    """The plan of one shard, beside the folder of the ``whole`` run."""
+    from npukernelbench.nouns import Shard
+    from npukernelbench.seed import draw_secret
+
+    if plan.inputs is None:
+        raise UsageError(
+            "the shards of a run know nothing of each other, and have to draw the same inputs",
+            field="--seed",
+            remedy=f"give every shard the same secret number, for instance --seed {draw_secret()}",
+        )
+    shard = Shard.parse(named)
     # The shards of a run stand together and beside it: one pattern names them all for npukb merge.
     return replace(plan, shard=shard, directory=whole.with_name(f"{whole.name}__{shard.index}of{shard.count}"))
 
@@ -115,9 +134,27 @@ def _preferences(backend: Registration) -> Preferences:
     return likes if isinstance(likes, Preferences) else Preferences()
 
 
-def _chosen(config: Config, name: str, likes: Preferences) -> str:
-    """A setting the user made, else what the model likes, else the default."""
-    liked = str(getattr(likes, name))
+def _rules(session: Session) -> Rules | None:
+    """The rules that are asked for, read from the checkout where one is named; None for ours."""
+    from npukernelbench.tasks.rules import OURS, founded_rules
+
+    config = session.config
+    if config.rules != OURS:
+        return founded_rules(session.plugins.rules.find(config.rules), config.checkout)
+    if config.checkout is not None:
+        raise UsageError(
+            "our own rules are not read from a checkout",
+            field="--checkout",
+            remedy="add --rules NAME; see npukb ls rules",
+        )
+    return None
+
+
+def _chosen(config: Config, name: str, likes: Preferences, rules: Rules | None) -> str:
+    """A setting the user made, else what the rules ask for, else what the model likes, else the default."""
+    from npukernelbench.tasks.rules import Asking
+
+    liked = str(getattr(rules if isinstance(rules, Asking) else likes, name))
     return liked if liked and config.origin(name) == "default" else str(config.get(name))
 
 
@@ -180,28 +217,28 @@ def _number(values: dict[str, object], name: str) -> float | None:
     return float(value)
 
 
-def _limited(one: Selected, limit: int | float | None) -> Selected:
+def _limited(selected: Selected, limit: int | float | None) -> Selected:
     """The first cases of a task: ``limit`` of them, or that fraction rounded up."""
     if limit is None:
-        return one
-    count = ceil(Fraction(str(limit)) * len(one.cases)) if isinstance(limit, float) else limit
-    return replace(one, cases=one.cases[:count])
+        return selected
+    count = ceil(Fraction(str(limit)) * len(selected.cases)) if isinstance(limit, float) else limit
+    return replace(selected, cases=selected.cases[:count])
 
 
-def _picked(one: Selected, ids: Sequence[str], hidden: HiddenCases | None) -> Selected:
+def _picked(selected: Selected, ids: Sequence[str], hidden: HiddenCases | None) -> Selected:
     """The named cases of a task, whether or not ``--tasks`` alone would have taken them."""
-    cases = (*one.task.cases, *(hidden(one.task) if hidden else ()))
+    cases = (*selected.task.cases, *(hidden(selected.task) if hidden else ()))
     known = {case.id.lower(): case for case in cases}
     unknown = [case_id for case_id in ids if case_id.lower() not in known]
     if unknown or not ids:
-        listed = ", ".join(case.id for case in one.task.cases[:20])
+        listed = ", ".join(case.id for case in selected.task.cases[:20])
         what = f"no case {', '.join(map(repr, unknown))}" if unknown else "an empty list of cases"
-        raise UsageError(f"task {one.task.name} has {what}", field="--samples", remedy=f"cases: {listed}")
+        raise UsageError(f"task {selected.task.name} has {what}", field="--samples", remedy=f"cases: {listed}")
     wanted = {case_id.lower() for case_id in ids}
-    return replace(one, cases=tuple(case for case in cases if case.id.lower() in wanted))
+    return replace(selected, cases=tuple(case for case in cases if case.id.lower() in wanted))
 
 
-def _folder_name(config: Config, print_: str) -> Path:
+def _folder_name(config: Config, strategy: str, print_: str) -> Path:
     """``<model>__<tasks>__<8 hexadecimal digits>``, the strategy in between unless it is ``direct``: readable, and
     equal for every spelling of the same command.
     """
@@ -210,8 +247,8 @@ def _folder_name(config: Config, print_: str) -> Path:
     tasks = "-".join(
         sorted({word.lower().replace("_", "").replace("-", "") for word in config.tasks or config.samples})
     )
-    strategy = () if config.strategy == "direct" else (_plain(config.strategy),)
-    return Path("__".join((_plain(model), *strategy, _plain(tasks), print_[:8])))
+    between = () if strategy == "direct" else (_plain(strategy),)
+    return Path("__".join((_plain(model), *between, _plain(tasks), print_[:8])))
 
 
 def _plain(text: str) -> str:

@@ -26,4 +26,4 @@ def command(app: App, /, as_json: bool, **shared: Any) -> None:
         app.console.json(plugins_json(plugins))
         return
     for line in plugins_lines(plugins, app.console.paint):
-        app.console.out(line)
+        app.console.tell(line)

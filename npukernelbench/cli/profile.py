@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import judge_once
-from npukernelbench.cli.options import judging_options, setting_options
+from npukernelbench.cli.options import include_option, judging_options, setting_options
 from npukernelbench.cli.session import find_case, only_task, open_session
-from npukernelbench.errors import ExecutorError
+from npukernelbench.errors import ExecutorError, NpukbError
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns import Case, Profile
+    from npukernelbench.report.verdict import Subject
 
 __all__ = ["command"]
 
@@ -27,6 +31,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     help="Also write a trace for Perfetto and CSV tables there.",
 )
+@include_option
 @setting_options("track", "seed", "hidden_seed")
 @judging_options
 @click.pass_obj
@@ -35,6 +40,7 @@ def command(
     /,
     task: str,
     sources: tuple[str, ...],
+    include: tuple[str, ...],
     case_id: str | None,
     out: Path | None,
     as_json: bool,
@@ -42,13 +48,14 @@ def command(
 ) -> int:
     """Profile the kernel in FILE (- is standard input) as an answer to TASK, on one case.
 
-    The kernel is judged first: one that is not right has no time. Times of the twin are predictions.
+    The kernel is judged first: one that is not right has no time. Times of the twin are predictions. A time that a
+    device measured is followed by the twin's profile, which says what would be faster.
 
     The exit code is 0 whatever the verdict; 4 when the verdict could not be reached.
     """
     from npukernelbench.generate.extract import candidate_of
     from npukernelbench.generate.sources import read_sources
-    from npukernelbench.nouns import Outcome, Owner
+    from npukernelbench.nouns import Outcome, Owner, Tier
     from npukernelbench.nouns.codec import to_json
     from npukernelbench.report.profile import render_profile
     from npukernelbench.report.profile_files import write_profile
@@ -59,21 +66,45 @@ def command(
     found = only_task(session, task).task
     named = None if case_id is None else find_case(found, case_id, session.config.track, session.hidden)
     case = named or largest_case(found)
-    read = read_sources(sources, session.config.track)
+    read = read_sources(sources, session.config.track, include)
     subject = Subject(found.name, case.id, candidate_of(read.files), read.paths)
     verdict = judge_once(app, session, (case,), subject, {"profile": "full"})
-    profile = next((one.profile for one in verdict.cases if one.profile is not None), None)
+    profile = next((case_result.profile for case_result in verdict.cases if case_result.profile is not None), None)
+    beside = _predicted(app, options, case, subject) if profile is not None and not profile.predicted else None
     if as_json:
         facts = {"task": found.name, "case": case.id, "tier": verdict.tier.value, "outcome": verdict.outcome.value}
-        app.console.json({**facts, "profile": to_json(profile)})
+        predicted = {} if beside is None else {"predicted": to_json(beside)}
+        app.console.json({**facts, "profile": to_json(profile), **predicted})
     elif verdict.outcome is not Outcome.OK or profile is None:
-        for line in render_verdict(subject, verdict, app.console.paint):
-            app.console.out(line)
+        for line in render_verdict(subject, verdict, app.console.paint, app.console.words):
+            app.console.tell(line)
     else:
         app.console.out(f"{found.name} · case {case.id} · {session.config.track.value}")
         for line in render_profile(profile, subject.candidate.files, verdict.tier, app.console.paint):
-            app.console.out(line)
+            app.console.tell(line)
+        if beside is not None:
+            app.console.out("")
+            for line in render_profile(beside, subject.candidate.files, Tier.TWIN, app.console.paint):
+                app.console.tell(line)
     if out is not None and profile is not None:
         for path in write_profile(profile, found.kernel, out):
             app.console.err(f"wrote {path}")
     return ExecutorError.exit_code if verdict.owner is Owner.INFRA else 0
+
+
+def _predicted(app: App, options: dict[str, Any], case: Case, subject: Subject) -> Profile | None:
+    """The twin's profile of a kernel that a device has timed: what its lines cost and what would be faster comes from
+    the twin's record of a run, which no device keeps. None, with the reason told, where the twin cannot work.
+    """
+    try:
+        session = open_session({**options, "executor": "twin", "executor_args": None})
+        verdict = judge_once(app, session, (case,), subject, {"profile": "full"})
+    except NpukbError as error:
+        app.console.err(f"no prediction beside the measured time: {error}")
+        return None
+    profile = next((case_result.profile for case_result in verdict.cases if case_result.profile is not None), None)
+    if profile is None:
+        app.console.err(f"no prediction beside the measured time: on the twin the kernel is {verdict.outcome.value}")
+        for said in (*verdict.diagnostics, *(diagnostic for ran in verdict.cases for diagnostic in ran.diagnostics)):
+            app.console.err(f"  {said}")
+    return profile

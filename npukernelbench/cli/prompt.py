@@ -19,9 +19,9 @@ __all__ = ["command"]
 @click.command("prompt", cls=Command, short_help="Print the prompt of a task.")
 @click.argument("task")
 @click.option("--case", "case_id", metavar="ID", help="Case of the prompt.  [default: the smoke case]")
-@setting_options("track", "hidden_seed", "strategy")
+@setting_options("track", "hidden_seed", "strategy", "strategy_args")
 @setting_option("prompt_style", also=("--style",))
-@setting_option("knowledge")
+@setting_options("knowledge", "checkout")
 @json_option
 @shared_options
 @click.pass_obj
@@ -34,8 +34,10 @@ def command(app: App, /, task: str, case_id: str | None, as_json: bool, **option
     found = only_task(session, task).task
     case = find_case(found, case_id, config.track, session.hidden)
     reference = make_reference(config.knowledge, session.plugins.executors, config.executor)
-    style = load_style(session.plugins.prompts.find(config.prompt_style), lambda: session.tasks, reference)
-    strategy = load_strategy(session.plugins.strategies.find(config.strategy))
+    style = load_style(
+        session.plugins.prompts.find(config.prompt_style), lambda: session.tasks, reference, config.checkout
+    )
+    strategy = load_strategy(session.plugins.strategies.find(config.strategy), config.strategy_args)
     prompt = strategy.opening(found, case, config.track, style, lambda: session.tasks)
     if as_json:
         app.console.json(to_json(prompt))

@@ -24,11 +24,11 @@ __all__ = ["command"]
 @click.command(
     "rejudge",
     cls=Command,
-    lists=("--executor_args",),
+    lists=("--executor_args", "--strategy_args"),
     short_help="Judge the answers of a run again, without its model.",
 )
 @click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
-@setting_options("strategy", "parser", "rules", "hidden_seed")
+@setting_options("strategy", "strategy_args", "parser", "rules", "checkout", "hidden_seed")
 @executor_options
 @setting_options("jobs", "output_path", "fail_under")
 @json_option
@@ -38,10 +38,13 @@ def command(app: App, /, directory: Path, as_json: bool, **options: Any) -> int:
     """Judge the answers of the run in FOLDER again: with another strategy, parser, executor, machine, checker or other
     rules, or after the tasks or the harness have changed.
 
-    Options that are not given keep the values of that run. Its folder is not changed; the new run has its own.
+    Options that are not given keep the values of that run, and its inputs are drawn again. Its folder is not changed;
+    the new run has its own.
     """
+    from npukernelbench.report.finding import only_run
     from npukernelbench.store import read_run
 
+    directory = only_run(directory)
     earlier = _as_it_was(read_run(directory), directory)
     if earlier.pop("hidden", None) and not options.get("hidden_seed"):
         raise UsageError(
@@ -50,7 +53,11 @@ def command(app: App, /, directory: Path, as_json: bool, **options: Any) -> int:
             remedy="give the same secret again",
         )
     given = {name: value for name, value in options.items() if value is not None and value != ()}
-    return execute(app, open_session({**earlier, **given}), as_json)
+    if "strategy" in given:
+        del earlier["strategy_args"]  # they are those of the other strategy
+    inputs = earlier.pop("inputs")
+    assert isinstance(inputs, int)
+    return execute(app, open_session({**earlier, **given}), as_json, inputs)
 
 
 def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
@@ -66,6 +73,7 @@ def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
         "track": identity["track"],
         "num_samples": identity["samples"],
         "seed": identity["seed"],
+        "inputs": identity.get("inputs", identity["seed"]),  # of runs before secrets were drawn: the seed
         "parser": identity["parser"],
         "prompt_style": prompt["style"],
         "rules": _mapping(identity, "rules", directory)["name"] if "rules" in identity else "default",
@@ -79,11 +87,12 @@ def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
         "turns": identity.get("turns", 1),
         "hints": identity.get("hints", "diagnostics"),
         "strategy": identity.get("strategy", "direct"),
+        "strategy_args": identity.get("strategy_args", {}),
     }
 
 
 def _mapping(holder: Mapping[str, object], name: str, directory: Path) -> Mapping[str, object]:
-    found = holder.get(name)
-    if not isinstance(found, Mapping):
+    result = holder.get(name)
+    if not isinstance(result, Mapping):
         raise StoreError(f"the manifest in {directory} has no {name!r}", remedy="restore the manifest of this run")
-    return found
+    return result

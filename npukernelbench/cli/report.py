@@ -31,11 +31,12 @@ __all__ = ["command"]
 @click.pass_obj
 def command(app: App, /, directory: Path, form: str, as_json: bool, **options: Any) -> None:
     """Show the results of the run in FOLDER: on one screen, or problem by problem, per task, category and level."""
+    from npukernelbench.report.finding import only_run
     from npukernelbench.report.reporter import load_reporter, show
     from npukernelbench.report.results import summarise
     from npukernelbench.store import read_run
 
     name = "json" if as_json else form
     reporter = load_reporter(open_session(options).plugins.reporters.find(name))
-    run = read_run(directory)
+    run = read_run(only_run(directory))
     show(reporter, name, run, summarise(run.manifest, run.samples.values()), app.console)

@@ -88,12 +88,12 @@ def check(app: App, /, question: str, policy: str, judge: str, as_json: bool, **
     with local_scorer(config, policy) as scorer:
         probe = probe_for(scorer, Question.parse(question))
     settings = {"executor": config.executor, "executor_args": dict(config.executor_args)}
-    found = list(check_adapters(probe, policy=policy, judge=judge, settings={} if judge else settings))
+    findings = list(check_adapters(probe, policy=policy, judge=judge, settings={} if judge else settings))
     if as_json:
-        app.console.json([to_json(one) for one in found])
+        app.console.json([to_json(one) for one in findings])
     else:
         marks = {True: ("✓", Paint.GOOD), False: ("✗", Paint.BAD), None: ("·", Paint.DIM)}
-        for one in found:
-            mark, paint = marks[one.holds]
-            app.console.out(f"{app.console.paint(mark, paint)} {one.what}: {one.detail}")
-    return int(any(one.holds is False for one in found))
+        for finding in findings:
+            mark, paint = marks[finding.holds]
+            app.console.out(f"{app.console.paint(mark, paint)} {finding.what}: {finding.detail}")
+    return int(any(one.holds is False for one in findings))

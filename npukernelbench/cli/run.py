@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["command", "execute"]
 
 #: Options that take several words: ``--tasks sqrt gelu``.
-_LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_args", "--include_path")
+_LISTS = ("--tasks", "-t", "--model_args", "-a", "--gen_kwargs", "--executor_args", "--strategy_args", "--include_path")
 
 
 @click.command("run", cls=Command, lists=_LISTS, short_help="Ask a model for kernels and judge them.")
 @setting_options("model", "model_args", "tasks", "track", "num_samples", "turns", "hints", "limit", "samples", "shard")
-@setting_options("gen_kwargs", "strategy", "prompt_style", "knowledge", "parser", "seed")
-@setting_options("rules", "hidden_seed", "use_cache", "prices")
+@setting_options("gen_kwargs", "strategy", "strategy_args", "prompt_style", "knowledge", "parser", "seed")
+@setting_options("rules", "checkout", "hidden_seed", "use_cache", "prices")
+@setting_options("max_cost", "max_tokens_total", "max_time_s")
 @executor_options
 @setting_options("jobs", "output_path")
 @setting_option("predict_only", flag=True)
@@ -61,8 +62,10 @@ def command(app: App, /, show_config: bool, dry_run: bool, as_json: bool, **opti
     return execute(app, session, as_json)
 
 
-def execute(app: App, session: Session, as_json: bool) -> int:
-    """Run what the session's configuration asks for, show what came of it, return the exit code."""
+def execute(app: App, session: Session, as_json: bool, inputs: int | None = None) -> int:
+    """Run what the session's configuration asks for, show what came of it, return the exit code. ``inputs`` is the
+    secret of an earlier run whose inputs are drawn again.
+    """
     from npukernelbench.nouns import Outcome
     from npukernelbench.report.progress import progress_for
     from npukernelbench.report.threshold import Threshold
@@ -71,7 +74,7 @@ def execute(app: App, session: Session, as_json: bool) -> int:
 
     config = session.config
     threshold = Threshold.for_run(config.fail_under, config.num_samples, config.shard)
-    plan = make_plan(session)
+    plan = make_plan(session, inputs)
     announce(app, session)
     if config.limit is not None:
         app.console.warn("--limit is for trials: results on part of the cases are not benchmark results")
@@ -88,6 +91,8 @@ def execute(app: App, session: Session, as_json: bool) -> int:
     filtered = summary.by_outcome.get(Outcome.FILTERED, 0)
     if filtered:
         app.console.warn(f"{filtered} of {summary.total} answers were withheld by a content filter and are not counted")
+    if summary.stopped:
+        app.console.warn(f"stopped at {summary.stopped}; the same command with a higher limit continues")
     missing = summary.total - (summary.generated if plan.predict_only else summary.valid + filtered)
     if missing:
         what = "answered" if plan.predict_only else "judged"
@@ -119,7 +124,7 @@ def _show_forecast(app: App, session: Session, as_json: bool) -> None:
         app.console.json(found.as_json())
         return
     for line in found.lines():
-        app.console.out(line)
+        app.console.tell(line)
 
 
 def _show_config(app: App, config: Config, as_json: bool) -> None:

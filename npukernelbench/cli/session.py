@@ -91,8 +91,6 @@ def find_case(
 ) -> Case | None:
     """The case that is named, ``hidden`` ones among them; else none on the dynamic track, and the smoke case (or the
     first) on the static one."""
-    from npukernelbench.nouns import Track
-
     if case_id is not None:
         cases = (*task.cases, *(hidden(task) if hidden else ()))
         for case in cases:
@@ -102,7 +100,7 @@ def find_case(
         listed = ", ".join(known[:20]) + (f", … ({len(known)} in all)" if len(known) > 20 else "")
         secret = "hidden cases need --hidden_seed; " if hidden is None and case_id.lower().startswith("hidden") else ""
         raise UsageError(f"task {task.name} has no case {case_id!r}", field="--case", remedy=f"{secret}cases: {listed}")
-    if track is Track.DYNAMIC:
+    if not track.per_case:
         return None
     return task.usual_case
 

@@ -51,11 +51,11 @@ def command(app: App, /, tasks: tuple[str, ...], schema: bool, as_json: bool, **
     selected = [one.task for one in session.tasks.select(words)]
     totals, objects = Totals(), []
     config = session.config
-    for found in examine_tasks(selected, partial(_tools, shared), seed=config.seed, jobs=config.jobs):
-        totals.add(found)
-        objects.append(examination_json(found))
+    for examine_task in examine_tasks(selected, partial(_tools, shared), seed=config.seed, jobs=config.jobs):
+        totals.add(examine_task)
+        objects.append(examination_json(examine_task))
         if not as_json:
-            _show(app, found)
+            _show(app, examine_task)
     if as_json:
         app.console.json({**totals.as_json(), "results": objects})
     else:
@@ -67,21 +67,24 @@ def command(app: App, /, tasks: tuple[str, ...], schema: bool, as_json: bool, **
 def _tools(shared: Mapping[str, Any]) -> Tools:
     """What examinations need, in whatever process they happen."""
     from npukernelbench.tasks.examine import Tools
+    from npukernelbench.tasks.rules import Founded
 
     session = open_session(shared)
     registrations = session.plugins.prompts.values()
-    styles = tuple(load_style(registration, lambda: session.tasks) for registration in registrations)
+    loaded = (load_style(registration, lambda: session.tasks) for registration in registrations)
+    # Those that are read from a checkout say nothing without one.
+    styles = tuple(style for style in loaded if not isinstance(style, Founded))
     return Tools(session.plugins.checkers, styles)
 
 
-def _show(app: App, found: Examination) -> None:
+def _show(app: App, examination: Examination) -> None:
     console = app.console
-    worst = next((word for word in _PAINT if any(f.severity.value == word for f in found.findings)), "ok")
+    worst = next((word for word in _PAINT if any(f.severity.value == word for f in examination.findings)), "ok")
     mark = {"error": "✗", "warning": "!"}.get(worst, "✓")
-    tried, killed = sum(found.tried.values()), sum(found.killed.values())
-    counts = console.paint(f"{found.cases} cases, {killed} of {tried} mutants killed", Paint.DIM)
-    console.out(f"{console.paint(mark, _PAINT.get(worst, Paint.GOOD))} {found.task}  {counts}")
-    for finding in found.findings:
+    tried, killed = sum(examination.tried.values()), sum(examination.killed.values())
+    counts = console.paint(f"{examination.cases} cases, {killed} of {tried} mutants killed", Paint.DIM)
+    console.out(f"{console.paint(mark, _PAINT.get(worst, Paint.GOOD))} {examination.task}  {counts}")
+    for finding in examination.findings:
         place = f"case {finding.case}: " if finding.case else ""
         word = console.paint(finding.severity.value, _PAINT[finding.severity.value])
         console.out(f"    {word}: {place}{finding.message} [{finding.code}]")

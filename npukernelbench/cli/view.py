@@ -18,19 +18,28 @@ __all__ = ["command"]
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8971, show_default=True, help="Port; 0 takes a free one."
 )
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to serve at; another one lets whoever reaches it read every run, prompts and answers included.",
+)
 @verbosity_option
 @click.pass_obj
-def command(app: App, directory: Path, port: int) -> None:
+def command(app: App, directory: Path, port: int, host: str) -> None:
     """Serve pages about every run at or below the folder RESULTS to this machine, until interrupted.
 
     A run that is going on is shown with its progress and its samples as they are judged. Nothing is written.
     """
     from npukernelbench.report.html.server import ViewServer
 
-    with ViewServer(directory, port) as server:
+    with ViewServer(directory, port, host) as server:
         app.console.out(server.url)
         app.console.flush()
-        app.console.err("open this address in a browser of this machine; stop with Ctrl-C")
+        if server.open_to_others:
+            app.console.warn(f"whoever reaches {host} can read every run below {directory}")
+        app.console.err("open this address in a browser; stop with Ctrl-C")
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -32,7 +32,7 @@ __all__ = ["FILE_NAME", "Config", "Setting", "default_cache_dir", "redact", "res
 #: The configuration file that is read when none is named.
 FILE_NAME = "npukb.yaml"
 #: Variables that are read elsewhere and are not settings.
-OTHER_VARIABLES = ("NPUKB_LOAD_PLUGINS", "NPUKB_TRACE_PLUGINS")
+OTHER_VARIABLES = ("NPUKB_LOAD_PLUGINS", "NPUKB_TRACE_PLUGINS", "NPUKB_LANG")
 
 _log = logging.getLogger(__name__)
 
@@ -115,12 +115,16 @@ class Config:
     strategy: str = field(
         metadata=_about(values.text, "direct", "What the model writes, and how it becomes a kernel, by name.")
     )
+    strategy_args: Mapping[str, JSON] = field(metadata=_about(values.mapping, _EMPTY, "Arguments of the strategy."))
     prompt_style: str = field(metadata=_about(values.text, "default", "Style of the prompts, by name."))
     knowledge: Knowledge = field(
         metadata=_about(values.choice(Knowledge), Knowledge.STYLE, "How much of the API and the rules a prompt tells.")
     )
     rules: str = field(
         metadata=_about(values.text, "default", "By whose rules tasks are judged: ours, or a benchmark's.")
+    )
+    checkout: Path | None = field(
+        metadata=_about(values.path, None, "Folder of the benchmark itself, which its rules and prompts are read from.")
     )
     parser: str = field(metadata=_about(values.text, "auto", "How code is taken from an answer, by name."))
     num_samples: int = field(metadata=_about(values.positive_whole, 1, "Samples per task and case."))
@@ -144,7 +148,22 @@ class Config:
         metadata=_about(values.path, None, "File that caches answers, so that none is paid for twice.")
     )
     prices: Path | None = field(metadata=_about(values.path, None, "File with prices of models, used before ours."))
-    seed: int = field(metadata=_about(values.whole, 0, "The seed that all others are derived from."))
+    max_cost: float | None = field(
+        metadata=_about(values.positive_number, None, "Stop when the answers of the run have cost this much.")
+    )
+    max_tokens_total: int | None = field(
+        metadata=_about(values.positive_whole, None, "Stop when the run has used so many tokens, prompts included.")
+    )
+    max_time_s: float | None = field(
+        metadata=_about(values.positive_number, None, "Stop after so many seconds.", option="--max_time")
+    )
+    seed: int = field(
+        metadata=_about(
+            values.whole,
+            0,
+            "Seed of sampling and inputs; unless given, a run draws its inputs from a secret of its own.",
+        )
+    )
     hidden_seed: str | None = field(
         repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")
     )
@@ -178,6 +197,11 @@ class Config:
         )
     )
     origins: Mapping[str, str] = field(repr=False)
+
+    @property
+    def input_seed(self) -> int | None:
+        """What inputs are drawn from where a seed was given; None where every run or batch draws its own secret."""
+        return None if self.origin("seed") == "default" else self.seed
 
     def get(self, name: str) -> object:
         """The value of a setting. KeyError when there is none of that name."""
@@ -279,7 +303,7 @@ def _read_entry(key: str, entry: Entry, path: Path, table: Mapping[str, Setting]
 
 def _from_environment(environ: Mapping[str, str], table: Mapping[str, Setting]) -> dict[str, _Found]:
     variables = {setting.environment: setting for setting in table.values()}
-    found = {}
+    result = {}
     for variable, raw in environ.items():
         if not variable.startswith("NPUKB_") or not raw.strip() or variable in OTHER_VARIABLES:
             continue
@@ -288,8 +312,8 @@ def _from_environment(environ: Mapping[str, str], table: Mapping[str, Setting]) 
             continue
         setting = variables[variable]
         origin = f"environment {variable}"
-        found[setting.name] = _Found(_read_text(setting, raw, origin, ConfigError, f"{variable}="), origin)
-    return found
+        result[setting.name] = _Found(_read_text(setting, raw, origin, ConfigError, f"{variable}="), origin)
+    return result
 
 
 def _warn_of_misspelling(variable: str, known: list[str]) -> None:
@@ -302,14 +326,14 @@ def _warn_of_misspelling(variable: str, known: list[str]) -> None:
 
 
 def _from_options(options: Mapping[str, object], table: Mapping[str, Setting]) -> dict[str, _Found]:
-    found = {}
+    result = {}
     for name, raw in options.items():
         if name not in table:
             raise UsageError(f"there is no setting {name!r}", remedy=did_you_mean(name, list(table)))
         if raw is not None:
             origin = table[name].option or f"option {name}"
-            found[name] = _Found(_read_text(table[name], raw, origin, UsageError, f"{origin} "), origin)
-    return found
+            result[name] = _Found(_read_text(table[name], raw, origin, UsageError, f"{origin} "), origin)
+    return result
 
 
 def _read_text(setting: Setting, raw: object, origin: str, error: type[NpukbError], prefix: str) -> object:

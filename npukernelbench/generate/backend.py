@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from npukernelbench.errors import BackendError
 from npukernelbench.nouns import Case, Completion, Prompt, SampleKey, Task
 
+if TYPE_CHECKING:
+    from npukernelbench.generate.strategy import Bench
+
 __all__ = [
     "Backend",
     "Capabilities",
     "Described",
+    "Furnished",
     "GenerationFault",
     "GenerationRequest",
     "GenerationResult",
@@ -51,6 +56,7 @@ class Preferences:
 
     prompt_style: str = ""
     parser: str = ""
+    strategy: str = ""
     params: SamplingParams = field(default_factory=SamplingParams)
 
 
@@ -82,6 +88,8 @@ class Capabilities(NamedTuple):
     seeds: bool = False
     #: ``generate_many`` may be called again while earlier calls are still answering: no conversation waits for another.
     overlapping: bool = False
+    #: Offers the tools of a prompt to the model, and brings back what it calls.
+    tools: bool = False
 
 
 class GenerationResult(NamedTuple):
@@ -116,6 +124,15 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class Furnished(Protocol):
+    """A backend whose model works with the judge before it answers, such as an agent's. Optional."""
+
+    def furnish(self, bench: Callable[[GenerationRequest], Bench]) -> None:
+        """Called before ``open``: ``bench`` gives the judge of the run, on cases that the model may know."""
+        ...
+
+
+@runtime_checkable
 class Described(Protocol):
     """A backend whose answers depend on more than its arguments, for instance on the content of files they name."""
 
@@ -128,8 +145,8 @@ class Described(Protocol):
 
 
 def transport_arguments(schema: type[BaseModel]) -> frozenset[str]:
-    """Arguments that decide how answers come and not what they are, such as a time-out: those that a backend's ``Args``
-    marks with ``json_schema_extra={"decides": False}``. They are no part of a run's identity.
+    """Arguments that decide how answers come and not what they are, such as a time-out: those that the ``Args`` of a
+    backend or an executor marks with ``json_schema_extra={"decides": False}``. They are no part of a run's identity.
     """
     marks = {name: info.json_schema_extra for name, info in schema.model_fields.items()}
     return frozenset(name for name, mark in marks.items() if isinstance(mark, dict) and mark.get("decides") is False)
@@ -163,10 +180,13 @@ class TextBackend(ABC):
 
     def _answer(self, request: GenerationRequest) -> Completion | GenerationFault:
         """Boundary: whatever a plugin raises is an infrastructure fault of this sample alone."""
+        started = monotonic()
         try:
             answer = self.complete(request)
         except BackendError:
             raise
         except Exception as error:  # noqa: BLE001
             return GenerationFault(f"{type(error).__name__}: {error}", retryable=False)
-        return answer if isinstance(answer, Completion) else Completion(text=answer)
+        seconds = round(monotonic() - started, 3)
+        completion = answer if isinstance(answer, Completion) else Completion(text=answer)
+        return completion if completion.seconds else replace(completion, seconds=seconds)

@@ -157,5 +157,6 @@ def address(facts: Mapping[str, JSON], request: GenerationRequest) -> str:
         "sampling": request.params,
         "seed": request.seed,
         "index": request.key.index,
+        **({"tools": request.prompt.tools} if request.prompt.tools else {}),
     }
     return hashlib.sha256(dumps(asked).encode()).hexdigest()

@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from npukernelbench.nouns import LAUNCH_FILE
+
 __all__ = ["Block", "Scan", "relative_name", "scan", "wrap"]
 
 #: Languages of a block that may hold kernel source; the empty one is an untagged block.
@@ -22,7 +24,9 @@ HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".inc")
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
 _TRAILING_FENCE = re.compile(r"([^`]*[^`\s])[ \t]*(`{3,})([A-Za-z+_-]{0,20})")
-_NAME = re.compile(r"[A-Za-z0-9_./+-]*[A-Za-z0-9_+-]\.(?:cpp|cc|cxx|c|hpp|hxx|hh|h|cce|asc|inc)(?![A-Za-z0-9_+])")
+_NAME = re.compile(
+    r"(?:[A-Za-z0-9_./+-]*[A-Za-z0-9_+-]\.(?:cpp|cc|cxx|c|hpp|hxx|hh|h|cce|asc|inc)|launch\.yaml)(?![A-Za-z0-9_+])"
+)
 _LANGUAGE = re.compile(r"\{?\.?([A-Za-z][A-Za-z0-9_+#-]*)")
 _LABEL = re.compile(r"\A(?:file\s?name|file|path)\s?[:：]", re.IGNORECASE)
 _LABEL_LIMIT = 200  # characters of a line in which a file name is looked for
@@ -43,8 +47,8 @@ class Block:
 
     @property
     def is_source(self) -> bool:
-        """Whether the block may hold kernel source."""
-        return _is_source(self.language)
+        """Whether the block may hold kernel source, or says how it is launched."""
+        return _is_source(self.language) or (self.language == "yaml" and self.name == LAUNCH_FILE)
 
 
 @dataclass(frozen=True, slots=True)

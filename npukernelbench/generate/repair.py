@@ -8,9 +8,11 @@ The hint level decides how much the model learns; of hidden cases it never learn
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 
+from npukernelbench.generate.telling import without_values
 from npukernelbench.nouns import (
     Candidate,
     Completion,
@@ -22,11 +24,12 @@ from npukernelbench.nouns import (
     Severity,
     Verdict,
 )
+from npukernelbench.nouns.codec import dumps
 
-__all__ = ["Hints", "feedback", "next_prompt"]
+__all__ = ["Hints", "extended", "feedback", "next_prompt"]
 
 #: Raised with every change of wording, so that results name what was said.
-VERSION = 1
+VERSION = 2
 
 _HIDDEN = "hidden-"
 _MOST_DIAGNOSTICS = 8
@@ -40,7 +43,7 @@ class Hints(str, Enum):
 
     NONE = "none"  # that it is not right
     OUTCOME = "outcome"  # how it ended, in one sentence
-    DIAGNOSTICS = "diagnostics"  # also compiler errors, broken rules with remedies and wrong elements, with lines
+    DIAGNOSTICS = "diagnostics"  # also compiler errors, broken rules with remedies and where wrong elements lie
     FULL = "full"  # also warnings, and where the time goes; a right kernel is asked to become faster
 
 
@@ -56,14 +59,20 @@ def next_prompt(
     if verdict.owner not in (Owner.MODEL, Owner.NONE) or (right and hints is not Hints.FULL):
         return None
     said = Message("assistant", completion.text)
-    messages = (*prompt.messages, said, Message("user", feedback(candidate, verdict, hints)))
+    # Without the part of the turn before: names would grow with every turn.
+    template = f"{prompt.template.partition('+')[0]}+repair-{hints.value}@{VERSION}"
+    return extended(prompt, (said, Message("user", feedback(candidate, verdict, hints))), template)
+
+
+def extended(prompt: Prompt, added: Sequence[Message], template: str) -> Prompt:
+    """The conversation so far and what was said since."""
     # The hash of the whole conversation follows from that of the part before, so no turn is hashed twice.
     digest = hashlib.sha256(prompt.hash.encode())
-    for message in messages[-2:]:
-        digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode("utf-8", "surrogatepass")).digest())
-    # Without the part of the turn before: names would grow with every turn.
-    template = prompt.template.partition("+")[0]
-    return Prompt(messages, f"{template}+repair-{hints.value}@{VERSION}", digest.hexdigest())
+    for message in added:
+        calls = f"\0{message.call}\0{dumps(message.calls)}" if message.calls or message.call else ""
+        text = f"{message.role}\0{message.content}{calls}"
+        digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return replace(prompt, messages=(*prompt.messages, *added), template=template, hash=digest.hexdigest())
 
 
 def feedback(candidate: Candidate | None, verdict: Verdict, hints: Hints) -> str:
@@ -125,7 +134,7 @@ def _listed(candidate: Candidate | None, verdict: Verdict, severities: tuple[Sev
 
 def _described(candidate: Candidate | None, diagnostic: Diagnostic, case: str) -> Iterator[str]:
     place = ":".join(str(part) for part in (diagnostic.file, diagnostic.line, diagnostic.column) if part)
-    first, *rest = diagnostic.message.strip().split("\n")
+    first, *rest = without_values(diagnostic).strip().split("\n")
     times = f" ({diagnostic.count} times)" if diagnostic.count > 1 else ""
     where = f"{place}: " if place else ""
     of_case = f"case {case}: " if case else ""

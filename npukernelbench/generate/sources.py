@@ -1,5 +1,5 @@
-"""A candidate in files: one source on the static track, a folder or several files on the dynamic one. Reading and
-writing them, and telling apart what is no candidate yet.
+"""A candidate in files: one source on the static track, a folder or several files on the others, each with the headers
+that it includes. Reading and writing them, and telling apart what is no candidate yet.
 """
 
 from __future__ import annotations
@@ -7,23 +7,26 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from npukernelbench.errors import UsageError
 from npukernelbench.generate.arrange import DEVICE_FOLDER, HOST_FOLDER, arranged, place_of_file
-from npukernelbench.generate.fences import wrap
+from npukernelbench.generate.fences import HEADER_SUFFIXES, wrap
+from npukernelbench.generate.includes import carry, carry_sources, include_folders
 from npukernelbench.generate.parsers import DEVICE_SOURCE
-from npukernelbench.nouns import Case, Task, Track
-from npukernelbench.tasks.goldens import source_files
+from npukernelbench.nouns import LAUNCH_FILE, Case, Prompt, Task, Track
+from npukernelbench.tasks.goldens import SOURCE_SUFFIXES, source_files
 
-__all__ = ["Sources", "as_answer", "read_answer", "read_sources", "require_complete", "write_sources"]
+__all__ = ["Sources", "as_answer", "as_completion", "read_answer", "read_sources", "require_complete", "write_sources"]
 
 #: The constants of a case, and where they are defined: what ``specialise`` puts in front of a golden kernel.
 _CONSTANTS, _PRELUDE = re.compile(r"\btask_case\s*::"), re.compile(r"\bnamespace\s+task_case\b")
 _TILED, _TILES = re.compile(r"\bGET_TILING_DATA\s*\("), re.compile(r"#[ \t]*define[ \t]+GET_TILING_DATA\b")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
+#: In which some prompts ask for the answer to stand.
+_TAG = "kernel_impl"
 #: More than this is not read: every guard refuses far smaller sources.
 _MOST_BYTES = 64 << 20
 
@@ -35,21 +38,52 @@ class Sources(NamedTuple):
     paths: Mapping[str, str]
 
 
-def read_sources(sources: Sequence[str], track: Track) -> Sources:
-    """Read a candidate. UsageError for what cannot be read or is not what the track takes."""
-    if track is Track.STATIC:
-        if len(sources) != 1 or Path(sources[0]).is_dir():
+def read_sources(sources: Sequence[str], track: Track, include: Sequence[str] = ()) -> Sources:
+    """Read a candidate and what it includes from beside it or out of the folders ``include``. UsageError for what
+    cannot be read or is not what the track takes.
+    """
+    readers = {Track.STATIC: _static_sources, Track.DYNAMIC: _operator_sources, Track.LAUNCH: _launch_sources}
+    own = readers[track](sources)
+    folders = include_folders(include)
+    carried = carry(own.files, own.paths, folders)
+    if track is Track.DYNAMIC and folders:
+        carried = carry_sources(carried, folders)
+    return Sources(carried.files, carried.paths)
+
+
+def _static_sources(sources: Sequence[str]) -> Sources:
+    """One source file, which is called ``kernel.cpp`` here, and the headers that are given with it."""
+    kernels = [source for source in sources if not source.endswith(HEADER_SUFFIXES)]
+    if len(kernels) != 1 or any(Path(source).is_dir() for source in sources):
+        raise UsageError(
+            f"an answer of the static track is one source file, with its headers: {' '.join(sources)}",
+            field="FILE",
+            remedy="judge several sources with --track dynamic",
+        )
+    paths = {DEVICE_SOURCE if source in kernels else PurePosixPath(source).name: source for source in sources}
+    shown = {name: "<stdin>" if path == "-" else path for name, path in paths.items()}
+    return Sources({name: _read(path) for name, path in paths.items()}, shown)
+
+
+def _launch_sources(sources: Sequence[str]) -> Sources:
+    """Files under their names, those of a folder under their paths in it. A launch file is one of them."""
+    named: dict[str, str] = {}
+    for source in sources:
+        root = Path(source)
+        paths = sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
+        wanted = [path for path in paths if path.suffix in SOURCE_SUFFIXES or path.name == LAUNCH_FILE]
+        if not wanted:
             raise UsageError(
-                f"an answer of the static track is one source file: {' '.join(sources)}",
-                field="FILE",
-                remedy="judge several files with --track dynamic",
+                f"{source} holds no source file", field="FILE", remedy="give a folder of sources, or files"
             )
-        shown = "<stdin>" if sources[0] == "-" else sources[0]
-        return Sources({DEVICE_SOURCE: _read(sources[0])}, {DEVICE_SOURCE: shown})
-    paths = [path for source in sources for path in _named_files(source)]
-    texts = {path: _read(path) for path in paths}
-    files = arranged(texts)
-    return Sources(files, {place_of_file(path, text): path for path, text in texts.items()})
+        for path in wanted:
+            named[path.relative_to(root).as_posix() if root.is_dir() else path.name] = str(path)
+    return Sources({name: _read(path) for name, path in named.items()}, named)
+
+
+def _operator_sources(sources: Sequence[str]) -> Sources:
+    texts = {path: _read(path) for source in sources for path in _named_files(source)}
+    return Sources(arranged(texts), {place_of_file(path, text): path for path, text in texts.items()})
 
 
 def require_complete(files: Mapping[str, str], task: Task, case: Case | None, track: Track) -> None:
@@ -76,9 +110,18 @@ def as_answer(files: Mapping[str, str]) -> str:
     return "\n".join(wrap(text, name=name) for name, text in files.items())
 
 
+def as_completion(files: Mapping[str, str], prompt: Prompt) -> str:
+    """A model's answer that holds a candidate: blocks, between tags where the prompt asks for them."""
+    if len(files) != 1:
+        return as_answer(files)
+    [source] = files.values()
+    answer, tag = wrap(source), _TAG if any(_TAG in turn.content for turn in prompt.messages) else ""
+    return f"<{tag}>\n{answer}\n</{tag}>" if tag else answer
+
+
 def write_sources(files: Mapping[str, str], out: Path, track: Track) -> Iterator[Path]:
     """Write a candidate where nothing is yet, and say what was written. UsageError where something is."""
-    if out.exists() and not (track is Track.DYNAMIC and out.is_dir() and not any(out.iterdir())):
+    if out.exists() and not (track is not Track.STATIC and out.is_dir() and not any(out.iterdir())):
         raise UsageError(f"{out} is there already", field="--out", remedy="name another path, or remove it")
     for name, text in files.items():
         path = out if track is Track.STATIC else out / name

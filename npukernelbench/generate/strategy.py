@@ -8,25 +8,45 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from npukernelbench.errors import UsageError
 from npukernelbench.generate.extract import extract, extract_from_reasoning
 from npukernelbench.generate.repair import Hints, next_prompt
+from npukernelbench.generate.starting import with_start
 from npukernelbench.nouns.evidence import Diagnostic
 from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
-from npukernelbench.nouns.sample import Candidate, Completion, Prompt, Sample
+from npukernelbench.nouns.sample import Candidate, Completion, Prompt, Sample, ToolResult, Verdict
 from npukernelbench.nouns.task import Case, Task
+from npukernelbench.plugins.arguments import with_arguments
 
 if TYPE_CHECKING:
+    from npukernelbench.judge.documented import Documented
     from npukernelbench.plugins.registry import Registration
     from npukernelbench.prompts.style import PromptStyle, Tasks
 
-__all__ = ["DIRECT", "FROM_REASONING", "Answer", "Direct", "Made", "Strategy", "load_strategy", "no_candidate"]
+__all__ = [
+    "DIRECT",
+    "FROM_REASONING",
+    "SEARCH",
+    "Answer",
+    "Bench",
+    "Calling",
+    "Direct",
+    "Made",
+    "Searching",
+    "Strategy",
+    "load_strategy",
+    "no_candidate",
+]
 
 #: The metric of a verdict whose kernel was taken out of the reasoning.
 FROM_REASONING = "from_reasoning"
+
+#: In the template of every prompt of a search: of its turns, the best one on public cases speaks.
+SEARCH = "+search:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +103,52 @@ class Strategy(Protocol):
         ...
 
 
-def load_strategy(registration: Registration) -> Strategy:
-    """The strategy behind a registration, an object or a class without arguments; else PluginError."""
-    strategy = registration.instance()
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the tools of a strategy may use: the judge of the run, on cases that the model may know.
+
+    ``documented`` is the executor as far as it documents its interface; None where it does not.
+    """
+
+    judge: Callable[[Candidate], Verdict]
+    check: Callable[[Candidate], Verdict]
+    documented: Documented | None
+
+
+@runtime_checkable
+class Calling(Protocol):
+    """A strategy whose model calls tools: its prompts have some. Optional."""
+
+    def call(self, answer: Answer, bench: Bench) -> tuple[ToolResult, ...]:
+        """What the calls of an answer are answered with, one for each. Never raises for what a model wrote."""
+        ...
+
+
+@runtime_checkable
+class Searching(Protocol):
+    """A strategy that looks at all turns of a conversation before it asks again; its prompts' templates have
+    :data:`SEARCH`. Optional: ``following`` is then not asked.
+    """
+
+    def proposal(self, turns: Sequence[Sample]) -> Prompt | None:
+        """The next question after these judged turns, in order; None when the search is over."""
+        ...
+
+
+def load_strategy(registration: Registration, args: Mapping[str, object] | None = None) -> Strategy:
+    """The strategy behind a registration, an object or a class that works without arguments; else PluginError.
+
+    UsageError when ``args`` are given to one that takes none, or do not fit.
+    """
+    if args and not isinstance(registration.load(), type):
+        raise UsageError(
+            f"strategy {registration.name!r} takes no arguments", field="strategy_args", remedy="leave them out"
+        )
+    if args:
+        construction = with_arguments(registration, args, field="strategy_args")
+        strategy = registration.construct(construction.target, construction.args)
+    else:
+        strategy = registration.instance()
     if not isinstance(strategy, Strategy):
         raise registration.broken("lacks 'opening', 'make' or 'following'")
     return strategy
@@ -104,9 +167,9 @@ class Direct:
     steps = 1
 
     def opening(self, task: Task, case: Case | None, track: Track, style: PromptStyle, tasks: Tasks) -> Prompt:
-        """What the style says."""
+        """What the style says, and the kernel that a task of optimisation begins with."""
         del tasks
-        return style.render(task, case, track)
+        return with_start(style, task, case, track)
 
     def make(self, answer: Answer) -> Made:
         """The files that the parser finds, or a draft out of the reasoning where it may look there."""

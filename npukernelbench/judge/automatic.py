@@ -55,7 +55,7 @@ def choose(executors: Registry, name: str, executor_args: Mapping[str, object]) 
     if canonical(name) != AUTO:
         return Choice(executors.find(name))
     passed_over: list[str] = []
-    for registration, target in sorted(_automatic(executors, passed_over), key=lambda one: -one[1].preference):
+    for registration, target in sorted(_automatic(executors, passed_over), key=lambda entry: -entry[1].preference):
         if reason := target.unusable(executor_args):
             passed_over.append(f"{registration.name} ({reason})")
         else:

@@ -76,6 +76,16 @@ def pcl(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | 
     return _element_wise(actual, expected, dtype, allowance, stats, metrics, outside)
 
 
+def rounded(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
+    """As ``pcl``, of the reference rounded to the output's type: the rule of benchmarks whose reference has it."""
+    if dtype.is_exact:
+        return exact(actual, expected, dtype, limits)
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return pcl(actual, np.asarray(expected).astype(dtype.numpy()), dtype, limits)
+
+
 def cann(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
     """Mean relative error within the type's threshold and no element beyond ten times that.
 
@@ -95,6 +105,21 @@ def cann(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits |
         return _element_wise(actual, expected, dtype, allowance, failed, metrics, outside)
     reason = f"the mean relative error {stats.mean_rel:.3g} is beyond {form.threshold:.3g}"
     return CheckResult(False, Outcome.WRONG_VALUE, metrics, reason)
+
+
+def allclose(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
+    """An element is wrong if it is more than ``atol + rtol * |expected|`` away, as tensor libraries compare."""
+    if dtype.is_exact:
+        return exact(actual, expected, dtype, limits)
+    usual, bound = DEFAULT_LIMITS[dtype], limits or DEFAULT_LIMITS[dtype]
+    sum_of_both = bound.rtol > 0
+    small = bound.atol / bound.rtol if sum_of_both else 0.0
+    allowance = Allowance(0.0 if sum_of_both else bound.atol, bound.rtol, small)
+    stats = measure(actual, expected, dtype, (Allowance(usual.atol, usual.rtol), allowance))
+    metrics = _metrics(stats, dtype, stats.outside[0])
+    failed = ErrorStats([stats.outside[1]], stats.size, stats.non_finite)
+    outside = f"more than {bound.atol:.3g} + {bound.rtol:.3g} of the expected value away"
+    return _element_wise(actual, expected, dtype, allowance, failed, metrics, outside)
 
 
 def ulp(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
@@ -171,8 +196,8 @@ def _not_quite_infinite(actual: Array, expected: Array, dtype: DType) -> Array:
     want = np.asarray(expected, np.float64).reshape(actual.shape)
     near = np.isinf(actual) & (np.abs(want) >= largest * (1 - 2**-6)) & (np.sign(actual) == np.sign(want))
     with np.errstate(over="ignore"):
-        found: Array = np.where(near, want, actual).astype(actual.dtype)
-    return found
+        array: Array = np.where(near, want, actual).astype(actual.dtype)
+    return array
 
 
 def _nearest(actual: Array, expected: Array, limits: ToleranceLimits) -> CheckResult:

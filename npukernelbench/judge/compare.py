@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from npukernelbench.errors import ExecutorError, TaskError
 from npukernelbench.judge.check import Checker, CheckResult, exact
 from npukernelbench.judge.precision import downgrade
-from npukernelbench.nouns import Case, Diagnostic, Outcome, Severity, Task, TensorShape
+from npukernelbench.nouns import Case, Diagnostic, DType, Outcome, Severity, Task, TensorShape
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from npukernelbench.nouns.execution import Argument, Array
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "Mismatch", "compare", "mismatches"]
 
 _SMALLEST = frozenset({"pcl_pass", "cann_pass"})
 _WEIGHTED = frozenset({"mean_rel_error", "mismatch_fraction"})
@@ -26,6 +29,15 @@ class Comparison(NamedTuple):
     outcome: Outcome
     diagnostics: tuple[Diagnostic, ...]
     metrics: Mapping[str, float]
+
+
+class Mismatch(NamedTuple):
+    """An output with wrong elements: what it holds, and which of its elements are wrong (flat)."""
+
+    output: str
+    dtype: DType
+    actual: Array
+    wrong: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ def compare(
     results: list[tuple[int, CheckResult]] = []
     diagnostics: list[Diagnostic] = []
     for output in _pair(case, outputs, expected):
-        result = _check_form(output) or _check_values(task, output, checker)
+        result = _check_form(output) or _check_values(task, case, output, checker)
         results.append((output.spec.size, result))
         if not result.passed:
             diagnostics.append(_describe(output, result, inputs, seed, blocks))
@@ -65,6 +77,20 @@ def compare(
             diagnostics.append(_narrow(output, said))
     outcome = next((result.outcome for _, result in results if not result.passed), Outcome.OK)
     return Comparison(outcome, tuple(diagnostics), _merge(results))
+
+
+def mismatches(
+    task: Task,
+    case: Case,
+    checker: Checker,
+    outputs: Mapping[str, Array | list[Array]],
+    expected: Mapping[str, Array | list[Array]],
+) -> Iterator[Mismatch]:
+    """The outputs of which single elements are wrong, in output order. Raises what :func:`compare` raises."""
+    for output in _pair(case, outputs, expected):
+        result = _check_form(output) or _check_values(task, case, output, checker)
+        if result.wrong is not None and result.wrong.any():
+            yield Mismatch(output.name, output.spec.dtype, output.actual, result.wrong)
 
 
 def _pair(
@@ -110,9 +136,10 @@ def _check_form(output: _Output) -> CheckResult | None:
     return None
 
 
-def _check_values(task: Task, output: _Output, checker: Checker) -> CheckResult:
-    policy = exact if output.spec.dtype.is_exact else checker
-    return policy(output.actual, output.expected, output.spec.dtype, task.tolerance.limits.get(output.spec.dtype))
+def _check_values(task: Task, case: Case, output: _Output, checker: Checker) -> CheckResult:
+    dtype = output.spec.dtype
+    policy = exact if dtype.is_exact else checker
+    return policy(output.actual, output.expected, dtype, case.limits.get(dtype) or task.tolerance.limits.get(dtype))
 
 
 def _describe(

@@ -19,36 +19,38 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseData"]
 
-#: What, the task's content, the case, and the salt that tells hidden cases of different secrets apart.
-_Key: TypeAlias = tuple[str, str, str, int]
+#: What, the task's content, the case, the salt that tells hidden cases of different secrets apart, and the seed.
+_Key: TypeAlias = tuple[str, str, str, int, int]
 
 _BUDGET_BYTES = 512 << 20
 
 
 class CaseData:
-    """Least recently used cases go first. Arrays handed out are read-only. Safe to use from several threads."""
+    """Least recently used cases go first, whatever seed they are of. Arrays handed out are read-only. Safe to use from
+    several threads.
+    """
 
-    def __init__(self, seed: int, budget_bytes: int = _BUDGET_BYTES) -> None:
-        self._seed = seed
+    def __init__(self, budget_bytes: int = _BUDGET_BYTES) -> None:
         self._budget_bytes = budget_bytes
         self._entries: OrderedDict[_Key, Future[Tensors]] = OrderedDict()
         self._lock = Lock()
 
-    def inputs(self, task: Task, case: Case) -> Tensors:
+    def inputs(self, task: Task, case: Case, seed: int) -> Tensors:
         """The case's inputs, drawn from the run's seed. Raises what the task's value generators raise."""
         from npukernelbench.tasks.inputs import generate_inputs
 
-        seed = derive(self._seed, "inputs", task.name, case.id)
-        return self._once(("inputs", task.content_hash, case.id, case.salt), lambda: generate_inputs(task, case, seed))
+        own = derive(seed, "inputs", task.name, case.id)
+        key = ("inputs", task.content_hash, case.id, case.salt, seed)
+        return self._once(key, lambda: generate_inputs(task, case, own))
 
-    def expected(self, task: Task, case: Case) -> Expected:
+    def expected(self, task: Task, case: Case, seed: int) -> Expected:
         """The reference's outputs on these inputs. Raises what the reference raises."""
         from npukernelbench.reference import expected_outputs
 
-        inputs = self.inputs(task, case)
-        key = ("expected", task.content_hash, case.id, case.salt)
-        found = self._once(key, lambda: expected_outputs(task, case, inputs))
-        return {name: value for name, value in found.items() if value is not None}
+        inputs = self.inputs(task, case, seed)
+        key = ("expected", task.content_hash, case.id, case.salt, seed)
+        outputs = self._once(key, lambda: expected_outputs(task, case, inputs))
+        return {name: value for name, value in outputs.items() if value is not None}
 
     def _once(self, key: _Key, make: Callable[[], Tensors]) -> Tensors:
         """What ``make`` returns, called by the first thread that asks; a failure is raised in all and forgotten."""

@@ -125,8 +125,10 @@ class Diagnosable(Protocol):
 class Trying(Protocol):
     """An executor that can be tried out: it builds and runs something small. Optional."""
 
-    def try_out(self) -> Iterable[Finding]:
-        """Do, in seconds, what a run would do; findings as they come. A finding with a problem names its remedy."""
+    def try_out(self, say: Callable[[str], None]) -> Iterable[Finding]:
+        """Do, in seconds, what a run would do; findings as they come. A finding with a problem names its remedy.
+        ``say`` takes a line for somebody who waits.
+        """
         ...
 
 

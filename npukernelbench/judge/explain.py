@@ -47,6 +47,7 @@ def explain(
         lines += ["largest error:", _line(name, _element(seen, worst))]
     lines += [f"pattern: {finding.sentence}" for finding in findings]
     details = {
+        "untouched": bool(value and value.pattern is Pattern.NEVER_WRITTEN and value.everywhere),
         "output": name,
         "wrong": int(seen.places.size),
         "total": seen.size,

@@ -56,26 +56,26 @@ def size_limit(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 
 def binary(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
     """No NUL bytes and next to no other control characters: source is text."""
-    found = []
+    result = []
     for name, text in candidate.files.items():
         at = text.find("\0")
         if at >= 0:
             message = f"the source holds a NUL byte at offset {at}: this is a binary file"
-            found.append(_error("binary_source", message, "Submit C++ source text.", name, _line(text, at), offset=at))
-    return found
+            result.append(_error("binary_source", message, "Submit C++ source text.", name, _line(text, at), offset=at))
+    return result
 
 
 def encoding(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
     """Every file can be written as UTF-8."""
-    found = []
+    result = []
     for name, text in candidate.files.items():
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             message = f"the source is not UTF-8: undecodable byte or lone surrogate at offset {error.start}"
             line = _line(text, error.start)
-            found.append(_error("bad_encoding", message, "Save the file as UTF-8.", name, line, offset=error.start))
-    return found
+            result.append(_error("bad_encoding", message, "Save the file as UTF-8.", name, line, offset=error.start))
+    return result
 
 
 def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
@@ -91,7 +91,7 @@ def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
     """No ``#include`` of an absolute path, of a parent-relative one that is no file of the candidate, and none whose
     file only a macro knows."""
-    found = []
+    result = []
     for name, text in candidate.files.items():
         spliced = _QUIET.sub(_without_comment, text.replace("\r\n", "\n").replace("\\\n", ""))
         for directive in _INCLUDE.finditer(spliced):
@@ -99,10 +99,10 @@ def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa
             if problem:
                 line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
-                found.append(_error("forbidden_include", problem, remedy, name, line))
-            if len(found) >= _MAX_REPORTED:
-                return found
-    return found
+                result.append(_error("forbidden_include", problem, remedy, name, line))
+            if len(result) >= _MAX_REPORTED:
+                return result
+    return result
 
 
 def _without_comment(quiet: re.Match[str]) -> str:

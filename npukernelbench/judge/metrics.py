@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from npukernelbench.errors import PluginError
+from npukernelbench.judge.beaten import beaten
 from npukernelbench.judge.profile import MEASURED_TIME, PREDICTED_TIME
-from npukernelbench.judge.speed import BOUND_US, EAGER_US, GOLDEN_US, anchored
+from npukernelbench.judge.speed import BOUND_US, EAGER_US, GOLDEN_US, START_US, anchored
 from npukernelbench.nouns import Outcome, Stage, Verdict
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["BUILT_IN", "Metric", "Named", "load_metrics", "measured"]
 
 _log = logging.getLogger(__name__)
+
+#: Counter of a profile: what starting a kernel takes, in us.
+_START = "launch_time"
 
 
 class Metric(Protocol):
@@ -122,7 +126,8 @@ max_abs_error, max_rel_error = _worst("max_abs_error", max), _worst("max_rel_err
 mean_rel_error, max_ulp = _worst("mean_rel_error", max), _worst("max_ulp", max)
 mismatch_fraction = _worst("mismatch_fraction", max)
 predicted_time_us, measured_time_us = _total(PREDICTED_TIME), _total(MEASURED_TIME)
-bound_us, _golden_us, _eager_us = _total(BOUND_US), _total(GOLDEN_US), _total(EAGER_US)
+bound_us, start_us = _total(BOUND_US), _total(START_US)
+_golden_us, _eager_us = _total(GOLDEN_US), _total(EAGER_US)
 
 
 def roofline(verdict: Verdict) -> float | None:
@@ -131,9 +136,8 @@ def roofline(verdict: Verdict) -> float | None:
 
 
 def impossible(verdict: Verdict) -> float | None:
-    """1 when the time is below what the machine needs; None otherwise."""
-    fraction = roofline(verdict)
-    return 1.0 if fraction is not None and fraction > 1 else None
+    """1 when the time of a case is below what the machine needs; None otherwise."""
+    return 1.0 if verdict.outcome is Outcome.OK and beaten(verdict.cases) else None
 
 
 def speedup_golden(verdict: Verdict) -> float | None:
@@ -146,22 +150,56 @@ def speedup_eager(verdict: Verdict) -> float | None:
     return _times_as_fast(_eager_us, verdict)
 
 
+def speedup_start(verdict: Verdict) -> float | None:
+    """How many times as fast as the kernel that the task begins with."""
+    return _times_as_fast(start_us, verdict)
+
+
+def roofline_net(verdict: Verdict) -> float | None:
+    """The same without what starting a kernel takes, which no kernel can change and which is most of a small case."""
+    return _times_as_fast(bound_us, verdict, net=True)
+
+
+def speedup_net(verdict: Verdict) -> float | None:
+    """How many times as fast as our own kernel, without what starting a kernel takes."""
+    return _times_as_fast(_golden_us, verdict, net=True)
+
+
 def hap(verdict: Verdict) -> float | None:
     """Hardware-anchored performance, where a bound and a golden time are known."""
-    time_us, golden_us, least_us = _time_us(verdict), _golden_us(verdict), bound_us(verdict)
+    time_us, golden_us, least_us = _credited_us(verdict), _golden_us(verdict), bound_us(verdict)
     if time_us is None or golden_us is None or least_us is None:
         return None
     return anchored(time_us, golden_us, least_us)
 
 
-def _times_as_fast(baseline: Metric, verdict: Verdict) -> float | None:
-    time_us, baseline_us = _time_us(verdict), baseline(verdict)
-    return None if time_us is None or baseline_us is None else baseline_us / time_us
+def _times_as_fast(baseline: Metric, verdict: Verdict, *, net: bool = False) -> float | None:
+    time_us, baseline_us = _credited_us(verdict), baseline(verdict)
+    if time_us is None or baseline_us is None:
+        return None
+    if not net:
+        return baseline_us / time_us
+    start_us = _start_us(verdict)
+    if start_us is None or start_us >= time_us:
+        return None
+    # A bound holds no start; our own kernel's time does.
+    least_us = baseline_us if baseline is bound_us else max(baseline_us - start_us, 0.0)
+    return least_us / (time_us - start_us)
 
 
-def _time_us(verdict: Verdict) -> float | None:
-    """The time of a right sample, whichever kind it is; None for 0, which nothing can be compared with."""
-    return predicted_time_us(verdict) or measured_time_us(verdict) or None
+def _start_us(verdict: Verdict) -> float | None:
+    """What starting the kernel took, over all cases; None where a profile does not say."""
+    times = [case.profile.counters.get(_START) for case in verdict.cases if case.profile is not None]
+    known = [time for time in times if time is not None]
+    return sum(known) if known and len(known) == len(verdict.cases) else None
+
+
+def _credited_us(verdict: Verdict) -> float | None:
+    """The time of a right sample, whichever kind it is; None for 0, which nothing can be compared with, and for one
+    that no machine can reach: it says something about the time model, not about the kernel.
+    """
+    time_us = predicted_time_us(verdict) or measured_time_us(verdict)
+    return None if not time_us or impossible(verdict) else time_us
 
 
 #: The harness's own metrics by name, in the order of docs/metrics.md.
@@ -183,8 +221,12 @@ BUILT_IN: Mapping[str, Metric] = MappingProxyType(
         "bound_us": bound_us,
         "roofline": roofline,
         "impossible": impossible,
+        "roofline_net": roofline_net,
         "speedup_golden": speedup_golden,
+        "speedup_net": speedup_net,
         "speedup_eager": speedup_eager,
+        "start_us": start_us,
+        "speedup_start": speedup_start,
         "hap": hap,
     }
 )

@@ -31,7 +31,11 @@ class JudgedOnce:
             self._known[key] = known
 
     def verdict(
-        self, key: Hashable, judge: Callable[[], Verdict], *, kept: Callable[[Verdict], Verdict] = lambda one: one
+        self,
+        key: Hashable,
+        judge: Callable[[], Verdict],
+        *,
+        kept: Callable[[Verdict], Verdict] = lambda verdict: verdict,
     ) -> tuple[Verdict, bool]:
         """The verdict, and whether it was there already or somebody else was about to reach it.
 

@@ -10,12 +10,12 @@ count as those of hf32.
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from npukernelbench.nouns import Case, Core, DType, Task, TensorCase
+from npukernelbench.packaged import packaged_table
 from npukernelbench.tasks.sizes import input_bytes, output_bytes
 
 __all__ = ["Operations", "least_operations"]
@@ -44,7 +44,7 @@ class _Products(BaseModel):
 
 def least_operations(task: Task, case: Case, *, partial: bool) -> Operations:
     """The least work of ``case``. ``partial``: its result may depend on a part of the inputs only."""
-    products = _table().get(task.name)
+    products = _table().get(task.operator)
     counted = 0.0 if products is None else _products(products, case)
     if task.core is not Core.VECTOR or partial or _only_moves(task):
         return Operations(0.0, counted)
@@ -78,7 +78,6 @@ def _width(dtype: DType) -> float:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, _Products]:
-    import yaml
-
-    text = (files("npukernelbench") / "judge" / "operations.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(dict[str, _Products]).validate_python(yaml.safe_load(text))
+    return TypeAdapter(dict[str, _Products]).validate_python(
+        packaged_table("npukernelbench", "judge", "operations.yaml")
+    )

@@ -77,10 +77,11 @@ _REMEDIES: dict[Pattern, str] = {
 
 
 class Finding(NamedTuple):
-    """A pattern and the sentence that says how it shows here."""
+    """A pattern and the sentence that says how it shows here; ``everywhere``: on every element of the output."""
 
     pattern: Pattern
     sentence: str
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,8 @@ def _never_written(seen: Wrong, poison: NDArray[np.uint8] | None) -> Finding | N
     subject = f"{count} of the {seen.places.size} wrong elements were"
     if count == seen.places.size:
         subject = "the output was" if count == seen.size else "the wrong elements were"
-    return Finding(Pattern.NEVER_WRITTEN, f"{subject} never written: the buffer still holds what was there before")
+    sentence = f"{subject} never written: the buffer still holds what was there before"
+    return Finding(Pattern.NEVER_WRITTEN, sentence, everywhere=count == seen.size)
 
 
 def _copied_input(seen: Wrong, inputs: Mapping[str, Array]) -> Finding | None:

@@ -16,14 +16,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from npukernelbench.errors import PluginError, TaskError
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.generate.starting import start_files
+from npukernelbench.judge.beaten import IMPOSSIBLE, Faults, is_near
 from npukernelbench.judge.boundary import attempt, fault_of
 from npukernelbench.judge.check import Checker, loosened
 from npukernelbench.judge.compare import compare
 from npukernelbench.judge.compile import compiled
 from npukernelbench.judge.data import CaseData
+from npukernelbench.judge.documented import Documented
 from npukernelbench.judge.executor import Assignment, Confining, Executor, Judging
 from npukernelbench.judge.guard import Guard, has_source
 from npukernelbench.judge.metrics import load_metrics, measured
+from npukernelbench.judge.once import JudgedOnce
 from npukernelbench.judge.profile import profile_metrics
 from npukernelbench.judge.provenance import canary_failed, coverage, doubtful, unexplained
 from npukernelbench.judge.repeat import compare_runs, depends_on_cores
@@ -31,7 +36,7 @@ from npukernelbench.judge.roofline import Roofed
 from npukernelbench.judge.run import run_case
 from npukernelbench.judge.score import TASK_FAULT, score, stopped
 from npukernelbench.judge.settings import JudgeSettings
-from npukernelbench.judge.speed import IMPOSSIBLE, speed_facts
+from npukernelbench.judge.speed import BOUND_US, START_US, speed_facts
 from npukernelbench.judge.work import little_work, only_moves
 from npukernelbench.nouns import (
     Artifact,
@@ -67,9 +72,13 @@ _log = logging.getLogger(__name__)
 
 #: Of a case's inputs and outputs together: larger ones are not judged on other inputs without cause.
 _VARIED_BYTES = 4 << 20
-#: How often its limit a kernel may take for all runs behind the first, together: a second run has one host thread, and
-#: the machine may be busier than before, so a kernel is not rejected for it.
+#: Wrong kernels are looked at again on cases of up to this size.
+_NAMED_BYTES = 64 << 20
+#: How often its limit a kernel may take for all runs behind the first, together: the machine may be busier than before,
+#: and a kernel is not rejected for it.
 _PATIENCE = 8
+#: Kernels that tasks of optimisation begin with, whose verdicts are remembered.
+_STARTS = 1024
 
 
 class Judge:
@@ -83,26 +92,44 @@ class Judge:
         guards: Registry,
         settings: JudgeSettings,
         metrics: Registry | None = None,
+        faults: Faults | None = None,
     ) -> None:
+        """``faults`` keeps what shows that the time model is wrong; without it that is only said."""
         self._executor = executor
         self._checkers = checkers
         self._guards = tuple((name, _function(guards, name)) for name in sorted(guards))
         self._metrics = load_metrics(metrics)
         self._settings = settings
-        self._data = CaseData(settings.seed)
-        self._varied = CaseData(derive(settings.seed, "variations"))
+        self._faults = faults or Faults()
+        self._data, self._varied = CaseData(), CaseData()
+        self._starts = JudgedOnce(_STARTS)
 
     @classmethod
-    def of(cls, executor: Executor, plugins: Plugins, settings: JudgeSettings) -> Judge:
+    def of(cls, executor: Executor, plugins: Plugins, settings: JudgeSettings, faults: Faults | None = None) -> Judge:
         """A judge with everything that plugins offer."""
         return cls(
-            executor, checkers=plugins.checkers, guards=plugins.guards, metrics=plugins.metrics, settings=settings
+            executor,
+            checkers=plugins.checkers,
+            guards=plugins.guards,
+            metrics=plugins.metrics,
+            settings=settings,
+            faults=faults,
         )
 
     @property
     def tier(self) -> Tier:
         """What proves this judge's results."""
         return self._executor.tier
+
+    @property
+    def executor(self) -> Executor:
+        """What compiles and runs for it."""
+        return self._executor
+
+    @property
+    def documented(self) -> Documented | None:
+        """The executor as far as it documents its interface."""
+        return self._executor if isinstance(self._executor, Documented) else None
 
     @property
     def settings(self) -> JudgeSettings:
@@ -116,20 +143,29 @@ class Judge:
         track: Track,
         candidate: Candidate,
         *,
+        seed: int | None = None,
         on_stage: Callable[[Stage], None] | None = None,
     ) -> Verdict:
         """The verdict on ``candidate`` over ``cases``; on the static track there is exactly one case.
 
-        ``on_stage`` is told each stage as it begins, in the calling thread. Never raises for a candidate's fault.
+        ``seed`` takes the place of that of the settings. ``on_stage`` is told each stage as it begins, in the calling
+        thread. Never raises for a candidate's fault.
         """
+        settings = self._settings if seed is None else replace(self._settings, seed=seed)
         if isinstance(self._executor, Judging):
-            assignment = Assignment(self._settings, task, cases, track, candidate)
-            return self._assigned(self._executor, assignment, on_stage or _ignore)
-        checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
-        sitting = _Sitting(task, track, candidate, checker, on_stage or _ignore)
-        verdict = self._guard(sitting) or self._compile(sitting, cases)
-        verdict = replace(verdict, sandbox=self._level(verdict))
-        return self._measured(verdict)
+            assignment = Assignment(settings, task, cases, track, candidate)
+            verdict = self._assigned(self._executor, assignment, on_stage or _ignore)
+        else:
+            checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
+            sitting = _Sitting(task, track, candidate, checker, on_stage or _ignore, settings.seed)
+            verdict = self._guard(sitting) or self._compile(sitting, cases)
+            verdict = measured(replace(verdict, sandbox=self._level(verdict)), self._metrics)
+        model = self._executor.describe().get("time_model", "")
+        said = self._faults.report(task, track, candidate, verdict, settings, model)
+        if said is None:
+            return verdict
+        others = (diagnostic for diagnostic in verdict.diagnostics if diagnostic.rule != IMPOSSIBLE)  # a node's own
+        return replace(verdict, diagnostics=(*others, said))
 
     def check(self, task: Task, cases: Sequence[Case], track: Track, candidate: Candidate) -> Verdict:
         """The verdict on ``candidate`` up to its compilation: ``OK`` at the stage ``COMPILE`` says that it compiles."""
@@ -137,7 +173,7 @@ class Judge:
             assignment = Assignment(self._settings, task, cases, track, candidate, compile_only=True)
             return self._assigned(self._executor, assignment, _ignore)
         checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
-        sitting = _Sitting(task, track, candidate, checker, _ignore)
+        sitting = _Sitting(task, track, candidate, checker, _ignore, self._settings.seed)
         if refused := self._guard(sitting):
             return refused
         with ExitStack() as held:
@@ -167,16 +203,16 @@ class Judge:
         if not has_source(candidate):
             note = Diagnostic(Severity.ERROR, "empty_source", "the source is empty", remedy="Submit a kernel.")
             return stopped(sitting.track, tier, Stage.EXTRACT, Outcome.NO_CODE, (note,))
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         for name, guard in self._guards:
             try:
-                found.extend(cast(Guard, guard)(candidate, sitting.task))
+                diagnostics.extend(cast(Guard, guard)(candidate, sitting.task))
             except Exception as error:  # noqa: BLE001 - boundary: a guard's bug is no candidate's fault
                 fault = fault_of(error, f"the guard '{name}'")
                 return stopped(sitting.track, tier, Stage.GUARD, Outcome.INFRA_ERROR, (fault.diagnostic,))
-        sitting.diagnostics.extend(found)
-        if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
-            return stopped(sitting.track, tier, Stage.GUARD, Outcome.GUARD_REJECTED, found)
+        sitting.diagnostics.extend(diagnostics)
+        if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
+            return stopped(sitting.track, tier, Stage.GUARD, Outcome.GUARD_REJECTED, diagnostics)
         return None
 
     def _compile(self, sitting: _Sitting, cases: Sequence[Case]) -> Verdict:
@@ -186,7 +222,7 @@ class Judge:
             result = self._compiled(sitting, cases, held)
             if result.artifact is None:
                 return stopped(sitting.track, tier, Stage.COMPILE, result.outcome, diagnostics, sitting.timings)
-            results = [self._case(sitting, one, result.artifact) for one in cases]
+            results = [self._case(sitting, case, result.artifact) for case in cases]
         return score(sitting.track, tier, results, diagnostics, sitting.timings)
 
     def _compiled(self, sitting: _Sitting, cases: Sequence[Case], held: ExitStack) -> CompileResult:
@@ -209,12 +245,13 @@ class Judge:
         task, settings = sitting.task, self._settings
         try:
             with sitting.timing("inputs"):
-                inputs = self._data.inputs(task, case)
+                inputs = self._data.inputs(task, case, sitting.seed)
         except Exception as error:  # noqa: BLE001 - boundary: inputs are the task's
             return _fault(case, Stage.RUN, error, "making the inputs", TASK_FAULT)
-        seed = derive(settings.seed, "run", task.name, case.id)
+        seed = derive(sitting.seed, "run", task.name, case.id)
         sitting.left_s = settings.run_timeout_s * _PATIENCE
-        request = RunRequest(task, case, artifact, inputs, seed, settings.run_timeout_s)
+        order = derive(seed, "order")
+        request = RunRequest(task, case, artifact, inputs, seed, settings.run_timeout_s, order=order)
         with ThreadPoolExecutor(1) as beside:
             expected = beside.submit(self._timed_expected, sitting, case)
             with sitting.timing("run"):
@@ -226,7 +263,7 @@ class Judge:
 
     def _timed_expected(self, sitting: _Sitting, case: Case) -> Expected:
         with sitting.timing("reference"):
-            return self._data.expected(sitting.task, case)
+            return self._data.expected(sitting.task, case, sitting.seed)
 
     def _check(
         self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation, expected: Future[Expected]
@@ -238,7 +275,7 @@ class Judge:
             return _fault(case, Stage.CHECK, error, "computing the reference", TASK_FAULT)
         try:
             with sitting.timing("compare"):
-                found = compare(
+                comparison = compare(
                     sitting.task,
                     case,
                     sitting.checker,
@@ -252,27 +289,28 @@ class Judge:
             return _fault(case, Stage.CHECK, error, "checking the outputs", TASK_FAULT)
         except Exception as error:  # noqa: BLE001
             return _fault(case, Stage.CHECK, error, "checking the outputs", "infra_error")
-        diagnostics = (*found.diagnostics, *seen.diagnostics)
-        if found.outcome is not Outcome.OK:
-            return CaseResult(case.id, Stage.CHECK, found.outcome, diagnostics, found.metrics, seen.profile)
+        diagnostics = (*comparison.diagnostics, *seen.diagnostics)
+        if comparison.outcome is not Outcome.OK:
+            diagnostics = (*comparison.diagnostics, *self._named(sitting, request, seen))
+            return CaseResult(case.id, Stage.CHECK, comparison.outcome, diagnostics, comparison.metrics, seen.profile)
         if proof := unexplained(sitting.task, case, seen.touched):
             diagnostics = (proof, *diagnostics)
-            return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, found.metrics, seen.profile)
+            return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, comparison.metrics, seen.profile)
         little = little_work(sitting.task, case, seen.profile)
         if little is not None and not only_moves(sitting.task, request.inputs, reference):
             diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
         failed, depends, slowest = self._repeat(sitting, case, request, seen, reference)
         seen = replace(seen, profile=slowest)
+        try:
+            facts = self._speed_facts(sitting, case, seen)
+        except TaskError as error:
+            return _fault(case, Stage.PROFILE, error, "timing the kernel that the task begins with", TASK_FAULT)
+        failed = failed or self._doubted(sitting, case, request, seen, facts.get(BOUND_US))
         if failed := failed or self._vary(sitting, case, request, seen):
             return failed
         diagnostics += depends
         sitting.on_stage(Stage.PROFILE)
-        metrics = {
-            **found.metrics,
-            **coverage(seen.touched, case),
-            **profile_metrics(seen.profile),
-            **self._speed_facts(sitting, case, seen),
-        }
+        metrics = {**comparison.metrics, **coverage(seen.touched, case), **profile_metrics(seen.profile), **facts}
         return CaseResult(case.id, Stage.DONE, Outcome.OK, diagnostics, metrics, seen.profile)
 
     def _speed_facts(self, sitting: _Sitting, case: Case, seen: Observation) -> Mapping[str, float]:
@@ -281,7 +319,24 @@ class Judge:
             return {}
         roof = self._executor.roof() if isinstance(self._executor, Roofed) else None
         model = self._executor.describe().get("time_model", "")
-        return speed_facts(sitting.task, case, sitting.track, seen.profile.machine, roof, model=model)
+        facts = speed_facts(sitting.task, case, sitting.track, seen.profile.machine, roof, model=model)
+        return {**facts, START_US: self._start_us(sitting, case)} if sitting.task.start else facts
+
+    def _start_us(self, sitting: _Sitting, case: Case) -> float:
+        """The time of the kernel that a task of optimisation begins with. It is judged like any other, once; TaskError
+        where it is not right.
+        """
+        task, track = sitting.task, sitting.track
+        plain = replace(task, start=())
+        verdict, _ = self._starts.verdict(
+            (task.name, case.id, case.salt, track),
+            lambda: self.judge(plain, (case,), track, candidate_of(start_files(task, case, track)), seed=sitting.seed),
+        )
+        profile = verdict.cases[0].profile if verdict.outcome is Outcome.OK else None
+        if profile is None:
+            said = next((diagnostic.message for diagnostic in verdict.diagnostics), "")
+            raise TaskError(f"the kernel that {task.name} begins with: {verdict.outcome.value} {said}".rstrip())
+        return profile.time_us
 
     def _repeat(
         self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation, reference: Expected
@@ -297,22 +352,60 @@ class Judge:
             seed = derive(request.seed, "repeat", str(repeat))
             other = replace(request, seed=seed, repeat=repeat)
             fewer = None
-            if sitting.track is Track.DYNAMIC:
+            if not sitting.track.per_case:
                 fewer = self._again(sitting, replace(other, fewer_cores=True), "repeat")
                 if compare_runs(seen, fewer) is None:
                     continue
             again = self._again(sitting, other, "repeat")
-            if infra := next((one for one in (fewer, again) if one and one.outcome is Outcome.INFRA_ERROR), None):
+            if infra := next(
+                (
+                    observation
+                    for observation in (fewer, again)
+                    if observation and observation.outcome is Outcome.INFRA_ERROR
+                ),
+                None,
+            ):
                 return _Repeated(CaseResult(case.id, Stage.RUN, infra.outcome, infra.diagnostics))
             if unlike := compare_runs(seen, again):
-                diagnostics = (unlike, *seen.diagnostics)
+                diagnostics = (unlike, *self._named(sitting, request, seen))
                 outcome = Outcome.NONDETERMINISTIC
                 return _Repeated(CaseResult(case.id, Stage.CHECK, outcome, diagnostics, {}, seen.profile))
             if slowest and again.profile and again.profile.time_us > slowest.time_us:
                 slowest = again.profile
-            if fewer is not None and (found := self._on_fewer_cores(sitting, case, request, fewer, reference)):
-                said += (found,)
+            if fewer is not None and (diagnostic := self._on_fewer_cores(sitting, case, request, fewer, reference)):
+                said += (diagnostic,)
         return _Repeated(None, said, slowest)
+
+    def _doubted(
+        self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation, bound_us: float | None
+    ) -> CaseResult | None:
+        """A result if a kernel that comes near what the machine can do breaks a rule under every check there is."""
+        if seen.profile is None or not seen.profile.predicted or not is_near(seen.profile.time_us, bound_us):
+            return None
+        again = self._again(sitting, replace(request, thorough=True), "thorough")
+        if again.outcome is not Outcome.OK:
+            return CaseResult(case.id, Stage.RUN, again.outcome, again.diagnostics, {}, seen.profile)
+        if unlike := compare_runs(seen, again):
+            diagnostics = (unlike, *seen.diagnostics)
+            return CaseResult(case.id, Stage.CHECK, Outcome.NONDETERMINISTIC, diagnostics, {}, seen.profile)
+        return None
+
+    def _named(self, sitting: _Sitting, request: RunRequest, seen: Observation) -> tuple[Diagnostic, ...]:
+        """What was said of a kernel whose values are wrong, and what every check there is says of it: mostly the cause.
+
+        The largest cases are not run again: a wrong kernel is not worth that much time.
+        """
+        case = request.case
+        if self._executor.tier is not Tier.TWIN or input_bytes(case) + output_bytes(case) > _NAMED_BYTES:
+            return seen.diagnostics
+        again = self._again(sitting, replace(request, thorough=True), "thorough")
+        known = {(diagnostic.rule, diagnostic.file, diagnostic.line) for diagnostic in seen.diagnostics}
+        new = [
+            diagnostic
+            for diagnostic in again.diagnostics
+            if (diagnostic.rule, diagnostic.file, diagnostic.line) not in known
+        ]
+        return (*new, *seen.diagnostics)
 
     def _again(self, sitting: _Sitting, request: RunRequest, why: str) -> Observation:
         """Another run, in what is left of the time for all of them, and no less than the first one had."""
@@ -335,10 +428,12 @@ class Judge:
             said = f" ({fewer.diagnostics[0].message})" if fewer.diagnostics else ""
             return depends_on_cores(f"{fewer.outcome.value}{said}")
         inputs, outputs = request.inputs, fewer.outputs
-        found = compare(
+        comparison = compare(
             sitting.task, case, sitting.checker, outputs, reference, inputs=inputs, seed=request.seed, blocks=0
         )
-        return None if found.outcome is Outcome.OK else depends_on_cores(found.outcome.value)  # no expected values
+        return (
+            None if comparison.outcome is Outcome.OK else depends_on_cores(comparison.outcome.value)
+        )  # no expected values
 
     def _vary(self, sitting: _Sitting, case: Case, request: RunRequest, seen: Observation) -> CaseResult | None:
         """Judge a kernel that was right on other inputs; a result if it is wrong there, None otherwise.
@@ -351,27 +446,23 @@ class Judge:
         often = self._executor.tier is Tier.TWIN and input_bytes(case) + output_bytes(case) <= _VARIED_BYTES
         loose = replace(sitting, checker=loosened(sitting.checker))
         for number in range(self._settings.variations if often else 0):
-            other = varied(sitting.task, case, derive(self._settings.seed, "variation", str(number)))
-            if failed := self._elsewhere(loose, other, request, seen, self._varied, doubts):
+            other = varied(sitting.task, case, derive(sitting.seed, "variation", str(number)))
+            drawn = _Drawn(other, self._varied, derive(sitting.seed, "variations"))
+            if failed := self._elsewhere(loose, drawn, request, seen, doubts):
                 return failed
         for number in range(self._settings.canaries if doubts else 0):
-            data = CaseData(derive(self._settings.seed, "canary", str(number)))
-            if failed := self._elsewhere(sitting, case, request, seen, data, doubts):
+            drawn = _Drawn(case, CaseData(), derive(sitting.seed, "canary", str(number)))
+            if failed := self._elsewhere(sitting, drawn, request, seen, doubts):
                 return failed
         return None
 
     def _elsewhere(
-        self,
-        sitting: _Sitting,
-        case: Case,
-        request: RunRequest,
-        seen: Observation,
-        data: CaseData,
-        doubts: Sequence[str],
+        self, sitting: _Sitting, drawn: _Drawn, request: RunRequest, seen: Observation, doubts: Sequence[str]
     ) -> CaseResult | None:
-        """A result if the kernel is wrong on ``case`` with the inputs of ``data``."""
+        """A result if the kernel is wrong on the inputs that are ``drawn``."""
+        case, data, seed = drawn
         try:
-            inputs, expected = data.inputs(sitting.task, case), data.expected(sitting.task, case)
+            inputs, expected = data.inputs(sitting.task, case, seed), data.expected(sitting.task, case, seed)
         except Exception as error:  # noqa: BLE001 - boundary: inputs and reference are the task's
             return _fault(case, Stage.CHECK, error, "making other inputs", TASK_FAULT)
         other = replace(request, case=case, inputs=inputs, seed=derive(request.seed, "elsewhere", case.salt))
@@ -379,22 +470,24 @@ class Judge:
         if again.outcome is not Outcome.OK:
             diagnostics = (canary_failed(doubts), *again.diagnostics)
             return CaseResult(case.id, Stage.RUN, again.outcome, diagnostics, {}, seen.profile)
-        found = compare(
+        comparison = compare(
             sitting.task, case, sitting.checker, again.outputs, expected, inputs=inputs, seed=other.seed, blocks=0
         )
-        if found.outcome is Outcome.OK:
+        if comparison.outcome is Outcome.OK:
             return None
         same = compare_runs(seen, again) is None
-        diagnostics = (canary_failed(doubts, same=same), *found.diagnostics)
-        outcome = Outcome.CHEAT if same else found.outcome
-        return CaseResult(case.id, Stage.CHECK, outcome, diagnostics, found.metrics, seen.profile)
+        named = () if same else self._named(sitting, other, again)
+        diagnostics = (canary_failed(doubts, same=same), *comparison.diagnostics, *named)
+        outcome = Outcome.CHEAT if same else comparison.outcome
+        return CaseResult(case.id, Stage.CHECK, outcome, diagnostics, comparison.metrics, seen.profile)
 
-    def _measured(self, verdict: Verdict) -> Verdict:
-        """The verdict with every registered metric."""
-        verdict = measured(verdict, self._metrics)
-        if "impossible" not in verdict.metrics:
-            return verdict
-        return replace(verdict, diagnostics=(*verdict.diagnostics, IMPOSSIBLE))
+
+class _Drawn(NamedTuple):
+    """Inputs to judge on: whose, where they are kept, and the seed that they are drawn from."""
+
+    case: Case
+    data: CaseData
+    seed: int
 
 
 class _Repeated(NamedTuple):
@@ -415,6 +508,7 @@ class _Sitting:
     candidate: Candidate
     checker: Checker
     on_stage: Callable[[Stage], None]
+    seed: int
     diagnostics: list[Diagnostic] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     left_s: float = 0.0

@@ -32,8 +32,14 @@ def coverage(touched: Mapping[str, Touched], case: Case) -> Mapping[str, float]:
     """``read_coverage`` and ``write_coverage``: the share of both that the kernel touched."""
     read, written = list(_inputs(touched, case)), list(_outputs(touched, case))
     shares = {
-        "read_coverage": (sum(one.touched.read_bytes for one in read), sum(one.touched.nbytes for one in read)),
-        "write_coverage": (sum(one.touched.written_bytes for one in written), sum(one.nbytes for one in written)),
+        "read_coverage": (
+            sum(buffer.touched.read_bytes for buffer in read),
+            sum(buffer.touched.nbytes for buffer in read),
+        ),
+        "write_coverage": (
+            sum(buffer.touched.written_bytes for buffer in written),
+            sum(buffer.nbytes for buffer in written),
+        ),
     }
     return {name: part / whole for name, (part, whole) in shares.items() if whole}
 
@@ -49,7 +55,7 @@ def unexplained(task: Task, case: Case, touched: Mapping[str, Touched]) -> Diagn
             part = f"{missing} of the {output.nbytes} bytes of output {output.name}"
             return _evidence(f"{part} are right, and no instruction wrote them", missing)
     needed, read = sum(needed_bytes(task, case).values()), list(_inputs(touched, case))
-    if needed and read and not any(one.touched.read_bytes for one in read):
+    if needed and read and not any(buffer.touched.read_bytes for buffer in read):
         return _evidence(f"the outputs are right, and no instruction read any of the inputs' {needed} bytes", needed)
     return None
 
@@ -91,14 +97,14 @@ def _outputs(touched: Mapping[str, Touched], case: Case) -> Iterator[_Buffer]:
     for name, spec in case.outputs.items():
         members = {name: spec} if isinstance(spec, TensorShape) else {f"{name}[{i}]": s for i, s in enumerate(spec)}
         for member, shape in members.items():
-            found = touched.get(member)
-            if found is not None and shape.nbytes and found.nbytes == shape.nbytes:
-                yield _Buffer(member, shape.nbytes, found)
+            seen = touched.get(member)
+            if seen is not None and shape.nbytes and seen.nbytes == shape.nbytes:
+                yield _Buffer(member, shape.nbytes, seen)
 
 
 def _inputs(touched: Mapping[str, Touched], case: Case) -> Iterator[_Buffer]:
     for name, value in case.inputs.items():
         members = [name] if isinstance(value, TensorCase) else [f"{name}[{i}]" for i in range(len(value or ()))]
         for member in members:
-            if (found := touched.get(member)) is not None and found.nbytes:
-                yield _Buffer(member, found.nbytes, found)
+            if (seen := touched.get(member)) is not None and seen.nbytes:
+                yield _Buffer(member, seen.nbytes, seen)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
 from math import prod
 
 from pydantic import TypeAdapter
 
 from npukernelbench.nouns import Case, CaseInput, Task, TensorCase
+from npukernelbench.packaged import packaged_table
 
 __all__ = ["depends_on_part", "needed_bytes"]
 
@@ -51,7 +51,7 @@ def needed_bytes(task: Task, case: Case) -> Mapping[str, int]:
     """The bytes of each input that every kernel for ``case`` has to read; inputs that may stay unread are missing."""
     if not depends_on_part(task):
         return {name: _bytes(value) for name, value in case.inputs.items()}
-    known = _table().get(task.name, {})
+    known = _table().get(task.operator, {})
     return {name: _part(task, case, name, how) for name, how in known.items() if case.inputs[name] is not None}
 
 
@@ -78,7 +78,6 @@ def _bytes(value: CaseInput) -> int:
 
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, Mapping[str, str]]:
-    import yaml
-
-    text = (files("npukernelbench") / "judge" / "reads.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(dict[str, dict[str, str]]).validate_python(yaml.safe_load(text))
+    return TypeAdapter(dict[str, dict[str, str]]).validate_python(
+        packaged_table("npukernelbench", "judge", "reads.yaml")
+    )

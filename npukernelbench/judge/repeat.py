@@ -6,10 +6,9 @@ of host threads, the time. A kernel that depends on any of it was right by luck.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from npukernelbench.nouns import Diagnostic, Observation, Outcome, Severity
+from npukernelbench.nouns import Diagnostic, Observation, Outcome, Severity, named_tensors
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array
@@ -29,10 +28,11 @@ def compare_runs(first: Observation, second: Observation) -> Diagnostic | None:
         if second.diagnostics:
             message += f" ({second.diagnostics[0].message})"
         return _diagnostic(message)
-    for name, array in _tensors(first.outputs).items():
-        found = _difference(name, array, _tensors(second.outputs)[name])
-        if found:
-            return _diagnostic(found)
+    others = dict(named_tensors(second.outputs))
+    for name, array in named_tensors(first.outputs):
+        difference = _difference(name, array, others[name])
+        if difference:
+            return _diagnostic(difference)
     return None
 
 
@@ -50,21 +50,13 @@ def depends_on_cores(what: str) -> Diagnostic:
     )
 
 
-def _tensors(outputs: Mapping[str, Array | list[Array]]) -> dict[str, Array]:
-    """Every tensor under its own name, members of lists as ``y[0]``."""
-    found: dict[str, Array] = {}
-    for name, value in outputs.items():
-        found |= {f"{name}[{i}]": one for i, one in enumerate(value)} if isinstance(value, list) else {name: value}
-    return found
-
-
 def _difference(name: str, first: Array, second: Array) -> str:
     import numpy as np
 
-    one, other = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (first, second))
-    if np.array_equal(one, other):
+    first_bytes, second_bytes = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (first, second))
+    if np.array_equal(first_bytes, second_bytes):
         return ""
-    differ = (one != other).reshape(first.size, -1).any(axis=1)
+    differ = (first_bytes != second_bytes).reshape(first.size, -1).any(axis=1)
     place = ", ".join(str(int(index)) for index in np.unravel_index(int(differ.argmax()), first.shape))
     count = int(np.count_nonzero(differ))
     return (

@@ -65,7 +65,11 @@ def least_traffic(task: Task, case: Case) -> Traffic:
         return Traffic(reads, output_bytes(case))
     updated = {output.name for output in task.outputs if output.alias_of is not None or output.zeroed}
     kept = (entry for name, entry in case.outputs.items() if name not in updated)
-    writes = sum(one.nbytes for entry in kept for one in ((entry,) if isinstance(entry, TensorShape) else entry))
+    writes = sum(
+        tensor_shape.nbytes
+        for entry in kept
+        for tensor_shape in ((entry,) if isinstance(entry, TensorShape) else entry)
+    )
     return Traffic(reads, writes)
 
 

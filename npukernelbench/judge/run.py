@@ -21,7 +21,9 @@ def run_case(executor: Executor, request: RunRequest, retries: int) -> Observati
     def call() -> Observation:
         seen = executor.run(request)
         if seen.outcome is Outcome.INFRA_ERROR:
-            raise ExecutorError("; ".join(d.message for d in seen.diagnostics) or "the executor gave no reason")
+            reasons = "; ".join(d.message for d in seen.diagnostics) or "the executor gave no reason"
+            remedy = next((d.remedy for d in seen.diagnostics if d.remedy), None)
+            raise ExecutorError(reasons, remedy=remedy)
         return seen
 
     seen = attempt(f"running with '{executor.name}'", call, retries)

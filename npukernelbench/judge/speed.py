@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from npukernelbench.judge.roofline import Roof, bound_us
-from npukernelbench.nouns import Case, Diagnostic, Severity, Task, Track
+from npukernelbench.nouns import Case, Task, Track
 
 __all__ = [
     "BOUND_US",
@@ -25,9 +25,10 @@ __all__ = [
     "EAGER_US",
     "GOLDEN",
     "GOLDEN_US",
-    "IMPOSSIBLE",
     "RENEW",
     "SPEEDUPS",
+    "START",
+    "START_US",
     "anchored",
     "baseline_us",
     "speed_facts",
@@ -37,20 +38,15 @@ _log = logging.getLogger(__name__)
 
 #: Baselines out of files.
 GOLDEN, EAGER = "golden", "eager"
+#: The kernel that a task of optimisation begins with; the judge times it.
+START = "start"
 #: Times of a case that its own is compared with, among its metrics.
-BOUND_US, GOLDEN_US, EAGER_US = "bound_us", "golden_us", "eager_us"
+BOUND_US, GOLDEN_US, EAGER_US, START_US = "bound_us", "golden_us", "eager_us", "start_us"
 
 RENEW = "python -m benchmarks.golden_times"
 
-IMPOSSIBLE = Diagnostic(
-    Severity.WARNING,
-    "impossible_speed",
-    "the time is below what the machine needs for the least traffic and work of the task",
-    remedy="Check whether the kernel does all of its work; if it does, report a fault of the time model.",
-)
-
 #: Metrics that compare with a baseline: how many times as fast, by name of the baseline.
-SPEEDUPS = {"roofline": "roofline", GOLDEN: "speedup_golden", EAGER: "speedup_eager"}
+SPEEDUPS = {"roofline": "roofline", GOLDEN: "speedup_golden", EAGER: "speedup_eager", START: "speedup_start"}
 
 
 def speed_facts(
@@ -91,7 +87,7 @@ def baseline_us(
     file = next((place for place in places if place.is_file()), None)
     if file is None:
         return None
-    entry = _baseline(file, model).get(task.name)
+    entry = _baseline(file, model).get(task.operator)
     if not entry:
         return None
     # What follows "+" are limits and values of other rules: they decide no time.

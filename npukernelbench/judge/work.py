@@ -73,12 +73,12 @@ def little_work(task: Task, case: Case, profile: Profile | None) -> Diagnostic |
     least = least_operations(task, case, partial=depends_on_part(task))
     done = profile.counters[VECTOR_RESULTS]
     products = profile.counters.get(CUBE_PRODUCTS, 0.0) + done / _PRODUCT_BYTES
-    for what, unit, wanted, found in (
+    for what, unit, wanted, possible in (
         ("vector units", "bytes of results", least.vector_bytes, done),
         ("cube units", "products", least.products, products),
     ):
-        if wanted > _SMALLEST_BYTES and found < _LEAST_SHARE * wanted:
-            message = f"the {what} can have produced at most {found:.0f} {unit}; the task needs at least {wanted:.0f}"
+        if wanted > _SMALLEST_BYTES and possible < _LEAST_SHARE * wanted:
+            message = f"the {what} can have produced at most {possible:.0f} {unit}; the task needs {wanted:.0f} or more"
             remedy = "Compute with vector or cube instructions; the predicted time of other arithmetic is too short."
             return Diagnostic(Severity.WARNING, RULE, message, remedy=remedy)
     return None

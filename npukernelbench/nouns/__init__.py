@@ -22,10 +22,14 @@ from npukernelbench.nouns.execution import (
     Observation,
     RunRequest,
     Touched,
+    named_tensors,
 )
 from npukernelbench.nouns.hidden import Extent, HiddenAxis, HiddenForm, HiddenRange, ValueClass
-from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
+from npukernelbench.nouns.outcomes import PROMPTED_TRACKS, Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
+    INCLUDE_FOLDER,
+    LAUNCH_FILE,
+    CallStatus,
     Candidate,
     CaseResult,
     Completion,
@@ -35,6 +39,9 @@ from npukernelbench.nouns.sample import (
     Sample,
     SampleKey,
     TokenUsage,
+    Tool,
+    ToolCall,
+    ToolResult,
     Verdict,
 )
 from npukernelbench.nouns.shard import Shard
@@ -55,13 +62,18 @@ from npukernelbench.nouns.task import (
     ToleranceLimits,
     ValueSpec,
 )
+from npukernelbench.nouns.trace import Operand, Recorded, Recording, Step, Watched
 
 __all__ = [
+    "INCLUDE_FOLDER",
+    "LAUNCH_FILE",
+    "PROMPTED_TRACKS",
     "Allocation",
     "Analysis",
     "Artifact",
     "AttributeSpec",
     "AttributeValue",
+    "CallStatus",
     "Candidate",
     "Case",
     "CaseInput",
@@ -83,12 +95,15 @@ __all__ = [
     "LineCost",
     "Message",
     "Observation",
+    "Operand",
     "Outcome",
     "OutputSpec",
     "Owner",
     "Presence",
     "Profile",
     "Prompt",
+    "Recorded",
+    "Recording",
     "RunRequest",
     "Sample",
     "SampleKey",
@@ -96,6 +111,7 @@ __all__ = [
     "Shard",
     "Span",
     "Stage",
+    "Step",
     "Suggestion",
     "Task",
     "TensorCase",
@@ -104,9 +120,14 @@ __all__ = [
     "TokenUsage",
     "Tolerance",
     "ToleranceLimits",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "Touched",
     "Track",
     "ValueClass",
     "ValueSpec",
     "Verdict",
+    "Watched",
+    "named_tensors",
 ]

@@ -20,6 +20,7 @@ from typing import TypeAlias, TypeVar
 from npukernelbench.nouns.evidence import Analysis, Diagnostic, LineCost, Profile, Span, Suggestion
 from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import (
+    CallStatus,
     Candidate,
     CaseResult,
     Completion,
@@ -29,6 +30,9 @@ from npukernelbench.nouns.sample import (
     Sample,
     SampleKey,
     TokenUsage,
+    Tool,
+    ToolCall,
+    ToolResult,
     Verdict,
 )
 
@@ -50,6 +54,14 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 _T = TypeVar("_T")
 _E = TypeVar("_E", bound=Enum)
 
+#: Written only where they hold something, so that what has none of them reads and hashes as it always did.
+_RARE: Mapping[type, frozenset[str]] = {
+    Message: frozenset({"calls", "call"}),
+    Prompt: frozenset({"tools"}),
+    Completion: frozenset({"calls", "results", "transcript", "seconds"}),
+    ToolResult: frozenset({"time_us", "tokens", "seconds"}),
+    Sample: frozenset({"calls"}),
+}
 _LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 #: Types, not their subclasses, whose values are JSON already: most of what is encoded.
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -84,10 +96,11 @@ def to_json(value: object) -> JSON:
 
 def _container_to_json(value: object) -> JSON:
     names = _field_names(type(value))  # type: ignore[arg-type]
+    if names is None and isinstance(value, tuple):
+        names = getattr(value, "_fields", None)
     if names is not None:
-        return {name: to_json(getattr(value, name)) for name in names}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: to_json(item) for name, item in zip(value._fields, value, strict=True)}
+        rare = _RARE.get(type(value), ())
+        return {name: to_json(item) for name in names if (item := getattr(value, name)) or name not in rare}
     if isinstance(value, Mapping):
         named = {_key_text(key): item for key, item in value.items()}
         return {key: to_json(named[key]) for key in sorted(named)}
@@ -134,6 +147,7 @@ def prompt_from_json(value: JSON, where: str = "prompt") -> Prompt:
         messages=tuple(_items(data, "messages", where, _message)),
         template=_text(data, "template", where),
         hash=_text(data, "hash", where),
+        tools=_listed(data, "tools", where, _tool),
     )
 
 
@@ -149,6 +163,10 @@ def completion_from_json(value: JSON, where: str = "completion") -> Completion:
         model=_text(data, "model", where),
         sent=_object(data.get("sent", {}), f"{where}.sent"),
         cached=data.get("cached") is True,
+        calls=_listed(data, "calls", where, _tool_call),
+        results=_listed(data, "results", where, _tool_result),
+        transcript=_text(data, "transcript", where) if "transcript" in data else "",
+        seconds=_number(data["seconds"], f"{where}.seconds") if "seconds" in data else 0.0,
     )
 
 
@@ -188,12 +206,47 @@ def sample_from_json(value: JSON, where: str = "sample") -> Sample:
         completion=_optional(data, "completion", where, completion_from_json),
         candidate=_optional(data, "candidate", where, candidate_from_json),
         verdict=_optional(data, "verdict", where, verdict_from_json),
+        calls=_listed(data, "calls", where, _tool_result),
     )
 
 
 def _message(value: JSON, where: str) -> Message:
     data = _object(value, where)
-    return Message(role=_text(data, "role", where), content=_text(data, "content", where))
+    return Message(
+        role=_text(data, "role", where),
+        content=_text(data, "content", where),
+        calls=_listed(data, "calls", where, _tool_call),
+        call=_text(data, "call", where) if "call" in data else "",
+    )
+
+
+def _tool(value: JSON, where: str) -> Tool:
+    data = _object(value, where)
+    parameters = _object(_get(data, "parameters", where), f"{where}.parameters")
+    return Tool(_text(data, "name", where), _text(data, "description", where), parameters)
+
+
+def _tool_call(value: JSON, where: str) -> ToolCall:
+    data = _object(value, where)
+    return ToolCall(*(_text(data, name, where) for name in ToolCall._fields))
+
+
+def _tool_result(value: JSON, where: str) -> ToolResult:
+    data = _object(value, where)
+    return ToolResult(
+        id=_text(data, "id", where),
+        name=_text(data, "name", where),
+        content=_text(data, "content", where),
+        status=_enum(CallStatus, data, "status", where),
+        paid=data.get("paid") is True,
+        outcome=None if data.get("outcome") is None else _enum(Outcome, data, "outcome", where),
+        compiled_only=data.get("compiled_only") is True,
+        rules=tuple(str(rule) for rule in _listed(data, "rules", where, lambda rule, _: rule)),
+        time_us=_number(data["time_us"], f"{where}.time_us") if "time_us" in data else 0.0,
+        tokens=_int(data, "tokens", where) if "tokens" in data else 0,
+        seconds=_number(data["seconds"], f"{where}.seconds") if "seconds" in data else 0.0,
+        speedup=_number(data["speedup"], f"{where}.speedup") if "speedup" in data else 0.0,
+    )
 
 
 def _diagnostic(value: JSON, where: str) -> Diagnostic:
@@ -319,6 +372,11 @@ def _enum(kind: type[_E], data: Mapping[str, JSON], name: str, where: str) -> _E
         return kind(value)
     except ValueError:
         raise ValueError(f"{where}.{name}: {_shown(value)} is not one of {[m.value for m in kind]}") from None
+
+
+def _listed(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> tuple[_T, ...]:
+    """The items of a list that may be missing."""
+    return tuple(_items(data, name, where, decode)) if name in data else ()
 
 
 def _items(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> list[_T]:

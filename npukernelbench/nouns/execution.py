@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -12,6 +12,7 @@ from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.outcomes import Outcome, Track
 from npukernelbench.nouns.sample import Candidate
 from npukernelbench.nouns.task import Case, Task
+from npukernelbench.nouns.trace import Recording, Step, Watched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "Observation",
     "RunRequest",
     "Touched",
+    "named_tensors",
 ]
 
 
@@ -81,8 +83,12 @@ class RunRequest:
     ``inputs`` hold the values in interface order, already of the case's element types. The executor allocates outputs
     and workspace itself, fills them with a pattern drawn from ``seed``, and never sees expected values. An executor
     that cannot choose its memory, such as a device, ignores ``allocation``. ``repeat`` is 0 for the run that is
-    judged; other runs must give the same bytes, and the executor varies what it can. With ``fewer_cores`` a tiling
-    function that asks for the number of cores gets a smaller one: the order of sums may then change.
+    judged; other runs must give the same bytes, and the executor varies what it can. ``order`` draws the order in which
+    blocks begin, which is the opposite one in every second of those runs. With ``fewer_cores`` a tiling
+    function that asks for the number of cores gets a smaller one: the order of sums may then change. With ``thorough``
+    an executor that can check more, at a price, does. ``watched`` are places of outputs whose origin is wanted, for
+    people who debug a kernel; an executor that cannot tell it ignores them. ``recorded`` names a
+    core whose instructions are wanted for the same reason: a block, and which of its cores.
     """
 
     task: Task
@@ -93,7 +99,11 @@ class RunRequest:
     timeout_s: float
     allocation: Allocation = Allocation.EXACT
     repeat: int = 0
+    order: int = 0
     fewer_cores: bool = False
+    thorough: bool = False
+    watched: tuple[Watched, ...] = ()
+    recorded: tuple[int, int] | None = None
 
 
 class Touched(NamedTuple):
@@ -110,6 +120,8 @@ class Touched(NamedTuple):
 class Observation:
     """What an executor saw. ``outputs`` are raw buffers viewed in the declared shape and type; empty unless OK.
 
+    ``traces`` has the way back from each watched place, in their order; empty where the executor cannot tell.
+    ``recording`` is what the recorded core did, whatever the outcome; None where the executor cannot tell.
     ``touched`` tells of every buffer, by the argument's name or ``name[i]``; empty where the executor cannot tell.
     """
 
@@ -119,4 +131,15 @@ class Observation:
     profile: Profile | None = None
     inputs_intact: bool = True
     touched: Mapping[str, Touched] = field(default_factory=dict)
+    traces: tuple[tuple[Step, ...], ...] = ()
+    recording: Recording | None = None
     seconds: float = 0.0
+
+
+def named_tensors(values: Mapping[str, Argument]) -> Iterator[tuple[str, Array]]:
+    """Every tensor under a name of its own: members of lists are ``y[0]``, absent ones are left out."""
+    for name, value in values.items():
+        if isinstance(value, list):
+            yield from ((f"{name}[{index}]", array) for index, array in enumerate(value))
+        elif value is not None:
+            yield name, value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["Outcome", "Owner", "Severity", "Stage", "Tier", "Track"]
+__all__ = ["PROMPTED_TRACKS", "Outcome", "Owner", "Severity", "Stage", "Tier", "Track"]
 
 
 class Stage(str, Enum):
@@ -121,3 +121,13 @@ class Track(str, Enum):
 
     STATIC = "static"  # device code for one case; sizes may be hard-coded
     DYNAMIC = "dynamic"  # host and device code for all cases, public and hidden
+    LAUNCH = "launch"  # device code with a host function that launches it itself, for all cases
+
+    @property
+    def per_case(self) -> bool:
+        """Whether an answer is for one case; otherwise it is for all of them."""
+        return self is Track.STATIC
+
+
+#: The tracks that prompts ask for answers of.
+PROMPTED_TRACKS = (Track.STATIC, Track.DYNAMIC)

@@ -15,7 +15,10 @@ from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 __all__ = [
     "Aggregate",
     "Aggregates",
+    "CallRow",
+    "Calls",
     "Cost",
+    "Optimised",
     "Results",
     "SampleRow",
     "Share",
@@ -98,6 +101,90 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CallRow:
+    """What conversations with tools had reached after so many calls of check and judge; ``made`` made as many."""
+
+    calls: int
+    made: int
+    correct: Shares
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What models did with their tools. ``paid`` are calls of check and judge, ``judged`` those of judge alone, by
+    outcome; ``rules`` says how many of those broke a rule of the hardware, and ``violations_per_call`` how many rules
+    one broke on average, None without any.
+    """
+
+    paid: int
+    judged: int
+    free: int
+    malformed: int
+    refused: int
+    faults: int
+    outcomes: Mapping[Outcome, int]
+    rules: Mapping[str, int]
+    violations_per_call: float | None
+    after: tuple[CallRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EffortRow:
+    """Where conversations stood after so many judged kernels; ``made`` made as many.
+
+    ``solved`` is the share with a kernel that is right on public cases, ``speedup`` the geometric mean over those of
+    the first right kernel's time divided by the best one's. ``fast_golden`` is per p the share with a kernel that is
+    right and at least p times as fast as our golden kernel. ``tokens``, ``cost`` and ``seconds`` are means of what was
+    spent by then; None where it is not known.
+    """
+
+    calls: int
+    made: int
+    solved: float
+    speedup: float | None
+    tokens: float
+    cost: float | None
+    seconds: float | None
+    fast_golden: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What judged kernels brought to agents, tools and searches.
+
+    ``area`` is the mean of ``solved`` over all numbers of kernels. Of ``right_on_public`` answers ``right_on_hidden``
+    are right on cases that were not shown. ``refused`` are judged kernels that did not compute, by outcome, and
+    ``with_refused`` conversations that had one.
+    """
+
+    conversations: int
+    after: tuple[EffortRow, ...]
+    area: float | None
+    right_on_public: int
+    right_on_hidden: int
+    refused: Mapping[Outcome, int]
+    with_refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """How fast kernels became that had a slow start.
+
+    Of ``counted`` samples that say something about the model, ``right`` are right, ``faster`` faster than their start,
+    and ``as_golden`` at least as fast as our golden kernel. A sample's number is how many times as fast as its start it
+    is, 1 where it is not right or not faster: ``score`` is the geometric mean, ``speedups`` are quantiles by
+    share, ``0.50`` the median.
+    """
+
+    counted: int
+    right: int
+    faster: int
+    as_golden: int
+    score: float
+    speedups: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Tokens:
     """Tokens as backends counted them; ``reasoning`` is part of ``completion``."""
 
@@ -157,7 +244,9 @@ class SampleRow:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Wall seconds of the harness per stage, summed over samples: the only part that differs between equal runs."""
+    """Wall seconds of the harness per stage, summed over samples. Beside the seconds of :class:`EffortRow` the only
+    part that differs between equal runs.
+    """
 
     stage_seconds: Mapping[str, float]
 
@@ -182,3 +271,6 @@ class Results:
     timing: Timing
     turns: tuple[TurnRow, ...] = ()
     spent: Spent = Spent()
+    calls: Calls | None = None
+    effort: Effort | None = None
+    optimised: Optimised | None = None

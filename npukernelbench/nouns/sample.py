@@ -11,6 +11,9 @@ from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 
 __all__ = [
+    "INCLUDE_FOLDER",
+    "LAUNCH_FILE",
+    "CallStatus",
     "Candidate",
     "CaseResult",
     "Completion",
@@ -20,8 +23,17 @@ __all__ = [
     "Sample",
     "SampleKey",
     "TokenUsage",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "Verdict",
 ]
+
+
+#: Where files of a candidate lie that its author took from elsewhere: an include path of every compilation.
+INCLUDE_FOLDER = "include"
+#: Says which function of a candidate of the launch track is called, and with what.
+LAUNCH_FILE = "launch.yaml"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,20 +64,51 @@ class SampleKey:
         return replace(self, turn=self.turn + 1)
 
 
+class ToolCall(NamedTuple):
+    """What a model wrote to call a tool. ``arguments`` is its text as it came, which may be no JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 class Message(NamedTuple):
-    """One chat message; ``role`` is ``system``, ``user`` or ``assistant``."""
+    """One chat message; ``role`` is ``system``, ``user``, ``assistant`` or ``tool``.
+
+    ``calls`` are those of an assistant's message; ``call`` is the id of the call that a tool's message answers.
+    """
 
     role: str
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Content and calls as text for people."""
+        return "\n".join([*([self.content] if self.content else []), *(f"{c.name}({c.arguments})" for c in self.calls)])
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that a model may call. ``parameters`` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. ``template`` is ``name@version``, ``hash`` covers template and rendered text."""
+    """What a model is asked. ``template`` is ``name@version``, ``hash`` covers template and rendered text.
+
+    ``tools`` are those that it may call; none for most prompts.
+    """
 
     messages: tuple[Message, ...]
     template: str
     hash: str
+    tools: tuple[Tool, ...] = ()
 
 
 class FinishReason(str, Enum):
@@ -90,7 +133,10 @@ class Completion:
     """A model's answer. ``reasoning`` is kept apart, and code in it is no answer unless a run asks for that.
 
     ``sent`` is the sampling as it was sent, under the names of the server or engine; empty when the backend does not
-    say. ``cached`` is true for an answer that came out of a cache and cost nothing now.
+    say. ``cached`` is true for an answer that came out of a cache and cost nothing now. ``calls`` are the tools that
+    the model called in it. An agent has called them before it answered: then ``results`` are what it was told, and
+    ``transcript`` is its own record of the work. ``seconds`` are those between question and answer, 0 when the backend
+    does not say.
     """
 
     text: str
@@ -100,6 +146,45 @@ class Completion:
     model: str = ""
     sent: Mapping[str, Any] = field(default_factory=dict)
     cached: bool = False
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    transcript: str = ""
+    # Equal answers are equal, however long a server took.
+    seconds: float = field(default=0.0, compare=False)
+
+
+class CallStatus(str, Enum):
+    """What became of a call."""
+
+    ANSWERED = "answered"  # the tool did its work
+    MALFORMED = "malformed"  # no tool of that name, or no arguments that it takes
+    REFUSED = "refused"  # the budget is used up
+    FAULT = "fault"  # the tool failed by our fault
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a model was told in answer to a call. ``paid`` calls count against its budget.
+
+    ``outcome`` is that of a kernel that the call had judged or, with ``compiled_only``, compiled; ``rules`` are the
+    rules of the hardware that it broke. ``time_us`` is the time of a right kernel, ``speedup`` how many times as fast
+    as our golden kernel it is; 0 where none is known. ``tokens`` and ``seconds`` are what the answer had taken when an
+    agent had been told; of calls that end an answer, ``seconds`` are those since the answer and ``tokens`` are 0.
+    """
+
+    id: str
+    name: str
+    content: str
+    status: CallStatus
+    paid: bool = False
+    outcome: Outcome | None = None
+    compiled_only: bool = False
+    rules: tuple[str, ...] = ()
+    time_us: float = 0.0
+    tokens: int = 0
+    # The same call gets the same answer, however long the judge took.
+    seconds: float = field(default=0.0, compare=False)
+    speedup: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +242,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Everything about one sample."""
+    """Everything about one sample. ``calls`` are what the tools that its answer called had to say."""
 
     key: SampleKey
     prompt: Prompt
     completion: Completion | None
     candidate: Candidate | None
     verdict: Verdict | None
+    calls: tuple[ToolResult, ...] = ()

@@ -141,6 +141,7 @@ class Case:
 
     ``outputs`` are fully resolved, in the interface's order. ``profiles`` are the size profiles the case belongs to.
     ``salt`` goes into the seed of the inputs: that of a hidden case comes from its secret, that of a public one is 0.
+    ``limits`` replace those of the task's tolerance for this case alone; rules of a benchmark set them.
     """
 
     id: str
@@ -149,6 +150,7 @@ class Case:
     attributes: Mapping[str, AttributeValue]
     profiles: frozenset[str] = frozenset()
     salt: int = 0
+    limits: Mapping[DType, ToleranceLimits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +176,8 @@ class Tolerance:
 @dataclass(frozen=True, slots=True)
 class Golden:
     """A reference kernel of ours. ``path`` is the source file, which is specialised per case, on the static track; on
-    the dynamic track it is a folder with ``op_host`` and ``op_kernel``. What several of these have in common lies in
-    the folders ``shared``, which look alike.
+    the dynamic track it is a folder with ``op_host`` and ``op_kernel``, on the launch track a folder of sources. What
+    several of these have in common lies in the folders ``shared``, which look alike.
 
     With a ``maker`` the kernel is what a plugin makes of the file ``path``; ``sha256`` is the digest that the result
     must have, where the task file says it. A derived one is made of the task's dynamic golden kernel, for each case.
@@ -194,7 +196,10 @@ class Task:
 
     ``kernel`` is the name of the entry function; ``reference`` is ``module.function`` inside
     :mod:`npukernelbench.reference`; ``content_hash`` covers the resolved definition and every golden file. ``hidden``
-    says how hidden cases may look; empty where the default rule of element-wise tasks applies.
+    says how hidden cases may look; empty where the default rule of element-wise tasks applies. ``created`` is the day
+    on which the task was first published, as ISO 8601 writes it; it is no part of the hash. ``start`` names what makes
+    the kernel slow that a task of optimisation begins with, which is best seen on ``start_case``; both are empty for
+    other tasks.
     """
 
     name: str
@@ -219,6 +224,9 @@ class Task:
     content_hash: str
     workspace_bytes: int = 0
     hidden: tuple[HiddenForm, ...] = ()
+    created: str = ""
+    start: tuple[str, ...] = ()
+    start_case: str = ""
 
     def case(self, case_id: str) -> Case:
         """The case with that id; KeyError when there is none."""
@@ -228,8 +236,15 @@ class Task:
         raise KeyError(case_id)
 
     @property
+    def operator(self) -> str:
+        """The name of the operator, which several tasks may be about: ``Sqrt`` of ``optimise/Sqrt``."""
+        return self.name.rpartition("/")[2]
+
+    @property
     def usual_case(self) -> Case:
-        """The case that is meant where none is named: the smoke case, or the first."""
+        """The case that is meant where none is named: that of the start, the smoke case, or the first."""
+        if self.start_case:
+            return self.case(self.start_case)
         return next((case for case in self.cases if "smoke" in case.profiles), self.cases[0])
 
     @property

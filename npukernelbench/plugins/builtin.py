@@ -78,6 +78,12 @@ def register_checkers(register: Register) -> None:
     register(
         "cann", f"{where}:cann", description="mean and largest relative error under thresholds of the element type"
     )
+    register("rounded", f"{where}:rounded", description="pcl, of the reference rounded to the output's type")
+    register(
+        "allclose",
+        f"{where}:allclose",
+        description="every element within atol + rtol * |expected|, as tensor libraries",
+    )
     register("ulp", f"{where}:ulp", description="every element within some units in the last place")
     register("exact", f"{where}:exact", description="every element equals the rounded reference")
 
@@ -114,7 +120,11 @@ def register_metrics(register: Register) -> None:
         "roofline": "bound_us divided by the time",
         "impossible": "1 for a time below the bound",
         "speedup_golden": "time of our golden kernel divided by the time",
+        "speedup_net": "the same, both without the start of a kernel",
+        "roofline_net": "the bound divided by the time without the start of a kernel",
         "speedup_eager": "time of torch_npu's own operators divided by the time",
+        "start_us": "time of the kernel that a task of optimisation begins with",
+        "speedup_start": "that time divided by the time: the score of such a task",
         "hap": "hardware-anchored performance",
     }.items():
         register(name, f"npukernelbench.judge.metrics:{name}", description=description)

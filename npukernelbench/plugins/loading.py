@@ -56,6 +56,7 @@ _REGISTRATION_HOOKS: Mapping[str, str] = MappingProxyType(
         "strategy": "register_strategies",
         "golden maker": "register_goldens",
         "repository": "register_repositories",
+        "suite importer": "register_importers",
         "rules": "register_rules",
         "checker": "register_checkers",
         "guard": "register_guards",
@@ -184,6 +185,11 @@ class Plugins:
     def repositories(self) -> Registry:
         """Ways of reading repositories of kernels."""
         return self._registries["repository"]
+
+    @property
+    def importers(self) -> Registry:
+        """Ways of making tasks of suites that others wrote."""
+        return self._registries["suite importer"]
 
     @property
     def checkers(self) -> Registry:

@@ -166,7 +166,7 @@ class Registry(Mapping[str, Registration]):
         if guess:
             # A near name is the likelier reason than a plugin that might have offered anything.
             suspects = [plugin for plugin in suspects if plugin.offered(self.kind, name)]
-        message = f"there is no {self.kind} {name!r}"
+        message = f"there {'are' if self.kind.endswith('s') else 'is'} no {self.kind} {name!r}"
         for plugin in suspects:
             message += f"; {plugin.origin} could have provided it but is quarantined: {plugin.error.splitlines()[0]}"
         known = ", ".join(self) or "none is installed"

@@ -49,7 +49,7 @@ def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
 
 def is_same_operator(task: Task, other: Task) -> bool:
     """Whether a kernel for one would do for the other, as far as names, references and formulas tell."""
-    mine, theirs = _fold(task.name), _fold(other.name)
+    mine, theirs = _fold(task.operator), _fold(other.operator)
     return (
         # Suites repeat operators with a prefix or without: Gelu and CraftGelu are the same.
         mine.endswith(theirs)

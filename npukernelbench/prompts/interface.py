@@ -34,11 +34,14 @@ def interface_skeleton(task: Task, case: Case | None, track: Track) -> str:
 
 
 def tensor_text(tensor: TensorShape | tuple[TensorShape, ...] | None, *, sizes: bool = True) -> str:
-    """``float16 [4, 300] (1200 elements, 2400 bytes)``, without the parenthesis unless ``sizes``; lists in square
-    brackets."""
+    """``float16 [4, 300] (1200 elements, 2400 bytes)``, without the parenthesis unless ``sizes``; lists say how many
+    there are."""
     if tensor is None:
         return "absent (null pointer)"
     if isinstance(tensor, tuple):
+        dtypes = {item.dtype.value for item in tensor}
+        if not sizes and len(dtypes) == 1:
+            return f"list of {len(tensor)} {dtypes.pop()}: " + ", ".join(str(list(item.shape)) for item in tensor)
         return f"list of {len(tensor)}: [" + ", ".join(tensor_text(item, sizes=sizes) for item in tensor) + "]"
     if not sizes:
         return f"{tensor.dtype.value} {list(tensor.shape)}"

@@ -62,7 +62,7 @@ def case_prelude(task: Task, case: Case) -> str:
             if isinstance(value, str):
                 macros += _choices(task, attribute.name, value)
             constants += _attribute(attribute.name, attribute.type, value)
-    head = f"// Task {task.name}, case {case.id}: constants of the static track."
+    head = f"// Task {task.operator}, case {case.id}: constants of the static track."
     return "\n".join([head, *macros, "namespace task_case {", *constants, "}  // namespace task_case", ""])
 
 

@@ -9,16 +9,28 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Case, DType, Message, Prompt, Task, TensorCase, TensorShape, ToleranceLimits, Track
+from npukernelbench.nouns import (
+    PROMPTED_TRACKS,
+    Case,
+    DType,
+    Message,
+    Prompt,
+    Task,
+    TensorCase,
+    TensorShape,
+    ToleranceLimits,
+    Track,
+)
 from npukernelbench.nouns.knowledge import Knowledge
 from npukernelbench.nouns.machine import DEFAULT_MACHINE, Machine
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.interface import interface_skeleton, signature, tensor_text
+from npukernelbench.tasks.rules import Founded
 
 if TYPE_CHECKING:
     import jinja2
@@ -85,18 +97,23 @@ class TrackBound(Protocol):
 
 def tracks_of(style: PromptStyle) -> frozenset[Track]:
     """The tracks that a style renders."""
-    return style.tracks if isinstance(style, TrackBound) else frozenset(Track)
+    return style.tracks if isinstance(style, TrackBound) else frozenset(PROMPTED_TRACKS)
 
 
 def load_style(
-    registration: Registration, tasks: Tasks | None = None, reference: Reference | None = None
+    registration: Registration,
+    tasks: Tasks | None = None,
+    reference: Reference | None = None,
+    checkout: Path | None = None,
 ) -> PromptStyle:
     """The prompt style behind a registration, an object or a class without arguments; else PluginError.
 
     A style that is aware of tasks chooses among ``tasks`` if given. With ``reference`` it tells as much as that says;
-    UsageError where the style cannot.
+    UsageError where the style cannot. One that is read from a checkout is read from ``checkout``.
     """
     style = registration.instance()
+    if isinstance(style, Founded) and checkout is not None:
+        style = style.with_checkout(checkout)
     if not isinstance(style, PromptStyle):
         raise registration.broken("lacks 'render'")
     if reference is not None:
@@ -138,7 +155,12 @@ class TemplateStyle:
         return replace(self, reference=reference)
 
     def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
-        """Render the two messages. ValueError when the static track is asked without a case."""
+        """Render the two messages. ValueError when the static track is asked without a case. The launch track has a
+        text of its own, the same in all styles.
+        """
+        if track is Track.LAUNCH and self.files != _LAUNCHES:
+            own = replace(self, name=f"{self.name}-launch", version=1, files=_LAUNCHES, same_category=False)
+            return own.render(task, case, track)
         if track is Track.STATIC and case is None:
             raise ValueError("a prompt of the static track needs a case")
         values = _values(task, case if track is Track.STATIC else None, track, self.hardware)
@@ -168,6 +190,7 @@ def _values(task: Task, case: Case | None, track: Track, hardware: Machine) -> M
         "in_place": [item for item in task.outputs if item.alias_of],
         "has_lists": any(item.presence.value == "dynamic" for item in task.inputs),
         "describe_case": describe_case,
+        "brief_case": partial(brief_case, task),
     }
 
 
@@ -175,7 +198,8 @@ def _limits(task: Task, case: Case | None) -> list[tuple[str, ToleranceLimits]]:
     """The stated tolerance of every type that the outputs of ``case`` (or of any case) have."""
     outputs = [value for item in ((case,) if case else task.cases) for value in item.outputs.values()]
     dtypes = {t.dtype for value in outputs for t in (value if isinstance(value, tuple) else (value,))}
-    return [(dtype.value, limits) for dtype, limits in task.tolerance.limits.items() if dtype in dtypes]
+    known = {**task.tolerance.limits, **(case.limits if case else {})}
+    return [(dtype.value, limits) for dtype, limits in known.items() if dtype in dtypes]
 
 
 def describe_case(case: Case) -> str:
@@ -184,6 +208,23 @@ def describe_case(case: Case) -> str:
     attributes = [f"{name} = {value}" for name, value in case.attributes.items()]
     outputs = [f"{name} {_short(value)}" for name, value in case.outputs.items()]
     return f"{'; '.join((*inputs, *attributes))} -> {'; '.join(outputs)}"
+
+
+def brief_case(task: Task, case: Case) -> str:
+    """The same in fewer words, for lists of cases: equal tensors are told once, and attributes at their default not.
+
+    ``x1, x2 float16 [4, 300] -> y as x1``.
+    """
+    named: dict[str, list[str]] = {}
+    for name, value in case.inputs.items():
+        named.setdefault(_short(_shapes(value)), []).append(name)
+    told = [f"{', '.join(names)} {text}" for text, names in named.items()]
+    usual = {item.name: item.default for item in task.attributes}
+    told += [f"{name} = {value}" for name, value in case.attributes.items() if value != usual.get(name)]
+    first = {text: names[0] for text, names in named.items()}
+    outputs = {name: _short(value) for name, value in case.outputs.items()}
+    ends = [f"{name} as {first[text]}" if text in first else f"{name} {text}" for name, text in outputs.items()]
+    return f"{'; '.join(told)} -> {'; '.join(ends)}"
 
 
 def _shapes(value: TensorCase | tuple[TensorCase, ...] | None) -> TensorShape | tuple[TensorShape, ...] | None:
@@ -229,6 +270,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
+_LAUNCHES = ("role.md.j2", "launch.md.j2", "rules.md.j2")
 _EXAMPLES = (
     "example.cpp",
     "dynamic/op_host/maximum_tiling.h",
@@ -239,13 +281,13 @@ _EXAMPLES = (
     "cube/op_kernel/relu_product.cpp.j2",
 )
 #: Everything a newcomer to the hardware needs, with a worked example.
-DEFAULT = TemplateStyle("default", 2, ("role.md.j2", "default.md.j2", "answer.md.j2", "rules.md.j2", *_EXAMPLES))
+DEFAULT = TemplateStyle("default", 4, ("role.md.j2", "default.md.j2", "answer.md.j2", "rules.md.j2", *_EXAMPLES))
 #: The same with a golden kernel of the same category as the example, where there is one of another operator.
 CATEGORY_SHOT = TemplateStyle(
     "category-shot",
-    2,
+    4,
     ("role.md.j2", "category_shot.md.j2", "default.md.j2", "answer.md.j2", "rules.md.j2", *_EXAMPLES),
     same_category=True,
 )
 #: Operator, interface and answer format only: for models that know Ascend C, and for short contexts.
-TERSE = TemplateStyle("terse", 2, ("role.md.j2", "terse.md.j2", "answer.md.j2"), knowledge=Knowledge.NONE)
+TERSE = TemplateStyle("terse", 3, ("role.md.j2", "terse.md.j2", "answer.md.j2"), knowledge=Knowledge.NONE)

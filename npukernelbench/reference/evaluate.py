@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import Case, DType, Task, TensorShape
+from npukernelbench.reference.files import file_of, module_of_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,23 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["expected_outputs", "resolve"]
 
 
-def resolve(name: str) -> Callable[..., object]:
-    """The function behind ``module.function`` of this package, or ``package.module:function`` of any other.
+def resolve(name: str, folder: Path | None = None) -> Callable[..., object]:
+    """The function behind ``module.function`` of this package, ``package.module:function`` of any other, or
+    ``file.py:function`` of a file, relative to ``folder``.
 
     TaskError when there is none.
     """
-    if ":" in name:
-        home, _, attribute = name.partition(":")
-    else:
-        module, _, attribute = name.rpartition(".")
-        home = f"{__package__}.{module}"
+    home, _, attribute = name.rpartition(":") if ":" in name else name.rpartition(".")
     try:
-        function: object = getattr(import_module(home), attribute)
+        if folder is not None and (path := file_of(name, folder)) is not None:
+            module = module_of_file(path)
+        else:
+            module = import_module(home if ":" in name else f"{__package__}.{home}")
+        function: object = getattr(module, attribute)
     except (ImportError, AttributeError) as error:
         raise TaskError(
             f"there is no reference {name!r}: {error}",
             field="reference",
-            remedy="name module.function inside npukernelbench.reference, or package.module:function",
+            remedy="name module.function inside npukernelbench.reference, package.module:function, or file.py:function",
         ) from error
     if not callable(function):
         raise TaskError(f"the reference {name!r} is not a function", field="reference")
@@ -50,7 +53,7 @@ def expected_outputs(task: Task, case: Case, inputs: Mapping[str, Argument]) -> 
     """
     import numpy as np
 
-    function = resolve(task.reference)
+    function = resolve(task.reference, task.path.parent)
     arguments = {name: _exact(value) for name, value in inputs.items()}
     try:
         # Infinities and NaN are results; a warning about them would be an error in tests.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from npukernelbench.errors import NpukbError
 from npukernelbench.judge.automatic import AUTO, choose
+from npukernelbench.judge.beaten import Faults
 from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, Trying, make_executor
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.plugins.registry import canonical
@@ -62,9 +63,12 @@ class Examination(NamedTuple):
     usable: bool
 
 
-def examine(installation: Installation, *, trying: bool = False) -> Examination:
+def examine(
+    installation: Installation, *, trying: bool = False, say: Callable[[str], None] = lambda _: None
+) -> Examination:
     """Look at everything. The executor of the configuration decides whether the installation is usable. With
-    ``trying`` it is also tried out where nothing is missing: something small is built and run.
+    ``trying`` it is also tried out where nothing is missing: something small is built and run, and ``say`` is told what
+    is waited for.
     """
     config, plugins = installation.config, installation.plugins
     name = _default(plugins, config)
@@ -78,15 +82,16 @@ def examine(installation: Installation, *, trying: bool = False) -> Examination:
         Section("tasks", tuple(_guard("tasks", lambda: [_tasks(installation)]))),
         Section("plugins", tuple(_plugins(plugins))),
         *(Section(f"executor {name}", findings) for name, findings in executors.items()),
-        Section("backends", tuple(one for r in plugins.backends.values() for one in _backend(r))),
+        Section("backends", tuple(finding for r in plugins.backends.values() for finding in _backend(r))),
         Section("folders", tuple(_folders(config))),
+        *_time_model(config),
     ]
-    problems = [one for one in (*chosen, *default) if one.status is FindingStatus.PROBLEM]
+    problems = [finding for finding in (*chosen, *default) if finding.status is FindingStatus.PROBLEM]
     if trying and not problems:
-        tried = tuple(_trial(plugins.executors.find(name), config.executor_args))
+        tried = tuple(_trial(plugins.executors.find(name), config.executor_args, say))
         sections.insert(3, Section(f"trial of {name}", tried))
-        problems += [one for one in tried if one.status is FindingStatus.PROBLEM]
-    if config.executor == AUTO or any(one.status is FindingStatus.PROBLEM for one in chosen):
+        problems += [finding for finding in tried if finding.status is FindingStatus.PROBLEM]
+    if config.executor == AUTO or any(finding.status is FindingStatus.PROBLEM for finding in chosen):
         sections.insert(3, Section("default executor", chosen))
     return Examination(tuple(sections), usable=not problems)
 
@@ -178,14 +183,14 @@ def _executor(registration: Registration, args: Mapping[str, object]) -> Iterato
     yield from _guard(registration.name, look)
 
 
-def _trial(registration: Registration, args: Mapping[str, object]) -> Iterator[Finding]:
+def _trial(registration: Registration, args: Mapping[str, object], say: Callable[[str], None]) -> Iterator[Finding]:
     """What trying an executor out finds; every finding up to the one that ends it."""
 
     def look() -> Sequence[Finding]:
         executor = make_executor(registration, args)
         try:
             if isinstance(executor, Trying):
-                return list(executor.try_out())
+                return list(executor.try_out(say))
             return [Finding(registration.name, FindingStatus.OK, "has nothing to try out")]
         finally:
             executor.close()
@@ -253,9 +258,17 @@ def _folders(config: Config) -> Iterator[Finding]:
     yield _folder("output", config.output_path, "give --output_path FOLDER")
 
 
+def _time_model(config: Config) -> Iterator[Section]:
+    """Right kernels that were faster than the machine can be, if there are any."""
+    if kept := Faults.of(config).listed():
+        detail = f"{len(kept)} right kernels were predicted faster than the machine can be"
+        remedy = "npukb doctor --faults lists them; please report them"
+        yield Section("time model", (Finding("faults", FindingStatus.WARNING, detail, remedy),))
+
+
 def _folder(name: str, folder: Path, remedy: str) -> Finding:
     """Whether a folder can be written, or made where it is not there yet."""
-    nearest = next((one for one in (folder, *folder.absolute().parents) if one.exists()), folder)
+    nearest = next((parent for parent in (folder, *folder.absolute().parents) if parent.exists()), folder)
     if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
         state = "can be written" if nearest == folder else "will be created"
         return Finding(name, FindingStatus.OK, f"{folder} {state}")

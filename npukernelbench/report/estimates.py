@@ -66,8 +66,8 @@ class Judged:
 Hit = Callable[[Judged], bool]
 
 
-def aggregate(judged: Sequence[Judged]) -> Aggregate:
-    """Everything that is said about some samples."""
+def aggregate(judged: Sequence[Judged], *, own: bool = False) -> Aggregate:
+    """Everything that is said about some samples. ``own``: of one task, with intervals over its own samples."""
     groups = {"valid": [one for one in judged if one.valid], "all": list(judged)}
     baselines = [name for name, metric in SPEEDUPS.items() if any(metric in one.verdict.metrics for one in judged)]
     return Aggregate(
@@ -75,46 +75,50 @@ def aggregate(judged: Sequence[Judged]) -> Aggregate:
         problems=len({sample.problem for sample in judged}),
         valid=len(groups["valid"]),
         infra=sum(sample.verdict.owner is Owner.INFRA for sample in judged),
-        compile_at_1=both(groups, _compiled),
-        correct_at_1=both(groups, _correct),
-        pass_at_k=at_k(groups, _correct, KS),
-        compile_at_k=at_k(groups, _compiled, MAIN_KS),
-        pass_all_at_k=at_k(groups, _correct, MAIN_KS, everyone=True),
-        fast_p={name: {str(p): both(groups, _fast(name, p)) for p in FAST_PS} for name in baselines},
-        fast_p_at_k={name: {str(p): at_k(groups, _fast(name, p), MAIN_KS) for p in FAST_PS} for name in baselines},
+        compile_at_1=both(groups, _compiled, own=own),
+        correct_at_1=both(groups, _correct, own=own),
+        pass_at_k=at_k(groups, _correct, KS, own=own),
+        compile_at_k=at_k(groups, _compiled, MAIN_KS, own=own),
+        pass_all_at_k=at_k(groups, _correct, MAIN_KS, everyone=True, own=own),
+        fast_p={name: {str(p): both(groups, _fast(name, p), own=own) for p in FAST_PS} for name in baselines},
+        fast_p_at_k={
+            name: {str(p): at_k(groups, _fast(name, p), MAIN_KS, own=own) for p in FAST_PS} for name in baselines
+        },
     )
 
 
-def both(groups: dict[str, list[Judged]], hit: Hit) -> Shares:
+def both(groups: dict[str, list[Judged]], hit: Hit, *, own: bool = False) -> Shares:
     """The share of samples that hit, per group."""
-    return Shares(_share_of_samples(groups["valid"], hit), _share_of_samples(groups["all"], hit))
+    return Shares(_share_of_samples(groups["valid"], hit, own), _share_of_samples(groups["all"], hit, own))
 
 
-def _correct(one: Judged) -> bool:
-    return one.correct
+def _correct(judged: Judged) -> bool:
+    return judged.correct
 
 
-def _compiled(one: Judged) -> bool:
-    return one.compiled
+def _compiled(judged: Judged) -> bool:
+    return judged.compiled
 
 
 def _fast(baseline: str, p: float) -> Hit:
-    return lambda one: one.fast(baseline, p)
+    return lambda judged: judged.fast(baseline, p)
 
 
-def _share_of_samples(judged: Sequence[Judged], hit: Hit) -> Share | None:
+def _share_of_samples(judged: Sequence[Judged], hit: Hit, own: bool) -> Share | None:
     counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for one in judged:
         counts[one.key.task][0] += hit(one)
         counts[one.key.task][1] += 1
-    return share(list(counts.values()), len(judged))
+    return share(list(counts.values()), len(judged), own=own)
 
 
-def at_k(groups: dict[str, list[Judged]], hit: Hit, ks: Sequence[int], *, everyone: bool = False) -> dict[str, Shares]:
+def at_k(
+    groups: dict[str, list[Judged]], hit: Hit, ks: Sequence[int], *, everyone: bool = False, own: bool = False
+) -> dict[str, Shares]:
     """Per k of ``ks``, as far as every problem has k samples: the mean over problems of the unbiased estimator."""
     counted = {name: _counts(group, hit) for name, group in groups.items()}
     there = [k for k in ks if any(counts and k <= min(n for _, n, _ in counts) for counts in counted.values())]
-    means = {k: {name: _mean(counts, k, everyone) for name, counts in counted.items()} for k in there}
+    means = {k: {name: _mean(counts, k, everyone, own) for name, counts in counted.items()} for k in there}
     return {str(k): Shares(mean["valid"], mean["all"]) for k, mean in means.items()}
 
 
@@ -126,7 +130,7 @@ def _counts(judged: Sequence[Judged], hit: Hit) -> list[tuple[str, int, int]]:
     return [(problem[0], len(found[problem]), sum(found[problem])) for problem in sorted(found)]
 
 
-def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool) -> Share | None:
+def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool, own: bool) -> Share | None:
     if not counts or min(n for _, n, _ in counts) < k:
         return None
     from npukernelbench.stats import pass_all_at_k, pass_at_k
@@ -136,14 +140,21 @@ def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool) -> Sha
     for task, n, c in counts:
         tasks[task][0] += estimator(n, c, k)
         tasks[task][1] += 1
-    return share(list(tasks.values()), len(counts))
+    return share(list(tasks.values()), len(counts), own=own)
 
 
-def share(tasks: Sequence[Sequence[float]], count: int) -> Share | None:
-    """The share out of a numerator and a denominator per task; None when nothing was counted."""
+def share(tasks: Sequence[Sequence[float]], count: int, *, own: bool = False) -> Share | None:
+    """The share out of a numerator and a denominator per task; None when nothing was counted.
+
+    ``own``: what is said is about these tasks alone, so that of one task each sample is a trial.
+    """
     if not count:
         return None
-    from npukernelbench.stats import Cluster, cluster_ratio
+    from npukernelbench.stats import Cluster, cluster_ratio, wilson
 
-    low, high = cluster_ratio([Cluster(part, whole) for part, whole in tasks])
+    clusters = [Cluster(part, whole) for part, whole in tasks]
+    if own and len(clusters) == 1:
+        low, high = wilson(clusters[0].part, int(clusters[0].whole))
+    else:
+        low, high = cluster_ratio(clusters)
     return Share(value=sum(part for part, _ in tasks) / count, low=low, high=high, n=count)

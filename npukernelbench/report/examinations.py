@@ -17,14 +17,14 @@ __all__ = ["Totals", "examination_json"]
 _MISSING = {"no_golden": "without a golden kernel", "no_hidden": "without hidden cases"}
 
 
-def examination_json(found: Examination) -> Mapping[str, object]:
+def examination_json(examination: Examination) -> Mapping[str, object]:
     """One task's examination: findings, cases run, mutants by kind."""
     return {
-        "task": found.task,
-        "cases": found.cases,
-        "hidden_cases": found.hidden,
-        "mutants": _mutants(found.tried, found.killed),
-        "findings": [to_json(finding) for finding in found.findings],
+        "task": examination.task,
+        "cases": examination.cases,
+        "hidden_cases": examination.hidden,
+        "mutants": _mutants(examination.tried, examination.killed),
+        "findings": [to_json(finding) for finding in examination.findings],
     }
 
 
@@ -40,15 +40,15 @@ class Totals:
         self._tried: Counter[str] = Counter()
         self._killed: Counter[str] = Counter()
 
-    def add(self, found: Examination) -> None:
+    def add(self, examination: Examination) -> None:
         """Count one more task."""
         self._tasks += 1
-        self._cases += found.cases
-        self._hidden += found.hidden
-        self._severities.update(finding.severity.value for finding in found.findings)
-        self._missing.update({finding.code for finding in found.findings} & _MISSING.keys())
-        self._tried.update(found.tried)
-        self._killed.update(found.killed)
+        self._cases += examination.cases
+        self._hidden += examination.hidden
+        self._severities.update(finding.severity.value for finding in examination.findings)
+        self._missing.update({finding.code for finding in examination.findings} & _MISSING.keys())
+        self._tried.update(examination.tried)
+        self._killed.update(examination.killed)
 
     @property
     def errors(self) -> int:

@@ -1,8 +1,8 @@
 """Many runs, one row per model and settings: boards apart by tier, rules and tasks, ties shown as ties.
 
 Runs that differ in nothing but their seed are one row. A row's rank is one more than the number of rows that are
-better than it beyond doubt, that is, whose paired difference to it has an interval above 0: rows that cannot be told
-apart may share a rank.
+better than it beyond doubt, that is, whose paired difference to it has an interval above 0 and an exact test below 5 %:
+rows that cannot be told apart may share a rank.
 """
 
 from __future__ import annotations
@@ -28,36 +28,49 @@ from npukernelbench.report.comparison.rates import (
     rate_of,
 )
 from npukernelbench.report.comparison.records import (
+    OURS,
     RunRecord,
-    find_runs,
     named_differences,
     read_record,
+    rule_differences,
+    rules_name,
     rules_of,
     settings_of,
+    shown,
     timing_of,
 )
+from npukernelbench.report.comparison.speeds import Entry, Speeds
 from npukernelbench.report.estimates import MAIN_KS
+from npukernelbench.report.finding import find_runs
 from npukernelbench.report.table import Column, Table
-from npukernelbench.stats import mean_difference
+from npukernelbench.report.words import count
+from npukernelbench.stats import mean_difference, sign_flip_test
 
-__all__ = ["Board", "Row", "as_csv", "board_json", "board_table", "leaderboards", "read_boards"]
+__all__ = ["Board", "Row", "as_csv", "board_json", "board_parts", "board_table", "leaderboards", "read_boards"]
 
 #: The share of the bound, or the speed beside a baseline, that a column of a board stands for.
-_FAST = {"roofline": 0.5, "golden": 1.0, "eager": 1.0}
+_FAST = {"roofline": 0.5, "golden": 1.0, "eager": 1.0, "start": 1.0}
+_ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A model with its settings. ``rates`` are by measure, None where too few samples tell; ``ahead`` counts the rows
-    that are better beyond doubt."""
+    that are better beyond doubt. ``record`` has the samples of all its runs."""
 
     model: str
     settings: str
+    record: RunRecord
     rates: tuple[Rate | None, ...]
     counted: int
     expected: int
     folders: tuple[Path, ...]
     ahead: int = 0
+
+    @property
+    def name(self) -> str:
+        """The model, and what tells it from its namesakes."""
+        return f"{self.model} {self.settings}".strip()
 
     @property
     def rank(self) -> int:
@@ -80,7 +93,7 @@ class Board:
     @property
     def title(self) -> str:
         """What all rows have in common."""
-        parts = (f"tier {self.tier}", f"{self.tasks} tasks", f"track {self.track}", self.machine, self.rules)
+        parts = (f"tier {self.tier}", count(self.tasks, "task"), f"track {self.track}", self.machine, self.rules)
         return " · ".join(part for part in parts if part)
 
     def is_tied(self, row: Row) -> bool:
@@ -88,11 +101,11 @@ class Board:
         return sum(other.rank == row.rank for other in self.rows) > 1
 
 
-def read_boards(folder: Path, *, by: str = CORRECT.name) -> tuple[tuple[Board, ...], tuple[str, ...]]:
-    """The boards of every run at or below a folder, and a line per run in which nothing was judged, and per
-    shard."""
+def read_boards(*folders: Path, by: str = CORRECT.name) -> tuple[tuple[Board, ...], tuple[str, ...]]:
+    """The boards of every run at or below some folders, and a line per run in which nothing was judged, and per
+    shard. A run that lies below two of the folders is one."""
     records, empty = [], []
-    for path in find_runs(folder):
+    for path in {path.resolve(): path for folder in folders for path in find_runs(folder)}.values():
         try:
             record = read_record(path)
             if "shard" in record.identity:
@@ -110,7 +123,7 @@ def leaderboards(records: Sequence[RunRecord], *, by: str = CORRECT.name) -> tup
     for record in records:
         apart[dumps([rules_of(record), timing_of(record), record.tasks])].append(record)
     measures = {key: _measures(group) for key, group in apart.items()}
-    known = list(dict.fromkeys(one.name for group in measures.values() for one in group))
+    known = list(dict.fromkeys(measure.name for group in measures.values() for measure in group))
     if records and by not in known:
         raise UsageError(f"no run has a rate {by!r}", field="--by", remedy=f"rates: {', '.join(known)}")
     groups = sorted(apart, key=lambda key: (-len(apart[key][0].tasks), apart[key][0].tier, key))
@@ -128,7 +141,7 @@ def board_table(board: Board) -> Table:
     rows = tuple(
         (
             f"{row.rank}{'=' if board.is_tied(row) else ''}",
-            f"{row.model} {row.settings}".strip(),
+            row.name,
             *(_cell(rate) for rate in row.rates),
             f"{row.counted}/{row.expected}",
         )
@@ -145,6 +158,11 @@ def board_table(board: Board) -> Table:
         "in a paired comparison on the same tasks. Counted: samples that say something about the model, of all."
     )
     return Table(board.title, columns, rows, note)
+
+
+def board_parts(boards: Sequence[Board]) -> list[Table | Speeds]:
+    """Every board, and below it how fast its rows are."""
+    return [part for board in boards for part in (board_table(board), _speeds(board))]
 
 
 def board_json(board: Board) -> dict[str, object]:
@@ -196,6 +214,15 @@ def as_csv(boards: Sequence[Board]) -> str:
     return text.getvalue()
 
 
+def _speeds(board: Board) -> Speeds:
+    # Samples of several runs in a row share their numbers, so that none can be found by its own.
+    folders = [row.folders[0] if len(row.folders) == 1 else None for row in board.rows]
+    return Speeds(
+        board.title,
+        tuple(Entry(row.name, row.record, folder) for row, folder in zip(board.rows, folders, strict=True)),
+    )
+
+
 def _board(records: Sequence[RunRecord], measures: Sequence[Measure], by: str, rules: str) -> Board:
     groups = _but_for_seeds(records)
     names = _settings([group[0] for group in groups])
@@ -204,17 +231,18 @@ def _board(records: Sequence[RunRecord], measures: Sequence[Measure], by: str, r
         Row(
             record.model,
             named,
+            record,
             tuple(rate_of(measure, record.problems) for measure in measures),
             record.counted,
             record.expected,
-            tuple(one.folder for one in group),
+            tuple(run_record.folder for run_record in group),
         )
         for group, record, named in zip(groups, pooled, names, strict=True)
     ]
-    main = next(one for one in measures if one.name == by)
+    main = next(measure for measure in measures if measure.name == by)
     ahead = _ahead(main, pooled)
-    ranked = [replace(row, ahead=count) for row, count in zip(rows, ahead, strict=True)]
-    place = [one.name for one in measures].index(by)
+    ranked = [replace(row, ahead=better) for row, better in zip(rows, ahead, strict=True)]
+    place = [measure.name for measure in measures].index(by)
 
     def order(row: Row) -> tuple[int, float, str, str]:
         rate = row.rates[place]
@@ -227,7 +255,7 @@ def _board(records: Sequence[RunRecord], measures: Sequence[Measure], by: str, r
         first.machine,
         len(first.tasks),
         rules,
-        tuple(one.name for one in measures),
+        tuple(measure.name for measure in measures),
         tuple(sorted(ranked, key=order)),
     )
 
@@ -243,7 +271,9 @@ def _but_for_seeds(records: Sequence[RunRecord]) -> list[list[RunRecord]]:
 def _pooled(group: Sequence[RunRecord]) -> RunRecord:
     """Several runs as one with all their samples."""
     identity = {**group[0].identity, "samples": _samples(group[0]) * len(group)}
-    return replace(group[0], identity=identity, attempts=tuple(attempt for one in group for attempt in one.attempts))
+    return replace(
+        group[0], identity=identity, attempts=tuple(attempt for run_record in group for attempt in run_record.attempts)
+    )
 
 
 def _samples(record: RunRecord) -> int:
@@ -255,7 +285,7 @@ def _measures(records: Sequence[RunRecord]) -> list[Measure]:
     attempts = [attempt for record in records for attempt in record.attempts]
     least = max(min((len(tries) for tries in record.problems.values() if tries), default=0) for record in records)
     passes = [pass_measure(k) for k in MAIN_KS if 1 < k <= least]
-    baselines = [name for name in SPEEDUPS if any(name in one.speedups for one in attempts)]
+    baselines = [name for name in SPEEDUPS if any(name in attempt.speedups for attempt in attempts)]
     return [COMPILED, CORRECT, *passes, *(fast_measure(name, _FAST[name]) for name in baselines)]
 
 
@@ -267,7 +297,10 @@ def _ahead(measure: Measure, records: Sequence[RunRecord]) -> list[int]:
             found = shares(measure, first, records[j])
             if not found:
                 continue
-            _, (low, high) = mean_difference(clusters(found))
+            drawn = clusters(found)
+            if sign_flip_test([cluster.part for cluster in drawn]).p >= _ALPHA:
+                continue
+            _, (low, high) = mean_difference(drawn)
             ahead[i] += low > 0
             ahead[j] += high < 0
     return ahead
@@ -279,7 +312,7 @@ def _settings(records: Sequence[RunRecord]) -> list[str]:
     for record in records:
         namesakes = [other for other in records if other.model == record.model and other is not record]
         fields = {name.split(":")[0] for other in namesakes for name in named_differences(_own(record), _own(other))}
-        values = (f"{field.rpartition('.')[2]} {_value(_own(record), field)}" for field in sorted(fields))
+        values = (f"{field.rpartition('.')[2]} {shown(_value(_own(record), field))}" for field in sorted(fields))
         texts.append(f"({', '.join(values)})" if fields else "")
     return texts
 
@@ -300,7 +333,7 @@ def _value(settings: object, field: str) -> object:
 
 
 def _told_apart(records: Sequence[RunRecord]) -> Iterator[str]:
-    """What tells the rules of boards apart that would else have one title; empty for the others."""
+    """A benchmark's rules, and what tells boards apart that would else have one title; empty for the others."""
     for record in records:
         title = (record.tier, record.track, record.machine, len(record.tasks))
         alike = [
@@ -308,15 +341,19 @@ def _told_apart(records: Sequence[RunRecord]) -> Iterator[str]:
             for other in records
             if other is not record and title == (other.tier, other.track, other.machine, len(other.tasks))
         ]
-        rules = {**rules_of(record), **timing_of(record)}
+        rules, name = {**rules_of(record), **timing_of(record)}, rules_name(record.identity)
         fields = {
-            name.split(":")[0]
+            difference.split(":")[0]
             for other in alike
-            for name in named_differences(rules, {**rules_of(other), **timing_of(other)})
+            for difference in (
+                *rule_differences(record, other),
+                *named_differences(timing_of(record), timing_of(other)),
+            )
         }
-        values = [f"{field.rpartition('.')[2]} {_value(rules, field)}" for field in sorted(fields)]
+        named = [f"rules {name}"] if name != OURS or "rules" in fields else []
+        values = [f"{field.rpartition('.')[2]} {shown(_value(rules, field))}" for field in sorted(fields - {"rules"})]
         others = any(record.tasks != other.tasks for other in alike)
-        yield ", ".join([*values, *([f"tasks from {min(record.tasks, default='')}"] if others else [])])
+        yield ", ".join([*named, *values, *([f"tasks from {min(record.tasks, default='')}"] if others else [])])
 
 
 def _cell(rate: Rate | None) -> str:

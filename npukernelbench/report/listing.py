@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.report.table import as_columns
+from npukernelbench.tasks.core import CORE
 from npukernelbench.tasks.select import level_name
 
 if TYPE_CHECKING:
@@ -54,18 +56,52 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """``rows`` below ``header`` for people, ``objects`` for machines, in one order; ``empty`` says there is nothing."""
+    """``rows`` below ``header`` for people, ``objects`` for machines, in one order; ``empty`` says there is nothing;
+    ``note`` explains a column, for people alone."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     objects: tuple[Mapping[str, object], ...]
     empty: str = "nothing to list"
+    note: str = ""
 
-    def lines(self) -> Sequence[str]:
-        """Aligned columns under a header line."""
+    def lines(self, width: int | None = None) -> Sequence[str]:
+        """Aligned columns under a header line. In a terminal of ``width`` columns the widest ones between the first and
+        the last are left out until the rest fits, and the last, which is prose, is broken between words.
+        """
         if not self.rows:
             return [self.empty]
-        return as_columns([self.header, *self.rows])
+        table = [self.header, *self.rows]
+        if width is None:
+            return as_columns(table)
+        left_out: list[str] = []
+        while len(table[0]) > 2 and _wide(table) > width - _PROSE:
+            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+            drop = max(range(1, len(widths) - 1), key=widths.__getitem__)
+            left_out.append(table[0][drop])
+            table = [(*row[:drop], *row[drop + 1 :]) for row in table]
+        note = [f"left out in this width, and in --json: {', '.join(left_out)}"] if left_out else []
+        return [*_broken(table, width), *note]
+
+
+#: Columns that prose needs.
+_PROSE = 32
+_GAP = 2
+
+
+def _wide(table: Sequence[Sequence[str]]) -> int:
+    """What all columns but the last take."""
+    return sum(max(map(len, column)) + _GAP for column in [*zip(*table, strict=True)][:-1])
+
+
+def _broken(table: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Aligned columns; the last one's lines stand below each other."""
+    room = max(width - _wide(table), _PROSE // 2)
+    rows: list[Sequence[str]] = []
+    for row in table:
+        first, *rest = wrap(row[-1], room) or [""]
+        rows += [(*row[:-1], first), *((*[""] * (len(row) - 1), more) for more in rest)]
+    return as_columns(rows)
 
 
 def listing(kind: str, source: Source, only: TaskFilter = TaskFilter()) -> Listing:
@@ -82,18 +118,28 @@ def _tasks(source: Source, only: TaskFilter) -> Listing:
         ),
         tuple(_task_object(task) for task in tasks),
         "no task matches",
+        _CASES,
     )
 
 
+#: What the column CASES counts, and what a run asks.
+_CASES = (
+    "CASES counts all cases, the smoke case and those for a CPU among them. --tasks NAME takes those of profile full: "
+    "the static track asks one question per case, the dynamic track one per task."
+)
 #: Of a task, as it is.
-_SHOWN = ("name", "suite", "level", "category", "version", "kernel", "summary")
+_SHOWN = ("name", "suite", "level", "category", "version", "created", "kernel", "summary")
 
 
 def _task_object(task: Task) -> Mapping[str, object]:
+    from npukernelbench.tasks.difficulty import as_json
+
     return {
         **{name: getattr(task, name) for name in _SHOWN},
         "tags": sorted(task.tags),
         "cases": [{"id": case.id, "profiles": sorted(case.profiles)} for case in task.cases],
+        "core": task.name in CORE,
+        "difficulty": as_json(task),
         "goldens": sorted({golden.track.value for golden in task.goldens}),
         "content_hash": task.content_hash,
         "path": str(task.path),
@@ -103,11 +149,41 @@ def _task_object(task: Task) -> Mapping[str, object]:
 def _groups(source: Source, only: TaskFilter) -> Listing:
     """Everything ``--tasks`` takes that is no task, category or tag: ``all``, case profiles, levels, suites."""
     tasks = _admitted(source, only)
-    counts = {"all": len(tasks)}
+    counts = {"all": len(tasks), "core": sum(task.name in CORE for task in tasks)}
     counts.update(sorted(Counter(p for t in tasks for p in {p for c in t.cases for p in c.profiles}).items()))
     counts.update(sorted(Counter(level_name(t) for t in tasks).items()))
     counts.update(sorted(Counter(t.suite for t in tasks).items()))
     return _counted("GROUP", counts)
+
+
+def _starts(source: Source, only: TaskFilter) -> Listing:
+    """What makes the kernels slow that tasks of optimisation begin with, or why there is none."""
+    from npukernelbench.tasks.starts import PREFIX, start_of
+
+    rows, objects = [], []
+    for task in _admitted(source, only):
+        start = start_of(task)
+        slower = start.start_us / start.golden_us if start.names else None
+        refused = "; ".join(f"{name}: {why}" for name, why in start.refused.items()) if start.names else start.why
+        shown = "" if slower is None else f"{slower:.1f}"
+        rows.append((f"{PREFIX}{task.name}", start.case, shown, ", ".join(start.names) or "none", refused))
+        objects.append(
+            {
+                "name": f"{PREFIX}{task.name}",
+                "case": start.case,
+                "deoptimisations": list(start.names),
+                "golden_us": start.golden_us,
+                "start_us": start.start_us,
+                "refused": dict(start.refused),
+                "why": start.why,
+            }
+        )
+    header = ("TASK", "CASE", "SLOWER", "DE-OPTIMISATIONS", "WHAT TAKES NO PART")
+    return Listing(header, tuple(rows), tuple(objects), "no task matches", _SLOWER)
+
+
+#: What the column SLOWER says.
+_SLOWER = "SLOWER is how many times as long as our golden kernel the start takes on CASE, as predicted for the table."
 
 
 def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source, TaskFilter], Listing]:
@@ -127,7 +203,7 @@ def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source,
             for kind, tasks in sorted(found.items())
         )
         rows = tuple(tuple(str(value) for value in item.values()) for item in objects)
-        return Listing((title, "TASKS", "CASES", "GOLDENS"), rows, objects, "no task matches")
+        return Listing((title, "TASKS", "CASES", "GOLDENS"), rows, objects, "no task matches", _CASES)
 
     return build
 
@@ -184,6 +260,8 @@ KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(
         "levels": _kinds_of_task("LEVEL", level_name),
         "categories": _kinds_of_task("CATEGORY", lambda task: task.category),
         "tags": _tags,
+        "starts": _starts,
+        "importers": _registered(lambda plugins: plugins.importers),
         "backends": _registered(lambda plugins: plugins.backends),
         "executors": _registered(lambda plugins: plugins.executors),
         "prompts": _registered(lambda plugins: plugins.prompts),

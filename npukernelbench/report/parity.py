@@ -9,16 +9,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from npukernelbench.errors import UsageError
+from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.nouns import Profile
 from npukernelbench.report.comparison.times import Key, Side, read_side
 
-__all__ = ["ParityRow", "parity_csv", "parity_markdown", "parity_rows", "summary", "write_rows"]
+__all__ = ["ParityRow", "parity_csv", "parity_markdown", "parity_rows", "read_rows", "summary", "write_rows"]
 
+_TEXTS = frozenset({"task", "track", "case", "machine", "measured_on"})
 _FIELDS = ("task", "track", "case", "predicted_us", "measured_us", "low_us", "high_us", "machine", "measured_on")
 
 
@@ -35,7 +36,8 @@ class ParityRow:
     high_us: float
     machine: str  # that predicted
     measured_on: str
-    counters: Mapping[str, tuple[float, float]]  # predicted and measured, of what both sides count
+    #: Predicted and measured, of what both sides count; not kept in files.
+    counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def error(self) -> float:
@@ -109,6 +111,41 @@ def parity_csv(rows: Iterable[ParityRow]) -> str:
     writer.writerow(_FIELDS)
     writer.writerows([getattr(row, name) for name in _FIELDS] for row in rows)
     return text.getvalue()
+
+
+def read_rows(path: Path) -> tuple[ParityRow, ...]:
+    """The rows of a file that :func:`write_rows` wrote as CSV. UsageError with file, line and field for any other."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            if lacking := [name for name in _FIELDS if name not in (reader.fieldnames or ())]:
+                raise _unreadable(path, 1, lacking[0], "the column is missing")
+            return tuple(_read(row, path, reader.line_num) for row in reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"{path} cannot be read: {error}", field="--rows", remedy=_REMEDY) from error
+
+
+_REMEDY = "give the CSV file that npukb compare --rows writes of a run on the twin and one on a device"
+
+
+def _read(row: Mapping[str, str | None], path: Path, line: int) -> ParityRow:
+    values: dict[str, str | float] = {}
+    for name in _FIELDS:
+        text = row[name] or ""
+        if name in _TEXTS:
+            values[name] = text
+            continue
+        try:
+            values[name] = number = float(text)
+        except ValueError:
+            raise _unreadable(path, line, name, f"{text!r} is no number") from None
+        if not 0 < number < float("inf"):
+            raise _unreadable(path, line, name, f"{text} is no time")
+    return ParityRow(**values)  # type: ignore[arg-type]
+
+
+def _unreadable(path: Path, line: int, name: str, why: str) -> UsageError:
+    return UsageError(f"{name}: {why}", location=SourceLocation(path, line), field=name, remedy=_REMEDY)
 
 
 def parity_markdown(rows: Iterable[ParityRow]) -> str:

@@ -69,7 +69,7 @@ def _path(profile: Profile, paint: Painter) -> Iterator[str]:
         return
     yield ""
     yield paint("  the slowest core waited for", Paint.DIM)
-    for name in sorted(parts, key=lambda one: -parts[one]):
+    for name in sorted(parts, key=lambda part: -parts[part]):
         if parts[name] >= 0.005 * profile.time_us:
             share = parts[name] / profile.time_us
             yield f"  {name:<12}{parts[name]:>10.2f}{share:>9.1%}  {'#' * round(share * 40)}".rstrip()
@@ -112,10 +112,10 @@ def timeline(spans: Sequence[Span], paint: Painter) -> Iterator[str]:
         return
     core = spans[0].core
     mine = [span for span in spans if span.core == core]
-    end = max(one.end_us for one in mine)
+    end = max(span.end_us for span in mine)
     yield paint(f"  core {core}, 0 to {end:.2f} µs", Paint.DIM)
-    for pipe in sorted({one.pipe for one in mine}):
-        busy = _cells([one for one in mine if one.pipe == pipe], end)
+    for pipe in sorted({span.pipe for span in mine}):
+        busy = _cells([span for span in mine if span.pipe == pipe], end)
         yield f"  {pipe:<6}{''.join('#' if share > 0.5 else '+' if share > 0.02 else '.' for share in busy)}"
 
 

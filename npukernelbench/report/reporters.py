@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from npukernelbench.nouns.results import Results
 from npukernelbench.report.reporter import Piece
 from npukernelbench.report.run_tables import failures, headline, run_tables, settings_table, spending
+from npukernelbench.report.score import score_sentence
 from npukernelbench.report.screen import screen
 from npukernelbench.report.table import as_markdown
 from npukernelbench.store import StoredRun, results_json
@@ -38,6 +39,7 @@ def _tables(_: StoredRun, results: Results) -> Iterator[Piece]:
     yield from run_tables(results)
     yield from failures(results)
     yield headline(results)
+    yield from filter(None, (score_sentence(results),))
     yield from spending(results)
     yield settings_table(results)
 
@@ -46,6 +48,7 @@ def _markdown(_: StoredRun, results: Results) -> Iterator[Piece]:
     """The same tables without the failures."""
     yield from (as_markdown(table) for table in run_tables(results))
     yield headline(results)
+    yield from filter(None, (score_sentence(results),))
     yield from spending(results)
 
 

@@ -21,17 +21,18 @@ from typing import TYPE_CHECKING
 from npukernelbench.nouns import Completion, Outcome, Owner, Sample, SampleKey, Severity, Verdict
 from npukernelbench.nouns.codec import JSON, to_json
 from npukernelbench.nouns.results import Aggregate, Aggregates, Results, SampleRow, Timing, Totals, TurnRow
+from npukernelbench.report.calls import calls_of
+from npukernelbench.report.effort import effort_of
 from npukernelbench.report.estimates import FAST_PS, KS, Judged, aggregate, both
-from npukernelbench.report.spent import spent
+from npukernelbench.report.optimised import optimised
+from npukernelbench.report.spent import price_of, spent
 from npukernelbench.run.turns import settled, spoken_for
+from npukernelbench.store.migrations import RESULTS_SCHEMA
 
 if TYPE_CHECKING:
     from npukernelbench.store import Manifest
 
-__all__ = ["KS", "SCHEMA", "sample_row", "summarise"]
-
-#: Version of the layout of ``results.json``.
-SCHEMA = 1
+__all__ = ["KS", "sample_row", "summarise"]
 
 _UNKNOWN = "unknown"
 
@@ -47,14 +48,14 @@ def summarise(manifest: Manifest, samples: Iterable[Sample]) -> Results:
     speaking = [settled(turns) for turns in conversations.values()]
     judged = [Judged(sample.key, sample.verdict) for sample in speaking if sample.verdict is not None]
     facts = _task_facts(manifest.identity)
-    price = manifest.provenance.get("price")
+    price = price_of(manifest.provenance)
     answers: defaultdict[str, list[Completion]] = defaultdict(list)
     for sample in listed:
         if sample.completion is not None:
             answers[sample.key.task].append(sample.completion)
     everything = [completion for task in sorted(answers) for completion in answers[task]]
     return Results(
-        schema=SCHEMA,
+        schema=RESULTS_SCHEMA,
         run_id=manifest.run_id,
         identity=_object(to_json(manifest.identity)),
         provenance=_object(to_json(manifest.provenance)),
@@ -63,10 +64,13 @@ def summarise(manifest: Manifest, samples: Iterable[Sample]) -> Results:
             all=aggregate(judged),
             levels=_grouped(judged, lambda one: str(facts.get(one.key.task, {}).get("level", _UNKNOWN))),
             categories=_grouped(judged, lambda one: str(facts.get(one.key.task, {}).get("category", _UNKNOWN))),
-            tasks=_grouped(judged, lambda one: one.key.task),
+            tasks=_grouped(judged, lambda one: one.key.task, own=True),
         ),
         turns=_turns(conversations.values(), int(str(manifest.identity.get("turns", 1)))),
-        spent=spent(everything, price if isinstance(price, Mapping) else {}),
+        calls=calls_of(conversations.values()),
+        effort=effort_of(conversations.values(), price),
+        optimised=optimised(judged),
+        spent=spent(everything, price),
         samples=tuple(
             replace(sample_row(sample), turns=len(turns))
             for sample, turns in zip(speaking, conversations.values(), strict=True)
@@ -101,11 +105,11 @@ def _totals(judged: Sequence[Judged]) -> Totals:
     )
 
 
-def _grouped(judged: Sequence[Judged], group: Callable[[Judged], str]) -> dict[str, Aggregate]:
+def _grouped(judged: Sequence[Judged], group: Callable[[Judged], str], *, own: bool = False) -> dict[str, Aggregate]:
     groups: defaultdict[str, list[Judged]] = defaultdict(list)
     for sample in judged:
         groups[group(sample)].append(sample)
-    return {name: aggregate(groups[name]) for name in sorted(groups)}
+    return {name: aggregate(groups[name], own=own) for name in sorted(groups)}
 
 
 def _turns(conversations: Iterable[Sequence[Sample]], most: int) -> tuple[TurnRow, ...]:

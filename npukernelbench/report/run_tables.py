@@ -18,9 +18,12 @@ from npukernelbench.report.table import Column, Table
 
 __all__ = [
     "aggregate_tables",
+    "call_tables",
+    "effort_tables",
     "failures",
     "headline",
     "level_table",
+    "optimised_tables",
     "problem_table",
     "run_tables",
     "settings_table",
@@ -35,7 +38,8 @@ _KINDS = ("predicted", "measured")
 
 def run_tables(results: Results) -> tuple[Table, ...]:
     """Every table of a run: problem by problem, then aggregates."""
-    return (problem_table(results), *aggregate_tables(results), *speed_tables(results), *turn_tables(results))
+    tables = (problem_table(results), *aggregate_tables(results), *speed_tables(results), *optimised_tables(results))
+    return (*tables, *turn_tables(results), *effort_tables(results), *call_tables(results))
 
 
 def problem_table(results: Results) -> Table:
@@ -115,6 +119,28 @@ def speed_tables(results: Results) -> tuple[Table, ...]:
     return (Table("fast_p", columns, rows, note),)
 
 
+def optimised_tables(results: Results) -> tuple[Table, ...]:
+    """How fast kernels became that had a slow start; nothing where no task was one of optimisation."""
+    optimised = results.optimised
+    if optimised is None:
+        return ()
+    names = (
+        "counted",
+        "right",
+        "faster",
+        "as golden",
+        "score",
+        *(f"{float(share):.0%}" for share in optimised.speedups),
+    )
+    shown = (optimised.counted, optimised.right, optimised.faster, optimised.as_golden)
+    row = (*map(str, shown), f"{optimised.score:.2f}", *(f"{value:.2f}" for value in optimised.speedups.values()))
+    note = (
+        "score: geometric mean over counted samples of how many times as fast as the start a kernel is; one that is "
+        "not right, or not faster, counts as 1. Then quantiles of the same numbers."
+    )
+    return (Table("Optimised", tuple(_numbers(*names)), (row,), note),)
+
+
 def turn_tables(results: Results) -> tuple[Table, ...]:
     """What was reached by which turn; nothing for a run of one turn."""
     if not results.turns:
@@ -130,7 +156,62 @@ def turn_tables(results: Results) -> tuple[Table, ...]:
         )
         for row in results.turns
     )
-    return (Table("Turns", columns, rows, f"Between turns models were told: {results.identity.get('hints')}."),)
+    hints = "" if results.calls else f"Between turns models were told: {results.identity.get('hints')}."
+    return (Table("Turns", columns, rows, hints),)
+
+
+def call_tables(results: Results) -> tuple[Table, ...]:
+    """What was reached after how many calls of tools, and what the calls were; nothing where none was called."""
+    calls = results.calls
+    if calls is None:
+        return ()
+    columns = tuple(_numbers("calls", "made", "correct by then valid", "correct by then all"))
+    rows = tuple(
+        (str(row.calls), str(row.made), _share(row.correct.valid), _share(row.correct.all)) for row in calls.after
+    )
+    per_call = _NONE if calls.violations_per_call is None else f"{calls.violations_per_call:.2f}"
+    rules = ", ".join(
+        f"{rule} {count}" for rule, count in sorted(calls.rules.items(), key=lambda one: (-one[1], one[0]))
+    )
+    note = (
+        f"Calls of check and judge: {calls.paid}, of judge {calls.judged}; rules of the hardware broken per call of "
+        f"judge: {per_call}{f' ({rules})' if rules else ''}. Malformed {calls.malformed}, over the budget "
+        f"{calls.refused}, faults of ours {calls.faults}."
+    )
+    return (Table("Calls", columns, rows, note),)
+
+
+def effort_tables(results: Results) -> tuple[Table, ...]:
+    """What judged kernels brought; nothing where a model is asked once."""
+    effort = results.effort
+    if effort is None or not effort.after:
+        return ()
+    # One p for the table; results.json has all of them.
+    fast = str(1.0)
+    columns = tuple(_numbers("judged", "made", "right on public", "as golden", "speed-up", "tokens", "cost", "seconds"))
+    rows = tuple(
+        (
+            str(row.calls),
+            str(row.made),
+            f"{row.solved:.1%}",
+            f"{row.fast_golden[fast]:.1%}" if fast in row.fast_golden else _NONE,
+            _NONE if row.speedup is None else f"{row.speedup:.2f}",
+            f"{row.tokens:.0f}",
+            _NONE if row.cost is None else f"{row.cost:.4f}",
+            _NONE if row.seconds is None else f"{row.seconds:.1f}",
+        )
+        for row in effort.after
+    )
+    notes = [
+        f"Means of {effort.conversations} conversations; area under the curve of right on public: {effort.area:.3f}."
+    ]
+    if effort.right_on_public:
+        share = f"{effort.right_on_hidden} of {effort.right_on_public}"
+        notes.append(f"Of answers that are right on public cases, {share} are right on hidden ones.")
+    if effort.refused:
+        what = ", ".join(f"{outcome.value} {count}" for outcome, count in effort.refused.items())
+        notes.append(f"Kernels that did not compute: {what}, in {effort.with_refused} conversations.")
+    return (Table("Effort", columns, rows, " ".join(notes)),)
 
 
 def spending(results: Results) -> list[str]:
@@ -151,7 +232,9 @@ def failures(results: Results, most: int = 12) -> list[str]:
 
     ✗ is the model's failure. What says nothing about the model stands behind, under ○.
     """
-    failed = sorted((sample for sample in results.samples if not sample.correct), key=lambda one: not _counts(one))
+    failed = sorted(
+        (sample for sample in results.samples if not sample.correct), key=lambda sample: not _counts(sample)
+    )
     lines = [
         f"{'✗' if _counts(sample) else '○'} {sample.task}/{sample.case or 'all'}/{sample.index}  "
         f"{sample.outcome.value}: {sample.message}"
@@ -204,7 +287,12 @@ def _object(value: object) -> Mapping[str, object]:
 
 
 #: Metrics of samples that compare with a baseline of ours, and what they are called in tables.
-_SPEEDS = {"roofline": "roofline", "speedup_golden": "× golden", "speedup_eager": "× eager"}
+_SPEEDS = {
+    "roofline": "roofline",
+    "speedup_golden": "× golden",
+    "speedup_eager": "× eager",
+    "speedup_start": "× start",
+}
 
 _NOTE = (
     "valid: without samples that failed for other reasons than the model; all: those count as not solved. "

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from npukernelbench.nouns.results import Results
 from npukernelbench.report.comparison.records import record_of_results
-from npukernelbench.report.run_tables import failures, headline, level_table, problem_table, spending
+from npukernelbench.report.overlap import overlap_sentence
+from npukernelbench.report.run_tables import failures, headline, level_table, optimised_tables, problem_table, spending
 from npukernelbench.report.score import score_sentence
 from npukernelbench.report.summary import sentences
 from npukernelbench.report.table import Prose, Table
@@ -29,8 +30,11 @@ def screen(results: Results, folder: Path) -> Iterator[Prose | Table]:
         yield problems
     levels = level_table(results)
     yield replace(levels, columns=levels.columns[:_COLUMNS], rows=tuple(row[:_COLUMNS] for row in levels.rows))
+    yield from optimised_tables(results)
     yield from map(Prose, sentences(record_of_results(results, folder)))
     if score := score_sentence(results):
         yield Prose(score)
+    if overlap := overlap_sentence(folder):
+        yield Prose(overlap)
     yield Prose("")
     yield from map(Prose, (*failures(results, _MOST_FAILURES), headline(results), *spending(results)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from npukernelbench.nouns import Completion
 from npukernelbench.nouns.results import Cost, Spent, Tokens
 
-__all__ = ["cost_of", "spent"]
+__all__ = ["cost_of", "price_of", "spent"]
 
 
 def spent(completions: Iterable[Completion], price: Mapping[str, object]) -> Spent:
@@ -31,6 +31,12 @@ def spent(completions: Iterable[Completion], price: Mapping[str, object]) -> Spe
         tokens=tokens,
         cost=cost_of(tokens.prompt, tokens.completion, price),
     )
+
+
+def price_of(provenance: Mapping[str, object]) -> Mapping[str, object]:
+    """The price of tokens on the day of a run; empty when it is not known."""
+    price = provenance.get("price")
+    return price if isinstance(price, Mapping) else {}
 
 
 def cost_of(prompt_tokens: int, completion_tokens: int, price: Mapping[str, object]) -> Cost | None:

@@ -8,7 +8,8 @@ from statistics import median
 
 from npukernelbench.nouns import Outcome
 from npukernelbench.report.comparison.rates import COMPILED, CORRECT, rate_of
-from npukernelbench.report.comparison.records import RunRecord
+from npukernelbench.report.comparison.records import OURS, RunRecord, rules_name
+from npukernelbench.report.words import count
 
 __all__ = ["sentences"]
 
@@ -22,12 +23,15 @@ def sentences(record: RunRecord) -> Iterator[str]:
         right = sum(attempt.correct for attempt in record.attempts)
         tasks = len({problem.task for problem in record.problems})
         yield (
-            f"{right} of {_count(record.counted, 'counted sample')} {_are(right)} right: {_percent(correct.value)}, "
+            f"{right} of {count(record.counted, 'counted sample')} {_are(right)} right: {_percent(correct.value)}, "
             f"with a 95\u00a0% interval from {_percent(correct.low)} to {_percent(correct.high)} over "
-            f"{_count(tasks, 'task')}; {_percent(compiled.value)} compile."
+            f"{count(tasks, 'task')}; {_percent(compiled.value)} compile."
         )
     yield from _speed(record)
     yield from _uncounted(record)
+    rules = rules_name(record.identity)
+    if rules != OURS:
+        yield f"Judged by the rules of {rules}, not by ours."
     if record.tier != "npu" and any(attempt.speedups for attempt in record.attempts):
         yield f"Times are predictions of tier {record.tier}; no device has measured them."
 
@@ -49,18 +53,19 @@ def _speed(record: RunRecord) -> Iterator[str]:
         attempt.speedups["golden"] for attempt in record.attempts if attempt.correct and "golden" in attempt.speedups
     ]
     if golden:
-        ahead = sum(one >= 1 for one in golden)
-        yield f"{ahead} of {_count(len(golden), 'right kernel')} {_are(ahead)} as fast as ours or faster."
+        ahead = sum(speedup >= 1 for speedup in golden)
+        are = _are(ahead or len(golden))
+        yield f"{ahead} of {count(len(golden), 'right kernel')} {are} as fast as ours or faster."
 
 
 def _uncounted(record: RunRecord) -> Iterator[str]:
     reasons = Counter(attempt.outcome.value for attempt in record.attempts if not attempt.valid)
     missing = record.expected - len(record.attempts)
-    parts = [f"{name} {count}" for name, count in sorted(reasons.items())]
+    parts = [f"{name} {times}" for name, times in sorted(reasons.items())]
     parts += [f"not judged yet {missing}"] if missing else []
     if parts:
         yield (
-            f"{record.uncounted} of {_count(record.expected, 'sample')} {_are(record.uncounted)} not "
+            f"{record.uncounted} of {count(record.expected, 'sample')} {_are(record.uncounted)} not "
             f"counted ({', '.join(parts)}): they say nothing about the model."
         )
         if missing or reasons.keys() - {Outcome.FILTERED.value}:
@@ -73,7 +78,3 @@ def _are(number: int) -> str:
 
 def _percent(value: float) -> str:
     return f"{100 * value:.0f}\u00a0%"  # not broken at the end of a line
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from npukernelbench.console import Paint
+from npukernelbench.language import ENGLISH, Words
 from npukernelbench.nouns import Candidate, CaseResult, Diagnostic, Outcome, Profile, Severity, Tier, Verdict
 from npukernelbench.nouns.codec import to_json
 
 __all__ = ["Subject", "listed_diagnostics", "render_verdict", "verdict_json"]
 
+#: Version of the object of ``npukb judge --json``.
+VERDICT_SCHEMA = 1
 _EXCERPT = 140  # characters of a source line that are quoted
 _DIAGNOSTICS = 12  # diagnostics of one severity that are shown in full
 #: Metrics that the headline and the profile tell already.
@@ -44,10 +47,13 @@ class Subject:
 
 
 def verdict_json(subject: Subject, verdict: Verdict) -> dict[str, object]:
-    """The one object of ``npukb judge --json``. Keys: ``task, case, track, tier, outcome, owner, stage, diagnostics,
-    metrics, profile``; ``case`` is empty on the dynamic track, ``profile`` is that of the last case that has one."""
+    """The one object of ``npukb judge --json``. Keys: ``schema, task, case, track, tier, outcome, owner, stage,
+    diagnostics, metrics, profile``; ``case`` is empty on the dynamic track, ``profile`` is that of the last case that
+    has one.
+    """
     profile = _profile(verdict)
     return {
+        "schema": VERDICT_SCHEMA,
         "task": subject.task,
         "case": subject.case,
         "track": verdict.track.value,
@@ -61,43 +67,47 @@ def verdict_json(subject: Subject, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def render_verdict(subject: Subject, verdict: Verdict, paint: Painter) -> Iterator[str]:
-    """Lines for a terminal or a log."""
-    yield _headline(subject, verdict, paint)
+def render_verdict(subject: Subject, verdict: Verdict, paint: Painter, words: Words = ENGLISH) -> Iterator[str]:
+    """Lines for a terminal or a log; what an outcome means and what to do, in the language of ``words``."""
+    yield _headline(subject, verdict, paint, words)
     if verdict.outcome is not Outcome.OK:
-        yield f"  stage {verdict.stage.value}, fault of the {verdict.owner.value}"
+        yield f"  {words.sentence(f'stage {verdict.stage.value}, fault of the {verdict.owner.value}')}"
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
-        found = [item for item in listed_diagnostics(verdict) if item[1].severity is severity]
-        for case, diagnostic in found[:_DIAGNOSTICS]:
+        items = [item for item in listed_diagnostics(verdict) if item[1].severity is severity]
+        for case, diagnostic in items[:_DIAGNOSTICS]:
             yield ""
-            yield from _diagnostic(diagnostic, case if len(verdict.cases) > 1 else "", subject, paint)
-        if len(found) > _DIAGNOSTICS:
+            yield from _diagnostic(diagnostic, case if len(verdict.cases) > 1 else "", subject, paint, words)
+        if len(items) > _DIAGNOSTICS:
             yield ""
-            yield f"  … and {len(found) - _DIAGNOSTICS} more of kind {severity.value} (all of them with --json)"
+            more = f"… and {len(items) - _DIAGNOSTICS} more of kind {severity.value} (all of them with --json)"
+            yield f"  {words.sentence(more)}"
     yield from _profiles(verdict, paint)
     yield from _metrics(verdict)
     yield from _timings(verdict, paint)
 
 
-def _headline(subject: Subject, verdict: Verdict, paint: Painter) -> str:
+def _headline(subject: Subject, verdict: Verdict, paint: Painter, words: Words) -> str:
     good = verdict.outcome is Outcome.OK
     mark = paint(f"{'✓' if good else '✗'} {verdict.outcome.value}", Paint.GOOD if good else Paint.BAD)
     case = f"case {subject.case}" if subject.case else "all cases"
     what = " · ".join((paint(subject.task, Paint.BOLD), case, verdict.track.value, f"tier {verdict.tier.value}"))
-    return f"{mark}  {what}\n  {verdict.meaning}"
+    return f"{mark}  {what}\n  {words.sentence(verdict.meaning)}"
 
 
 def listed_diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:
     """Every diagnostic once, with the case it belongs to (empty for those of the candidate as a whole)."""
     listed: list[tuple[str, Diagnostic]] = []
-    for case, diagnostics in [("", verdict.diagnostics), *((one.case, one.diagnostics) for one in verdict.cases)]:
+    for case, diagnostics in [
+        ("", verdict.diagnostics),
+        *((case_result.case, case_result.diagnostics) for case_result in verdict.cases),
+    ]:
         for diagnostic in diagnostics:
             if ("", diagnostic) not in listed and (case, diagnostic) not in listed:
                 listed.append((case, diagnostic))
     return listed
 
 
-def _diagnostic(diagnostic: Diagnostic, case: str, subject: Subject, paint: Painter) -> Iterator[str]:
+def _diagnostic(diagnostic: Diagnostic, case: str, subject: Subject, paint: Painter, words: Words) -> Iterator[str]:
     place = _place(diagnostic, subject)
     times = f" (×{diagnostic.count})" if diagnostic.count > 1 else ""
     first, *rest = diagnostic.message.split("\n")
@@ -109,7 +119,7 @@ def _diagnostic(diagnostic: Diagnostic, case: str, subject: Subject, paint: Pain
     yield from (f"    {_clip(line, 600)}" for line in rest[:40])
     yield from _quote(diagnostic, subject.candidate, paint)
     if diagnostic.remedy:
-        yield f"    {paint('remedy:', Paint.GOOD)} {diagnostic.remedy}"
+        yield f"    {paint(words.text('remedy:'), Paint.GOOD)} {words.sentence(diagnostic.remedy)}"
 
 
 def _place(diagnostic: Diagnostic, subject: Subject) -> str:
@@ -170,7 +180,7 @@ def _profile_lines(case: CaseResult, profile: Profile, tier: Tier, paint: Painte
     ratios = {name: value for name, value in profile.counters.items() if name.endswith("_ratio")}
     if ratios:
         width = max(map(len, ratios))
-        for name in sorted(ratios, key=lambda one: (-ratios[one], one)):
+        for name in sorted(ratios, key=lambda ratio: (-ratios[ratio], ratio)):
             share = min(max(ratios[name], 0.0), 1.0)
             yield f"    {name:<{width}}  {ratios[name]:6.1%}  {'#' * round(share * 30)}".rstrip()
 

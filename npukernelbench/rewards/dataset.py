@@ -31,7 +31,7 @@ class RowFormat(str, Enum):
 def questions(selected: Iterable[Selected], track: Track) -> Iterator[tuple[Selected, Question]]:
     """Every question of a selection: one per case on the static track, one per task on the dynamic one."""
     for entry in selected:
-        if track is Track.DYNAMIC:
+        if not track.per_case:
             yield entry, Question(entry.task.name, "", track)
         else:
             yield from ((entry, Question(entry.task.name, case.id, track)) for case in entry.cases)

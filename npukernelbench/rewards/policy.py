@@ -25,7 +25,7 @@ DEFAULT_POLICY = "shaped"
 
 _OURS = Path(__file__).with_name("policies.yaml")
 _MODEL_OWNED = frozenset(outcome for outcome in Outcome if outcome.owner in (Owner.MODEL, Owner.NONE))
-_METRICS = frozenset(SPEEDUPS.values()) | {"hap"}
+_METRICS = frozenset(SPEEDUPS.values()) | {"hap", "roofline_net", "speedup_net"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,9 @@ class SpeedTerm:
 
 @dataclass(frozen=True, slots=True)
 class RewardPolicy:
-    """One policy: a reward per outcome, a term for partly right answers, a term for speed.
+    """One policy: a reward per outcome, a term for partly right answers, terms for speed of which one counts.
 
+    ``empty`` is the reward of a kernel that ran and wrote nothing; None: that of its outcome.
     ``strategy`` and ``parser`` say how answers are read under it; empty: as the caller or the configuration says.
     """
 
@@ -57,7 +58,8 @@ class RewardPolicy:
     version: int
     outcomes: Mapping[Outcome, float]
     cases: float = 0.0
-    speed: SpeedTerm | None = None
+    speed: tuple[SpeedTerm, ...] = ()
+    empty: float | None = None
     strategy: str = ""
     parser: str = ""
     about: str = field(default="", compare=False)
@@ -125,9 +127,10 @@ def _policy(file: Path, name: str, value: object) -> RewardPolicy:
             field=place,
             remedy="see docs/rewards.md",
         ) from None
-    speed = SpeedTerm(**read.speed.model_dump()) if read.speed else None
+    terms = read.speed if isinstance(read.speed, list) else [read.speed] if read.speed else []
+    speed = tuple(SpeedTerm(**term.model_dump()) for term in terms)
     return RewardPolicy(
-        name, read.version, read.outcomes, read.cases, speed, read.strategy, read.parser, about=read.about
+        name, read.version, read.outcomes, read.cases, speed, read.empty, read.strategy, read.parser, about=read.about
     )
 
 
@@ -166,7 +169,8 @@ class _Policy(BaseModel):
     about: str = ""
     outcomes: dict[Outcome, float]
     cases: float = Field(default=0.0, ge=0)
-    speed: _Speed | None = None
+    speed: _Speed | list[_Speed] | None = None
+    empty: float | None = None
     strategy: str = ""
     parser: str = ""
 
@@ -179,6 +183,6 @@ class _Policy(BaseModel):
         if foreign:
             raise ValueError(f"{', '.join(foreign)} says nothing about the model and has no reward")
         best = max(value for outcome, value in self.outcomes.items() if outcome is not Outcome.OK)
-        if best + self.cases > self.outcomes[Outcome.OK]:
+        if max(best + self.cases, self.empty or 0.0) > self.outcomes[Outcome.OK]:
             raise ValueError("a wrong answer can be worth more than a right one")
         return self

@@ -43,7 +43,7 @@ class Question:
             raise UsageError(
                 f"{text!r} names no task", field="question", remedy="write TASK, TASK/CASE or dynamic:TASK"
             )
-        if case and track is Track.DYNAMIC:
+        if case and not track.per_case:
             raise UsageError(
                 f"{text!r} names a case, but a dynamic answer is for all", field="question", remedy=f"dynamic:{name}"
             )
@@ -83,7 +83,7 @@ def resolve_question(
         )
     task = tasks[question.task]
     more = (hidden or {}).get(task.name, ())
-    if question.track is Track.DYNAMIC:
+    if not question.track.per_case:
         return Resolved(Question(task.name, "", question.track), task, (*task.cases, *more))
     cases = (*task.cases, *more)
     case = next((known for known in cases if known.id == question.case), None) if question.case else task.usual_case

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.errors import NpukbError
 from npukernelbench.generate.repair import Hints
-from npukernelbench.judge.answer import NO_PROMPT, AnswerJudge, Judged, Reading
+from npukernelbench.judge.answer import NO_PROMPT, AnswerJudge, Judged, Reading, Shared
 from npukernelbench.judge.automatic import choose
+from npukernelbench.judge.beaten import Faults
 from npukernelbench.judge.executor import Executor, make_executor, prepare
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
 from npukernelbench.nouns import Completion, Diagnostic, Outcome, Sample, SampleKey, Severity, Stage, Track, Verdict
+from npukernelbench.rewards.drawing import Drawing
+from npukernelbench.rewards.fair import FairPool
 from npukernelbench.rewards.policy import DEFAULT_POLICY, RewardPolicy, load_policy
 from npukernelbench.rewards.question import Question, Resolved, resolve_question
 from npukernelbench.rewards.reward import Reward, reward_of
 from npukernelbench.rewards.scoring import Answer, Scored, Terms, Turn
+from npukernelbench.rewards.shared import SharedVerdicts, judging_facts
 from npukernelbench.run.selective import require_task
+from npukernelbench.store.contents import open_contents
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -35,7 +42,9 @@ _REMEMBERED = 20_000
 
 
 class Scorer:
-    """Scores answers with one executor and a pool of threads. Equal code for one question is judged once."""
+    """Scores answers with one executor and a pool of threads, whose callers take turns. Equal code for one question is
+    judged once.
+    """
 
     def __init__(
         self,
@@ -50,17 +59,22 @@ class Scorer:
         hidden: Callable[[Task], tuple[Case, ...]] | None = None,
         ready: Callable[[Track], None] | None = None,
         on_close: Callable[[], None] | None = None,
+        seed: int | None = None,
+        shared: Shared | None = None,
     ) -> None:
-        """``strategy`` and ``parser`` read answers where neither the policy nor the caller names others; ``ready`` is
-        called before the first answer of each track, ``on_close`` at the end.
+        """Inputs are drawn from ``seed``, else every batch of answers from a secret of its own. ``strategy`` and
+        ``parser`` read answers where neither the policy nor the caller names others; ``ready`` is called before the
+        first answer of each track, ``on_close`` at the end. Verdicts of other judges are found in ``shared``.
         """
         self.policy = load_policy(policy)
         self.jobs = jobs
         self._tier, self._tasks, self._plugins = judge.tier, tasks, plugins
         self._strategy, self._parser = strategy, parser
         self._hidden, self._ready, self._on_close = hidden, ready, on_close
-        self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="score")
-        self._answers = AnswerJudge(judge, limit=_REMEMBERED, kept=_without_profiles)
+        self._pool = FairPool(jobs)
+        self._shared = shared
+        self._answers = AnswerJudge(judge, limit=_REMEMBERED, kept=_without_profiles, shared=shared)
+        self.drawing = Drawing(seed)
         self._resolved: dict[Question, Resolved] = {}
         self._readings: dict[tuple[str, str], Reading] = {}
         self._prepared: set[Track] = set()
@@ -97,8 +111,12 @@ class Scorer:
             require_task(reading.strategy, question.task, question.question.track)
         for track in {question.question.track for question in asked}:
             self._prepare(track)
+        seed = self.drawing.seed_for(len(answers), terms.seed)
+        score = partial(
+            self._score, policy=policy, reading=reading, hints=terms.hints, seed=seed, since=time.monotonic()
+        )
         return [
-            self._pool.submit(self._score, question, answer, policy, reading, terms.hints)
+            self._pool.submit(terms.caller, partial(score, question, answer))
             for question, answer in zip(asked, answers, strict=True)
         ]
 
@@ -120,9 +138,14 @@ class Scorer:
             self._readings[names] = Reading.of_single(self._plugins, *names)
         return self._readings[names]
 
+    @property
+    def shared_found(self) -> int | None:
+        """How many verdicts of other judges were used; None without a shared cache."""
+        return self._shared.found if self._shared is not None else None
+
     def close(self) -> None:
         """Finish what is under way, then give back the executor."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown()
         if self._on_close is not None:
             self._on_close()
             self._on_close = None
@@ -143,23 +166,40 @@ class Scorer:
             self._prepared.add(track)
 
     def _score(
-        self, asked: Resolved, answer: Answer, policy: RewardPolicy, reading: Reading, hints: Hints | None
+        self,
+        asked: Resolved,
+        answer: Answer,
+        *,
+        policy: RewardPolicy,
+        reading: Reading,
+        hints: Hints | None,
+        seed: int,
+        since: float,
     ) -> Scored:
         """Boundary, in a thread of the pool: a fault of ours is a reward without a value."""
+        waited_s = time.monotonic() - since
         track = asked.question.track
         completion = Completion(answer.text, answer.finish_reason, answer.reasoning)
         try:
-            judged = self._answers.judge(reading, completion, task=asked.task, cases=asked.cases, track=track)
+            judged = self._answers.judge(
+                reading, completion, task=asked.task, cases=asked.cases, track=track, seed=seed
+            )
         except NpukbError as error:
             note = Diagnostic(Severity.ERROR, "infra_error", str(error))
             judged = Judged(None, stopped(track, self._tier, Stage.GUARD, Outcome.INFRA_ERROR, (note,)))
         told = "" if hints is None else _told(asked, completion, judged, reading, hints)
         code = judged.candidate.hash if judged.candidate is not None else ""
-        return Scored(reward_of(judged.verdict, policy), code, judged.repeated, told, judged.verdict)
+        reward = reward_of(judged.verdict, policy, None if judged.repeated else seed)
+        return Scored(reward, code, judged.repeated, told, judged.verdict, waited_s)
 
 
-def local_scorer(config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, plugins: Plugins | None = None) -> Scorer:
-    """A scorer in this process with the executor, the tasks, the limits, the strategy and the parser of ``config``."""
+def local_scorer(
+    config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, plugins: Plugins | None = None, *, cache: str = ""
+) -> Scorer:
+    """A scorer in this process with the executor, the tasks, the limits, the strategy and the parser of ``config``.
+
+    ``cache`` is a folder or a URL where it shares verdicts with others. StoreError when that cannot be used.
+    """
     from npukernelbench.plugins import Plugins
     from npukernelbench.tasks import load_registry
     from npukernelbench.tasks.hidden import HiddenCases
@@ -171,9 +211,10 @@ def local_scorer(config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, pl
     chosen = choose(plugins.executors, config.executor, config.executor_args)
     executor: Executor = make_executor(chosen.registration, config.executor_args)
     settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
+    facts = partial(judging_facts, executor, plugins, settings)
     secret = config.hidden_seed
     return Scorer(
-        Judge.of(executor, plugins, settings),
+        Judge.of(executor, plugins, settings, Faults.of(config)),
         tasks,
         plugins,
         strategy=config.strategy,
@@ -183,6 +224,8 @@ def local_scorer(config: Config, policy: str | RewardPolicy = DEFAULT_POLICY, pl
         hidden=HiddenCases(secret, Track.DYNAMIC) if secret is not None else None,
         ready=lambda track: prepare(executor, lambda _: None, track),
         on_close=executor.close,
+        seed=config.input_seed,
+        shared=SharedVerdicts(open_contents(cache), facts) if cache else None,
     )
 
 

@@ -28,18 +28,22 @@ class Answer(NamedTuple):
 
 class Terms(NamedTuple):
     """What one request wants otherwise than the scorer does by itself: names of a policy, a strategy and a parser
-    (empty: the scorer's own), and the hint level of the feedback (None: no feedback).
+    (empty: the scorer's own), the hint level of the feedback (None: no feedback), the seed of inputs that a batch
+    shares with others (None: the scorer draws one; see :mod:`npukernelbench.rewards.drawing`), and in whose name it
+    asks: callers take turns.
     """
 
     policy: str = ""
     strategy: str = ""
     parser: str = ""
     hints: Hints | None = None
+    seed: int | None = None
+    caller: str = ""
 
 
 class Scored(NamedTuple):
     """A reward with the verdict it was derived from. ``candidate`` is the hash of the code; empty when there is none.
-    A repeated verdict has no profiles.
+    A repeated verdict has no profiles. ``waited_s`` is how long the answer waited for its turn.
     """
 
     reward: Reward
@@ -47,6 +51,7 @@ class Scored(NamedTuple):
     repeated: bool
     feedback: str
     verdict: Verdict
+    waited_s: float = 0.0
 
 
 class Turn(NamedTuple):

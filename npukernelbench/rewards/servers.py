@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import time
 import weakref
 from collections.abc import Sequence
@@ -17,11 +18,18 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from npukernelbench.errors import UsageError
+from npukernelbench.rewards.callers import CALLER_HEADER
 
-__all__ = ["TOKEN_VARIABLE", "Reply", "Server", "open_servers"]
+__all__ = ["CALLER_VARIABLE", "PENDING_HEADER", "TOKEN_VARIABLE", "Reply", "Server", "open_servers"]
 
 #: Where the secret of a guarded server is read from.
 TOKEN_VARIABLE = "NPUKB_JUDGE_TOKEN"
+#: In whose name a trainer asks: its processes share a queue. Without it they go by the machine's name.
+CALLER_VARIABLE = "NPUKB_JUDGE_CALLER"
+#: Where a server says how many answers wait or are judged there, of all callers.
+PENDING_HEADER = "Npukb-Pending"
+#: How long that is worth something.
+_TOLD_S = 2.0
 
 #: How long connecting may take, and each piece of a request or a reply.
 _TRANSFER_S = 60.0
@@ -38,12 +46,14 @@ class Reply(NamedTuple):
     status: int
     retry_after_s: float
     body: bytes
+    pending: int = 0
 
 
 class Server:
     """One address, with as many connections as there are requests at the same time, kept for the next ones.
 
-    ``load`` counts the answers that it is judging for us; whoever sends them keeps the count.
+    ``load`` counts the answers that it is judging for us; whoever sends them keeps the count. What others have there it
+    says itself.
     """
 
     def __init__(self, url: str) -> None:
@@ -53,12 +63,19 @@ class Server:
         parts = urlsplit(self.url)
         self._secure, self._place, self._path = parts.scheme == "https", (parts.hostname or "", parts.port), parts.path
         self._token = os.environ.get(TOKEN_VARIABLE, "")
+        self._caller = os.environ.get(CALLER_VARIABLE, "") or socket.gethostname()
+        self._told, self._told_until = 0, 0.0
         self._idle: list[HTTPConnection] = []
         self._owner = os.getpid()
         self._finalizer = weakref.finalize(self, _close_all, self._idle)
         self._failed = False
         self._aside_until = 0.0
         self.load = 0
+
+    @property
+    def burden(self) -> int:
+        """How many answers are there, as far as is known here."""
+        return self.load + (self._told if time.monotonic() < self._told_until else 0)
 
     @property
     def is_aside(self) -> bool:
@@ -83,6 +100,7 @@ class Server:
         except (IndexError, ConnectionError, HTTPException):
             reply = self._post(self._open(_TRANSFER_S), path, body)
         self._failed, self._aside_until = False, 0.0
+        self._told, self._told_until = reply.pending, time.monotonic() + _TOLD_S
         return reply
 
     def close(self) -> None:
@@ -95,7 +113,8 @@ class Server:
         return made
 
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        guarded = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        return {CALLER_HEADER: self._caller, **guarded}
 
     def _check(self) -> None:
         """OSError or HTTPException unless the server answers, whatever it says: a gateway may not know our paths."""
@@ -111,7 +130,9 @@ class Server:
             connection.request("POST", self._path + path, body, {"Content-Type": "application/json", **self._headers()})
             self._await(connection)
             response = connection.getresponse()
-            reply = Reply(response.status, _seconds(response.headers.get("Retry-After")), response.read())
+            told = response.headers.get(PENDING_HEADER, "")
+            wish_s, pending = _seconds(response.headers.get("Retry-After")), int(told) if told.isdecimal() else 0
+            reply = Reply(response.status, wish_s, response.read(), pending)
         except BaseException:
             connection.close()
             raise

@@ -1,34 +1,39 @@
 """A judge that stays: an HTTP server on this machine that scores answers for any number of trainers.
 
-``GET /health`` says how busy it is, ``GET /v1/about`` what it is, ``POST /v1/score`` scores. What waits is bounded:
-beyond that a request is answered with 503 and ``Retry-After``. See docs/rewards.md for the messages.
+``GET /health`` says how busy it is, ``GET /metrics`` what Prometheus wants to know, ``GET /v1/about`` what it is,
+``POST /v1/score`` scores. Callers take turns, and what waits of each is bounded: beyond that a request is answered with
+503 and ``Retry-After``. See docs/rewards.md for the messages.
 """
 
 from __future__ import annotations
 
-import hmac
 import json
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from npukernelbench import __version__
 from npukernelbench.errors import NpukbError, UsageError
 from npukernelbench.generate import Hints
 from npukernelbench.nouns import FinishReason
 from npukernelbench.nouns.codec import JSON, to_json
+from npukernelbench.rewards.callers import CALLER_HEADER, Admission, Caller, Callers
 from npukernelbench.rewards.policy import policies
 from npukernelbench.rewards.question import Question
 from npukernelbench.rewards.scorer import Scorer
 from npukernelbench.rewards.scoring import Answer, Scored, Terms
+from npukernelbench.rewards.servers import PENDING_HEADER
+from npukernelbench.rewards.telemetry import Telemetry
 
-__all__ = ["JudgeServer", "is_loopback"]
+__all__ = ["JudgeServer", "JudgeService", "Reply", "is_loopback", "require_guard"]
 
 #: The largest request: a batch of very long answers.
 _MOST_BYTES = 256 << 20
-#: How many answers may wait per job before more are turned away.
+#: How many answers of a caller may wait per job before more are turned away.
 _WAITING_PER_JOB = 64
 _RETRY_AFTER_S = 1
 #: What ``npukb ls`` calls the lists of what a request may name.
@@ -38,67 +43,168 @@ _LISTS = {"strategy": "strategies", "parser": "parsers"}
 _BACKLOG = 4096
 #: A connection that says nothing for so long is closed, so that trainers that went away hold no thread.
 _IDLE_S = 120.0
+#: Version of requests and answers; it grows when a field changes its meaning or goes.
+SCHEMA = 1
 
 
-class JudgeServer(ThreadingHTTPServer):
-    """Serves one scorer, by ``serve_forever``. ``server_close`` leaves the scorer open."""
+class Reply(NamedTuple):
+    """What a request is answered with, and the headers that are not of HTTP itself."""
 
-    daemon_threads = True
-    request_queue_size = _BACKLOG
+    status: HTTPStatus
+    data: bytes
+    headers: Mapping[str, str]
+    kind: str = "application/json"
 
-    def __init__(self, scorer: Scorer, host: str = "127.0.0.1", port: int = 0, *, token: str = "") -> None:
-        """UsageError when the address is not this machine's alone and no token guards it."""
-        if not token and not is_loopback(host):
-            raise UsageError(
-                f"{host} can be reached by others",
-                field="--host",
-                remedy="keep 127.0.0.1, or set NPUKB_JUDGE_TOKEN to a secret that callers send",
-            )
-        super().__init__((host, port), _Handler)
-        self.scorer = scorer
-        self._host = host
-        self.token = token
-        self._room = scorer.jobs * _WAITING_PER_JOB
-        self._pending = 0
+
+class JudgeService:
+    """Answers requests for one scorer, however they come in. Safe for several threads; the scorer is its owner's."""
+
+    def __init__(self, scorer: Scorer, callers: Callers) -> None:
+        self.scorer, self.callers = scorer, callers
+        self.telemetry = Telemetry(scorer.jobs)
+        self._admission = Admission(scorer.jobs * _WAITING_PER_JOB)
         self._counts = {"answers": 0, "repeated": 0, "turned_away": 0}
-        self._lock = Lock()
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://{self._host}:{self.server_port}"
+        self._counting = Lock()
 
     def about(self) -> dict[str, JSON]:
         """What callers may want to write beside their results."""
         reading = self.scorer.reading(Terms())
         return {
             "version": __version__,
+            "schema": SCHEMA,
             "policy": self.scorer.policy.label,
             "policies": sorted(policies()),
             "reading": reading.name,
+            "inputs": "drawn" if self.scorer.drawing.fixed is None else "fixed",
         }
+
+    @property
+    def pending(self) -> int:
+        """How many answers wait or are judged."""
+        return self._admission.total
 
     def health(self) -> dict[str, JSON]:
         """How busy it is."""
-        with self._lock:
-            return {"status": "ok", "jobs": self.scorer.jobs, "pending": self._pending, **self._counts}
+        with self._counting:
+            shared = self.scorer.shared_found
+            found: dict[str, JSON] = {} if shared is None else {"shared": shared}
+            return {"status": "ok", "jobs": self.scorer.jobs, "pending": self.pending, **self._counts, **found}
 
-    def score(self, answers: Sequence[Answer], terms: Terms) -> list[Scored] | None:
-        """Rewards, or None when too many answers wait already. A batch is taken whole when nothing else waits."""
-        with self._lock:
-            if self._pending and self._pending + len(answers) > self._room:
+    def score(self, answers: Sequence[Answer], terms: Terms, caller: Caller) -> list[Scored] | None:
+        """Rewards, or None when too many answers of the caller wait already."""
+        if not self._admission.enter(caller, len(answers)):
+            with self._counting:
                 self._counts["turned_away"] += len(answers)
-                return None
-            self._pending += len(answers)
+            return None
+        self.telemetry.pending(caller, self._admission.of(caller))
         try:
-            scored = self.scorer.score_fully(answers, terms)
+            scored = self.scorer.score_fully(answers, terms._replace(caller=caller.name))
         finally:
-            with self._lock:
-                self._pending -= len(answers)
-        with self._lock:
+            self._admission.leave(caller, len(answers))
+            self.telemetry.pending(caller, self._admission.of(caller))
+        with self._counting:
             self._counts["answers"] += len(answers)
             self._counts["repeated"] += sum(reward.repeated for reward in scored)
         return scored
+
+    def look_up(self, path: str) -> Reply:
+        """What ``GET`` finds at a path."""
+        if path == "/metrics":
+            return self._metrics()
+        answers = {"/health": self.health, "/v1/about": self.about}
+        if path in answers:
+            return self.reply(HTTPStatus.OK, answers[path]())
+        remedy = "GET /health, GET /metrics, GET /v1/about, POST /v1/score"
+        return self.refuse(HTTPStatus.NOT_FOUND, f"nothing is at {path}", remedy)
+
+    def answer(self, read: Callable[[], bytes], caller: Caller) -> Reply:
+        """Boundary: score what ``read`` gives; whatever goes wrong is answered, and the service goes on."""
+        start = time.perf_counter()
+        answers: Sequence[Answer] = ()
+        scored: Sequence[Scored] | None = None
+        try:
+            answers, terms = read_request(_parsed(read()))
+            scored = self.score(answers, terms, caller)
+        except UsageError as error:
+            status, body = HTTPStatus.BAD_REQUEST, _error(error.message, error.remedy or "", error.field or "")
+        except NpukbError as error:
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            body = _error(error.message, error.remedy or "", error.field or "")
+        except Exception as error:  # noqa: BLE001
+            failed = _error(f"{type(error).__name__}: {error}", "report this")
+            status, body = HTTPStatus.INTERNAL_SERVER_ERROR, failed
+        else:
+            if scored is None:
+                status, body = HTTPStatus.SERVICE_UNAVAILABLE, _error("too many answers are waiting", "ask again later")
+            else:
+                told = [_plain(reward, terms.hints is not None) for reward in scored]
+                status, body = HTTPStatus.OK, {"rewards": told}
+        # Before the reply: whoever has it finds it counted.
+        self.telemetry.request(caller, status, len(answers), time.perf_counter() - start, scored)
+        return self.reply(status, body)
+
+    def refuse(self, status: HTTPStatus, message: str, remedy: str) -> Reply:
+        """A reply that says what was wrong."""
+        return self.reply(status, _error(message, remedy))
+
+    def nobody(self) -> Reply:
+        """What somebody hears who has no right to ask."""
+        return self.refuse(HTTPStatus.UNAUTHORIZED, "no token, or a wrong one", "send Authorization: Bearer TOKEN")
+
+    def reply(self, status: HTTPStatus, body: Mapping[str, JSON]) -> Reply:
+        """A reply in JSON."""
+        return self._made(status, json.dumps(body).encode(), "application/json")
+
+    def _metrics(self) -> Reply:
+        text = self.telemetry.text
+        if text is None:
+            remedy = "pip install 'npukernelbench[serve]' where the server runs"
+            return self.refuse(HTTPStatus.NOT_IMPLEMENTED, "prometheus-client is not installed", remedy)
+        return self._made(HTTPStatus.OK, text, "text/plain; version=0.0.4; charset=utf-8")
+
+    def _made(self, status: HTTPStatus, data: bytes, kind: str) -> Reply:
+        headers = {PENDING_HEADER: str(self.pending)}
+        if status is HTTPStatus.SERVICE_UNAVAILABLE:
+            headers["Retry-After"] = str(_RETRY_AFTER_S)
+        return Reply(status, data, headers, kind)
+
+
+class JudgeServer(JudgeService, ThreadingHTTPServer):
+    """Serves one scorer, by ``serve_forever``. ``server_close`` leaves the scorer open."""
+
+    daemon_threads = True
+    request_queue_size = _BACKLOG
+
+    def __init__(
+        self, scorer: Scorer, host: str = "127.0.0.1", port: int = 0, *, token: str = "", callers: Callers | None = None
+    ) -> None:
+        """``callers`` have tokens of their own, else ``token`` is everybody's. UsageError when the address is not this
+        machine's alone and no token guards it."""
+        who = callers or Callers(token)
+        require_guard(who, host)
+        ThreadingHTTPServer.__init__(self, (host, port), _Handler)
+        JudgeService.__init__(self, scorer, who)
+        self._host = host
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://{self._host}:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A trainer that went away is no error; anything else is printed as http.server does."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def require_guard(callers: Callers, host: str) -> None:
+    """UsageError when others reach the address and no token guards it."""
+    if not callers.guarded and not is_loopback(host):
+        raise UsageError(
+            f"{host} can be reached by others",
+            field="--host",
+            remedy="keep 127.0.0.1, or set NPUKB_JUDGE_TOKEN to a secret that callers send",
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -119,80 +225,64 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # head and body are two writes: the second would wait for the first to be confirmed
 
     def do_GET(self) -> None:  # http.server calls it so
-        if not self._allowed():
-            return
-        answers = {"/health": self.server.health, "/v1/about": self.server.about}
-        if self.path in answers:
-            self._reply(HTTPStatus.OK, answers[self.path]())
-        else:
-            self._refuse(
-                HTTPStatus.NOT_FOUND, f"nothing is at {self.path}", "GET /health, GET /v1/about, POST /v1/score"
-            )
+        if self._caller() is not None:
+            self._send(self.server.look_up(self.path))
 
     def do_POST(self) -> None:  # http.server calls it so
-        """Boundary: whatever goes wrong here is answered, and the server goes on."""
-        if not self._allowed():
+        caller = self._caller()
+        if caller is None:
             return
         if self.path != "/v1/score":
             self.close_connection = True  # the body is not read
-            self._refuse(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}", "POST /v1/score")
+            self._send(self.server.refuse(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}", "POST /v1/score"))
             return
-        try:
-            answers, terms = self._read()
-            scored = self.server.score(answers, terms)
-        except UsageError as error:
-            self._refuse(HTTPStatus.BAD_REQUEST, error.message, error.remedy or "", error.field or "")
-        except NpukbError as error:
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, error.message, error.remedy or "", error.field or "")
-        except Exception as error:  # noqa: BLE001
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}", "report this")
-        else:
-            if scored is None:
-                self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many answers are waiting", "ask again later")
-            else:
-                self._reply(HTTPStatus.OK, {"rewards": [_plain(reward, terms.hints is not None) for reward in scored]})
+        self._send(self.server.answer(self._body, caller))
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: requests are counted, not printed."""
 
-    def _allowed(self) -> bool:
-        given = self.headers.get("Authorization", "")
-        if self.server.token and not hmac.compare_digest(given.encode(), f"Bearer {self.server.token}".encode()):
+    def _caller(self) -> Caller | None:
+        """Who asks; None, and the request is refused, when that is nobody who may."""
+        given, named = self.headers.get("Authorization", ""), self.headers.get(CALLER_HEADER, "")
+        caller = self.server.callers.find(given, named, str(self.client_address[0]))
+        if caller is None:
             self.close_connection = True
-            self._refuse(HTTPStatus.UNAUTHORIZED, "no token, or a wrong one", "send Authorization: Bearer TOKEN")
-            return False
-        return True
+            self._send(self.server.nobody())
+        return caller
 
-    def _read(self) -> tuple[list[Answer], Terms]:
+    def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > _MOST_BYTES:
             self.close_connection = True
             raise UsageError(
                 f"Content-Length is {length or 'missing'}", field="request", remedy=f"send at most {_MOST_BYTES} bytes"
             )
-        try:
-            message = json.loads(self.rfile.read(int(length)))
-        except ValueError as error:
-            raise UsageError(f"no valid JSON: {error}", field="request", remedy="send a JSON object") from None
-        return read_request(message)
+        return self.rfile.read(int(length))
 
-    def _refuse(self, status: HTTPStatus, message: str, remedy: str, field: str = "") -> None:
-        self._reply(status, {"error": {"message": message, "remedy": remedy, "field": field}})
-
-    def _reply(self, status: HTTPStatus, body: Mapping[str, JSON]) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        if status is HTTPStatus.SERVICE_UNAVAILABLE:
-            self.send_header("Retry-After", str(_RETRY_AFTER_S))
+    def _send(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.kind)
+        self.send_header("Content-Length", str(len(reply.data)))
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
         if self.close_connection:
             self.send_header("Connection", "close")
         try:
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(reply.data)
         except ConnectionError:  # whoever asked is gone; the verdict is remembered for the next time
             self.close_connection = True
+
+
+def _parsed(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise UsageError(f"no valid JSON: {error}", field="request", remedy="send a JSON object") from None
+
+
+def _error(message: str, remedy: str, field: str = "") -> dict[str, JSON]:
+    return {"error": {"message": message, "remedy": remedy, "field": field}}
 
 
 def _plain(scored: Scored, with_feedback: bool) -> dict[str, JSON]:
@@ -204,7 +294,7 @@ def _plain(scored: Scored, with_feedback: bool) -> dict[str, JSON]:
 
 def read_request(message: Any) -> tuple[list[Answer], Terms]:
     """``{"answers": [{"question", "text", "finish_reason"?, "reasoning"?}], "policy"?, "strategy"?, "parser"?,
-    "hints"?}``. UsageError naming the wrong field.
+    "hints"?, "seed"?}``. UsageError naming the wrong field.
     """
     if not isinstance(message, Mapping) or not isinstance(message.get("answers"), list):
         raise UsageError("expected an object with a list", field="answers", remedy='{"answers": [{"question": …}]}')
@@ -217,9 +307,12 @@ def read_request(message: Any) -> tuple[list[Answer], Terms]:
     hints = message.get("hints")
     if hints is not None and hints not in (hint.value for hint in Hints):
         raise UsageError("unknown hint level", field="hints", remedy=", ".join(hint.value for hint in Hints))
+    seed = message.get("seed")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise UsageError("expected a whole number", field="seed", remedy="leave it out: the server draws one")
     answers = [_answer(index, answer) for index, answer in enumerate(message["answers"])]
     strategy, parser = str(message.get("strategy", "")), str(message.get("parser", ""))
-    return answers, Terms(policy, strategy, parser, None if hints is None else Hints(hints))
+    return answers, Terms(policy, strategy, parser, None if hints is None else Hints(hints), seed)
 
 
 def _answer(index: int, value: Any) -> Answer:

@@ -6,21 +6,25 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
 from npukernelbench.errors import NpukbError, UsageError
 from npukernelbench.nouns import Owner
+from npukernelbench.rewards.ahead import Ahead
 from npukernelbench.rewards.opening import open_scorer
 from npukernelbench.rewards.reward import Reward, unjudged
 from npukernelbench.rewards.scoring import Answer, Scoring
 
-__all__ = ["reasoning_of", "rewards_for", "shared_scorer", "text_of"]
+__all__ = ["reasoning_of", "rewards_for", "shared_ahead", "shared_scorer", "text_of"]
 
 _log = logging.getLogger(__name__)
 
 _OPEN: dict[str, Scoring] = {}
+_AHEAD: dict[tuple[int, str], Ahead] = {}
 _LOCK = Lock()
 
 
@@ -59,13 +63,26 @@ def rewards_for(answers: Sequence[Answer], *, policy: str, judge: str, settings:
 
 def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scoring:
     """The scorer of this process for these settings; opened once, closed when the process ends."""
-    key = repr((policy, judge, sorted(settings.items(), key=lambda item: item[0])))
+    key = _key(policy, judge, settings)
     with _LOCK:
         if key not in _OPEN:
             scorer = open_scorer(policy=policy, judge=judge, **settings)
             atexit.register(scorer.close)
             _OPEN[key] = scorer
         return _OPEN[key]
+
+
+def shared_ahead(policy: str, judge: str, settings: Mapping[str, Any]) -> Ahead:
+    """What judges ahead with that scorer, in this process: its threads do not come along when a trainer forks."""
+    key = os.getpid(), _key(policy, judge, settings)
+    with _LOCK:
+        if key not in _AHEAD:
+            _AHEAD[key] = Ahead(partial(rewards_for, policy=policy, judge=judge, settings=settings))
+        return _AHEAD[key]
+
+
+def _key(policy: str, judge: str, settings: Mapping[str, Any]) -> str:
+    return repr((policy, judge, sorted(settings.items(), key=lambda item: item[0])))
 
 
 def _last_message(completion: object) -> Mapping[str, Any]:

@@ -7,16 +7,17 @@ verl`` writes such rows. Settings go through ``reward.custom_reward_function.rew
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.rewards.policy import DEFAULT_POLICY
 from npukernelbench.rewards.question import Question
-from npukernelbench.rewards.reward import METRIC_NAMES
+from npukernelbench.rewards.reward import METRIC_NAMES, Reward
 from npukernelbench.rewards.scoring import Answer
-from npukernelbench.rewards.texts import rewards_for
+from npukernelbench.rewards.texts import rewards_for, shared_ahead
 
-__all__ = ["compute_score"]
+__all__ = ["compute_score", "compute_score_async"]
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +46,47 @@ def compute_score(
     a score of 0; ``on_fault="raise"`` ends the step with ExecutorError.
     """
     del data_source, extra_info
+    answer, known = _asked(solution_str, ground_truth, on_fault, settings)
+    for _ in range(max(attempts, 1)):
+        [reward] = rewards_for([answer], policy=policy, judge=judge, settings=known)
+        if reward.value is not None:
+            break
+    return _told(answer, reward, on_fault)
+
+
+async def compute_score_async(
+    data_source: str,
+    solution_str: str,
+    ground_truth: object,
+    extra_info: Mapping[str, object] | None = None,
+    *,
+    policy: str = DEFAULT_POLICY,
+    judge: str = "",
+    attempts: int = 2,
+    on_fault: str = "none",
+    **settings: object,
+) -> dict[str, float | None]:
+    """The same as a coroutine: each sample is judged as soon as its rollout ends, while others are still generated, and
+    samples that end together go to the judge together. No thread waits for a sample.
+
+    Two keys more: ``judged_s``, how long this sample waited for its reward, and ``rewards_per_s`` of this process since
+    its start.
+    """
+    del data_source, extra_info
+    answer, known = _asked(solution_str, ground_truth, on_fault, settings)
+    ahead, start = shared_ahead(policy, judge, known), time.monotonic()
+    for _ in range(max(attempts, 1)):
+        [reward] = await ahead.rewards_async([answer])
+        if reward.value is not None:
+            break
+    judged_s = time.monotonic() - start
+    return {**_told(answer, reward, on_fault), "judged_s": judged_s, "rewards_per_s": ahead.figures.rewards_per_s}
+
+
+def _asked(
+    solution_str: str, ground_truth: object, on_fault: str, settings: Mapping[str, object]
+) -> tuple[Answer, dict[str, object]]:
+    """The answer, and the settings that are ours. UsageError for what cannot be read."""
     if on_fault not in _ON_FAULT:
         raise UsageError(f"on_fault is {on_fault!r}", field="on_fault", remedy=f"write {', '.join(_ON_FAULT)}")
     if not isinstance(ground_truth, str):
@@ -52,12 +94,15 @@ def compute_score(
             f"the ground truth is {type(ground_truth).__name__}", field="ground_truth", remedy="write Sqrt/0"
         )
     known = {name: value for name, value in settings.items() if name not in _FOREIGN}
-    answer = Answer(Question.parse(ground_truth), solution_str)
-    for _ in range(max(attempts, 1)):
-        [reward] = rewards_for([answer], policy=policy, judge=judge, settings=known)
-        if reward.value is not None:
-            return {"score": reward.value, **{name: reward.metrics[name] for name in METRIC_NAMES}}
+    return Answer(Question.parse(ground_truth), solution_str), known
+
+
+def _told(answer: Answer, reward: Reward, on_fault: str) -> dict[str, float | None]:
+    """The reward as verl takes it. ExecutorError for a fault of ours when that is wished."""
+    metrics = {name: reward.metrics[name] for name in METRIC_NAMES}
+    if reward.value is not None:
+        return {"score": reward.value, **metrics}
     if on_fault == "raise":
-        raise ExecutorError(f"{ground_truth} could not be judged: {reward.message}", remedy="see npukb doctor")
-    _log.warning("%s could not be judged: %s", ground_truth, reward.message)
-    return {"score": 0.0 if on_fault == "flag" else None, **{name: reward.metrics[name] for name in METRIC_NAMES}}
+        raise ExecutorError(f"{answer.question} could not be judged: {reward.message}", remedy="see npukb doctor")
+    _log.warning("%s could not be judged: %s", answer.question, reward.message)
+    return {"score": 0.0 if on_fault == "flag" else None, **metrics}

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from npukernelbench.nouns import Track
 from npukernelbench.run.parties import parties
 from npukernelbench.run.prices import Price, find_price
 from npukernelbench.run.runner import problems_of
@@ -25,6 +26,13 @@ _CHARACTERS_PER_TOKEN = 3.5
 #: is told between two turns.
 ASSUMED_MAX_TOKENS, _FEEDBACK_TOKENS = 8192, 1800
 
+#: What there is a question for.
+_ASKED = {
+    Track.STATIC: "one per case",
+    Track.DYNAMIC: "one per task, for all of its cases",
+    Track.LAUNCH: "one per task, for all of its cases",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -39,6 +47,7 @@ class Forecast:
     max_tokens_assumed: bool
     turns: int
     price: Price | None
+    track: Track = Track.STATIC
 
     @property
     def prompt_cost(self) -> float | None:
@@ -54,13 +63,13 @@ class Forecast:
 
     def as_json(self) -> dict[str, object]:
         """For ``--json``."""
-        return {**asdict(self), "prompt_cost": self.prompt_cost, "most_cost": self.most_cost}
+        return {**asdict(self), "track": self.track.value, "prompt_cost": self.prompt_cost, "most_cost": self.most_cost}
 
     def lines(self) -> list[str]:
         """For a terminal."""
         assumed = ", assumed: state max_tokens in --gen_kwargs" if self.max_tokens_assumed else ""
         lines = [
-            f"problems        {self.problems}",
+            f"problems        {self.problems} (a question each: {_ASKED[self.track]})",
             f"samples         {self.samples}",
             f"requests        at most {self.requests}" if self.turns > 1 else f"requests        {self.requests}",
             f"prompt tokens   about {self.prompt_tokens:,} ({_CHARACTERS_PER_TOKEN} characters per token)",
@@ -97,6 +106,7 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
         max_tokens_assumed=not stated,
         turns=turns,
         price=find_price(plan.model, plan.model_args, plan.config.prices),
+        track=plan.track,
     )
 
 

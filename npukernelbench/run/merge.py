@@ -70,7 +70,10 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
         raise UsageError("this folder is not empty", location=SourceLocation(out), remedy="name a new one with --out")
     parts = _parts(directories)
     identity = parts[0].whole.identity
-    strategy = load_strategy(plugins.strategies.find(str(identity.get("strategy", "direct"))))
+    args = identity.get("strategy_args", {})
+    strategy = load_strategy(
+        plugins.strategies.find(str(identity.get("strategy", "direct"))), args if isinstance(args, Mapping) else {}
+    )
     judged = any(part.run.samples for part in parts)
     faulted, problems = [], []
     for part in parts:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from npukernelbench.errors import UsageError
 from npukernelbench.generate.ask import make_backend
-from npukernelbench.generate.strategy import Strategy, load_strategy
+from npukernelbench.generate.strategy import Calling, Strategy, load_strategy
 from npukernelbench.judge.executor import Executor, make_executor, require_track
 from npukernelbench.run.selective import leave_out
 
@@ -37,7 +38,13 @@ def parties(plan: RunPlan, plugins: Plugins) -> Iterator[Parties]:
     try:
         require_track(executor, plan.track)
         backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
-        strategy = load_strategy(plugins.strategies.find(plan.strategy))
+        strategy = load_strategy(plugins.strategies.find(plan.strategy), plan.strategy_args)
+        if isinstance(strategy, Calling) and not backend.capabilities.tools:
+            raise UsageError(
+                f"backend {plan.model!r} cannot offer tools to its model, which strategy {plan.strategy!r} needs",
+                field="--model",
+                remedy="use --model openai with a server that takes tools, or another strategy",
+            )
         kept, left_out = leave_out(plan.tasks, plan.track, (executor, backend, strategy))
         yield Parties(executor, backend, strategy, replace(plan, tasks=kept), left_out)
     finally:

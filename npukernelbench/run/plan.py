@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,8 +26,11 @@ class RunPlan:
     """What a run does. ``directory`` is the run's own folder; the same plan in the same folder resumes. ``hidden`` is
     the salted hash of the secret that hidden cases were drawn from, empty without one. With more than one of ``turns``
     a model is told about its kernel, as much as ``hints`` say, and asked again. With ``shard`` only that part of the
-    samples is asked for. ``transport`` names the ``model_args`` that decide how answers come, not what they are.
-    With ``reuse`` a new run takes answers to the same questions from runs beside it."""
+    samples is asked for. ``transport`` names the ``model_args`` that decide how answers come, not what they are,
+    ``executor_transport`` the ``executor_args`` that decide where they are judged, not how. ``checkout`` is where a
+    benchmark's rules and prompts are read from. Inputs are drawn from ``inputs``; without it from a secret that the run
+    draws and keeps in its manifest. With ``reuse`` a new run takes answers to the same questions from runs beside it.
+    """
 
     tasks: tuple[Selected, ...]
     track: Track
@@ -50,11 +53,15 @@ class RunPlan:
     turns: int = 1
     hints: Hints = Hints.DIAGNOSTICS
     strategy: str = "direct"
+    strategy_args: Mapping[str, object] = field(default_factory=dict)
     shard: Shard | None = None
     knowledge: Knowledge = Knowledge.STYLE
     rules: Rules | None = None
+    checkout: Path | None = None
     transport: frozenset[str] = frozenset()
+    executor_transport: frozenset[str] = frozenset()
     reuse: bool = False
+    inputs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class RunSummary:
     user.
 
     ``results`` is what ``results.json`` holds; None with ``predict_only``, where ``generated`` counts stored
-    completions.
+    completions. ``stopped`` names the limit at which it ended early, empty where none did.
     """
 
     directory: Path
@@ -103,3 +110,4 @@ class RunSummary:
     ok: int
     results: Results | None
     generated: int = 0
+    stopped: str = ""

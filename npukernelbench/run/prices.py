@@ -50,9 +50,9 @@ def find_price(backend: str, model_args: Mapping[str, object], own: Path | None 
     tables = [read_prices(path) for path in (own, OURS) if path is not None]
     for table in tables:
         for spelling in (name, name.rpartition("/")[2]):
-            found = table.get(spelling) or _dated(table, spelling)
-            if found is not None:
-                return found
+            price = table.get(spelling) or _dated(table, spelling)
+            if price is not None:
+                return price
     return None
 
 

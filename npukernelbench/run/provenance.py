@@ -18,6 +18,7 @@ from npukernelbench.config.values import redact
 from npukernelbench.generate.backend import Described
 from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.nouns.knowledge import Knowledge
+from npukernelbench.tasks.rules import Asking, Timing
 
 if TYPE_CHECKING:
     from npukernelbench.generate.backend import Backend
@@ -40,18 +41,23 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "model": _folded(plan.model),
         "model_args": redact(to_json({k: v for k, v in plan.model_args.items() if k not in plan.transport})),
         "track": plan.track.value,
-        "tasks": {one.task.name: _task(one) for one in sorted(plan.tasks, key=lambda one: one.task.name)},
+        "tasks": {
+            selected.task.name: _task(selected)
+            for selected in sorted(plan.tasks, key=lambda selected: selected.task.name)
+        },
         "parser": _folded(plan.parser),
         "sampling": redact(to_json(plan.params)),
         "samples": plan.samples,
         "seed": plan.seed,
+        "inputs": "drawn" if plan.inputs is None else plan.inputs,
         "prompt": _asked_style(plan),
-        "executor": {"name": _folded(plan.executor), "args": redact(to_json(plan.executor_args))},
+        "executor": {"name": _folded(plan.executor), "args": _executor_args(plan)},
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
         **({"hidden": plan.hidden} if plan.hidden else {}),
         **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
-        **({"rules": _rules(plan.rules)} if plan.rules else {}),
+        **({"strategy_args": redact(to_json(plan.strategy_args))} if plan.strategy_args else {}),
+        **({"rules": _rules(plan.rules, plan)} if plan.rules else {}),
         **({"shard": str(plan.shard)} if plan.shard else {}),
         **({"turns": plan.turns, "hints": plan.hints.value} if plan.turns > 1 else {}),
     }
@@ -71,7 +77,7 @@ def identity(
     machine = {
         "name": executor.name,
         "tier": executor.tier.value,
-        "args": redact(to_json(plan.executor_args)),
+        "args": _executor_args(plan),
         "description": to_json(dict(executor.describe())),
     }
     return {**asked, "harness": __version__, "backend": described, "prompt": style, "executor": machine}
@@ -83,7 +89,7 @@ def provenance(plugins: Plugins, left_out: Mapping[str, Sequence[str]]) -> dict[
         "harness": __version__,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "packages": {name: found for name in _PACKAGES if (found := _version(name))},
+        "packages": {name: version for name in _PACKAGES if (version := _version(name))},
         "plugins": [
             {"name": info.name, "distribution": info.distribution, "version": info.version}
             for info in plugins.installed
@@ -99,21 +105,33 @@ def asked_how(plan: RunPlan) -> JSON:
     return redact(to_json({name: value for name, value in plan.model_args.items() if name in plan.transport}))
 
 
-def _task(one: Selected) -> JSON:
-    task = one.task
+def _executor_args(plan: RunPlan) -> JSON:
+    """The executor's arguments that decide verdicts."""
+    return redact(to_json({k: v for k, v in plan.executor_args.items() if k not in plan.executor_transport}))
+
+
+def _task(selected: Selected) -> JSON:
+    task = selected.task
     return {
         "suite": task.suite,
         "level": task.level,
         "category": task.category,
         "version": task.version,
         "hash": task.content_hash,
-        "cases": sorted(case.id for case in one.cases),
+        "cases": sorted(case.id for case in selected.cases),
+        **({"start": list(task.start)} if task.start else {}),
     }
 
 
-def _rules(rules: Rules) -> dict[str, JSON]:
+def _rules(rules: Rules, plan: RunPlan) -> dict[str, JSON]:
+    """The rules, and whether results are comparable with the benchmark's: only if models are asked as it asks, too."""
     weights: dict[str, JSON] = {str(level): weight for level, weight in rules.weights.items()}
-    return {"name": rules.name, "source": rules.source, "weights": weights}
+    asked = (plan.prompt_style, plan.parser)
+    comparable = isinstance(rules, Asking) and asked == (rules.prompt_style, rules.parser)
+    result: dict[str, JSON] = {"name": rules.name, "source": rules.source, "weights": weights, "comparable": comparable}
+    if isinstance(rules, Timing):
+        result |= {"baseline": rules.baseline, "thresholds": list(rules.thresholds)}
+    return result
 
 
 def _asked_style(plan: RunPlan) -> dict[str, JSON]:

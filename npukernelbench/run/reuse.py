@@ -43,11 +43,11 @@ def take_over(store: RunStore, samples: Mapping[SampleKey, Problem]) -> Iterator
     for path in sorted(store.directory.parent.glob(f"*/{MANIFEST_NAME}")):
         if path.parent == store.directory or not wanted:
             continue
-        found = dict(_answers(path.parent, store.manifest.identity, wanted))
-        if found:
-            store.add_completions([(key, *answer) for key, answer in found.items()])
-            wanted = {key: problem for key, problem in wanted.items() if key not in found}
-            yield f"{len(found)} answers to the same questions are taken from {path.parent}"
+        answers = dict(_answers(path.parent, store.manifest.identity, wanted))
+        if answers:
+            store.add_completions([(key, *answer) for key, answer in answers.items()])
+            wanted = {key: problem for key, problem in wanted.items() if key not in answers}
+            yield f"{len(answers)} answers to the same questions are taken from {path.parent}"
 
 
 def _answers(

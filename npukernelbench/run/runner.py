@@ -9,9 +9,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from npukernelbench.generate.backend import Furnished
 from npukernelbench.generate.strategy import load_strategy
 from npukernelbench.judge.executor import prepare
 from npukernelbench.nouns import Outcome, Owner, SampleKey, Track
@@ -23,8 +25,10 @@ from npukernelbench.run.provenance import asked_for, asked_how, identity, proven
 from npukernelbench.run.reuse import take_over
 from npukernelbench.run.schedule import Problem, Schedule, problems_by_key
 from npukernelbench.run.turns import settled, spoken_for
+from npukernelbench.seed import draw_secret
 from npukernelbench.store import Manifest, RunStore
 from npukernelbench.store.files import replace_json
+from npukernelbench.store.manifest import MANIFEST_NAME, read_manifest
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -51,7 +55,7 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
     run.
     """
     with ExitStack() as stack:
-        executor, backend, _, plan, left_out = stack.enter_context(parties(plan, plugins))
+        executor, backend, _, plan, left_out = stack.enter_context(parties(_with_inputs(plan), plugins))
         for reason, names in sorted(left_out.items()):
             observer.message(f"left out, {reason}: {_listing(names)}")
         problems = problems_of(plan, plugins)
@@ -70,10 +74,21 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         schedule = Schedule(plan, plugins, observer, context, store, executor, samples)
         if not plan.predict_only and schedule.positions():
             prepare(executor, observer.message, plan.track)
+        if isinstance(backend, Furnished):
+            backend.furnish(schedule.bench)
         schedule.work(_cached(plan, backend))
-        summary = _summarise(plan, store, samples)
+        summary = replace(_summarise(plan, store, samples), stopped=schedule.stopped)
         plugins.notify("on_run_end", context=context, summary=summary)
         return summary
+
+
+def _with_inputs(plan: RunPlan) -> RunPlan:
+    """The plan with what its inputs are drawn from: as it says, else as its folder says, else a new secret."""
+    if plan.inputs is not None:
+        return plan
+    here = (plan.directory / MANIFEST_NAME).is_file()
+    earlier = read_manifest(plan.directory).identity.get("inputs") if here else None
+    return replace(plan, inputs=earlier if isinstance(earlier, int) else draw_secret())
 
 
 def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
@@ -84,8 +99,8 @@ def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     config = plan.config
     tasks = cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir))
     reference = make_reference(plan.knowledge, plugins.executors, plan.executor)
-    style = load_style(plugins.prompts.find(plan.prompt_style), tasks, reference)
-    strategy = load_strategy(plugins.strategies.find(plan.strategy))
+    style = load_style(plugins.prompts.find(plan.prompt_style), tasks, reference, plan.checkout)
+    strategy = load_strategy(plugins.strategies.find(plan.strategy), plan.strategy_args)
     problems = []
     for selected in plan.tasks:
         groups = [(case,) for case in selected.cases] if plan.track is Track.STATIC else [selected.cases]

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, GenerationResult
+from npukernelbench.generate.strategy import Searching
 from npukernelbench.judge.answer import AnswerJudge, Reading
+from npukernelbench.judge.beaten import Faults
 from npukernelbench.judge.executor import Executor, Judging
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
@@ -27,10 +29,12 @@ from npukernelbench.nouns.sample import Completion, Prompt, Sample, SampleKey
 from npukernelbench.nouns.shard import Shard
 from npukernelbench.nouns.task import Case, Task
 from npukernelbench.run.asking import Asker
-from npukernelbench.run.turns import Position, follow_up, position
+from npukernelbench.run.limits import Spending
+from npukernelbench.run.turns import Position, follow_up, position, settled
 from npukernelbench.seed import derive
 
 if TYPE_CHECKING:
+    from npukernelbench.generate.strategy import Bench
     from npukernelbench.plugins import Plugins
     from npukernelbench.run.plan import RunContext, RunObserver, RunPlan
     from npukernelbench.store import RunStore
@@ -91,11 +95,12 @@ class Schedule:
     ) -> None:
         self._plan, self._plugins, self._observer = plan, plugins, observer
         self._context, self._store, self._executor = context, store, executor
-        self._reading = Reading.of(plugins, plan.strategy, plan.parser)
+        self._reading = Reading.of(plugins, plan.strategy, plan.parser, plan.strategy_args)
         self._strategy = self._reading.strategy
         self._most_questions = plan.turns * self._strategy.steps
-        settings = JudgeSettings(plan.compile_timeout_s, plan.run_timeout_s, plan.seed)
-        self._answers = AnswerJudge(Judge.of(executor, plugins, settings))
+        inputs = plan.seed if plan.inputs is None else plan.inputs
+        settings = JudgeSettings(plan.compile_timeout_s, plan.run_timeout_s, inputs)
+        self._answers = AnswerJudge(Judge.of(executor, plugins, settings, Faults.of(plan.config)))
         self._problems = problems
         self._posts: SimpleQueue[partial[None]] = SimpleQueue()
         self._jobs = executor.seats() if isinstance(executor, Judging) else plan.jobs
@@ -106,6 +111,9 @@ class Schedule:
         self._awaited = 0
         self._judging = 0
         self._error: BaseException | None = None
+        self._spending = Spending(plan, (stored.completion for stored in store.completions().values()))
+        self.stopped = ""
+        """The limit at which the run ended early, in words; empty where none did."""
 
     def work(self, backend: Backend) -> None:
         """Generate and judge what is missing."""
@@ -135,21 +143,27 @@ class Schedule:
         if self._error is not None:
             raise self._error
 
+    def bench(self, request: GenerationRequest) -> Bench:
+        """The judge for a model that works with it before it answers ``request``; from any thread."""
+        problem = self._problems[request.key.conversation]
+        return self._answers.bench(self._reading, problem.task, problem.cases, problem.track)
+
     def positions(self) -> list[Position]:
         """Where each conversation stands that is not over: the first samples of all problems before their second."""
         plan, finished, samples = self._plan, self._store.finished(), self._store.samples()
         answered = self._store.completions()
-        found = []
+        result = []
         for key, problem in self._problems.items():
             here = position(Position(key, problem.prompt), self._strategy, plan.turns, plan.hints, samples, finished)
             if here is not None and not (plan.predict_only and here.key in answered):
-                found.append(here)
-        return found
+                result.append(here)
+        return result
 
     def _loop(self, asker: Asker, judges: ThreadPoolExecutor) -> None:
         """Do what is posted until nothing is under way any more."""
         self._judges = judges
         self._asking = True
+        self._mind_limits()
         asker.start()
         while self._asking or self._judging or self._backlog:
             while self._backlog and self._room.acquire(blocking=False):
@@ -157,20 +171,42 @@ class Schedule:
                 self._submit(key, *self._stored[key])
             if not (self._awaited or self._judging or self._backlog) or self._most_questions == 1:
                 asker.no_more()
-            self._do(self._posts.get())
+            self._wait()
+            self._mind_limits()
+
+    def _wait(self) -> None:
+        """Do what is posted next; nothing when time is up before."""
+        try:
+            post = self._posts.get(timeout=None if self.stopped else self._spending.left_s)
+        except Empty:
+            return
+        self._do(post)
+
+    def _mind_limits(self) -> None:
+        """Ask no more when a limit is reached; when time is up, begin no judgement either."""
+        if not self.stopped and (reached := self._spending.reached()):
+            self.stopped = reached
+            self._observer.message(f"{reached} is reached: no more questions")
+            if self._asker is not None:
+                self._asker.cancel()
+        if self.stopped and self._spending.out_of_time:
+            self._backlog.clear()
 
     def _do(self, post: partial[None]) -> None:
-        """Do what is posted; answers that are here at the same time are kept with one wait for the disk."""
-        results: list[GenerationResult] = []
-        following: partial[None] | None = post
-        while following is not None and following.func == self._answered:
-            results.append(following.args[0])
-            following = self._next_post() if len(results) < _MOST_TOGETHER else None
+        """Do what is posted. Answers and verdicts that are here at the same time are kept with one wait for the disk
+        each: a run that judges on many machines has hundreds of them in a second.
+        """
+        posts: list[partial[None]] = [post]
+        while len(posts) < _MOST_TOGETHER and (following := self._next_post()) is not None:
+            posts.append(following)
+        results: list[GenerationResult] = [post.args[0] for post in posts if post.func == self._answered]
         self._keep(results)
+        self._store.add_samples([post.args[0] for post in posts if post.func == self._judged])
         for result in results:
-            self._answered(result)
-        if following is not None:
-            following()
+            if isinstance(result.answer, Completion):
+                self._spending.add(result.answer)
+        for post in posts:
+            post()
 
     def _keep(self, results: Iterable[GenerationResult]) -> None:
         self._store.add_completions(
@@ -190,6 +226,7 @@ class Schedule:
                 self._keep(post.args)
                 post()
             elif post.func == self._judged:
+                self._store.add_samples(post.args)
                 post()
 
     def _request(self, here: Position) -> GenerationRequest:
@@ -232,7 +269,9 @@ class Schedule:
         note = Diagnostic(Severity.ERROR, "generation_fault", fault.message, remedy=remedy)
         outcome = Outcome.SKIPPED if key.turn and not fault.retryable else Outcome.INFRA_ERROR
         verdict = stopped(key.track, self._executor.tier, Stage.GENERATE, outcome, (note,))
-        self._finish(Sample(key, prompt, None, None, verdict))
+        sample = Sample(key, prompt, None, None, verdict)
+        self._store.add_sample(sample)
+        self._finish(sample)
 
     def _asked(self, error: BaseException | None) -> None:
         """No more answers will come."""
@@ -247,6 +286,7 @@ class Schedule:
         self._judges.submit(self._job, key, prompt, completion)
 
     def _judged(self, sample: Sample) -> None:
+        """The verdict is there, and stored by now."""
         self._judging -= 1
         self._room.release()
         self._finish(sample)
@@ -261,15 +301,26 @@ class Schedule:
             self._asker.cancel()
 
     def _finish(self, sample: Sample) -> None:
-        self._store.add_sample(sample)
-        further = follow_up(sample, self._strategy, self._plan.turns, self._plan.hints)
+        turns = self._turns(sample)
+        further = follow_up(turns, self._strategy, self._plan.turns, self._plan.hints)
         if further is None:
-            self._observer.finished(replace(sample, key=sample.key.conversation))
-        elif self._asker is not None and self._error is None:
+            # The last kernel of a search is seldom its best.
+            self._observer.finished(replace(settled(turns), key=sample.key.conversation))
+        elif self._asker is not None and self._error is None and not self.stopped:
             self._awaited += 1
             self._observer.stage(sample.key.conversation, Stage.GENERATE)
             self._asker.ask(self._request(further))
         self._plugins.notify("on_sample_end", context=self._context, sample=sample)
+
+    def _turns(self, last: Sample) -> list[Sample]:
+        """The judged turns of a conversation up to ``last``, as far as the strategy looks at them."""
+        turns = [last]
+        if not isinstance(self._strategy, Searching):
+            return turns
+        stored = self._store.samples() if last.key.turn else {}
+        while turns[0].key.turn:
+            turns.insert(0, stored[replace(last.key, turn=turns[0].key.turn - 1)])
+        return turns
 
     def _job(self, key: SampleKey, prompt: Prompt, completion: Completion) -> None:
         """Boundary, in a worker thread: judge one answer and post the sample, or the error."""
@@ -289,7 +340,7 @@ class Schedule:
                 prompt=prompt,
                 on_stage=on_stage,
             )
-            sample = Sample(key, prompt, completion, judged.candidate, judged.verdict)
+            sample = Sample(key, prompt, completion, judged.candidate, judged.verdict, judged.calls)
         except BaseException as error:  # noqa: BLE001
             self._posts.put(partial(self._failed, error))
         else:

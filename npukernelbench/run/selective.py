@@ -32,13 +32,13 @@ def leave_out(
     deciding = [party for party in parties if isinstance(party, Selective)]
     kept: list[Selected] = []
     left: dict[str, list[str]] = {}
-    for one in selected:
-        reasons = (party.refuses(one.task, track) for party in deciding)
+    for selection in selected:
+        reasons = (party.refuses(selection.task, track) for party in deciding)
         reason = next((reason for reason in reasons if reason is not None), None)
         if reason is None:
-            kept.append(one)
+            kept.append(selection)
         else:
-            left.setdefault(reason, []).append(one.task.name)
+            left.setdefault(reason, []).append(selection.task.name)
     if selected and not kept:
         raise UsageError(f"none of the selected tasks can be run: {'; '.join(sorted(left))}", field="--tasks")
     return tuple(kept), left

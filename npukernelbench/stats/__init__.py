@@ -1,7 +1,7 @@
 """Numbers about samples: pass@k, intervals that say how much a mean is worth, and whether a difference is one."""
 
 from npukernelbench.stats.bootstrap import Cluster, cluster_ratio, mean_difference, paired_difference
-from npukernelbench.stats.interval import Estimate, Interval, cluster_mean, wilson
+from npukernelbench.stats.interval import Estimate, Interval, cluster_mean, nine_in_ten, wilson
 from npukernelbench.stats.paired import SignFlip, detectable_difference, holm, sign_flip_test
 from npukernelbench.stats.passk import pass_all_at_k, pass_at_k
 
@@ -15,6 +15,7 @@ __all__ = [
     "detectable_difference",
     "holm",
     "mean_difference",
+    "nine_in_ten",
     "paired_difference",
     "pass_all_at_k",
     "pass_at_k",

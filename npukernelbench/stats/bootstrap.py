@@ -19,6 +19,8 @@ __all__ = ["Cluster", "cluster_ratio", "mean_difference", "paired_difference"]
 
 _SEED = 20240917
 _DIGITS = 9
+#: With fewer clusters no exact test of 5 % can be significant, and resamples reach no further than what is there.
+_FEW = 6
 
 
 class Cluster(NamedTuple):
@@ -31,19 +33,17 @@ class Cluster(NamedTuple):
 def cluster_ratio(clusters: Sequence[Cluster], confidence: float = 0.95, draws: int = 1000) -> Interval:
     """The interval of the sum of parts over the sum of wholes, by the percentiles of ``draws`` resamples of clusters.
 
-    Where resampling cannot tell anything, because there is one cluster or all have the same share of 0 or of 1, it is
-    Wilson's interval with the clusters as trials (with one cluster: its whole). ValueError when nothing was counted.
+    Where resampling cannot tell anything, because there is one cluster or all have the same share, it is
+    Wilson's interval with the clusters as trials. ValueError when nothing was counted.
     """
     parts, wholes = [cluster.part for cluster in clusters], [cluster.whole for cluster in clusters]
     total, size = sum(parts), sum(wholes)
     if not clusters or min(wholes) <= 0:
         raise ValueError("every cluster must have counted something, and there must be a cluster")
-    if len(clusters) == 1:
-        return wilson(total, int(size), confidence)
-    if total <= 0 or total >= size:
-        return wilson(len(clusters) if total >= size else 0, len(clusters), confidence)
+    if _alike([part / whole for part, whole in clusters]):
+        return wilson(min(total / size, 1.0) * len(clusters), len(clusters), confidence)
     weights = _weights(len(clusters), draws)
-    shares = sorted(((weights @ parts) / (weights @ wholes)).tolist())
+    shares = sorted(((weights @ parts) / _drawn(tuple(wholes), draws)).tolist())
     skipped = int((1 - confidence) / 2 * draws)
     # Rounded, as matrix products differ in the last digits from machine to machine.
     return Interval(round(shares[skipped], _DIGITS), round(shares[-1 - skipped], _DIGITS))
@@ -55,6 +55,7 @@ def mean_difference(clusters: Sequence[Cluster], confidence: float = 0.95, draws
     A cluster is a task: its problems' differences added up, and their number. Clusters are drawn again as in
     :func:`cluster_ratio`, with percentiles further out for few clusters (see :func:`_skipped`). Where all clusters have
     one difference, resampling cannot tell anything: Wilson's interval says how many of all clusters may have another.
+    With fewer than six clusters no resample is further out than the clusters are, and that interval is the least.
     ValueError when there is no cluster, or a difference is none.
     """
     if not clusters or not all(cluster.whole > 0 and abs(cluster.part) <= cluster.whole for cluster in clusters):
@@ -62,13 +63,16 @@ def mean_difference(clusters: Sequence[Cluster], confidence: float = 0.95, draws
     parts, wholes = [cluster.part for cluster in clusters], [cluster.whole for cluster in clusters]
     value = round(fsum(parts) / fsum(wholes), _DIGITS)
     differences = [part / whole for part, whole in clusters]
-    if max(differences) - min(differences) < 10**-_DIGITS:
-        reach = wilson(0, len(clusters), confidence).high
+    reach = wilson(0, len(clusters), confidence).high
+    if _alike(differences):
         return value, Interval(max(-1.0, value - reach), min(1.0, value + reach))
     weights = _weights(len(clusters), draws)
     means = sorted(((weights @ parts) / (weights @ wholes)).tolist())
     skipped = _skipped(len(clusters), confidence, draws)
-    return value, Interval(round(means[skipped], _DIGITS), round(means[-1 - skipped], _DIGITS))
+    low, high = round(means[skipped], _DIGITS), round(means[-1 - skipped], _DIGITS)
+    if len(clusters) < _FEW:
+        low, high = min(low, max(-1.0, value - reach)), max(high, min(1.0, value + reach))
+    return value, Interval(low, high)
 
 
 def paired_difference(
@@ -84,6 +88,10 @@ def paired_difference(
     return mean_difference([Cluster(first - second, 1.0) for first, second in clusters], confidence, draws)
 
 
+def _alike(shares: Sequence[float]) -> bool:
+    return max(shares) - min(shares) < 1e-9
+
+
 def _skipped(clusters: int, confidence: float, draws: int) -> int:
     """How many resamples lie outside of each end of the interval.
 
@@ -95,6 +103,13 @@ def _skipped(clusters: int, confidence: float, draws: int) -> int:
 
     reach = sqrt(clusters / (clusters - 1)) * float(stdtrit(clusters - 1, (1 + confidence) / 2))
     return int(float(ndtr(-reach)) * draws)
+
+
+@lru_cache(maxsize=8)
+def _drawn(wholes: tuple[float, ...], draws: int) -> NDArray[Any]:
+    """The denominators of all resamples, which a run's many rates have in common."""
+    drawn: NDArray[Any] = _weights(len(wholes), draws) @ wholes
+    return drawn
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,10 @@ from math import fsum, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-__all__ = ["Estimate", "Interval", "cluster_mean", "wilson"]
+__all__ = ["Estimate", "Interval", "cluster_mean", "nine_in_ten", "wilson"]
+
+#: Of the values of :func:`nine_in_ten`, this share may lie beyond each end.
+_TAIL = 0.05
 
 
 class Interval(NamedTuple):
@@ -24,6 +27,15 @@ class Estimate(NamedTuple):
     low: float
     high: float
     clusters: int
+
+
+def nine_in_ten(values: Sequence[float]) -> Interval:
+    """The values between which nine in ten of ``values`` lie, rather one more than one less. ValueError for none."""
+    if not values:
+        raise ValueError("nothing lies between no values")
+    ordered = sorted(values)
+    beyond = int(_TAIL * (len(ordered) + 1))  # of the sorted values, those that may be left outside
+    return Interval(ordered[max(beyond - 1, 0)], ordered[-max(beyond, 1)])
 
 
 def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:

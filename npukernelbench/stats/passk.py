@@ -6,7 +6,6 @@ from n answers of which c are right.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import comb
 
 __all__ = ["pass_all_at_k", "pass_at_k"]
@@ -19,13 +18,14 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     ``1 <= k <= n``: fewer samples than k give no unbiased estimate.
     """
     _check(n, c, k)
-    return float(1 - Fraction(comb(n - c, k), comb(n, k)))
+    every = comb(n, k)
+    return (every - comb(n - c, k)) / every
 
 
 def pass_all_at_k(n: int, c: int, k: int) -> float:
     """``C(c, k) / C(n, k)``: the share of the k-subsets of the n samples that hold right ones only."""
     _check(n, c, k)
-    return float(Fraction(comb(c, k), comb(n, k)))
+    return comb(c, k) / comb(n, k)
 
 
 def _check(n: int, c: int, k: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from npukernelbench.errors import SourceLocation, StoreError
 from npukernelbench.nouns.codec import JSON, to_json
 
-__all__ = ["SCHEMA", "check_schema", "read_json", "replace_json", "sync_folder", "write_all", "writing"]
+__all__ = ["SCHEMA", "check_schema", "read_json", "read_object", "replace_json", "sync_folder", "write_all", "writing"]
 
 #: Version of the run folder's formats. A reader takes this version and older ones.
 SCHEMA = 1
@@ -63,6 +63,13 @@ def replace_json(path: Path, content: Mapping[str, object]) -> None:
 
 def read_json(path: Path) -> Mapping[str, JSON]:
     """A JSON object of this or an older schema. FileNotFoundError when there is no file, StoreError for all else."""
+    content = read_object(path)
+    check_schema(content.get("schema"), SourceLocation(path))
+    return content
+
+
+def read_object(path: Path) -> Mapping[str, JSON]:
+    """A JSON object, whatever its schema. FileNotFoundError when there is no file, StoreError for all else."""
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -77,7 +84,6 @@ def read_json(path: Path) -> Mapping[str, JSON]:
         ) from error
     if not isinstance(content, dict):
         raise StoreError("does not hold a JSON object", location=SourceLocation(path), remedy="restore the file")
-    check_schema(content.get("schema"), SourceLocation(path))
     return content
 
 

@@ -18,6 +18,8 @@ from npukernelbench.store.files import write_all, writing
 __all__ = ["LOG_NAME", "LogReader", "LogWriter", "StoredCompletion", "StoredView"]
 
 LOG_NAME = "events.jsonl"
+#: Prompts that a reader keeps.
+_KEPT = 64
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -76,6 +78,7 @@ class LogReader:
     def __init__(self, path: Path, prompts: Mapping[str, Place]) -> None:
         self._path = path
         self._prompts = prompts
+        self._texts: dict[str, JSON] = {}
 
     def event(self, place: Place) -> Mapping[str, JSON]:
         """One event."""
@@ -96,7 +99,17 @@ class LogReader:
         if not isinstance(identifier, str) or identifier not in self._prompts:
             raise self._error(place, f"refers to prompt {identifier!r}, which does not exist")
         there = self._prompts[identifier]
-        return self._decoded(there, lambda: prompt_from_json(self.event(there).get("prompt")))
+        text = self._text(identifier, there)
+        return self._decoded(there, lambda: prompt_from_json(text))
+
+    def _text(self, identifier: str, there: Place) -> JSON:
+        """A prompt as the log holds it. The last ones are kept: samples of one problem have the same."""
+        text = self._texts.get(identifier)
+        if text is None:
+            text = self.event(there).get("prompt")
+            # Replaced, not emptied: another thread may be reading it.
+            self._texts = {**(self._texts if len(self._texts) < _KEPT else {}), identifier: text}
+        return text
 
     def completion(self, place: Place) -> StoredCompletion:
         """A prompt and what the model answered."""

@@ -128,6 +128,7 @@ class RunStore:
                     "candidate": sample.candidate,
                     "verdict": _without_timings(sample),
                     "timings": sample.verdict.timings,
+                    **({"calls": sample.calls} if sample.calls else {}),
                 }
             if events:
                 self._append(*events.values())

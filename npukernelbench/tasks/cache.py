@@ -13,13 +13,13 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from npukernelbench import nouns
 
-__all__ = ["TaskCache", "task_from_json", "task_to_json"]
+__all__ = ["TaskCache", "cache_file", "task_from_json", "task_to_json"]
 
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
@@ -34,8 +34,7 @@ class TaskCache:
     """The cached tasks of one suite folder. ``directory`` None means no cache at all."""
 
     def __init__(self, directory: Path | None, root: Path) -> None:
-        name = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        self._file = directory / f"{name}.json" if directory else None
+        self._file = cache_file(directory, root) if directory else None
         self._loader = _loader_state() if directory else None
         self._entries = self._read()
         self._fresh: dict[str, _Json] = {}
@@ -47,12 +46,12 @@ class TaskCache:
         if entry is None:
             return None
         try:
-            if any(_state(name) != state for name, state in entry["files"].items()):
+            if any(_state(name) != state for name, state in entry.written["files"].items()):
                 return None
-            task = task_from_json(entry["task"])
+            task = entry.task
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
-        self._fresh[str(path)] = entry
+        self._fresh[str(path)] = entry.written
         return task
 
     def put(self, path: Path, task: nouns.Task, files: Iterable[Path]) -> None:
@@ -79,15 +78,40 @@ class TaskCache:
             except OSError:
                 Path(name).unlink(missing_ok=True)
 
-    def _read(self) -> dict[str, _Json]:
+    def _read(self) -> Mapping[str, _Entry]:
         if self._file is None:
             return {}
         try:
-            data = json.loads(self._file.read_bytes())
-            entries = data["tasks"] if data["loader"] == self._loader else {}
-        except (OSError, ValueError, KeyError, TypeError):
+            loader, entries = _entries(self._file.read_bytes())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
-        return entries if isinstance(entries, dict) else {}
+        return entries if loader == self._loader else {}
+
+
+class _Entry:
+    """What is written of one task, and the task that it says."""
+
+    def __init__(self, written: _Json) -> None:
+        self.written = written
+
+    @cached_property
+    def task(self) -> nouns.Task:
+        return task_from_json(self.written["task"])
+
+
+@lru_cache(maxsize=4)
+def _entries(text: bytes) -> tuple[object, Mapping[str, _Entry]]:
+    """The state of the loader that wrote this file, and its entries. A process that loads a suite again, as notebooks
+    and tests do, reads the same text: tasks are frozen, so that it can have the same ones.
+    """
+    data = json.loads(text)
+    return data["loader"], {path: _Entry(entry) for path, entry in data["tasks"].items()}
+
+
+def cache_file(directory: Path, root: Path) -> Path:
+    """Where the tasks of the suite folder ``root`` are kept."""
+    name = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return directory / f"{name}.json"
 
 
 def _state(path: Path | str) -> _State:
@@ -157,6 +181,7 @@ def task_to_json(task: nouns.Task) -> _Json:
         "path": str(task.path),
         "content_hash": task.content_hash,
         "workspace_bytes": task.workspace_bytes,
+        "created": task.created,
         "hidden": [_form_to(form) for form in task.hidden],
     }
 
@@ -208,6 +233,7 @@ def task_from_json(data: _Json) -> nouns.Task:
         path=Path(data["path"]),
         content_hash=data["content_hash"],
         workspace_bytes=data["workspace_bytes"],
+        created=data["created"],
         hidden=tuple(map(_form_from, data["hidden"])),
     )
 

@@ -1,4 +1,5 @@
-"""The files of a golden kernel: one on the static track, those in ``op_host`` and ``op_kernel`` on the dynamic.
+"""The files of a golden kernel: one on the static track, those in ``op_host`` and ``op_kernel`` on the dynamic, all
+sources of a folder on the launch track.
 
 They lie beside the task, or are made of a program that does. A dynamic golden kernel may name further folders of that
 kind. Their files are added to its own, so that a category has its common headers once.
@@ -11,13 +12,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from npukernelbench.errors import SourceLocation, TaskError
-from npukernelbench.nouns import Golden, Task, Track
+from npukernelbench.nouns import LAUNCH_FILE, Golden, Task, Track
+from npukernelbench.tasks.canary import without_canary
 from npukernelbench.tasks.making import Makers, Making, broken, digest_of
 
 __all__ = [
     "DERIVED",
     "OPERATOR_FOLDERS",
     "SOURCE_SUFFIXES",
+    "files_of",
     "golden_digest",
     "golden_of",
     "golden_paths",
@@ -59,7 +62,7 @@ def read_golden(golden: Golden, makers: Makers | None = None) -> Mapping[str, st
         return {"kernel.cpp": _read(golden.path)}
     texts: dict[str, str] = {}
     for folder in (*golden.shared, golden.path):
-        for path in source_files(folder):
+        for path in files_of(golden, folder):
             name = path.relative_to(folder).as_posix()
             if name in texts:
                 raise TaskError(f"{name} of the golden kernel is in two folders", location=SourceLocation(path))
@@ -88,19 +91,30 @@ def source_files(folder: Path) -> Iterator[Path]:
         yield from sorted(sources)
 
 
+def files_of(golden: Golden, folder: Path) -> Iterator[Path]:
+    """The files that a golden kernel has in one of its folders, in a fixed order."""
+    if golden.track is not Track.LAUNCH:
+        yield from source_files(folder)
+        return
+    files = (path for path in folder.rglob("*") if path.is_file())
+    yield from sorted(path for path in files if path.suffix in SOURCE_SUFFIXES or path.name == LAUNCH_FILE)
+
+
 def golden_paths(golden: Golden) -> Iterator[Path]:
     """Every path whose state decides what the golden kernel is: its files, and the folders that could get others."""
     for folder in (golden.path, *golden.shared):
         yield folder
         if folder.is_dir():
-            for name in OPERATOR_FOLDERS:
-                yield folder / name
-                yield from sorted(path for path in (folder / name).rglob("*") if path.is_dir())
-            yield from source_files(folder)
+            for place in (
+                (folder / name for name in OPERATOR_FOLDERS) if golden.track is not Track.LAUNCH else (folder,)
+            ):
+                yield place
+                yield from sorted(path for path in place.rglob("*") if path.is_dir())
+            yield from files_of(golden, folder)
 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return without_canary(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TaskError(f"cannot read the golden kernel: {error.strerror}", location=SourceLocation(path)) from error

@@ -65,7 +65,7 @@ class HiddenCases:
     def __call__(self, task: nouns.Task) -> tuple[nouns.Case, ...]:
         """The hidden cases of a task."""
         cases = hidden_cases(task, self.secret)
-        if self.track is nouns.Track.DYNAMIC:
+        if not self.track.per_case:
             return tuple(replace(case, profiles=case.profiles | {"full"}) for case in cases)
         return cases
 

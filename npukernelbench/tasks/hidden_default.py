@@ -19,7 +19,8 @@ _AXIS = nouns.HiddenAxis(1, 1 << 18)
 _RANKS = (1, 2, 3, 4)
 #: Generators whose parameters go with a size.
 _SIZED = frozenset(
-    {"derived", "distinct", "distinct_along", "group_ends", "literal", "partition", "repeated_rows", "spans", "subset"}
+    {"derived", "distinct", "distinct_along", "group_ends", "literal", "partition", "program", "repeated_rows", "spans"}
+    | {"subset"}
 )
 _Combination = Mapping[str, nouns.DType]
 _Shape = tuple[int, ...]

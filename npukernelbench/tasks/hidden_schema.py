@@ -22,7 +22,7 @@ __all__ = ["HiddenModel", "hidden_forms"]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -35,34 +35,48 @@ class AxisModel(_Model):
     """The extents of a symbolic axis."""
 
     low: Annotated[int, Field(ge=1)]
+    """The smallest."""
     high: Annotated[int, Field(ge=1)]
+    """The largest."""
     multiple_of: Annotated[int, Field(ge=1)] = 1
+    """What it is a multiple of."""
 
 
 class RangeModel(_Model):
     """The values of a numeric attribute."""
 
     low: int | float
+    """The smallest."""
     high: int | float
+    """The largest."""
 
 
 class FormModel(_Model):
     """One way in which hidden cases may look; what it leaves out it has from the section around it."""
 
     axes: dict[_Name, AxisModel | Annotated[list[int], Field(min_length=2, max_length=2)]] = {}
+    """Extents by name: ``[low, high]``, or with ``multiple_of``."""
     shapes: dict[str, _Shape] = {}
+    """The shape of every input, over axes and numbers."""
     outputs: dict[str, _Shape] = {}
+    """Shapes of outputs that are not ``shape_like``."""
     dtypes: list[dict[str, _DType]] = []
+    """Combinations of element types by input."""
     attributes: dict[str, RangeModel | Annotated[list[object], Field(min_length=1)]] = {}
+    """Choices, or a range of a number, by attribute."""
     values: dict[str, dict[str, object]] = {}
+    """Generators by input, with extents in place of numbers."""
     value_classes: dict[str, list[_Class]] = {}
+    """Unusual values by input."""
     required: list[str] = []
+    """Optional inputs that are always there."""
 
 
 class HiddenModel(FormModel):
     """The section: what all forms have in common, and the forms. Without forms it is one itself."""
 
     forms: list[FormModel] = []
+    """Variants, each with some of these keys in place of the section's own."""
 
 
 class Complaints(Protocol):

@@ -66,12 +66,32 @@ def draw(tensor: TensorCase, seed: int) -> Array:
 
 
 def _argument(task: Task, case: Case, tensor: TensorCase, seed: int, name: str, index: int) -> Array:
+    own = derive(seed, "argument", task.name, case.id, name, index)
     try:
-        return draw(tensor, derive(seed, "argument", task.name, case.id, name, index))
+        return _programmed(task, case, tensor, name, own) if tensor.values.kind == "program" else draw(tensor, own)
     except ValueError as error:
         raise TaskError(
             str(error), location=SourceLocation(task.path), field=f"cases.{case.id}.inputs.{name}.values"
         ) from error
+
+
+def _programmed(task: Task, case: Case, tensor: TensorCase, name: str, seed: int) -> Array:
+    """An input that a function of the task's own draws: ``function(name, shape, dtype, attributes, seed)``."""
+    from npukernelbench.reference import resolve
+
+    place, shape = str(tensor.values.args["function"]), tensor.tensor.shape
+    function = resolve(place, task.path.parent)
+    try:
+        drawn = function(name, shape, tensor.tensor.dtype.value, dict(case.attributes), seed)
+    except TaskError:
+        raise
+    # The user's own code: its failure is a fault of the task.
+    except Exception as error:
+        raise ValueError(f"{place} failed: {type(error).__name__}: {error}") from error
+    values: Array = np.asarray(drawn)
+    if values.shape != shape:
+        raise ValueError(f"{place} gives the shape {list(values.shape)}, not {list(shape)}")
+    return np.ascontiguousarray(_cast(values, tensor.tensor.dtype)).reshape(shape)
 
 
 def _derive(task: Task, case: Case, name: str, tensor: TensorCase, drawn: Mapping[str, Argument]) -> Array:
@@ -180,12 +200,17 @@ def _varying_normal(rng: np.random.Generator, args: _Args, shape: tuple[int, ...
     return _normal(rng, {"mean": mean, "std": std}, shape, dtype)
 
 
+def _exp(powers: Array) -> Array:
+    """In double precision, to be rounded: machines differ in the last bits of exp."""
+    return np.asarray(np.exp(powers.astype(np.float64)))
+
+
 def _probabilities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
     spread = rng.uniform(_number(args, "spread_low"), _number(args, "spread_high"))
 
     def sample(real: Any) -> Array:
-        powers = np.exp(rng.standard_normal(shape, dtype=real) * real(spread))
-        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+        powers = _exp(rng.standard_normal(shape, dtype=real) * real(spread))
+        return np.asarray((powers / powers.sum(axis=-1, keepdims=True)).astype(real))
 
     return _fractions(sample, dtype)
 
@@ -194,7 +219,7 @@ def _factors(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtyp
     spread = _number(args, "spread")
 
     def sample(real: Any) -> Array:
-        magnitudes = np.exp(rng.random(shape, dtype=real) * real(2.0 * spread) - real(spread))
+        magnitudes = _exp(rng.random(shape, dtype=real) * real(2.0 * spread) - real(spread)).astype(real)
         negative = rng.random(shape, dtype=np.float32) < np.float32(0.5)
         return np.asarray(np.where(negative, -magnitudes, magnitudes))
 
@@ -204,8 +229,7 @@ def _factors(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtyp
 def _log_uniform(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
     """Every power of two between the bounds as likely as any other."""
     low, high = math.log(_number(args, "low")), math.log(_number(args, "high"))
-    # In double precision, and rounded: machines differ in the last bits of exp.
-    return _fractions(lambda real: np.exp(rng.random(shape) * (high - low) + low).astype(real), dtype)
+    return _fractions(lambda real: _exp(rng.random(shape) * (high - low) + low).astype(real), dtype)
 
 
 def _away_from_zero(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:

@@ -17,6 +17,7 @@ from typing import NamedTuple, cast
 
 from npukernelbench import nouns
 from npukernelbench.errors import TaskError
+from npukernelbench.reference.files import file_of
 from npukernelbench.tasks.cache import task_to_json
 from npukernelbench.tasks.goldens import DERIVED, OPERATOR_FOLDERS, golden_digest, golden_paths
 from npukernelbench.tasks.hidden_schema import hidden_forms
@@ -86,10 +87,23 @@ class _Loader:
             path=self._document.path,
             content_hash="",
             workspace_bytes=model.workspace_bytes,
+            created=model.created,
         )
         hidden = hidden_forms(model.hidden, task, self) if model.hidden else ()
         task = replace(task, cases=self._cases(task), hidden=hidden)
-        return LoadedTask(replace(task, content_hash=_content_hash(task)), (*self._document.files, *probed))
+        own = self._reference_file()
+        digest = hashlib.sha256(own.read_bytes()).hexdigest() if own else ""
+        files = (*self._document.files, *probed, *([own] if own else []))
+        return LoadedTask(replace(task, content_hash=_content_hash(task, digest)), files)
+
+    def _reference_file(self) -> Path | None:
+        """The file beside the task that its reference is in; None where it is in a package."""
+        path = file_of(self._model.reference, self._document.path.parent)
+        if path is not None and not path.is_file():
+            name = self._model.reference.rpartition(":")[0]
+            remedy = "name a file relative to the task's folder"
+            raise self.fail(f"there is no file {name}", "reference", remedy=remedy)
+        return path
 
     def fail(self, message: str, *keys: str | int, remedy: str | None = None) -> TaskError:
         """The complaint to raise about the field ``keys``."""
@@ -235,6 +249,8 @@ class _Loader:
     def _check_golden(self, track: nouns.Track, path: Path, name: str) -> None:
         if track is nouns.Track.STATIC and not os.path.isfile(path):  # noqa: PTH113 - takes any name
             raise self.fail(f"there is no file {name}", "goldens", track.value)
+        if track is nouns.Track.LAUNCH and not os.path.isdir(path):  # noqa: PTH112
+            raise self.fail(f"there is no folder {name}", "goldens", track.value)
         if track is nouns.Track.DYNAMIC:
             for folder in OPERATOR_FOLDERS:
                 if not os.path.isdir(path / folder):  # noqa: PTH112
@@ -365,12 +381,19 @@ def _values_problem(values: nouns.ValueSpec, tensor: nouns.TensorShape) -> str:
     return ""
 
 
-def _content_hash(task: nouns.Task) -> str:
-    """SHA-256 over the resolved definition and the golden files; the same wherever the files lie."""
+def _content_hash(task: nouns.Task, reference: str) -> str:
+    """SHA-256 over the resolved definition, the golden files and the file of the reference, whose digest is given where
+    it has one; the same wherever the files lie.
+
+    Golden kernels of the launch track have no part in it: nothing that is asked, judged or measured is made of them.
+    """
     definition = task_to_json(task)
-    for place in ("path", "content_hash"):
+    for place in ("path", "content_hash", "created"):
         del definition[place]
-    definition["goldens"] = {golden.track.value: golden_digest(golden) for golden in task.goldens}
+    counted = (golden for golden in task.goldens if golden.track is not nouns.Track.LAUNCH)
+    definition["goldens"] = {golden.track.value: golden_digest(golden) for golden in counted}
+    if reference:
+        definition["reference_sha256"] = reference
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -16,6 +16,7 @@ from npukernelbench.nouns import Task
 from npukernelbench.plugins.registry import BUILTIN
 from npukernelbench.tasks.cache import TaskCache
 from npukernelbench.tasks.select import Hidden, Selected, fold, select
+from npukernelbench.tasks.starts import PREFIX, optimisation, start_of
 
 if TYPE_CHECKING:
     from npukernelbench.plugins import Plugins, Registration
@@ -27,7 +28,8 @@ _log = logging.getLogger(__name__)
 
 class TaskRegistry(Mapping[str, Task]):
     """All tasks by name, in the order level, category, name. Lookup takes ``AddCustom``, ``add_custom`` and
-    ``add-custom`` alike."""
+    ``add-custom`` alike. ``optimise/AddCustom`` is the task of optimising it, which is not among those that are listed.
+    """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         ordered = sorted(tasks, key=lambda task: (task.level, task.category, task.name))
@@ -35,10 +37,20 @@ class TaskRegistry(Mapping[str, Task]):
         self._folded = {fold(task.name): task for task in ordered}
 
     def __getitem__(self, name: str) -> Task:
+        if name.lower().startswith(PREFIX):
+            task = self._folded[fold(name[len(PREFIX) :])]
+            if not start_of(task).names:
+                raise KeyError(name)
+            return optimisation(task)
         return self._folded[fold(name)]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and fold(name) in self._folded
+        if not isinstance(name, str):
+            return False
+        if name.lower().startswith(PREFIX):
+            task = self._folded.get(fold(name[len(PREFIX) :]))
+            return task is not None and bool(start_of(task).names)
+        return fold(name) in self._folded
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tasks)

@@ -3,7 +3,7 @@
 An expression is a comma-separated list of selectors. A selector names
 
 - a task (``Sqrt``, ``add_custom``) or several by a glob (``foreach*``),
-- ``all``, a category (``Math``), a tag (``elementwise``) or a suite,
+- ``all``, ``core`` (40 tasks that span the suites), a category (``Math``), a tag (``elementwise``) or a suite,
 - a level (``level2``): the tasks that NPUKernelBench has there; those of another suite are ``SUITE/level2``,
 - a case profile (``smoke``, ``cpu``, ``full``): every task, its cases of that profile only.
 
@@ -11,20 +11,29 @@ An expression is a comma-separated list of selectors. A selector names
 are taken: the source suite's own; a task that has none gives all it has. Case, ``_`` and ``-`` make no difference.
 Selectors add up; order and repetition do not matter.
 
+``optimise/`` before a selector asks for the tasks of optimising what it names (:mod:`npukernelbench.tasks.starts`):
+``optimise/Sqrt``, ``optimise/level1``. Unless cases are named, each has one case, on which its start is known to be
+slow. Tasks of a group that have no start are left out, with a warning that names them.
+
 With a secret there are hidden cases beside a task's own, of profile ``hidden``: ``Sqrt:hidden``, ``Sqrt:hidden-003``.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, Task
+from npukernelbench.tasks.core import CORE
+from npukernelbench.tasks.starts import PREFIX, optimisation, start_of
 
 __all__ = ["BENCHMARK", "DEFAULT_PROFILE", "Hidden", "Selected", "fold", "level_name", "select"]
+
+_log = logging.getLogger(__name__)
 
 #: The suite whose levels need no name before them.
 BENCHMARK = "npukernelbench"
@@ -32,6 +41,9 @@ BENCHMARK = "npukernelbench"
 #: The profile taken when nothing narrows the cases.
 DEFAULT_PROFILE = "full"
 #: The profile, and the beginning of the ids, of hidden cases.
+#: How many names a message offers, and how many letters a part of a name has at least.
+_GUESSES = 3
+_LEAST_PART = 3
 _HIDDEN = "hidden"
 
 #: The hidden cases of a task; see :class:`npukernelbench.tasks.hidden.HiddenCases`.
@@ -64,13 +76,17 @@ def select(tasks: Sequence[Task], expressions: Sequence[str], hidden: Hidden | N
     if not tokens:
         raise UsageError("no task is named", field="--tasks", remedy="try --tasks smoke, or npukb ls tasks")
     pool = _Pool(tasks, hidden)
+    named: dict[str, Task] = {}
     for token in tokens:
-        for task, cases in pool.resolve(token):
+        prefixed = token.lower().startswith(PREFIX)
+        for task, cases in pool.resolve(token[len(PREFIX) :] if prefixed else token, started=prefixed):
+            named[task.name] = task
             chosen.setdefault(task.name, {}).update((case.id, case) for case in cases)
     return tuple(
-        Selected(task, tuple(case for case in pool.cases(task) if case.id in chosen[task.name]))
-        for task in tasks
-        if task.name in chosen
+        Selected(named[name], tuple(case for case in pool.cases(original) if case.id in chosen[name]))
+        for original in tasks
+        for name in (original.name, f"{PREFIX}{original.name}")
+        if name in chosen
     )
 
 
@@ -90,13 +106,19 @@ class _Pool:
             self._drawn[task.name] = (*task.cases, *self._hidden(task))
         return self._drawn[task.name]
 
-    def _usual(self, task: Task) -> tuple[Case, ...]:
+    def _usual(self, task: Task, *, started: bool) -> tuple[Case, ...]:
         """What is taken of a task when nothing narrows its cases."""
+        if started and (start := start_of(task)).names:
+            return (task.case(start.case),)
         own = _of_profile(task.cases, DEFAULT_PROFILE) or task.cases
         return (*own, *_of_profile(self.cases(task)[len(task.cases) :], DEFAULT_PROFILE))
 
-    def resolve(self, token: str) -> list[tuple[Task, tuple[Case, ...]]]:
-        """What one selector names."""
+    def resolve(self, token: str, *, started: bool) -> list[tuple[Task, tuple[Case, ...]]]:
+        """What one selector names: tasks, or with ``started`` those of optimising them, as far as there are any."""
+        pairs = self._named(token, started=started)
+        return _started(token, pairs) if started else pairs
+
+    def _named(self, token: str, *, started: bool) -> list[tuple[Task, tuple[Case, ...]]]:
         tasks = self._tasks
         name, _, narrow = token.partition(":")
         wanted = fold(name)
@@ -107,12 +129,24 @@ class _Pool:
         if not matching:
             raise _unknown(tasks, name)
         if not narrow:
-            return [(task, self._usual(task)) for task in matching]
+            return [(task, self._usual(task, started=started)) for task in matching]
         pairs = [(task, _narrowed(self.cases(task), narrow)) for task in matching]
         pairs = [(task, cases) for task, cases in pairs if cases]
         if not pairs:
             raise _unknown_case([replace(task, cases=self.cases(task)) for task in matching], token, narrow)
         return pairs
+
+
+def _started(token: str, pairs: list[tuple[Task, tuple[Case, ...]]]) -> list[tuple[Task, tuple[Case, ...]]]:
+    """Tasks of optimisation. UsageError where none of the tasks has a start."""
+    without = [task.name for task, _ in pairs if not start_of(task).names]
+    if len(without) == len(pairs):
+        optimisation(pairs[0][0])  # says why there is none
+    if without:
+        _log.warning(
+            "%s%s leaves out what has no slow start (npukb ls starts says why): %s", PREFIX, token, ", ".join(without)
+        )
+    return [(optimisation(task), cases) for task, cases in pairs if start_of(task).names]
 
 
 def _matching(tasks: Sequence[Task], wanted: str) -> list[Task]:
@@ -132,7 +166,7 @@ def _matching(tasks: Sequence[Task], wanted: str) -> list[Task]:
 def _groups(task: Task) -> set[str]:
     level = f"level{task.level}"
     names = ("all", level, f"{task.suite}/{level}", task.category, task.suite, *task.tags)
-    return {fold(name) for name in names}
+    return {fold(name) for name in (*names, *(["core"] if task.name in CORE else []))}
 
 
 def _profiles(tasks: Iterable[Task]) -> set[str]:
@@ -157,10 +191,24 @@ def _unknown(tasks: Sequence[Task], name: str) -> UsageError:
 
     known: dict[str, str] = {}
     for task in tasks:
-        names = (task.name, task.category, task.suite, f"level{task.level}", level_name(task), "all", *task.tags)
+        names = (
+            task.name,
+            task.category,
+            task.suite,
+            f"level{task.level}",
+            level_name(task),
+            "all",
+            "core",
+            *task.tags,
+        )
         known.update((fold(item), item) for item in names)
         known.update((fold(profile), profile) for case in task.cases for profile in case.profiles)
-    close = [known[item] for item in get_close_matches(fold(name), known, n=3, cutoff=0.5)]
+    # A part of a name is what people remember: Add of AddCustom.
+    parts = sorted(
+        (item for item in known if fold(name) in item), key=lambda item: (not item.startswith(fold(name)), item)
+    )
+    near = get_close_matches(fold(name), known, n=3, cutoff=0.5)
+    close = [known[item] for item in dict.fromkeys([*(parts if len(name) >= _LEAST_PART else []), *near])][:_GUESSES]
     remedy = f"did you mean {' or '.join(close)}?" if close else "see npukb ls tasks"
     return UsageError(f"there is no task or group {name!r}", field="--tasks", remedy=remedy)
 

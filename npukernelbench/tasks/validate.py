@@ -134,7 +134,7 @@ def _interface(task: Task, checkers: Registry) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, "golden", problem, task.name)
     for name in _problems(lambda: checkers.find(task.tolerance.policy)):
         yield Finding(Severity.ERROR, "policy", name, task.name)
-    for name in _problems(lambda: resolve(task.reference)):
+    for name in _problems(lambda: resolve(task.reference, task.path.parent)):
         yield Finding(Severity.ERROR, "reference", name, task.name)
     judged = {t.dtype for case in task.cases for value in case.outputs.values() for t in _tensors(value)}
     for dtype in sorted(judged, key=lambda item: item.value):

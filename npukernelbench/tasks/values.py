@@ -7,6 +7,7 @@ YAML gives a generator as a mapping of one entry, its parameters by position or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -16,13 +17,15 @@ __all__ = ["FRACTIONAL", "KINDS", "VALUE_CLASSES", "Parameter", "parse_values"]
 
 
 class Parameter(NamedTuple):
-    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar``, ``list`` or ``name``; without a default
-    it is required."""
+    """One parameter of a generator. ``type`` is ``float``, ``int``, ``scalar``, ``list``, ``name`` or ``place``;
+    without a default it is required."""
 
     name: str
     type: str
     default: float | None = None
 
+
+_PLACE = re.compile(r"[^:]+:[A-Za-z_]\w*")
 
 #: Generators by name, with their parameters in positional order.
 KINDS: Mapping[str, tuple[Parameter, ...]] = {
@@ -66,6 +69,7 @@ KINDS: Mapping[str, tuple[Parameter, ...]] = {
     "with_nans": (Parameter("count", "int", 1), Parameter("mean", "float", 0.0), Parameter("std", "float", 1.0)),
     "log_softmax": (Parameter("std", "float", 1.0),),
     "partition": (Parameter("total", "int"),),
+    "program": (Parameter("function", "place"),),
 }
 
 #: Generators that draw fractions, which integers and booleans cannot hold.
@@ -128,6 +132,8 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         return value
     if parameter.type == "list" and isinstance(value, (list, tuple)) and _is_flat(value):
         return tuple(value)
+    if parameter.type == "place" and isinstance(value, str) and _PLACE.fullmatch(value):
+        return value
     if parameter.type == "name" and isinstance(value, str) and value.isidentifier():
         return value
     if value is None:
@@ -138,6 +144,7 @@ def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
         "scalar": "a number or a boolean",
         "list": "a flat list of numbers",
         "name": "a name",
+        "place": "file.py:function or package.module:function",
     }
     raise ValueError(f"{kind}: {parameter.name} must be {expected[parameter.type]}, not {value!r}")
 

@@ -77,7 +77,7 @@ class FakeBackend:
     def _text(self, request: GenerationRequest) -> str:
         key = request.key
         values = {"task": key.task, "case": key.case, "index": str(key.index)}
-        return re.sub(r"\{(task|case|index)\}", lambda found: values[found.group(1)], self.args.text)
+        return re.sub(r"\{(task|case|index)\}", lambda match: values[match.group(1)], self.args.text)
 
     def _wrap(self, text: str) -> Completion | GenerationFault:
         if text.startswith("fault:"):

@@ -130,8 +130,8 @@ class FakeExecutor:
 
 
 def _word(candidate: Candidate) -> str:
-    found = re.search(r"fake:\s*(\w+)", "\n".join(candidate.files.values()))
-    return found.group(1) if found else "ok"
+    match = re.search(r"fake:\s*(\w+)", "\n".join(candidate.files.values()))
+    return match.group(1) if match else "ok"
 
 
 def _diagnostic(rule: str, message: str) -> Diagnostic:
@@ -166,7 +166,7 @@ def _spoil(word: str, outputs: Outputs, request: RunRequest) -> Outputs:
     if word in {"ok", "flaky", "mutate"}:
         return outputs
     return {
-        name: [_wrong(word, one, request, f"{name}[{i}]") for i, one in enumerate(value)]
+        name: [_wrong(word, array, request, f"{name}[{i}]") for i, array in enumerate(value)]
         if isinstance(value, list)
         else _wrong(word, value, request, name)
         for name, value in outputs.items()

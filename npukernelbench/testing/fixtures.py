@@ -52,20 +52,22 @@ def npukb_observer() -> RecordingObserver:
 
 @pytest.fixture(scope="session")
 def npukb_standin(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Makes roots with a stand-in of the toolkit: ``npukb_standin(nodes=(3, 5))``. The same root for the same nodes and
-    packages. Skips where there is no CMake or compiler.
+    """Makes roots with a stand-in of the toolkit: ``npukb_standin(nodes=(3, 5))``. The same root for the same
+    arguments. Skips where there is no CMake or compiler.
     """
-    from npukernelbench.testing.standin import PACKAGES, install
+    from npukernelbench.testing.standin import PACKAGES, Toolkit, install
 
     if not all(shutil.which(tool) for tool in ("cmake", "c++", "cc")):
         pytest.skip("needs cmake and a system compiler to build the stand-in")
-    made: dict[tuple[tuple[int, ...], tuple[str, ...]], Path] = {}
+    made: dict[object, Path] = {}
 
-    def make(nodes: Sequence[int] = (0,), packages: Sequence[str] = PACKAGES) -> Path:
-        key = (tuple(nodes), tuple(packages))
+    def make(
+        nodes: Sequence[int] = (0,), packages: Sequence[str] = PACKAGES, toolkit: Toolkit = Toolkit.CANN_91
+    ) -> Path:
+        key = (tuple(nodes), tuple(packages), toolkit)
         if key not in made:
             made[key] = tmp_path_factory.mktemp("standin-root")
-            install(made[key], nodes=nodes, packages=packages)
+            install(made[key], nodes=nodes, packages=packages, toolkit=toolkit)
         return made[key]
 
     return make

@@ -61,7 +61,9 @@ def fake_plugins(fakes: FakePlugin | None = None) -> Plugins:
 
 
 def make_plan(directory: Path, **changes: Any) -> RunPlan:
-    """A plan with the fakes: two tiny tasks, two cases each, one sample. ``changes`` are fields of the plan."""
+    """A plan with the fakes: two tiny tasks, two cases each, one sample. ``changes`` are fields of the plan; with
+    ``inputs=None`` the run draws a secret of its own, so that two runs are not alike.
+    """
     cases = (tiny_case("a"), tiny_case("b", shape=(3, 7)))
     values: dict[str, Any] = {
         "tasks": tuple(Selected(tiny_task(name, cases=cases), cases) for name in ("TinyOne", "TinyTwo")),
@@ -75,6 +77,7 @@ def make_plan(directory: Path, **changes: Any) -> RunPlan:
         "prompt_style": "terse",
         "parser": "auto",
         "seed": 0,
+        "inputs": 0,
         "jobs": 2,
         "compile_timeout_s": 60.0,
         "run_timeout_s": 60.0,

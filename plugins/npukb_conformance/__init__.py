@@ -30,13 +30,30 @@ def register_repositories(register: Register) -> None:
 
 @hookimpl
 def register_rules(register: Register) -> None:
-    """Offer the benchmark's rules for ``--rules``."""
+    """Offer the benchmarks' rules for ``--rules``."""
     register("npukernelbench", "npukb_conformance.rules:RULES", description="limits, values, weights of NPUKernelBench")
+    register("ascendcraft", "npukb_conformance.craft:CRAFT", description="limits, values and rates of AscendCraft")
+
+
+@hookimpl
+def register_prompts(register: Register) -> None:
+    """Offer the benchmark's own prompts, read from a checkout."""
+    register("npukernelbench", "npukb_conformance.answers:CheckoutStyle", description="the prompts of a checkout")
+
+
+@hookimpl
+def register_parsers(register: Register) -> None:
+    """Offer the benchmark's own way of reading answers."""
+    register(
+        "npukernelbench", "npukb_conformance.answers:tagged_block", description="text between the suite's tags only"
+    )
 
 
 @hookimpl
 def register_commands(cli: click.Group) -> None:
-    """Add ``npukb conformance``."""
+    """Add ``npukb conformance`` and ``npukb survey``."""
     from npukb_conformance.command import command
+    from npukb_conformance.survey.command import command as survey
 
     cli.add_command(command)
+    cli.add_command(survey)

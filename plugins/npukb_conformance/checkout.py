@@ -67,9 +67,12 @@ class Checkout:
         if not self.operators:
             raise UsageError(
                 f"{root} holds no tasks/level<N>/<Category>/<Operator> folders",
-                field="PATH",
                 remedy="give the top folder of a checkout of NPUKernelBench",
             )
+
+    def operator(self, name: str) -> Operator | None:
+        """The operator that our task of that name is about; None when it is not here."""
+        return next((operator for operator in self.operators if operator.name.lower() == name.lower()), None)
 
     def gather(self, operator: Operator, variant: Variant) -> Candidate | None:
         """The operator's files, by path below its folder; None when the variant is not there.
@@ -147,4 +150,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}", field="PATH") from error
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error

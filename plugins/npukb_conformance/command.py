@@ -38,6 +38,7 @@ class _Asked(NamedTuple):
     variant: Variant
     compile_only: bool
     markdown: Path | None
+    by_suite: bool
 
 
 @click.command("conformance", cls=Command, short_help="Judge the kernels of a checkout of NPUKernelBench.")
@@ -49,6 +50,7 @@ class _Asked(NamedTuple):
 @click.option(
     "--variant", type=click.Choice(["answer", "question"]), default="answer", help="Files.  [default: answer]"
 )
+@click.option("--suite_rules", is_flag=True, help="Judge by the checkout's own limits and values instead of ours.")
 @click.option("--compile_only", is_flag=True, help="Compile and stop.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the results as a page.")
 @click.option("--fail_under", multiple=True, metavar="METRIC=N", help="Exit code 1 below this; repeatable.")
@@ -77,7 +79,7 @@ def command(
     from npukb_conformance.record import Records
     from npukb_conformance.report import ConformanceTotals, Requirement
 
-    judged_only = options.pop("compile_only"), options.pop("markdown")
+    judged_only = options.pop("compile_only"), options.pop("markdown"), options.pop("suite_rules")
     asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), *judged_only)
     session = open_session({**options, "track": "dynamic"})
     requirements = [Requirement.parse(text) for text in fail_under]
@@ -99,13 +101,17 @@ def _judged(
     """The results, and what the executor says of itself."""
     from npukb_conformance.checkout import Checkout, is_damaged
     from npukb_conformance.dispatch import load_dispatch
+    from npukb_conformance.rules import RULES
     from npukb_conformance.sitting import plan, sit
     from npukb_conformance.verified import load_verification
     from npukernelbench.judge.pipeline import Judge, JudgeSettings
+    from npukernelbench.tasks.rules import under_rules
 
     config, plugins = session.config, session.plugins
     checkout, dispatch = Checkout(asked.path), load_dispatch()
     selected = session.tasks.select(asked.operators)
+    if asked.by_suite:
+        selected = under_rules(selected, RULES.with_checkout(asked.path))
     settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
     with _executor(app, session) as executor:
         planned = plan(

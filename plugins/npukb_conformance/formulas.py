@@ -5,14 +5,53 @@ Tasks never use these. ``dispatch.yaml`` names them for kernels that were verifi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from npukernelbench.reference.norm_grad import GroupNorm, group_norm_then_grad
 
-__all__ = ["group_norm_swish_grad"]
+__all__ = ["addcdiv", "addcdiv_list", "group_norm_swish_grad", "sub_list"]
 
 _Floats = NDArray[np.float64]
+_Rounding = Callable[[_Floats], _Floats]
+
+
+def addcdiv(input_data: _Floats, x1: _Floats, x2: _Floats, value: _Floats) -> _Floats:
+    """As the reference of the same name; on float16 every operation rounds, as it does between tensors of that type."""
+    return _addcdiv(input_data, x1, x2, value.reshape(()))
+
+
+def addcdiv_list(
+    x1: Sequence[_Floats], x2: Sequence[_Floats], x3: Sequence[_Floats], scalars: _Floats
+) -> list[_Floats]:
+    """The same for lists, with a scalar for each tensor."""
+    return [_addcdiv(*tensors) for tensors in zip(x1, x2, x3, scalars, strict=True)]
+
+
+def sub_list(x1: Sequence[_Floats], x2: Sequence[_Floats], alpha: _Floats) -> list[_Floats]:
+    """As the reference of the same name; on float16 every operation rounds."""
+    pairs = ((a, b, _rounding(a, b)) for a, b in zip(x1, x2, strict=True))
+    return [rounded(a - rounded(b * alpha.reshape(()))) for a, b, rounded in pairs]
+
+
+def _addcdiv(x: _Floats, numerator: _Floats, denominator: _Floats, factor: _Floats) -> _Floats:
+    rounded = _rounding(x, numerator, denominator)
+    return rounded(x + rounded(rounded(numerator / denominator) * factor))
+
+
+def _rounding(*tensors: _Floats) -> _Rounding:
+    """What an operation on these tensors does to its result. They come in double precision, and tell their type by
+    their values: float16 has bits that bfloat16 lacks, and lacks most that float32 has.
+    """
+    half = all(np.array_equal(tensor, _as_half(tensor)) for tensor in tensors)
+    brain = all(not np.any(tensor.astype(np.float32).view(np.uint32) & 0xFFFF) for tensor in tensors)
+    return _as_half if half and not brain else np.asarray
+
+
+def _as_half(values: _Floats) -> _Floats:
+    return values.astype(np.float16).astype(np.float64)
 
 
 def group_norm_swish_grad(

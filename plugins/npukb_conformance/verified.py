@@ -18,7 +18,7 @@ from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, Outcome, Severity, Task, ValueSpec, Verdict
 from npukernelbench.tasks.values import FRACTIONAL, KINDS, parse_values
 
-__all__ = ["Condition", "Verification", "load_verification"]
+__all__ = ["Condition", "Verification", "as_whole", "load_verification"]
 
 _FILE = "values.yaml"
 _REST = "rest"
@@ -76,7 +76,7 @@ class Verification:
         def drawn(name: str, dtype: DType, values: ValueSpec) -> ValueSpec:
             specs = inputs.get(name, {})
             replacement = specs.get(dtype.value, specs.get(_REST))
-            return values if replacement is None else _whole(replacement, dtype)
+            return values if replacement is None else as_whole(replacement, dtype)
 
         return with_values(case, drawn)
 
@@ -120,7 +120,7 @@ def _specs(raw: Mapping[str, object]) -> Mapping[str, ValueSpec]:
     return {dtype: parse_values(spec) for dtype, spec in raw.items()}
 
 
-def _whole(spec: ValueSpec, dtype: DType) -> ValueSpec:
+def as_whole(spec: ValueSpec, dtype: DType) -> ValueSpec:
     """The generator for an element type: whole numbers of its range where the type holds no fractions."""
     if not dtype.is_exact or spec.kind not in FRACTIONAL:
         return spec

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kernelgen_lm.formulas.slots import FORMAT, SLOTS, fill, slotted
 from npukernelbench.errors import BackendError
 from npukernelbench.generate import (
     Backend,
@@ -20,6 +23,7 @@ from npukernelbench.generate import (
     SamplingParams,
     checkpoint_facts,
 )
+from npukernelbench.nouns import Completion, Message
 
 __all__ = ["KernelGenArgs", "KernelGenBackend", "default_checkpoint"]
 
@@ -29,13 +33,19 @@ VARIABLE = "NPUKB_KERNELGEN_LM"
 ORGANISATION = "AscendKernelGen"
 
 
+#: Weights of a checkpoint that transformers serves well.
+_SMALL_BYTES = 256 << 20
+
+
 class KernelGenArgs(BaseModel):
     """Arguments of kernelgen-lm."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str | None = Field(None, min_length=1, description="a folder with a checkpoint, instead of the named one")
-    engine: Literal["auto", "vllm", "hf"] = Field("auto", description="what runs it; auto: vLLM if installed")
+    engine: Literal["auto", "vllm", "hf"] = Field(
+        "auto", description="what runs it; auto: vLLM if installed and the checkpoint is above 256 MiB"
+    )
     revision: str | None = Field(None, description="branch, tag or commit on the hub")
     engine_args: Mapping[str, object] = Field(
         default_factory=dict, description="further arguments of the backend that runs it (vllm or hf)"
@@ -46,10 +56,10 @@ class KernelGenBackend:
     """KernelGen-LM. The bare name is the default checkpoint that is installed; subclasses stand for published sizes."""
 
     Args: ClassVar[type[BaseModel]] = KernelGenArgs
-    #: As the default checkpoint was trained: short prompts, a few lines of thinking, one kernel, nothing longer than
-    #: this. Half of its answers to the benchmark's tasks never end: every token more costs all of them.
+    #: As the default checkpoint was trained: short prompts, one tile program, nothing longer than this. It translates
+    #: formulas, which has one right answer: the likeliest.
     preferences: ClassVar[Preferences] = Preferences(
-        prompt_style="terse", parser="auto", params=SamplingParams(temperature=0.6, top_p=0.95, max_tokens=1088)
+        prompt_style="terse", parser="auto", strategy="tile", params=SamplingParams(temperature=0.0, max_tokens=400)
     )
     hub: ClassVar[str] = ""
     #: Requests that transformers answers together, unless engine_args say otherwise: a small model waits for Python.
@@ -65,7 +75,8 @@ class KernelGenBackend:
         return {**checkpoint_facts(self._checkpoint(), self.args.revision), "engine": self._engine_name()}
 
     async def open(self) -> None:
-        """Open the engine on the checkpoint."""
+        """Open the engine on the checkpoint. BackendError for one that reads slots of another rule."""
+        _check_slots(Path(self._checkpoint()) / SLOTS)
         engine = self._make()
         await engine.open()
         self._engine = engine
@@ -80,8 +91,18 @@ class KernelGenBackend:
         """Ask the engine."""
         if self._engine is None:
             raise RuntimeError("the backend is not open")
-        async for result in self._engine.generate_many(requests):
-            yield result
+        if not (Path(self._checkpoint()) / SLOTS).is_file():
+            async for result in self._engine.generate_many(requests):
+                yield result
+            return
+        short = {request.key: _shortened(request) for request in requests}
+        asked = {request.key: request for request in requests}
+        async for result in self._engine.generate_many([found.request for found in short.values()]):
+            key = result.request.key
+            answer = result.answer
+            if isinstance(answer, Completion):
+                answer = replace(answer, text=fill(answer.text, short[key].names))
+            yield GenerationResult(asked[key], answer)
 
     def _make(self) -> Backend:
         # The user's arguments last, so that they win.
@@ -99,7 +120,11 @@ class KernelGenBackend:
     def _engine_name(self) -> str:
         if self.args.engine != "auto":
             return self.args.engine
-        return "vllm" if find_spec("vllm") is not None else "hf"
+        if find_spec("vllm") is None:
+            return "hf"
+        # A small model has answered before vLLM has started.
+        small = _weights_bytes(Path(self._checkpoint())) in range(1, _SMALL_BYTES)
+        return "hf" if small and find_spec("transformers") is not None else "vllm"
 
     def _checkpoint(self) -> str:
         """What is asked for, as a folder or a name on the hub."""
@@ -126,6 +151,36 @@ def default_checkpoint(environ: Mapping[str, str] = os.environ) -> Path | None:
     package = find_spec("kernelgen_lm")
     folders = package.submodule_search_locations or () if package else ()
     return next((folder for root in folders if (folder := Path(root) / "checkpoint").is_dir()), None)
+
+
+def _weights_bytes(folder: Path) -> int:
+    """How large the weights in a folder are; 0 for a name on the hub."""
+    return sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+
+
+def _check_slots(path: Path) -> None:
+    if path.is_file() and (held := json.loads(path.read_text(encoding="utf-8")).get("format")) != FORMAT:
+        raise BackendError(
+            f"{path}: slots of format {held}, and this version asks in format {FORMAT}",
+            field="--model_args",
+            remedy="train it on for this version (kernelgen-lm stream with start=FOLDER), or use the version it is of",
+        )
+
+
+class _Short(NamedTuple):
+    """A request as the model reads it, and the names that its slots stand for."""
+
+    request: GenerationRequest
+    names: Mapping[str, str]
+
+
+def _shortened(request: GenerationRequest) -> _Short:
+    """A question for a tile program in slots; any other one as it is."""
+    found = slotted(request.prompt.messages)
+    if found is None:
+        return _Short(request, {})
+    prompt = replace(request.prompt, messages=(Message("user", found.text),))
+    return _Short(replace(request, prompt=prompt), found.names)
 
 
 class _Published(KernelGenBackend):

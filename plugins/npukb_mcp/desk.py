@@ -40,6 +40,7 @@ from npukb_mcp.sessions import Limits, Session, Sessions
 from npukb_mcp.workspace import Brief, api_index, public_cases, workspace_files
 from npukernelbench.errors import UsageError
 from npukernelbench.generate.extract import candidate_of
+from npukernelbench.judge.beaten import Faults
 from npukernelbench.judge.documented import Documented
 from npukernelbench.judge.executor import Executor, make_executor, prepare, require_track
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
@@ -47,6 +48,7 @@ from npukernelbench.nouns import Case, Owner, Stage, Task, Track, Verdict
 from npukernelbench.prompts.golden import GoldenKernels
 from npukernelbench.prompts.style import PromptStyle, load_style
 from npukernelbench.run.selective import require_task
+from npukernelbench.seed import draw_secret
 from npukernelbench.tasks.making import Makers
 from npukernelbench.tasks.sizes import largest_case
 
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk", "DeskSettings", "Kind"]
 
+#: What a session may be about: those that prompts and workspaces are written for.
+_TRACKS = (Track.STATIC.value, Track.DYNAMIC.value)
 _FEWEST_STAGES = 2
 _STAGES_PER_CASE = 3
 
@@ -104,6 +108,7 @@ class Desk:
         self._executors: dict[bool, Executor] = {}
         self._judges: dict[bool, Judge] = {}
         self._prepared: set[tuple[bool, Track]] = set()
+        self._secret = draw_secret()
 
     def close(self) -> None:
         """End what is under way, then give back the executors."""
@@ -266,10 +271,8 @@ class Desk:
         return load_style(registration, lambda: self._tasks)
 
     def _brief(self, name: str, track: str, case_id: str | None) -> Brief:
-        if track not in {known.value for known in Track}:
-            raise UsageError(
-                f"unknown track {track[:40]!r}", field="track", remedy=", ".join(known.value for known in Track)
-            )
+        if track not in _TRACKS:
+            raise UsageError(f"unknown track {track[:40]!r}", field="track", remedy=", ".join(_TRACKS))
         if name not in self._tasks:
             near = get_close_matches(name, list(self._tasks), n=3, cutoff=0.5)
             hint = f"did you mean {', '.join(near)}? " if near else ""
@@ -328,8 +331,9 @@ class Desk:
                 self._prepared.add((profiling, brief.track))
             if profiling not in self._judges:
                 config = self._config
-                settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
-                self._judges[profiling] = Judge.of(executor, self._plugins, settings)
+                seed = self._secret if config.input_seed is None else config.input_seed
+                settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, seed)
+                self._judges[profiling] = Judge.of(executor, self._plugins, settings, Faults.of(config))
             return self._judges[profiling]
 
 

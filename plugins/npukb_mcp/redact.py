@@ -1,29 +1,33 @@
-"""What an agent is shown of a verdict: everything that helps to repair the kernel, nothing that replaces writing it.
+"""What an agent or a model with tools is shown of a verdict: everything that helps to repair the kernel, nothing that
+replaces writing it.
 
 Left out are expected values, faults of ours in detail (their texts may name this machine's paths), and whatever
-belongs to hidden cases. What is shown is built up from known parts, so that a new field of a diagnostic stays outside.
+belongs to hidden cases but how they ended. What is shown is built up from known parts, so that a new field of a
+diagnostic stays outside.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
-from npukb_mcp.results import Judged, Note, Timing
-from npukernelbench.nouns import Diagnostic, Outcome, Owner, Profile, Severity, Verdict
+from npukb_mcp.results import Budget, Judged, Note, Timing, Told
+from npukernelbench.errors import NpukbError, UsageError
+from npukernelbench.generate.telling import without_values
+from npukernelbench.nouns import CaseResult, Diagnostic, Outcome, Owner, Profile, Severity, Verdict
 
-__all__ = ["judged", "timing"]
+__all__ = ["judged", "timing", "told", "words"]
 
+_log = logging.getLogger(__name__)
+
+_HIDDEN = "hidden-"
+_COUNTS = frozenset({"compiled", "correct", "cases_passed", "cases_total"})
 #: Numbers of a verdict that say nothing about single values of the reference.
-_METRICS = frozenset(
-    {"compiled", "correct", "cases_passed", "cases_total", "predicted_time_us", "measured_time_us", "roofline"}
-)
+_METRICS = _COUNTS | {"predicted_time_us", "measured_time_us", "roofline"}
 _MOST_NOTES = 20
 _MOST_CHARACTERS = 4000
-#: The second half of a wrong element, wherever one diagnostic quotes another: ``y[0] = 1, expected 2``.
-_EXPECTED = re.compile(r"( = [^,\n]+), expected [^\n]*")
-#: Messages of compilers, which say "expected" of arguments and semicolons.
-_COMPILER = frozenset({"compile", "forbidden_name"})
 _GAP = "unsupported_api"
 _FAULT = Note(
     severity="error",
@@ -36,8 +40,14 @@ _SUGGESTIONS = 5
 _LINES = 10
 
 
-def judged(verdict: Verdict, **more: object) -> Judged:
-    """The verdict as a tool's result; ``more`` are the fields that the verdict does not have."""
+def judged(verdict: Verdict, *, result: str, budget: Budget) -> Judged:
+    """The verdict as a result of a session."""
+    return Judged(**dict(told(verdict)), result=result, budget=budget)
+
+
+def told(verdict: Verdict) -> Told:
+    """The verdict as a tool tells it."""
+    verdict = _public(verdict)
     outcome, ours = verdict.outcome, verdict.owner in (Owner.INFRA, Owner.TASK)
     notes = list(_notes(verdict))
     if ours:
@@ -45,7 +55,7 @@ def judged(verdict: Verdict, **more: object) -> Judged:
         notes = [note for note in notes if note.rule == _GAP] or [_FAULT]
     right = outcome is Outcome.OK
     profile = next((case.profile for case in verdict.cases if right and case.profile is not None), None)
-    return Judged.model_validate(
+    return Told.model_validate(
         {
             "outcome": outcome.value,
             "meaning": verdict.meaning,
@@ -57,9 +67,29 @@ def judged(verdict: Verdict, **more: object) -> Judged:
             "left_out": max(0, len(notes) - _MOST_NOTES),
             "metrics": {name: value for name, value in verdict.metrics.items() if name in _METRICS},
             "time": None if profile is None else timing(profile),
-            **more,
         }
     )
+
+
+def words(error: NpukbError) -> str:
+    """Field, message and remedy of what was asked wrongly. Faults of ours may name paths: those are logged only."""
+    if not isinstance(error, UsageError):
+        _log.error("a tool failed: %s", error)
+        return "the server failed, which says nothing about the kernel. Remedy: call the tool again"
+    named = f"{error.field}: " if error.field else ""
+    return f"{named}{error.message}" + (f". Remedy: {error.remedy}" if error.remedy else "")
+
+
+def _public(verdict: Verdict) -> Verdict:
+    """The verdict without what would tell a hidden case: messages, values and the time, which tells its size."""
+    if not any(case.case.startswith(_HIDDEN) for case in verdict.cases):
+        return verdict
+    cases = tuple(
+        CaseResult(case.case, case.stage, case.outcome) if case.case.startswith(_HIDDEN) else case
+        for case in verdict.cases
+    )
+    metrics = {name: value for name, value in verdict.metrics.items() if name in _COUNTS}
+    return replace(verdict, cases=cases, metrics=metrics)
 
 
 def timing(profile: Profile) -> Timing:
@@ -98,7 +128,7 @@ def _notes(verdict: Verdict) -> Iterable[Note]:
 
 
 def _note(case: str, diagnostic: Diagnostic) -> Note:
-    message = _without_values(diagnostic)
+    message = without_values(diagnostic)
     return Note(
         severity=diagnostic.severity.value,
         rule=diagnostic.rule,
@@ -110,17 +140,3 @@ def _note(case: str, diagnostic: Diagnostic) -> Note:
         count=diagnostic.count,
         case=case,
     )
-
-
-def _without_values(diagnostic: Diagnostic) -> str:
-    """The message without expected values: of wrong elements it keeps place and what the kernel wrote, of patterns
-    their names, because a sentence such as "all are off by 3" would give the values away.
-    """
-    if diagnostic.rule in _COMPILER:
-        return diagnostic.message
-    lines = _EXPECTED.sub(r"\1", diagnostic.message).split("\n")
-    kept = [line for line in lines if not line.startswith("pattern: ")]
-    patterns = diagnostic.details.get("patterns")
-    if isinstance(patterns, list | tuple) and patterns:
-        kept.append(f"pattern: {', '.join(str(pattern) for pattern in patterns)}")
-    return "\n".join(kept)

@@ -17,6 +17,7 @@ __all__ = [
     "TaskList",
     "TaskPage",
     "Timing",
+    "Told",
     "Workspace",
 ]
 
@@ -111,10 +112,9 @@ class Timing(_Result):
     lines: list[str] = Field(default_factory=list, description="lines with the most time first")
 
 
-class Judged(_Result):
-    """A verdict."""
+class Told(_Result):
+    """What a model may know of a verdict."""
 
-    result: str = Field(description="name of this result in its session, for compare")
     outcome: str = Field(description="ok, or how the kernel failed")
     meaning: str
     stage: str = Field(description="the stage that decided; compile is the last one of check")
@@ -125,6 +125,12 @@ class Judged(_Result):
     left_out: int = Field(description="messages that are not shown")
     metrics: dict[str, float]
     time: Timing | None = Field(None, description="the time of a right kernel; of several cases that of the first")
+
+
+class Judged(Told):
+    """A verdict that a session keeps."""
+
+    result: str = Field(description="name of this result in its session, for compare")
     budget: Budget
 
 

@@ -6,7 +6,6 @@ Only this module and :mod:`npukb_mcp.http` know the SDK; they are imported when 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Annotated, TypeVar
 
@@ -16,6 +15,7 @@ from pydantic import Field
 
 import npukernelbench
 from npukb_mcp.desk import Desk, Kind
+from npukb_mcp.redact import words
 from npukb_mcp.results import (
     ApiPage,
     Compared,
@@ -26,7 +26,7 @@ from npukb_mcp.results import (
     TaskPage,
     Workspace,
 )
-from npukernelbench.errors import NpukbError, UsageError
+from npukernelbench.errors import NpukbError
 from npukernelbench.nouns import Stage
 
 __all__ = ["build_server"]
@@ -41,8 +41,6 @@ The final verdict is on hidden cases, so a kernel must compute its result for ot
 """
 
 _R = TypeVar("_R")
-
-_log = logging.getLogger(__name__)
 
 TaskName = Annotated[str, Field(description="name of a task, as list_tasks gives it")]
 TrackName = Annotated[str, Field(description="static: device code for one case; dynamic: host and device code for all")]
@@ -180,7 +178,7 @@ async def _ask(
     try:
         return await desk.ask(kind, handle, files, case, on_stage)
     except NpukbError as error:
-        raise ToolError(_words(error)) from None
+        raise ToolError(words(error)) from None
     finally:
         reporting.cancel()
 
@@ -190,20 +188,11 @@ def _told(answer: Callable[[], _R]) -> _R:
     try:
         return answer()
     except NpukbError as error:
-        raise ToolError(_words(error)) from None
+        raise ToolError(words(error)) from None
 
 
 def _read(answer: Callable[[], str]) -> str:
     try:
         return answer()
     except NpukbError as error:
-        raise ResourceError(_words(error)) from None
-
-
-def _words(error: NpukbError) -> str:
-    """Field, message and remedy of what was asked wrongly. Faults of ours may name paths: those are logged only."""
-    if not isinstance(error, UsageError):
-        _log.error("a tool failed: %s", error)
-        return "the server failed, which says nothing about the kernel. Remedy: call the tool again"
-    named = f"{error.field}: " if error.field else ""
-    return f"{named}{error.message}" + (f". Remedy: {error.remedy}" if error.remedy else "")
+        raise ResourceError(words(error)) from None

@@ -22,7 +22,7 @@ from npukernelbench.generate.fences import relative_name
 from npukernelbench.nouns import Track
 from npukernelbench.tasks.goldens import OPERATOR_FOLDERS, SOURCE_SUFFIXES
 
-__all__ = ["Limits", "Session", "Sessions"]
+__all__ = ["Limits", "Session", "Sessions", "accepted"]
 
 _MOST_FILES = 32
 _MOST_BYTES = 1 << 20
@@ -94,9 +94,9 @@ class Session:
         kernel's file.
         """
         if given is not None:
-            self.files = _accepted(given, self.brief.track)
+            self.files = accepted(given, self.brief.track)
         elif self.folder is not None:
-            self.files = _accepted(_read_folder(self.folder, self.brief.track), self.brief.track)
+            self.files = accepted(_read_folder(self.folder, self.brief.track), self.brief.track)
         return dict(self.files)
 
 
@@ -137,7 +137,7 @@ class Sessions:
         return session
 
 
-def _accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
+def accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
     """Files under plain relative names, of a size that a kernel may have."""
     wanted = DEVICE_SOURCE if track is Track.STATIC else f"files in {' and '.join(OPERATOR_FOLDERS)}"
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in files.values())

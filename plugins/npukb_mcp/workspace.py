@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from npukernelbench.errors import UsageError
 from npukernelbench.generate.arrange import DEVICE_FOLDER, HOST_FOLDER
 from npukernelbench.generate.extract import DEVICE_SOURCE
+from npukernelbench.generate.starting import start_files
 from npukernelbench.judge.documented import ApiStatus, Documented
 from npukernelbench.nouns import Case, Task, Track
 from npukernelbench.prompts.interface import interface_skeleton
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Brief", "api_index", "public_cases", "workspace_files", "write_workspace"]
 
-_EXECUTABLE = frozenset({"check", "judge"})
+_EXECUTABLE = frozenset({"check", "judge", "explain", "api"})
 
 _AGENTS = """\
 # How to work here
@@ -36,7 +37,7 @@ _AGENTS = """\
 3. Run `./check` after each edit: it compiles. Run `./judge` when it compiles: it runs the kernel on {judged}.
    With the MCP server, the tools `check`, `judge` and `profile` do the same.
 4. A message names the line, the rule and a remedy. The tool `explain` says what a rule is about, API.md which names
-   exist.
+   exist, the tool `api` (`npukb api NAME`) how one is used.
 5. When the kernel is right, make it faster: `npukb profile` and the tool `profile` say where the time goes.
 
 The final verdict is given elsewhere: on hidden cases of other {differ}, on a clean copy of your files. A kernel that
@@ -48,7 +49,7 @@ _README = """\
 
 {opening}
 
-Files to edit: {files}.
+Files to edit: {files}. They are your answer: what is said below about an answer and its blocks is true of these files.
 
 | file | what it is |
 |---|---|
@@ -102,6 +103,8 @@ def workspace_files(brief: Brief, style: PromptStyle, documented: Documented | N
     opening = (
         "All public cases are judged together." if brief.case is None else f"The kernel is for case {brief.case.id}."
     )
+    if brief.task.start:
+        opening += " What you are to edit is right and slow: make it as fast as you can, and keep it right."
     readme = _README.format(
         name=brief.task.name, opening=opening, files=names, rows="\n".join(rows), prompt=prompt.strip()
     )
@@ -177,13 +180,15 @@ def _wrapped(names: Sequence[str]) -> str:
 
 
 def _starts(brief: Brief) -> dict[str, str]:
-    """The files to edit, with the interface in them."""
+    """The files to edit, with the interface in them, or the kernel that a task of optimisation begins with."""
+    if brief.task.start:
+        return dict(start_files(brief.task, brief.case, brief.track))
     skeleton = interface_skeleton(brief.task, brief.case, brief.track)
     if brief.track is Track.STATIC:
         return {DEVICE_SOURCE: skeleton}
     host = (
         f"// The operator's definition (a class derived from OpDef, registered with OP_ADD) and its tiling function:\n"
-        f"// see README.md, Host side. The operator is called {brief.task.name}.\n"
+        f"// see README.md, Host side. The operator is called {brief.task.operator}.\n"
     )
     kernel = brief.task.kernel
     return {f"{HOST_FOLDER}/{kernel}.cpp": host, f"{DEVICE_FOLDER}/{kernel}.cpp": skeleton}

@@ -43,14 +43,23 @@ def register_commands(cli: click.Group) -> None:
         "--base", metavar="NAME", default="", help="Machine file to start from; by default that of the device's chip."
     )
     @click.option("--device", type=int, default=0, show_default=True, help="Device to measure.")
-    def calibrate(out: str, base: str, device: int) -> None:
+    @click.option(
+        "--rows",
+        metavar="FILE",
+        default="",
+        help="Measure nothing: take kernels that were measured, as npukb compare --rows writes them.",
+    )
+    def calibrate(out: str, base: str, device: int, rows: str) -> None:
         """Run small kernels on a device, fit the numbers that decide their times, write a machine file.
+
+        With --rows the file says how far measured kernels were from what the machine that is named there predicted:
+        nine in ten of them lie within the intervals of times predicted with it.
 
         Not yet run on hardware. The file is used with --executor_args soc=FILE.
         """
-        from npukb_npu.calibrate import command
+        from npukb_npu import calibrate, kernelrows
 
-        for line in command(out, base, device):
+        for line in kernelrows.command(rows, out, base) if rows else calibrate.command(out, base, device):
             click.echo(line)
 
 

@@ -23,15 +23,21 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from npukernelbench.nouns import Outcome, Owner, Severity
+from npukernelbench.store import read_run
+
 __all__ = ["Acceptance", "Answer", "Step", "adversaries", "main", "report_text"]
 
 _SUITES = ("tests/adversarial/judge", "tests/adversarial/catalogue")
 #: What must be found on a device as well; everything else is a rule that the twin knows and a device may not enforce.
 _MUST_BE_FOUND = frozenset({"wrong_value", "wrong_shape", "non_finite", "guard_rejected"})
 _TRACKS = ("static", "dynamic")
-_FIRST, _REPORT = "first minute", "report.json"
+_FIRST, _COUNTERS, _REPORT = "first minute", "counters", "report.json"
+#: A counter that only the vendor's profiler of single launches gives.
+_COUNTED = "msprof_task_duration_us"
 _OWN_SECTIONS = ("harness", "default executor", "executor npu", "trial of npu")
 _MOST_SHOWN = 20
+_NO_VERDICT, _FAULT = "no verdict", Outcome.INFRA_ERROR.value
 
 
 class Answer(NamedTuple):
@@ -41,6 +47,9 @@ class Answer(NamedTuple):
     out: str
     err: str
 
+
+#: Whose faults never count against a model: those of a machine and of the harness.
+_OURS = Owner.INFRA.value
 
 #: Runs ``npukb`` with these words.
 Npukb = Callable[[Sequence[str]], Answer]
@@ -94,6 +103,7 @@ class Acceptance:
         for suite in _SUITES:
             folder, right = self.root / suite, self.root / _SUITES[0] / "right.cpp"
             yield f"adversarial candidates, {folder.name}", partial(_adversarial, folder, right, self.npukb, self.out)
+        yield _COUNTERS, lambda: _counters(self.root / _SUITES[0] / "right.cpp", self.npukb, self.out)
         yield "calibration", lambda: _calibration(self.npukb, self.out / "machine.yaml")
 
     def write(self, steps: Sequence[Step]) -> bool:
@@ -121,7 +131,7 @@ def _first(npukb: Npukb) -> Step:
     report = _parsed(answer.out)
     findings = report.get("findings", []) if isinstance(report, dict) else []
     own = [finding for finding in findings if str(finding["section"]) in _OWN_SECTIONS]
-    problems = [finding for finding in own if finding["status"] == "problem"]
+    problems = [{**finding, "owner": _OURS} for finding in own if finding["status"] == "problem"]
     summary = "; ".join(f"{problem['name']}: {problem['detail']} — {problem['remedy']}" for problem in problems)
     if not summary:
         summary = f"{len(own)} findings, no problem" if answer.code == 0 else f"exit code {answer.code} {_last(answer)}"
@@ -131,7 +141,45 @@ def _first(npukb: Npukb) -> Step:
 def _calibration(npukb: Npukb, machine: Path) -> Step:
     done = npukb(("calibrate", "--out", str(machine)))
     text = machine.read_text(encoding="utf-8") if machine.is_file() else ""
-    return Step("calibration", done.code == 0 and bool(text), _last(done) or f"wrote {machine.name}", {"machine": text})
+    if done.code:
+        failed = _failed(done)
+        return Step("calibration", False, failed["message"], {"machine": text, **failed})
+    return Step("calibration", bool(text), _last(done) or f"wrote {machine.name}", {"machine": text})
+
+
+def _failed(answer: Answer) -> dict[str, str]:
+    """Of a command that could not do its work: the error and its remedy."""
+    said = {
+        word: next((line.strip().removeprefix(word).strip() for line in answer.err.splitlines() if word in line), "")
+        for word in ("error:", "remedy:")
+    }
+    message = said["error:"] or _last(answer) or f"exit code {answer.code}"
+    return {"outcome": _FAULT, "owner": _OURS, "message": message, "remedy": said["remedy:"]}
+
+
+def _counters(kernel: Path, npukb: Npukb, out: Path) -> Step:
+    """A right kernel under the vendor's profiler. The verdict with its profile is kept: ``npukb compare`` reads it."""
+    words = ("judge", "AddCustom", str(kernel), "--case", "smoke", "--executor", "npu", "--json")
+    answer = npukb((*words, "--executor_args", "profile=full"))
+    verdict = _parsed(answer.out)
+    row = _judged(verdict)
+    profile = verdict.get("profile") if isinstance(verdict, dict) else None
+    counters = profile.get("counters", {}) if isinstance(profile, dict) else {}
+    passed = row["outcome"] == "ok" and _COUNTED in counters
+    if passed:
+        (out / "counters.json").write_text(json.dumps(verdict, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    told = f"{len(counters)} counters" if passed else f"{row['outcome']}: {row['message'] or 'no counters'}"
+    return Step(_COUNTERS, passed, told, {"counters": counters, **row})
+
+
+def _judged(verdict: Any) -> dict[str, str]:
+    """What ``npukb judge --json`` says: outcome, whose fault, the first error and its remedy."""
+    if not isinstance(verdict, dict) or "outcome" not in verdict:
+        return {"outcome": _NO_VERDICT, "owner": _OURS, "message": "", "remedy": ""}
+    errors = [one for one in verdict.get("diagnostics", ()) if one["severity"] == "error"]
+    first = errors[0] if errors else {"message": "", "remedy": ""}
+    told = {name: str(first[name]) for name in ("message", "remedy")}
+    return {"outcome": str(verdict["outcome"]), "owner": str(verdict.get("owner", "")), **told}
 
 
 def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
@@ -140,11 +188,30 @@ def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
     report = _parsed(done.out)
     rows = report.get("samples", []) if isinstance(report, dict) else []
     outcomes = Counter(str(row["outcome"]) for row in rows)
-    wrong = [row for row in rows if (row["outcome"], row["tier"]) != ("ok", "npu")]
-    summary = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())) or _last(done) or "no samples"
-    return Step(
-        f"golden kernels, {track}", bool(rows) and not wrong, summary, {"outcomes": dict(outcomes), "wrong": wrong}
-    )
+    remedies = _remedies(out / "runs")
+    wrong = [
+        {**row, "remedy": remedies.get((row["task"], row.get("case", "")), "")}
+        for row in rows
+        if (row["outcome"], row["tier"]) != ("ok", "npu")
+    ]
+    found = {"outcomes": dict(outcomes), "wrong": wrong, **({} if rows else _failed(done))}
+    summary = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())) or str(found["message"])
+    return Step(f"golden kernels, {track}", bool(rows) and not wrong, summary, found)
+
+
+def _remedies(runs: Path) -> dict[tuple[str, str], str]:
+    """By task and case what the first error of the latest verdict advises."""
+    result: dict[tuple[str, str], str] = {}
+    for results in sorted(runs.glob("**/results.json"), key=lambda path: path.stat().st_mtime):
+        for key, sample in read_run(results.parent).samples.items():
+            if sample.verdict is not None:
+                told = [
+                    *sample.verdict.diagnostics,
+                    *(diagnostic for case in sample.verdict.cases for diagnostic in case.diagnostics),
+                ]
+                errors = [diagnostic.remedy for diagnostic in told if diagnostic.severity is Severity.ERROR]
+                result[key.task, key.case] = errors[0] if errors else ""
+    return result
 
 
 def adversaries(folder: Path, right: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
@@ -165,11 +232,10 @@ def _adversarial(folder: Path, right: Path, npukb: Npukb, out: Path) -> Step:
     for name, source, expected in adversaries(folder, right):
         kernel.write_text(source, encoding="utf-8")
         words = ("judge", "AddCustom", str(kernel), "--case", "smoke", "--executor", "npu", "--json")
-        verdict = _parsed(npukb((*words, "--executor_args", "profile=off")).out)
-        seen = str(verdict.get("outcome", "no verdict")) if isinstance(verdict, dict) else "no verdict"
-        rows.append(
-            {"candidate": name, "expected": sorted(expected), "seen": seen, "as_it_must": _holds(expected, seen)}
-        )
+        judged = _judged(_parsed(npukb((*words, "--executor_args", "profile=off")).out))
+        seen = judged.pop("outcome")
+        right_or_not = {"expected": sorted(expected), "seen": seen, "as_it_must": _holds(expected, seen)}
+        rows.append({"candidate": name, **right_or_not, **judged})
     kernel.unlink(missing_ok=True)
     bad = [str(row["candidate"]) for row in rows if not row["as_it_must"]]
     unnoticed = sum(row["seen"] == "ok" and row["expected"] != ["ok"] for row in rows)
@@ -183,8 +249,8 @@ def _holds(expected: frozenset[str], seen: str) -> bool:
     """A right kernel is right; a wrong value is never right; nothing is our fault."""
     if expected == frozenset({"ok"}):
         return seen == "ok"
-    if seen in ("no verdict", "infra_error"):
-        return "infra_error" in expected
+    if seen in (_NO_VERDICT, _FAULT):
+        return _FAULT in expected
     return seen != "ok" or not expected <= _MUST_BE_FOUND
 
 
@@ -225,13 +291,20 @@ def _details(step: Step) -> Iterator[str]:
         remedy = f" — {finding['remedy']}" if finding["remedy"] else ""
         yield f"- {finding['status']}: {finding['name']}: {_cell(str(finding['detail']))}{_cell(str(remedy))}"
     for row in step.found.get("wrong", ()):
-        words = _cell(str(row.get("message", "")))
-        yield f"- {row.get('task', '?')}, {row.get('case', '?')}: {row['outcome']} on {row['tier']}: {words}".rstrip(
-            ": "
-        )
+        place = f"{row.get('task', '?')}, {row.get('case', '?')}"
+        yield f"- {place}: {row['outcome']} on {row['tier']}{_told(row)}"
     for row in step.found.get("candidates", ()):
         if not row["as_it_must"]:
-            yield f"- {row['candidate']}: expected {', '.join(row['expected'])}, seen {row['seen']}"
+            yield f"- {row['candidate']}: expected {', '.join(row['expected'])}, seen {row['seen']}{_told(row)}"
+    if not step.passed and step.found.get("owner"):
+        yield f"- {step.name}: {step.summary}{_told({**step.found, 'message': ''})}"
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    """Whose fault something is, what was said of it, and what to do."""
+    owner = f", fault of the {row['owner']}" if row.get("owner") else ""
+    words = f": {_cell(str(row['message']))}" if row.get("message") else ""
+    return f"{owner}{words}" + (f" — {_cell(str(row['remedy']))}" if row.get("remedy") else "")
 
 
 def _cell(text: str) -> str:

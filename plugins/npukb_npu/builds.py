@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
+from npukb_npu import packages
 from npukb_npu.confine import Reach, wrap
 from npukb_npu.discovery import Site
 from npukb_npu.process import Finished, run
@@ -37,7 +38,8 @@ _MESSAGE = re.compile(
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 _CMAKE_ERROR = re.compile(r"^CMake Error at .*\(message\):\n(?P<text>(?:(?:  .*)?\n)+)", re.MULTILINE)
-_LAUNCHER = "launcher.asc"
+_LAUNCHERS = ("launcher.asc", "launcher.cpp")
+_REMEDY = "Run npukb judge --executor twin --compile_only: it explains most of what compilers say."
 SHARED_MEMORY = Path("/dev/shm")  # locks of Python's multiprocessing, and what a driver shares with its processes
 
 
@@ -49,10 +51,13 @@ class Failure:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def environment_for(site: Site, work: Path, package: Path | None = None) -> dict[str, str]:
+def environment_for(
+    site: Site, work: Path, package: Path | None = None, libraries: Sequence[str] = ()
+) -> dict[str, str]:
     """Environment of a process of the toolkit: what the toolkit needs, and every path it writes to below ``work``.
 
-    ``package`` is an installed operator package, ``…/vendors/NAME``; no other package of the user's is looked at.
+    ``package`` is an installed operator package, ``…/vendors/NAME``: what its ``set_env.bash`` would set is set, and no
+    other package of the user's is looked at. ``libraries`` are more folders for the linker.
     """
     environment = {name: site.environ[name] for name in _PASSED_ON if name in site.environ}
     environment["PATH"] = os.pathsep.join((str(site.python.program.parent), environment.get("PATH", os.defpath)))
@@ -60,6 +65,10 @@ def environment_for(site: Site, work: Path, package: Path | None = None) -> dict
     environment["ASCEND_CUSTOM_OPP_PATH"] = str(package or "")
     if site.home is not None:
         environment["ASCEND_HOME_PATH"] = str(site.home)
+        environment.setdefault("ASCEND_OPP_PATH", str(site.home / "opp"))
+    searched = (*packages.libraries_of(package), *libraries, environment.get("LD_LIBRARY_PATH", ""))
+    if any(searched):
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, searched))
     private = {
         "HOME": work / "home",
         "TMPDIR": work / "tmp",
@@ -77,11 +86,11 @@ class Builder:
     """Builds projects for one toolkit. Safe to call from several threads and processes."""
 
     def __init__(self, site: Site, cache: Path, *, confined: bool, threads: int) -> None:
-        self._site, self._cache, self._confined, self._threads = site, cache / "npu", confined, threads
+        self._site, self._cache, self._confined, self._threads = site, cache.absolute() / "npu", confined, threads
 
     def key(self, project: Mapping[str, str], steps: Sequence[Sequence[str]]) -> str:
-        """Content hash of everything that decides a build."""
-        parts = [self._site.version, str(self._site.home), str(self._site.compiler)]
+        """Content hash of everything that decides a build: homes are shared by machines, and builds are not."""
+        parts = [self._site.version, str(self._site.home), str(self._site.compiler), *self._site.system]
         parts += [word for step in steps for word in step]
         parts += [part for name in sorted(project) for part in (name, project[name])]
         return sha256("\0".join(parts).encode("utf-8", errors="surrogatepass")).hexdigest()
@@ -96,8 +105,7 @@ class Builder:
         done = self._cache / key
         if any(done.glob(product)):
             return done, key
-        self._cache.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{key[:12]}-", dir=self._cache))
+        work = self._work(key)
         try:
             for name, text in project.items():
                 path = work / name
@@ -115,12 +123,24 @@ class Builder:
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
+    def _work(self, key: str) -> Path:
+        try:
+            self._cache.mkdir(parents=True, exist_ok=True)
+            return Path(tempfile.mkdtemp(prefix=f".{key[:12]}-", dir=self._cache))
+        except OSError as error:
+            raise packages.unwritable(f"builds cannot be written to {self._cache}: {error.strerror}") from error
+
     def _steps(
         self, work: Path, steps: Sequence[Sequence[str]], deadline: float, project: Mapping[str, str]
     ) -> Failure | None:
         environment = environment_for(self._site, work / "private")
         for step in steps:
             left = deadline - time.monotonic()
+            if left > 0 and packages.installs(step):
+                notes = self._install(step, work, environment, max(left, packages.INSTALL_S))
+                if notes:
+                    return Failure(Outcome.COMPILE_ERROR, notes)
+                continue
             finished = self._run(step, work, environment, left) if left > 0 else None
             if finished is None or finished.timed_out:
                 note = Diagnostic(Severity.ERROR, "compile", f"'{step[0]}' did not end in time")
@@ -135,6 +155,20 @@ class Builder:
                     remedy="npukb doctor --executor npu; docs/npu.md names what a build needs",
                 )
         return None
+
+    def _install(
+        self, step: Sequence[str], work: Path, environment: Mapping[str, str], wall_s: float
+    ) -> tuple[Diagnostic, ...]:
+        """What of the answer keeps its package from being installed; ToolchainError for every other reason."""
+        installer = Path(_program(step[0], work))
+        if not installer.is_file():
+            raise packages.lacking(step)
+        finished = self._run(step, work, environment, wall_s)
+        if not finished.returncode and not finished.timed_out:
+            return ()
+        if note := packages.undefined(finished.output):
+            return (note,)
+        raise packages.refused(installer, finished.output, timed_out=finished.timed_out, machine=self._site.machine)
 
     def _run(self, step: Sequence[str], work: Path, environment: Mapping[str, str], wall_s: float) -> Finished:
         command = [word.replace("{jobs}", str(self._threads)).replace("{work}", str(work)) for word in step]
@@ -182,7 +216,7 @@ def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterato
         if key in seen:
             continue
         seen.add(key)
-        inside = bool(name) and name != _LAUNCHER
+        inside = bool(name) and name not in _LAUNCHERS
         yield Diagnostic(
             Severity.ERROR,
             "compile",
@@ -190,6 +224,7 @@ def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterato
             file=name.removeprefix("candidate/") if inside else "",
             line=int(match["line"]) if inside else 0,
             column=int(match["column"] or 0) if inside else 0,
+            remedy=_REMEDY,
         )
 
 

@@ -33,6 +33,8 @@ __all__ = ["Stopwatch", "base_of", "command", "overlay", "summary"]
 
 _ROUNDS = (2000, 6000)
 _TIMEOUT_S = 120.0
+_SAMPLING_S, _WARMUP_S = 1.0, 0.2
+_REMEDY = "npukb doctor --npu tries the device out; if it finds nothing, report this line"
 _FAR_OFF = 0.1  # a row that its numbers miss by more is named
 
 
@@ -71,7 +73,8 @@ class Stopwatch:
         candidate = candidate_of({"kernel.cpp": row.source_text()})
         built = self._executor.compile(CompileRequest(task, task.cases[0], Track.STATIC, candidate, _TIMEOUT_S))
         if built.artifact is None:
-            raise ExecutorError(f"{row.what}: does not compile: " + "; ".join(map(str, built.diagnostics)))
+            words = "; ".join(map(str, built.diagnostics))
+            raise ExecutorError(f"{row.what}: does not compile: {words}", remedy=_REMEDY)
         return built.artifact
 
     def _run(self, row: Row, rounds: int, count: int) -> Profile:
@@ -87,7 +90,8 @@ class Stopwatch:
         }
         seen = self._executor.run(RunRequest(task, task.cases[0], self._built[source], inputs, 0, _TIMEOUT_S))
         if seen.outcome is not Outcome.OK or seen.profile is None:
-            raise ExecutorError(f"{row.what}: does not run: " + "; ".join(map(str, seen.diagnostics)))
+            words = "; ".join(map(str, seen.diagnostics))
+            raise ExecutorError(f"{row.what}: does not run: {words}", remedy=_REMEDY)
         return seen.profile
 
 
@@ -137,7 +141,8 @@ def command(out: str, base: str, device: int) -> Iterator[str]:
     from npukb_npu.executor import Detail, NpuArgs, NpuExecutor
 
     known = table()
-    executor = NpuExecutor(NpuArgs(devices=str(device), profile=Detail.TIME))
+    args = NpuArgs(devices=str(device), profile=Detail.TIME, sampling_s=_SAMPLING_S, warmup_s=_WARMUP_S)
+    executor = NpuExecutor(args)
     said: list[str] = []
     try:
         executor.prepare(said.append, Track.STATIC)

@@ -147,9 +147,17 @@ class Bench:
         notes = [note, *(self._probe(device, work) if probe else ())]
         return Observation(outcome, {}, tuple(notes), seconds=finished.seconds)
 
+    def loads_torch(self, work: Path, wall_s: float) -> str:
+        """Why a worker cannot import torch_npu; empty when it can."""
+        return self._asked((sys.executable, "-c", "import torch, torch_npu"), work, wall_s)
+
     def probe(self, device: Device, work: Path, wall_s: float = _PROBE_S) -> str:
         """Why a device does not answer to a fresh process; empty when it does."""
         command = (sys.executable, "-m", "npukb_npu.worker", "--probe", str(device.index), *self._folders())
+        return self._asked(command, work, wall_s)
+
+    def _asked(self, command: tuple[str, ...], work: Path, wall_s: float) -> str:
+        """The last thing that a process says that does not end well; empty for one that does."""
         finished = self._start(command, work, wall_s, (), None)
         if finished.timed_out:
             return f"the probe did not end within {wall_s:g} s"
@@ -186,11 +194,10 @@ class Bench:
     ) -> Finished:
         import npukernelbench
 
-        environment = environment_for(self._site, work / "private", package)
+        libraries = (*self._folders(), *map(str, read))
+        environment = environment_for(self._site, work / "private", package, libraries)
         packages = (Path(__file__).parents[1], Path(npukernelbench.__file__).parents[1])
         environment["PYTHONPATH"] = ":".join((*map(str, packages), environment.get("PYTHONPATH", "")))
-        folders = [*self._folders(), *(str(path) for path in read), environment.get("LD_LIBRARY_PATH", "")]
-        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
         command = self.confined(command, work, wall_s, read)
         return run(command, work=work, environment=environment, wall_s=wall_s)
 
@@ -212,19 +219,24 @@ _REMEDIES = {
     "device_timeout": "Look for flags that nobody sets and loops without an end; the twin explains most of them.",
     "operator_definition": "Check the definition's types and formats, and the tiling function's return values.",
     "workspace": "Ask for less workspace in the tiling function.",
+    "infra_error": "npukb doctor --npu tries the device out; the same command repeats what was lost.",
+    "timeout": "Look for loops without an end in the kernel and in the tiling function.",
+    "crash": "Run the kernel on the twin: --executor twin names the line; look at the host code's pointers and sizes.",
 }
 
 
 def _ended(finished: Finished, phase: Phase) -> tuple[Outcome, Diagnostic]:
     """A worker that ended, or was ended, without saying why."""
     in_kernel = phase in (Phase.LAUNCH, Phase.TILING)
+    remedy = _REMEDIES[("timeout" if finished.timed_out else "crash") if in_kernel else "infra_error"]
     if finished.timed_out:
         outcome = Outcome.TIMEOUT if in_kernel else Outcome.INFRA_ERROR
-        return outcome, _note("timeout", f"no end within {finished.seconds:.0f} s while doing: {phase.value}")
+        return outcome, _note("timeout", f"no end within {finished.seconds:.0f} s while doing: {phase.value}", remedy)
     how = f"signal {-finished.returncode}" if finished.returncode < 0 else f"exit code {finished.returncode}"
     outcome = Outcome.CRASH if in_kernel else Outcome.INFRA_ERROR
     tail = finished.output.strip().splitlines()[-1:] or [""]
-    return outcome, _note("crash", f"the worker ended with {how} while doing: {phase.value}. {tail[0]}".rstrip())
+    said = f"the worker ended with {how} while doing: {phase.value}. {tail[0]}".rstrip()
+    return outcome, _note("crash", said, remedy)
 
 
 def _note(rule: str, message: str, remedy: str = "") -> Diagnostic:

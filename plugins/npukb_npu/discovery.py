@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -23,6 +24,7 @@ from npukb_npu.interpreter import Interpreter
 from npukb_npu.machine import Device
 from npukb_npu.status import NOTE
 from npukb_npu.versions import mismatch
+from npukernelbench.errors import ToolchainError
 from npukernelbench.judge.executor import Finding, FindingStatus
 
 __all__ = ["DEVICE_NODES", "Site", "findings", "first_obstacle", "host_mode_findings"]
@@ -32,26 +34,47 @@ DEVICE_NODES = ("davinci_manager", "devmm_svm", "hisi_hdc")
 #: Nodes that some drivers have as well; what is there may be opened.
 _MORE_NODES = ("svm0", "dvpp_cmdlist", "ts_aisle", "xsmem_dev", "event_sched", "log_drv", "user_config", "uburma")
 _DEFAULT_HOMES = ("usr/local/Ascend/cann", "usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/latest")
-_COMPILERS = ("bin/bisheng", "compiler/ccec_compiler/bin/bisheng", "tools/bisheng_compiler/bin/bisheng")
+_COMPILERS = (
+    "bin/bisheng",
+    "compiler/ccec_compiler/bin/bisheng",
+    "tools/bisheng_compiler/bin/bisheng",
+    "ccec_compiler/bin/bisheng",
+)
 _CMAKE_FOLDERS = (
     "compiler/tikcpp/ascendc_kernel_cmake",
+    "tikcpp/ascendc_kernel_cmake",
     "lib64/cmake/ASC",
     "lib/cmake/ASC",
     "tools/tikcpp/ascendc_kernel_cmake",
 )
+_PACKAGE = ("ASCConfig.cmake", "asc-config.cmake")
+_FUNCTIONS = "ascendc.cmake"
+_GENERATOR = "python/site-packages/bin/msopgen"
 _VERSION = re.compile(r"(?im)^\s*version\s*=\s*\[?([\w.]+)")
+_RELEASE = re.compile(r"(?m)^(?:ID|VERSION_ID)=.*$")
 _OLDEST_CMAKE = (3, 19)
-_TOOL_S = 20.0
+_TOOL_S = 8.0
 _SOURCE = "source the toolkit's set_env.sh, for instance: source /usr/local/Ascend/cann/set_env.sh"
 
 
-def _ask(command: Sequence[str]) -> str:
-    """Output of a tool; empty when it cannot be run."""
-    try:
-        done = subprocess.run(list(command), capture_output=True, text=True, timeout=_TOOL_S, errors="replace")
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+class _Tools:
+    """Asks the machine's tools. One that hung, as ``npu-smi`` does beside a sick driver, is not waited for again."""
+
+    def __init__(self) -> None:
+        self._hung: set[str] = set()
+
+    def __call__(self, command: Sequence[str]) -> str:
+        """Output of a tool; empty when it cannot be run."""
+        if command[0] in self._hung:
+            return ""
+        try:
+            done = subprocess.run(list(command), capture_output=True, text=True, timeout=_TOOL_S, errors="replace")
+        except subprocess.TimeoutExpired:
+            self._hung.add(command[0])
+            return ""
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        return done.stdout if done.returncode == 0 else ""
 
 
 def _installed(package: str) -> str:
@@ -67,9 +90,16 @@ class Site:
 
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     root: Path = Path("/")
-    ask: Callable[[Sequence[str]], str] = _ask
+    ask: Callable[[Sequence[str]], str] = field(default_factory=_Tools)
     installed: Callable[[str], str] = _installed
     machine: str = field(default_factory=platform.machine)
+
+    @cached_property
+    def system(self) -> tuple[str, str]:
+        """Architecture and operating system with its version: what is built on one is not for another."""
+        file = self.root / "etc/os-release"
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        return self.machine, " ".join(sorted(_RELEASE.findall(text)))
 
     @cached_property
     def home(self) -> Path | None:
@@ -114,15 +144,28 @@ class Site:
     @cached_property
     def cmake_package(self) -> Path | None:
         """Folder of the toolkit's CMake package ``ASC``."""
+        return self._cmake_folder(_PACKAGE)
+
+    @cached_property
+    def kernel_functions(self) -> Path | None:
+        """Folder of ``ascendc.cmake``: what toolkits without the package have for direct launch."""
+        return self._cmake_folder((_FUNCTIONS,))
+
+    @cached_property
+    def generator(self) -> Path | None:
+        """``msopgen``, which writes operator projects: in the toolkit, else on the path."""
+        if self.home is None:
+            return None
+        if os.access(self.home / _GENERATOR, os.X_OK):
+            return self.home / _GENERATOR
+        named = shutil.which("msopgen", path=self.environ.get("PATH"))
+        return Path(named) if named else None
+
+    def _cmake_folder(self, names: Sequence[str]) -> Path | None:
         if self.home is None:
             return None
         bases = (self.home, self.home / f"{self.machine}-linux")
-        files = (
-            (base / folder / name)
-            for folder in _CMAKE_FOLDERS
-            for base in bases
-            for name in ("ASCConfig.cmake", "asc-config.cmake")
-        )
+        files = ((base / folder / name) for folder in _CMAKE_FOLDERS for base in bases for name in names)
         return next((file.parent for file in files if file.is_file()), None)
 
     @cached_property
@@ -219,12 +262,13 @@ def _finding(name: str, good: bool, detail: str, remedy: str) -> Finding:
 
 def findings(site: Site) -> tuple[Finding, ...]:
     """Everything the device executor needs, in the order in which it is installed."""
-    return (*_toolkit(site), *_build_tools(site), *_driver(site), *_device_nodes(site), *_torch(site), _status())
+    tools = _build_tools(site, older=True)
+    return (*_toolkit(site), *tools, *_driver(site), *_device_nodes(site), *_torch(site), _status())
 
 
 def host_mode_findings(site: Site) -> tuple[Finding, ...]:
     """What the toolkit's own host modes need: no driver, no device."""
-    return (*_toolkit(site), *_build_tools(site), _status())
+    return (*_toolkit(site), *_build_tools(site, older=False), _status())
 
 
 def first_obstacle(findings: Sequence[Finding]) -> str:
@@ -263,7 +307,7 @@ def _toolkit(site: Site) -> Iterator[Finding]:
     )
 
 
-def _build_tools(site: Site) -> Iterator[Finding]:
+def _build_tools(site: Site, *, older: bool) -> Iterator[Finding]:
     if site.home is not None:
         yield _finding(
             "compiler",
@@ -271,16 +315,34 @@ def _build_tools(site: Site) -> Iterator[Finding]:
             str(site.compiler or "no bisheng in the toolkit or on the path"),
             _SOURCE,
         )
-        yield _finding(
-            "CMake package ASC",
-            site.cmake_package is not None,
-            str(site.cmake_package or f"no ASCConfig.cmake below {site.home}"),
-            "install a toolkit of CANN 8.5 or newer with its development packages",
-        )
+        yield _projects(site) if older else _cmake_package(site)
         yield _python(site)
     text = ".".join(map(str, site.cmake))
     good = site.cmake >= _OLDEST_CMAKE
     yield _finding("cmake", good, text or "not found", "install CMake 3.19 or newer, for instance: pip install cmake")
+
+
+def _cmake_package(site: Site) -> Finding:
+    return _finding(
+        "CMake package ASC",
+        site.cmake_package is not None,
+        str(site.cmake_package or f"no {_PACKAGE[0]} below {site.home}"),
+        "install a toolkit of CANN 8.3 or newer with its development packages",
+    )
+
+
+def _projects(site: Site) -> Finding:
+    """What projects are built with: the package, else what toolkits before it have."""
+    older = {_FUNCTIONS: site.kernel_functions, "msopgen": site.generator}
+    missing = [name for name, place in older.items() if place is None]
+    if site.cmake_package is not None or len(missing) == len(older):
+        return _cmake_package(site)
+    detail = f"no package ASC; {' and '.join(f'{name} in {place}' for name, place in older.items() if place)}"
+    if missing:
+        return _finding(
+            "CMake package ASC", False, f"{detail}, but no {missing[0]}", "install the toolkit's development packages"
+        )
+    return _finding("CMake package ASC", True, f"{detail}: projects of CANN 8.0 to 8.2, read and not run", "")
 
 
 def _python(site: Site) -> Finding:
@@ -299,14 +361,12 @@ def _driver(site: Site) -> Iterator[Finding]:
     )
     if site.smi and site.devices:
         first = site.devices[0]
-        yield _finding(
-            "chip",
-            bool(site.chip),
-            site.chip or "npu-smi names none",
-            f"look at npu-smi info -t board -i {first.card} -c {first.chip}",
-        )
-    for device in site.devices if site.smi else ():
-        health = site.health(device)
+        why = _other_family(site.chip)
+        look = f"look at npu-smi info -t board -i {first.card} -c {first.chip}"
+        yield _finding("chip", not why, why or site.chip, look)
+    with ThreadPoolExecutor(8) as pool:  # a question takes npu-smi a second, a server has up to sixteen devices
+        healths = list(pool.map(site.health, site.devices if site.smi else ()))
+    for device, health in zip(site.devices, healths, strict=False):
         place = f"-i {device.card} -c {device.chip}"
         yield _finding(
             f"device {device.index}",
@@ -314,6 +374,17 @@ def _driver(site: Site) -> Iterator[Finding]:
             f"health {health or 'unknown'} (card {device.card}, chip {device.chip}, /dev/davinci{device.node})",
             f"look at npu-smi info -t health {place}; reset the device or take another",
         )
+
+
+def _other_family(chip: str) -> str:
+    """Why nothing can be built for a chip; empty when something can."""
+    if not chip:
+        return "npu-smi names none"
+    try:
+        machine.compute_unit(chip)
+    except ToolchainError as error:
+        return error.message
+    return ""
 
 
 def _device_nodes(site: Site) -> Iterator[Finding]:

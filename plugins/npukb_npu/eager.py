@@ -65,7 +65,7 @@ Timer = Callable[[Callable[[], object]], float]
 
 def operator_of(task: Task) -> Callable[..., Any] | None:
     """What torch calls the task's operator; None where it has nothing."""
-    return CRAFT.get(task.name) or OPERATORS.get(task.reference)
+    return CRAFT.get(task.operator) or OPERATORS.get(task.reference)
 
 
 def evaluate(torch: Any, task: Task, values: Mapping[str, Any]) -> Any:

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -19,43 +20,35 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukb_npu import discovery, projects
+from npukb_npu import discovery, flows, projects
 from npukb_npu.aclnn import Binding, Prototype, Unbound, bind, parse_header
 from npukb_npu.builds import Builder, Failure
 from npukb_npu.calls import operator_call
 from npukb_npu.confine import landlock_version
 from npukb_npu.device import Bench, Layout, lay_out, read_outputs
+from npukb_npu.direct import launches
 from npukb_npu.discovery import Site
 from npukb_npu.jobs import Job
 from npukb_npu.lease import Leases, Sharing, default_folder
-from npukb_npu.machine import Device, compute_unit
+from npukb_npu.machine import Device
 from npukb_npu.msprof import profile_case
 from npukb_npu.profiles import measured_profile
 from npukb_npu.status import STATUS
 from npukb_npu.timing import Budget
 from npukernelbench.config import default_cache_dir
 from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
-from npukernelbench.judge.executor import Finding, FindingStatus
+from npukernelbench.judge.executor import Finding
 from npukernelbench.judge.held import Held
+from npukernelbench.judge.launchfile import WORKSPACE_BYTES
 from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns.evidence import Diagnostic
 from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
-from npukernelbench.nouns.task import Core
+from npukernelbench.nouns.task import Core, Task
 
 __all__ = ["Detail", "Memory", "NpuArgs", "NpuExecutor", "entry_file"]
 
-_CONFIGURE_DIRECT = ("cmake", "-S", ".", "-B", "build")
-_BUILD_DIRECT = ("cmake", "--build", "build", "-j{jobs}")
-_OPERATOR_STEPS = (
-    ("cmake", "-S", ".", "-B", "build_out", "--preset=default"),
-    ("cmake", "--build", "build_out", "--target", "binary", "-j{jobs}"),
-    ("cmake", "--build", "build_out", "--target", "package", "-j{jobs}"),
-    ("build_out/custom_opp_*.run", "--install-path={work}/installed"),
-)
 _SHAPES_COME_LATE = "OutputShapeDependOnCompute"
-_LIBRARY = "**/libnpukb_kernel.so"
-_OPERATOR_LIBRARY = "installed/**/op_api/lib/libcust_opapi.so"
 
 
 class Detail(str, Enum):
@@ -99,6 +92,7 @@ class _Built:
     library: Path
     kernel: str
     binding: Binding | None = None
+    launched: launches.Written | None = None
 
     @property
     def package(self) -> str:
@@ -112,7 +106,7 @@ class NpuExecutor:
     Args: ClassVar[type[BaseModel]] = NpuArgs
     name = "npu"
     tier = Tier.NPU
-    tracks = frozenset({Track.STATIC, Track.DYNAMIC})
+    tracks = frozenset(Track)
     preference: ClassVar[int] = 10
 
     @classmethod
@@ -181,10 +175,13 @@ class NpuExecutor:
         return {"910b1": 1.85e9, "910b4": 1.65e9}.get(family, 1.8e9)
 
     def compile(self, request: CompileRequest) -> CompileResult:
-        """Build a launcher library around device code, or a custom-operator package around host and device code."""
+        """Build a launcher library around device code, or what launches it, or a custom-operator package around host
+        and device code.
+        """
         started = time.monotonic()
         self._require_toolkit()
-        result = self._operator(request) if request.track is Track.DYNAMIC else self._direct(request)
+        build = {Track.DYNAMIC: self._operator, Track.LAUNCH: self._launching}.get(request.track, self._direct)
+        result = build(request)
         return replace(result, seconds=time.monotonic() - started)
 
     def _direct(self, request: CompileRequest) -> CompileResult:
@@ -192,26 +189,34 @@ class NpuExecutor:
         source = entry_file(files, task.kernel)
         if source is None:
             return _refused("compile", f"no source file defines the kernel entry {task.kernel}")
-        project = projects.direct_launch(files, source, task.kernel, task.arguments, projects.RunMode.NPU)
-        steps = ((*_CONFIGURE_DIRECT, f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}"), _BUILD_DIRECT)
-        built = self._builder.build(project, steps, _LIBRARY, request.timeout_s)
+        plan = flows.direct(self._site, files, source, task.kernel, task.arguments)
+        built = self._builder.build(plan.project, plan.steps, plan.product, request.timeout_s)
         if isinstance(built, Failure):
             return CompileResult(built.outcome, None, built.diagnostics)
         folder, key = built
-        return self._kept(key, _Built(folder, next(folder.glob(_LIBRARY)), task.kernel))
+        return self._kept(key, _Built(folder, next(folder.glob(plan.product)), task.kernel))
+
+    def _launching(self, request: CompileRequest) -> CompileResult:
+        task, files = request.task, request.candidate.files
+        how = launches.written(files, task)
+        if isinstance(how, Diagnostic):
+            return CompileResult(Outcome.COMPILE_ERROR, None, (how,))
+        if isinstance(how, launches.Unsupported):
+            return CompileResult(Outcome.INFRA_ERROR, None, (how.diagnostic,))
+        plan = flows.launching(self._site, launches.project(files, how, task))
+        built = self._builder.build(plan.project, plan.steps, plan.product, request.timeout_s)
+        if isinstance(built, Failure):
+            return CompileResult(built.outcome, None, built.diagnostics)
+        folder, key = built
+        return self._kept(key, _Built(folder, next(folder.glob(plan.product)), task.kernel, launched=how))
 
     def _operator(self, request: CompileRequest) -> CompileResult:
         task, files = request.task, request.candidate.files
         operator = _operator_type(files, task.kernel)
         if operator is None:
             return _refused("operator_definition", f"no OP_ADD registers an operator whose kernel is {task.kernel}")
-        vendor = projects.vendor_of(request.candidate.hash)
-        project = projects.custom_operator(files, operator, vendor, compute_unit(self._site.chip))
-        steps = tuple(
-            (*step, f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}") if "-S" in step else step
-            for step in _OPERATOR_STEPS
-        )
-        built = self._builder.build(project, steps, _OPERATOR_LIBRARY, request.timeout_s)
+        plan = flows.operator(self._site, files, operator, projects.vendor_of(request.candidate.hash))
+        built = self._builder.build(plan.project, plan.steps, plan.product, request.timeout_s)
         if isinstance(built, Failure):
             return CompileResult(built.outcome, None, built.diagnostics)
         folder, key = built
@@ -222,7 +227,7 @@ class NpuExecutor:
         bound = bind(prototype, task, shapes_come_late=_SHAPES_COME_LATE in host)
         if isinstance(bound, Unbound):
             return _refused("operator_definition", bound.message)
-        return self._kept(key, _Built(folder, next(folder.glob(_OPERATOR_LIBRARY)), f"{task.kernel}|{operator}", bound))
+        return self._kept(key, _Built(folder, next(folder.glob(plan.product)), f"{task.kernel}|{operator}", bound))
 
     def _kept(self, key: str, built: _Built) -> CompileResult:
         self._built.keep(built.folder, built)
@@ -250,7 +255,8 @@ class NpuExecutor:
         if unwell is not None:
             return unwell
         profile = measured_profile(report, request.task, self._site)
-        if profile is not None and self._args.profile is Detail.FULL:
+        # The profiler's counters are of one kernel; a function may launch several.
+        if profile is not None and self._args.profile is Detail.FULL and built.launched is None:
             job = replace(job, budget=None)
             read = _package(built)
             profile = profile_case(self._site, self._bench, job, profile, work, read, kernel=built.kernel)
@@ -269,7 +275,7 @@ class NpuExecutor:
             folders=tuple(str(library_folder) for library_folder in self._site.library_folders),
             arguments=layout.arguments,
             blocks=0 if call else "vector" if request.task.core is Core.VECTOR else "cube",
-            workspace_bytes=0 if call else max(request.task.workspace_bytes, 512),
+            workspace_bytes=0 if call else _workspace_bytes(request.task, built),
             seed=request.seed,
             timeout_ms=max(int(request.timeout_s * 1e3), 1),
             report=str(work / "report.json"),
@@ -277,6 +283,7 @@ class NpuExecutor:
             torch_memory=self._takes_torch(is_operator=call is not None),
             budget=asdict(budget) if timed else None,
             package=built.package,
+            words=launches.words(built.launched, request.task, request.case) if built.launched else (),
         )
 
     def _takes_torch(self, *, is_operator: bool) -> bool:
@@ -307,7 +314,7 @@ class NpuExecutor:
         """For ``npukb doctor``: every piece with its remedy."""
         return discovery.findings(self._site)
 
-    def try_out(self) -> Iterator[Finding]:
+    def try_out(self, say: Callable[[str], None]) -> Iterator[Finding]:
         """For ``npukb doctor --npu``: folders, walls, every device, a vector and a cube kernel."""
         from npukb_npu import trial
 
@@ -321,12 +328,22 @@ class NpuExecutor:
 
             return answer
 
+        def look() -> list[Finding]:
+            with ThreadPoolExecutor(1) as beside:
+                loading = beside.submit(self._loads_torch) if self._takes_torch(is_operator=True) else None
+                findings = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
+                return findings + ([trial.try_torch(loading.result())] if loading else [])
+
         yield from trial.try_folders((("cache", self._cache), ("leases", self._leases.folder)))
         yield trial.try_walls(self._args.sandbox == "auto")
-        findings = list(trial.try_devices(self.devices, answers(self._bench), answers(bare)))
-        yield from findings
-        if all(finding.status is FindingStatus.OK for finding in findings):
-            yield from trial.try_kernels(self, trial.KERNELS)
+        say(f"opening {len(self.devices)} devices, building {len(trial.KERNELS)} kernels; builds are kept")
+        yield from trial.try_kernels(self, trial.KERNELS, meanwhile=look, say=say)
+
+    def _loads_torch(self) -> str:
+        from npukb_npu import trial
+
+        with tempfile.TemporaryDirectory(prefix="torch-", dir=self._folder()) as name:
+            return self._bench.loads_torch(Path(name), trial.TORCH_S)
 
     def _require_toolkit(self) -> None:
         if self._site.home is None or self._site.compiler is None:
@@ -366,5 +383,10 @@ def _package(built: _Built) -> tuple[Path, ...]:
     return (built.folder, built.library.parent)
 
 
+def _workspace_bytes(task: Task, built: _Built) -> int:
+    return max(task.workspace_bytes, WORKSPACE_BYTES if built.launched else 512)
+
+
 def _refused(rule: str, message: str) -> CompileResult:
-    return CompileResult(Outcome.COMPILE_ERROR, None, (Diagnostic(Severity.ERROR, rule, message),))
+    remedy = "npukb golden TASK --track dynamic, or static, prints an answer with the names that the task asks for."
+    return CompileResult(Outcome.COMPILE_ERROR, None, (Diagnostic(Severity.ERROR, rule, message, remedy=remedy),))

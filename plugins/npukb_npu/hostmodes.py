@@ -109,8 +109,9 @@ class _HostMode:
     def compile(self, request: CompileRequest) -> CompileResult:
         """Build kernel and program."""
         started = time.monotonic()
-        if self._site.home is None:
-            raise ToolchainError("there is no CANN toolkit here", remedy=f"npukb doctor --executor {self.name}")
+        if self._site.home is None or self._site.cmake_package is None:
+            what = "CANN toolkit" if self._site.home is None else "CMake package ASC in this toolkit"
+            raise ToolchainError(f"there is no {what}", remedy=f"npukb doctor --executor {self.name}")
         task, files = request.task, request.candidate.files
         source = entry_file(files, task.kernel)
         if source is None:
@@ -120,6 +121,7 @@ class _HostMode:
         configure = (
             "cmake", "-S", ".", "-B", "build", f"-DCMAKE_ASC_RUN_MODE={self.mode.value}",
             f"-DCMAKE_ASC_ARCHITECTURES={projects.ARCHITECTURE}", f"-DASCEND_CANN_PACKAGE_PATH={self._site.home}",
+            f"-DASC_DIR={self._site.cmake_package}",
         )  # fmt: skip
         build = ("cmake", "--build", "build", "-j{jobs}")
         built = self._builder.build(project, (configure, build), _PROGRAM, request.timeout_s)
@@ -168,9 +170,8 @@ class _HostMode:
         return self._args.vector_cores if request.task.core is Core.VECTOR else self._args.cube_cores
 
     def _program(self, command: Sequence[str], work: Path, wall_s: float) -> Finished:
-        environment = environment_for(self._site, work / "private")
-        libraries = (*map(str, self._site.library_folders), environment.get("LD_LIBRARY_PATH", ""))
-        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
+        libraries = tuple(map(str, self._site.library_folders))
+        environment = environment_for(self._site, work / "private", libraries=libraries)
         whole = self._command(command, work)
         if self._confined:
             home = (self._site.home,) if self._site.home else ()

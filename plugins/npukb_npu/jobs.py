@@ -53,7 +53,9 @@ class Job:
     """One run of one case. ``arguments`` are in the kernel's order.
 
     ``blocks``: how many, or the kind of core of which all are used. ``torch_memory``: buffers are tensors of torch_npu.
-    ``budget`` is None where nothing is timed. ``package`` is the folder of an installed operator package. ``orderly``:
+    ``budget`` is None where nothing is timed. ``package`` is the folder of an installed operator package.
+    ``words`` are the arguments of a host function that launches its kernels itself: ``argument`` with its number,
+    ``workspace``, or ``word`` with 64 bits. ``orderly``:
     the worker gives the device back at its end.
     """
 
@@ -70,6 +72,7 @@ class Job:
     torch_memory: bool = False
     budget: dict[str, float] | None = None
     package: str = ""
+    words: tuple[tuple[str, int], ...] = ()
     orderly: bool = False
 
     def dumps(self) -> str:
@@ -82,6 +85,7 @@ class Job:
         data = json.loads(path.read_text(encoding="utf-8"))
         data["arguments"] = tuple(map(_argument, data["arguments"]))
         data["folders"] = tuple(data["folders"])
+        data["words"] = tuple((kind, value) for kind, value in data["words"])
         if data["call"]:
             call = data["call"]
             parameters = tuple((kind, value) for kind, value in call["parameters"])

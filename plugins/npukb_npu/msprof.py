@@ -39,6 +39,8 @@ PAGES: Mapping[str, str] = {
 _PROFILE_S = 300.0
 _HELP_S = 30.0
 _WARM_UPS = 10
+#: How long a unit works, as a share of its core's time; waits and conflicts have other names.
+_SHARE = re.compile(r"ai[vc]_(?:vec|cube|scalar|mte[123]|fixpipe)_ratio")
 _UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "kb": 1.0, "mb": 1024.0, "b": 1 / 1024, "%": 0.01, "gb/s": 1.0, "": 1.0}
 _HEADER = re.compile(r"^\s*(?P<name>[^()]+?)\s*(?:\((?P<unit>[^)]*)\))?\s*(?:\([^)]*\))?\s*$")
 
@@ -217,10 +219,9 @@ def profile_case(
     profiled = replace(job, report=str(work / "profiled.json"), orderly=True)
     path.write_text(profiled.dumps(), encoding="utf-8")
     worker = bench.confined((sys.executable, "-m", "npukb_npu.worker", str(path)), work, _PROFILE_S, read)
-    environment = environment_for(site, work / "private", Path(job.package) if job.package else None)
+    libraries = [str(library) for library in (*site.library_folders, *read)]
+    environment = environment_for(site, work / "private", Path(job.package) if job.package else None, libraries)
     command = (*site.profiler, f"--output={folder}", *_options(site, environment, work, kernel), *worker)
-    libraries = (*site.library_folders, *read, environment.get("LD_LIBRARY_PATH", ""))
-    environment["LD_LIBRARY_PATH"] = ":".join(str(library) for library in libraries if str(library))
     environment["PYTHONPATH"] = ":".join((str(Path(__file__).parents[1]), *sys.path))
     finished = run(command, work=work, environment=environment, wall_s=_PROFILE_S)
     tables = sorted(folder.glob("**/OpBasicInfo.csv"))
@@ -235,4 +236,14 @@ def profile_case(
     if basic is not None:
         counters["msprof_task_duration_us"] = basic.time_us
         counters["msprof_clock_mhz"] = basic.clock_mhz
-    return replace(profile, counters=counters)
+    told = "; ".join(filter(None, (_busiest(counters), profile.bottleneck)))
+    return replace(profile, counters=counters, bottleneck=told)
+
+
+def _busiest(counters: Mapping[str, float]) -> str:
+    """The unit that works the longest of its cores' time, in the words of a profile; empty where no share was read."""
+    shares = {name: value for name, value in counters.items() if _SHARE.fullmatch(name)}
+    if not shares:
+        return ""
+    most = max(shares, key=lambda name: (shares[name], name))
+    return f"{shares[most]:.0%} of the cores' time {most.removesuffix('_ratio')} works, more than any other unit"

@@ -15,7 +15,22 @@ from pathlib import PurePosixPath
 
 from npukernelbench.judge.executor import ALIKE_UNITS, HOST_STANDARD
 
-__all__ = ["ARCHITECTURE", "LAUNCHER", "RunMode", "custom_operator", "direct_launch", "snake_case", "vendor_of"]
+__all__ = [
+    "ARCHITECTURE",
+    "HOST_COMPILER",
+    "HOST_COMPILER_TEXT",
+    "LAUNCHER",
+    "RunMode",
+    "custom_operator",
+    "direct_launch",
+    "kernel_file",
+    "launcher",
+    "library_cmake",
+    "own_files",
+    "registered",
+    "snake_case",
+    "vendor_of",
+]
 
 ARCHITECTURE = "dav-2201"
 #: The function of the launcher library: ``int(uint32_t blocks, void* stream, void* const* arguments)``.
@@ -23,7 +38,7 @@ LAUNCHER = "npukb_launch"
 _SOURCE = (".cpp", ".cc", ".cxx")
 #: What an answer may bring along and the harness writes itself.
 _BUILD_FILES = frozenset({"CMakeLists.txt", "CMakePresets.json", "build.sh"})
-_HOST_COMPILER = "host_compiler.sh"
+HOST_COMPILER = "host_compiler.sh"
 _CONFIG = re.compile(
     r"(?P<core>(?:this->)?AICore\(\))(?P<calls>[^;\"]*)\.AddConfig\(\s*\"(?P<unit>\w+)\"(?P<more>\s*,[^;)]*)?\)\s*;"
 )
@@ -41,20 +56,28 @@ def direct_launch(
     files: Mapping[str, str], source: str, kernel: str, arguments: Sequence[str], mode: RunMode
 ) -> dict[str, str]:
     """A project that builds ``source``, which defines ``kernel``, into a launcher library; a program in host modes."""
-    names = [f"arguments[{i}]" for i in range(len(arguments))]
-    passed = ", ".join(f"static_cast<GM_ADDR>({name})" for name in names)
-    launcher = _LAUNCHER.format(source=source, kernel=kernel, passed=passed, launcher=LAUNCHER)
-    project = {"CMakeLists.txt": _LIBRARY_CMAKE if mode is RunMode.NPU else _PROGRAM_CMAKE, "launcher.asc": launcher}
+    cmake = library_cmake(*_LIBRARY) if mode is RunMode.NPU else _PROGRAM_CMAKE
+    project = {"CMakeLists.txt": cmake, "launcher.asc": launcher(source, kernel, len(arguments))}
     if mode is not RunMode.NPU:
         project["main.cpp"] = _MAIN.format(count=len(arguments), launcher=LAUNCHER)
     return project | {f"candidate/{name}": text for name, text in files.items()}
 
 
+def library_cmake(purpose: str, target: str, more: str = "") -> str:
+    """A build of the library ``npukb_kernel`` for a device, as the command ``target`` defines it."""
+    return _DIRECT_CMAKE.format(name="npukb_kernel", purpose=purpose, target=target, mode=RunMode.NPU.value) + more
+
+
+def launcher(source: str, kernel: str, count: int) -> str:
+    """A source that launches ``kernel``, which takes ``count`` arguments."""
+    passed = ", ".join(f"static_cast<GM_ADDR>(arguments[{i}])" for i in range(count))
+    return _LAUNCHER.format(source=source, kernel=kernel, passed=passed, launcher=LAUNCHER)
+
+
 def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: str) -> dict[str, str]:
     """A custom-operator project around the candidate's ``op_host`` and ``op_kernel``, without its own build files."""
-    own = {name: text for name, text in files.items() if PurePosixPath(name).name not in _BUILD_FILES}
-    own = registered(own, unit)
-    kernel = _kernel_file(own, operator)
+    own = registered(own_files(files), unit)
+    kernel = kernel_file(own, operator)
     folder = str(PurePosixPath(kernel).parent.relative_to("op_kernel")) if kernel else "."
     presets = {
         "version": 1,
@@ -67,7 +90,7 @@ def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: 
                 "binaryDir": "${sourceDir}/build_out",
                 "cacheVariables": {
                     "ASCEND_COMPUTE_UNIT": {"type": "STRING", "value": unit},
-                    "CMAKE_CXX_COMPILER": {"type": "FILEPATH", "value": f"${{sourceDir}}/{_HOST_COMPILER}"},
+                    "CMAKE_CXX_COMPILER": {"type": "FILEPATH", "value": f"${{sourceDir}}/{HOST_COMPILER}"},
                     "vendor_name": {"type": "STRING", "value": vendor},
                     "ENABLE_SOURCE_PACKAGE": {"type": "BOOL", "value": "True"},
                     "ENABLE_BINARY_PACKAGE": {"type": "BOOL", "value": "True"},
@@ -82,12 +105,17 @@ def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: 
         sources = f"npu_op_kernel_sources(ascendc_kernels KERNEL_DIR ./{folder})\n"
     return {
         **own,
-        _HOST_COMPILER: _HOST_COMPILER_TEXT,
+        HOST_COMPILER: HOST_COMPILER_TEXT,
         "CMakeLists.txt": _OPERATOR_CMAKE,
         "CMakePresets.json": json.dumps(presets, indent=4) + "\n",
         "op_host/CMakeLists.txt": _HOST_CMAKE,
         "op_kernel/CMakeLists.txt": _KERNEL_CMAKE.format(sources=sources),
     }
+
+
+def own_files(files: Mapping[str, str]) -> dict[str, str]:
+    """``files`` without what the harness writes itself."""
+    return {name: text for name, text in files.items() if PurePosixPath(name).name not in _BUILD_FILES}
 
 
 def registered(files: Mapping[str, str], unit: str) -> dict[str, str]:
@@ -118,7 +146,7 @@ def snake_case(operator: str) -> str:
     return re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", text).lower()
 
 
-def _kernel_file(files: Mapping[str, str], operator: str) -> str:
+def kernel_file(files: Mapping[str, str], operator: str) -> str:
     """The device source that defines the operator's entry; empty when the toolkit's rule has to find it."""
     entry = re.compile(rf"__global__[^;{{]*\b{re.escape(snake_case(operator))}\s*\(")
     device = [name for name in sorted(files) if name.startswith("op_kernel/") and name.endswith(_SOURCE)]
@@ -153,12 +181,7 @@ target_include_directories({name} PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}} ${{CMAKE
 target_link_libraries({name} PRIVATE tiling_api register platform m dl)
 """
 
-_LIBRARY_CMAKE = _DIRECT_CMAKE.format(
-    name="npukb_kernel",
-    purpose="the candidate's kernel and its launcher as a library",
-    target="add_library(npukb_kernel SHARED launcher.asc)",
-    mode=RunMode.NPU.value,
-)
+_LIBRARY = "the candidate's kernel and its launcher as a library", "add_library(npukb_kernel SHARED launcher.asc)"
 
 #: For both host modes: the build of a simulation sets the mode on its command line.
 _PROGRAM_CMAKE = _DIRECT_CMAKE.format(
@@ -224,7 +247,7 @@ int main(int argc, char** argv) {{
 """
 
 #: The toolkit compiles host code with ``-std=c++11``, in some versions after a project's options. The last one counts.
-_HOST_COMPILER_TEXT = f"""\
+HOST_COMPILER_TEXT = f"""\
 #!/bin/sh
 # Generated: the host compiler, to the standard that answers are written to.
 exec c++ "$@" -std={HOST_STANDARD}

@@ -10,10 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from npukb_npu.acl import FUNCTIONS, META_FUNCTIONS, Function
@@ -23,6 +21,7 @@ from npukb_npu.msprof import COLUMNS
 from npukb_npu.msprof import PAGES as COLUMN_PAGES
 from npukb_npu.rows import table
 from npukb_npu.versions import MATCHES
+from npukernelbench.packaged import packaged_table
 
 __all__ = ["Difference", "Entry", "Vendor", "embedded", "tables", "vendor"]
 
@@ -71,7 +70,7 @@ class Vendor(_Row):
 @cache
 def vendor() -> Vendor:
     """Everything of the vendor's that is used, but functions, codes and columns, which have modules of their own."""
-    return Vendor.model_validate(yaml.safe_load(files("npukb_npu").joinpath(_FILE).read_text(encoding="utf-8")))
+    return Vendor.model_validate(packaged_table("npukb_npu", _FILE))
 
 
 def tables() -> str:
@@ -80,6 +79,7 @@ def tables() -> str:
 
 
 def _sections() -> Iterator[str]:
+    yield "**Read, not run**: the page of each row, or of its heading, is where it was read.\n"
     yield from _table("Functions of the runtime", ("function", "page"), _functions(FUNCTIONS))
     yield from _table("Functions that describe arguments", ("function", "page"), _functions(META_FUNCTIONS))
     for title, kind, entries in (

@@ -13,11 +13,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from npukernelbench.nouns import Core
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
+from npukernelbench.packaged import packaged_table
 
 __all__ = ["Enters", "Row", "Table", "kernel_text", "table"]
 
@@ -150,8 +150,7 @@ class Table(BaseModel):
 @cache
 def table() -> Table:
     """The files as they are shipped."""
-    folder = files("npukb_npu") / "microkernels"
-    parts: Any = [yaml.safe_load((folder / name).read_text(encoding="utf-8")) for name in _FILES]
+    parts: Any = [packaged_table("npukb_npu", "microkernels", name) for name in _FILES]
     return Table.model_validate({key: value for part in parts for key, value in part.items()})
 
 

@@ -1,15 +1,16 @@
 """Trying a machine out, for ``npukb doctor --npu``: folders, walls, every device, a vector and a cube kernel.
 
-Each finding says what was done and how long it took; a failure names its remedy. What takes long is done side by side,
-so that the whole takes seconds. Not yet run on hardware; the two kernels are right on the twin.
+Each finding says what was done and how long it took; a failure names its remedy. The kernels are built, each beside the
+other, while devices are probed and torch is loaded, so the whole takes as long as the slowest of them; builds are kept.
+Not yet run on hardware; the two kernels are right on the twin.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -30,10 +31,23 @@ from npukernelbench.nouns.task import Core, Task, TensorCase, TensorShape, Value
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array
 
-__all__ = ["KERNELS", "PROBE_S", "Kernel", "try_devices", "try_folders", "try_kernels", "try_walls"]
+__all__ = [
+    "KERNELS",
+    "PROBE_S",
+    "TORCH_S",
+    "Kernel",
+    "try_devices",
+    "try_folders",
+    "try_kernels",
+    "try_torch",
+    "try_walls",
+]
 
 _BUILD_S, _RUN_S = 60.0, 10.0
+_TELL_S = 5.0  # how often somebody who waits is told for what
+_SLOW_S = 10.0  # a build that takes longer is said to be kept
 PROBE_S = 8.0
+TORCH_S = 16.0  # torch alone takes seconds to load from a cold disk
 _FOLDER = Path(__file__).parent / "trial_kernels"
 
 
@@ -106,6 +120,14 @@ def try_walls(confined: bool) -> Finding:
     return Finding("walls", FindingStatus.WARNING, why, "judge only answers that somebody has read, or in a container")
 
 
+def try_torch(reason: str) -> Finding:
+    """Whether torch_npu, whose memory operators are given, can be imported as workers import it."""
+    if not reason:
+        return Finding("torch_npu loads", FindingStatus.OK, "as workers import it")
+    remedy = "install the torch_npu of the table in docs/npu.md, or use --executor_args memory=acl"
+    return Finding("torch_npu loads", FindingStatus.PROBLEM, reason, remedy)
+
+
 def try_devices(
     devices: Sequence[Device], probe: Callable[[Device], str], bare: Callable[[Device], str]
 ) -> Iterator[Finding]:
@@ -129,29 +151,57 @@ def try_devices(
             yield Finding(name, FindingStatus.PROBLEM, reason, remedy)
 
 
-def try_kernels(executor: Runner, kernels: Sequence[Kernel] = KERNELS) -> Iterator[Finding]:
-    """Build and run the kernels, and compare what they computed."""
+def try_kernels(
+    executor: Runner,
+    kernels: Sequence[Kernel] = KERNELS,
+    *,
+    meanwhile: Callable[[], Sequence[Finding]] = tuple,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """Build and run the kernels, and compare what they computed. They are built while ``meanwhile`` looks at devices:
+    what is not well there leaves them unrun. ``say`` is told what is waited for.
+    """
     with ThreadPoolExecutor(len(kernels)) as pool:
-        yield from pool.map(lambda kernel: _tried(executor, kernel), kernels)
+        builds = [pool.submit(_build, executor, kernel) for kernel in kernels]
+        findings = meanwhile()
+        yield from findings
+        _await(dict(zip(kernels, builds, strict=True)), say)
+        well = all(finding.status is FindingStatus.OK for finding in findings)
+        yield from pool.map(lambda kernel, build: _tried(executor, kernel, build, runs=well), kernels, builds)
 
 
-def _tried(executor: Runner, kernel: Kernel) -> Finding:
+def _await(builds: Mapping[Kernel, Future[tuple[CompileResult, float]]], say: Callable[[str], None]) -> None:
+    """Until all are built. Each build is ended at its own time-out."""
+    started = time.monotonic()
+    while left := wait(builds.values(), _TELL_S).not_done:
+        names = " and ".join(f"{kernel.core.value} kernel" for kernel, build in builds.items() if build in left)
+        say(f"waiting for the build of the {names}: {time.monotonic() - started:.0f} s, at most {_BUILD_S:.0f} s")
+
+
+def _build(executor: Runner, kernel: Kernel) -> tuple[CompileResult, float]:
+    task, source = kernel.task, kernel.source.read_text(encoding="utf-8")
+    started = time.monotonic()
+    request = CompileRequest(task, task.cases[0], Track.STATIC, candidate_of({"kernel.cpp": source}), _BUILD_S)
+    return executor.compile(request), time.monotonic() - started
+
+
+def _tried(executor: Runner, kernel: Kernel, build: Future[tuple[CompileResult, float]], *, runs: bool) -> Finding:
     name, started = f"{kernel.core.value} kernel", time.monotonic()
 
     def bad(detail: str, remedy: str) -> Finding:
         return Finding(name, FindingStatus.PROBLEM, detail, remedy)
 
-    task, source = kernel.task, kernel.source.read_text(encoding="utf-8")
+    task, inputs = kernel.task, kernel.inputs()
     try:
-        request = CompileRequest(task, task.cases[0], Track.STATIC, candidate_of({"kernel.cpp": source}), _BUILD_S)
-        built = executor.compile(request)
+        built, seconds = build.result()
         if built.artifact is None:
             words = "; ".join(map(str, built.diagnostics))
             return bad(
-                f"does not compile: {words}", "the toolkit is not one that is supported: see docs/npu.md, Versions"
+                f"does not compile: {words}", "the toolkit is not one that is supported: see docs/npu.md, Toolkits"
             )
-        built_s = time.monotonic() - started
-        inputs = kernel.inputs()
+        told = f"built in {seconds:.1f} s" + (", which is kept for the next time" if seconds > _SLOW_S else "")
+        if not runs:
+            return Finding(name, FindingStatus.WARNING, f"{told}; not run", "solve the problems above first")
         seen = executor.run(RunRequest(task, task.cases[0], built.artifact, dict(inputs), 0, _RUN_S))
     except NpukbError as error:
         return bad(error.message, error.remedy or "see docs/npu.md")
@@ -164,6 +214,4 @@ def _tried(executor: Runner, kernel: Kernel) -> Finding:
     if wrong:
         detail = f"{wrong} of {out.size} elements are wrong"
         return bad(detail, "the device or its toolkit computes wrongly: try another device, report it with this line")
-    return Finding(
-        name, FindingStatus.OK, f"right; built in {built_s:.1f} s, {time.monotonic() - started:.1f} s in all"
-    )
+    return Finding(name, FindingStatus.OK, f"right; {told}, run in {time.monotonic() - started:.1f} s")

@@ -51,16 +51,24 @@ class _Direct:
         self._start = getattr(ctypes.CDLL(job.library), LAUNCHER)
         self._start.restype = ctypes.c_int
         self._start.argtypes = (ctypes.c_uint32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
-        self._blocks = blocks
+        self._blocks, self._words = blocks, job.words
 
     def ready(self, space: Space) -> None:
         """Nothing."""
 
     def launch(self, space: Space, stream: int) -> None:
-        pointers = [*space.pointers, space.workspace.address if space.workspace else 0]
+        workspace = space.workspace.address if space.workspace else 0
+        pointers = [*space.pointers, workspace]
+        if self._words:
+            pointers = [_address(space, workspace, kind, value) for kind, value in self._words]
         code = self._start(self._blocks, stream, (ctypes.c_void_p * len(pointers))(*pointers))
         if code:
             raise AclError(LAUNCHER, code)
+
+
+def _address(space: Space, workspace: int, kind: str, value: int) -> int:
+    """A word of a call, as the generated launcher takes it."""
+    return {"argument": lambda: space.pointers[value], "workspace": lambda: workspace}.get(kind, lambda: value)()
 
 
 class _Operator:

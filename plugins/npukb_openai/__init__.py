@@ -20,3 +20,8 @@ def register_backends(register: Register) -> None:
         "npukb_openai.backend:OpenAIBackend",
         description="a chat-completions server: OpenAI, vLLM, and everything compatible (model=NAME,base_url=URL)",
     )
+    register(
+        "openai-batch",
+        "npukb_openai.batch:OpenAIBatchBackend",
+        description="a provider's batch jobs: within a day, for half the price (model=NAME)",
+    )

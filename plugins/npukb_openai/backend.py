@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
@@ -32,6 +34,8 @@ __all__ = ["OpenAIBackend"]
 
 #: Sent to servers that were named explicitly and need no key; the client insists on some text.
 _NO_KEY = "none"
+#: A shorter key is a stand-in for servers that want none (``x``, ``EMPTY``), and part of other words.
+_LEAST_SECRET = 8
 _OPENAI = "https://api.openai.com/v1"
 
 
@@ -39,7 +43,7 @@ class OpenAIBackend:
     """Asks a chat-completions server, directly or through the official client, which is imported in :meth:`open`."""
 
     Args: ClassVar[type[BaseModel]] = OpenAIArgs
-    capabilities: Capabilities = Capabilities(seeds=True, overlapping=True)
+    capabilities: Capabilities = Capabilities(seeds=True, overlapping=True, tools=True)
 
     def __init__(self, args: OpenAIArgs) -> None:
         self.args = args
@@ -170,7 +174,7 @@ class OpenAIBackend:
 
     async def _try(self, request: GenerationRequest) -> Completion | Failure:
         """Ask once, when the limits per minute allow."""
-        characters = sum(len(message.content) for message in request.prompt.messages)
+        characters = sum(len(message.shown) for message in request.prompt.messages)
         estimated = estimated_tokens(characters, request.params.max_tokens)
         await self._pace.wait(estimated)
         async with self._limiter.slot() as epoch:
@@ -200,7 +204,11 @@ class OpenAIBackend:
 
     async def _send(self, request: GenerationRequest, limit_field: str) -> Completion:
         fields = request_fields(self.args, request, limit_field)
-        return completion_of(await self._call(fields), self.args.model, sampling_of(fields))
+        started = monotonic()
+        response = await self._call(fields)
+        # Of the request that was answered: waiting for a slot, or to try again, says nothing about the model.
+        seconds = round(monotonic() - started, 3)
+        return replace(completion_of(response, self.args.model, sampling_of(fields)), seconds=seconds)
 
     async def _call(self, fields: dict[str, Any]) -> object:
         if self._wire is not None:
@@ -221,4 +229,4 @@ class OpenAIBackend:
 
     def _without_key(self, message: str) -> str:
         """Servers may quote the key in an error; what is stored must not."""
-        return message.replace(self._key, "***") if self._key else message
+        return message.replace(self._key, "***") if len(self._key) >= _LEAST_SECRET else message

@@ -22,6 +22,6 @@ def is_html(text: str) -> bool:
 
 def page_title(text: str) -> str:
     """A page in a few words: ``a web page, "502 Bad Gateway", not JSON``."""
-    found = _TITLE.search(text)
-    title = " ".join(unescape(re.sub("<[^>]*>", " ", found.group(2))).split())[:80] if found else ""
+    match = _TITLE.search(text)
+    title = " ".join(unescape(re.sub("<[^>]*>", " ", match.group(2))).split())[:80] if match else ""
     return f'a web page, "{title}", not JSON' if title else "a web page, not JSON"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from npukb_openai.args import OpenAIArgs
 from npukb_openai.pages import ForeignAnswer, is_html, page_title
 from npukernelbench.config.values import redact
 from npukernelbench.generate import GenerationRequest
-from npukernelbench.nouns import Completion, FinishReason, TokenUsage
+from npukernelbench.nouns import Completion, FinishReason, Message, TokenUsage, ToolCall
 from npukernelbench.nouns.codec import to_json
 
 __all__ = ["MalformedAnswer", "completion_of", "request_fields", "sampling_of"]
@@ -18,6 +19,8 @@ _FINISH_REASONS = {
     "stop": FinishReason.STOP,
     "length": FinishReason.LENGTH,
     "max_tokens": FinishReason.LENGTH,
+    "tool_calls": FinishReason.STOP,
+    "function_call": FinishReason.STOP,
     "content_filter": FinishReason.CONTENT_FILTER,
 }
 
@@ -34,21 +37,32 @@ def request_fields(args: OpenAIArgs, request: GenerationRequest, limit_field: st
     params = request.params
     fields: dict[str, Any] = {
         "model": args.model,
-        "messages": [
-            {"role": args.system_role if message.role == "system" else message.role, "content": message.content}
-            for message in request.prompt.messages
-        ],
+        "messages": [_message(args, message) for message in request.prompt.messages],
         "extra_body": {**args.extra_body, **params.extra},
     }
+    if request.prompt.tools:
+        fields["tools"] = [{"type": "function", "function": to_json(tool)} for tool in request.prompt.tools]
     if args.send_seed:
         fields["seed"] = request.seed % 2**31
     sampling = {"temperature": params.temperature, "top_p": params.top_p, limit_field: params.max_tokens}
     return fields | {name: value for name, value in sampling.items() if value is not None}
 
 
+def _message(args: OpenAIArgs, message: Message) -> dict[str, Any]:
+    fields: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.role == "system":
+        fields["role"] = args.system_role
+    if message.calls:
+        fields["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    return {**fields, "tool_call_id": message.call} if message.call else fields
+
+
 def sampling_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The sampling among a request's fields, as it is sent; credentials in further fields are blotted out."""
-    named = {name: value for name, value in fields.items() if name not in ("model", "messages", "extra_body")}
+    named = {name: value for name, value in fields.items() if name not in ("model", "messages", "tools", "extra_body")}
     further = redact(to_json(fields.get("extra_body", {})))
     return {**named, **(further if isinstance(further, Mapping) else {})}
 
@@ -70,7 +84,8 @@ def completion_of(response: object, model: str, sent: Mapping[str, Any] | None =
         raise MalformedAnswer(f"the server sent a choice without a message: {_excerpt(response)}")
     reason = getattr(choice, "finish_reason", None)
     text = _text(getattr(message, "content", None)) or _text(getattr(message, "refusal", None))
-    if not text and not reason:
+    calls = _calls(getattr(message, "tool_calls", None))
+    if not text and not reason and not calls:
         # A model that ended says why. This answer was lost on the way.
         raise MalformedAnswer("the server sent neither text nor a reason why it stopped")
     reasoning = getattr(message, "reasoning", None) or getattr(message, "reasoning_content", None)
@@ -81,7 +96,24 @@ def completion_of(response: object, model: str, sent: Mapping[str, Any] | None =
         usage=_usage(getattr(response, "usage", None)),
         model=_text(getattr(response, "model", None)) or model,
         sent=dict(sent or {}),
+        calls=calls,
     )
+
+
+def _calls(listed: object) -> tuple[ToolCall, ...]:
+    """The calls of an answer. What is wrong with one is for the caller to say; each has an id, and no two the same,
+    because the answers to them are told apart by it.
+    """
+    found: dict[str, ToolCall] = {}
+    for number, call in enumerate(listed if isinstance(listed, list) else []):
+        function = getattr(call, "function", None)
+        arguments = getattr(function, "arguments", None)
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
+        name = _text(getattr(call, "id", None))
+        if not name or name in found:
+            name = f"call_{number}"
+        found[name] = ToolCall(name, _text(getattr(function, "name", None)), text)
+    return tuple(found.values())
 
 
 def _usage(usage: object) -> TokenUsage:

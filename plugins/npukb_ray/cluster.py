@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from npukb_ray.desk import Desk, Facts
+from npukb_ray.head import Head, knock
+from npukb_ray.missing import imports_of_ray
 from npukb_ray.pool import DeskLostError, Handle, room_of
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.executor import Assignment
@@ -16,23 +17,29 @@ from npukernelbench.nouns import Track, Verdict
 
 __all__ = ["RayCluster"]
 
-T = TypeVar("T")
-_KNOCK_S = 10.0
+_GLANCE_S = 5.0
+#: Ray ends a process that has not heard of the head for a minute. This one has samples to end and a log to close, so
+#: it decides by itself (:class:`~npukb_ray.head.Head`).
+_RAYS_PATIENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": str(7 * 24 * 3600)}
 
 
 class RayCluster:
     """A connection, made by the constructor. ExecutorError when Ray is missing or no cluster answers."""
 
     def __init__(
-        self, address: str, *, inner: str, inner_args: Mapping[str, object], needed: Mapping[str, float], slots: int
+        self,
+        address: str,
+        *,
+        inner: str,
+        inner_args: Mapping[str, object],
+        needed: Mapping[str, float],
+        slots: int,
+        patience_s: float,
     ) -> None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
+        for name, value in {"RAY_USAGE_STATS_ENABLED": "0", **_RAYS_PATIENCE}.items():
+            os.environ.setdefault(name, value)
+        with imports_of_ray():
             import ray
-        except ImportError as error:
-            raise ExecutorError(
-                f"the executor ray needs Ray: {error}", remedy="pip install 'npukernelbench[ray]'"
-            ) from error
         self._ray: Any = ray
         self._needed, self._slots = dict(needed), slots
         self._inner = (inner, dict(inner_args))
@@ -41,16 +48,21 @@ class RayCluster:
             quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
             where = {"include_dashboard": False} if address == "local" else {}
             try:
-                _knock(address)
+                knock(address)
                 ray.init(address=address, **where, **quiet)
             except (OSError, RuntimeError, ValueError) as error:
                 raise ExecutorError(
                     f"no Ray cluster answers at {address!r}: {error}",
                     remedy="start one (ray start --head), or give executor_args address=local",
                 ) from error
+        self.head = str(ray.get_runtime_context().gcs_address).rpartition(":")[0]
+        self._head = Head(ray.get_runtime_context().gcs_address, patience_s)
 
-    def nodes(self) -> Mapping[str, int]:
-        """Room for desks by the id of a living node."""
+    def nodes(self) -> Mapping[str, int] | None:
+        """Room for desks by the id of a living node; None while the head is silent."""
+        self._head.require()
+        if self._head.silent:
+            return None
         return {
             node["NodeID"]: room_of(node["Resources"], self._needed, self._slots)
             for node in self._ray.nodes()
@@ -67,7 +79,7 @@ class RayCluster:
             resources=others,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
         )
-        return _RayDesk(self._ray, node, actor.remote(*self._inner))
+        return _RayDesk(self._ray, self._head, node, actor.remote(*self._inner))
 
     def close(self) -> None:
         """Leave the cluster, if we joined it."""
@@ -75,38 +87,36 @@ class RayCluster:
             self._ray.shutdown()
 
 
-def _knock(address: str) -> None:
-    """OSError when nobody listens at ``host:port``: Ray itself waits for minutes."""
-    host, colon, port = address.rpartition(":")
-    if colon and port.isdigit() and "://" not in address:
-        socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
-
-
 class _RayDesk:
     """An actor. Its own exceptions are ours; Ray's say that it is gone."""
 
-    def __init__(self, ray: Any, node: str, actor: Any) -> None:
-        self._ray, self.node, self._actor = ray, node, actor
+    def __init__(self, ray: Any, head: Head, node: str, actor: Any) -> None:
+        self._ray, self._head, self.node, self._actor = ray, head, node, actor
         self._facts = actor.facts.remote()
 
     def facts(self) -> Facts | None:
         ready, _ = self._ray.wait([self._facts], timeout=0)
-        return self._get(lambda: self._ray.get(self._facts)) if ready else None
+        return self._get(lambda: self._facts) if ready else None
 
     def prepare(self, track: Track) -> None:
-        self._get(lambda: self._ray.get(self._actor.prepare.remote(track)))
+        self._get(lambda: self._actor.prepare.remote(track))
 
     def judge(self, assignment: Assignment) -> Verdict:
-        verdict: Verdict = self._get(lambda: self._ray.get(self._actor.judge.remote(assignment)))
+        verdict: Verdict = self._get(lambda: self._actor.judge.remote(assignment))
         return verdict
 
     def kill(self) -> None:
-        self._ray.kill(self._actor)
+        if not self._head.silent:  # it is what ends actors, and would be waited for
+            self._ray.kill(self._actor)
 
-    def _get(self, call: Callable[[], T]) -> T:
+    def _get(self, call: Callable[[], Any]) -> Any:
+        """What a call of the actor comes to. A node that is lost with the head is never said to be dead."""
         errors = self._ray.exceptions
         try:
-            return call()
+            pending = call()
+            while not self._ray.wait([pending], timeout=_GLANCE_S)[0]:
+                self._head.require()
+            return self._ray.get(pending)
         except (errors.RayActorError, errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError) as death:
             raise DeskLostError(str(death).strip().splitlines()[0]) from death
         except errors.RayTaskError as error:

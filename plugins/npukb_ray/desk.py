@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from platform import machine, python_version_tuple
 
@@ -66,11 +66,13 @@ class Desk:
 
     def judge(self, assignment: Assignment) -> Verdict:
         """The verdict. Inputs and references are made here, from the case's own seed."""
-        judge = self._judges.get(assignment.settings)
+        # Seeds come and go with batches of answers, and share what a judge keeps of inputs.
+        seed, settings = assignment.settings.seed, replace(assignment.settings, seed=0)
+        judge = self._judges.get(settings)
         if judge is None:
-            judge = self._judges[assignment.settings] = Judge.of(self._executor, self._plugins, assignment.settings)
-        decide = judge.check if assignment.compile_only else judge.judge
-        return decide(assignment.task, assignment.cases, assignment.track, assignment.candidate)
+            judge = self._judges[settings] = Judge.of(self._executor, self._plugins, settings)
+        what = (assignment.task, assignment.cases, assignment.track, assignment.candidate)
+        return judge.check(*what) if assignment.compile_only else judge.judge(*what, seed=seed)
 
 
 def _nobody_listens(line: str) -> None:

@@ -6,9 +6,10 @@ where they are needed. Nodes that differ in what verdicts depend on are left out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,8 +19,14 @@ from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.judge.executor import Assignment
 from npukernelbench.nouns import Artifact, CompileRequest, RunRequest, Tier, Track, Verdict
 from npukernelbench.plugins import Plugins
+from npukernelbench.rewards.replicas import Replicas
 
 __all__ = ["RayArgs", "RayExecutor"]
+
+
+def _where(default: Any, description: str, *, gt: float | None = None, ge: float | None = None) -> Any:
+    """An argument that decides where candidates are judged, and no verdict: a run goes on with another value."""
+    return Field(default, description=description, gt=gt, ge=ge, json_schema_extra={"decides": False})
 
 
 class RayArgs(BaseModel):
@@ -29,15 +36,13 @@ class RayArgs(BaseModel):
 
     inner: str = Field("twin", description="the executor that judges on the nodes")
     inner_args: Mapping[str, object] = Field({}, description="its arguments, as a JSON object")
-    address: str = Field("auto", description="address of the cluster; auto finds it, local starts one here")
-    slots: int = Field(
-        0, ge=0, description="candidates judged at once on a node; 0 takes as many as its resources allow"
+    address: str = _where("auto", "address of the cluster; auto finds it, local starts one here")
+    slots: int = _where(0, "candidates judged at once on a node; 0 takes as many as its resources allow", ge=0)
+    resources: Mapping[str, float] = _where(
+        {"CPU": 1.0}, 'what one of them holds, in Ray\'s names, such as {"CPU": 1, "NPU": 1}'
     )
-    resources: Mapping[str, float] = Field(
-        {"CPU": 1.0}, description='what one of them holds, in Ray\'s names, such as {"CPU": 1, "NPU": 1}'
-    )
-    tries: int = Field(3, ge=1, description="how many nodes may die under one candidate before it is a fault")
-    patience_s: float = Field(60.0, gt=0, description="seconds to wait for a node when none is left")
+    tries: int = _where(3, "how many nodes may die under one candidate before it is a fault", ge=1)
+    patience_s: float = _where(60.0, "seconds to wait for a node when none is left, or for a silent head", gt=0)
 
 
 class RayExecutor:
@@ -96,6 +101,21 @@ class RayExecutor:
     def release(self, artifact: Artifact) -> None:
         """There is none."""
 
+    @contextmanager
+    def serve(self, replicas: Replicas) -> Iterator[str]:
+        """A judge in several replicas behind Ray Serve; the value is its address."""
+        from npukb_ray.serving import deployed
+
+        args, cluster = self._args, self._cluster()
+        pool = Pool(cluster, args.tries, args.patience_s)
+        try:
+            kind = pool.open()
+            pool.clear()  # the replicas take their places
+            with deployed(replicas, args.inner, dict(args.inner_args), args.resources, kind, cluster.head) as address:
+                yield address
+        finally:
+            pool.close()
+
     def close(self) -> None:
         """Leave the cluster."""
         with self._lock:
@@ -104,18 +124,21 @@ class RayExecutor:
                 self._pool = None
 
     def _joined(self) -> Pool:
-        args = self._args
         with self._lock:
             if self._pool is None:
-                cluster = RayCluster(
-                    args.address,
-                    inner=args.inner,
-                    inner_args=args.inner_args,
-                    needed=args.resources,
-                    slots=args.slots,
-                )
-                self._pool = Pool(cluster, args.tries, args.patience_s)
+                self._pool = Pool(self._cluster(), self._args.tries, self._args.patience_s)
             return self._pool
+
+    def _cluster(self) -> RayCluster:
+        args = self._args
+        return RayCluster(
+            args.address,
+            inner=args.inner,
+            inner_args=args.inner_args,
+            needed=args.resources,
+            slots=args.slots,
+            patience_s=args.patience_s,
+        )
 
     def _whole(self) -> ExecutorError:
         return ExecutorError(

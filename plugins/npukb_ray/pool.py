@@ -50,9 +50,12 @@ class Handle(Protocol):
 
 
 class Cluster(Protocol):
-    """What a pool asks of a cluster: how many desks each living node has room for, and a new desk."""
+    """What a pool asks of a cluster: how many desks each living node has room for, and a new desk.
 
-    def nodes(self) -> Mapping[str, int]: ...
+    ``nodes`` is None while the head is silent, and an ExecutorError once it is lost.
+    """
+
+    def nodes(self) -> Mapping[str, int] | None: ...
 
     def desk(self, node: str) -> Handle: ...
 
@@ -79,6 +82,7 @@ class Pool:
     _refused: dict[str, str] = field(default_factory=dict)
     _kind: Facts | None = None
     _looked: float = float("-inf")
+    _alone_since: float | None = None
     _changed: Condition = field(default_factory=Condition)
 
     def open(self) -> Facts:
@@ -89,7 +93,7 @@ class Pool:
         with self._changed:
             if self._kind is not None:
                 return self._kind
-            rooms = self.cluster.nodes()
+            rooms = self.cluster.nodes() or {}
             if not any(rooms.values()):
                 raise ExecutorError(
                     f"none of the cluster's {len(rooms)} nodes has room for a judge",
@@ -144,6 +148,11 @@ class Pool:
         )
 
     def close(self) -> None:
+        """Take all desks away, and leave the cluster."""
+        self.clear()
+        self.cluster.close()
+
+    def clear(self) -> None:
         """Take all desks away."""
         with self._changed:
             for desk in [*self._new, *(desk for desks in self._desks.values() for desk in desks)]:
@@ -151,7 +160,6 @@ class Pool:
             self._desks.clear()
             self._new.clear()
             self._idle.clear()
-            self.cluster.close()
 
     def _await(self, first: Mapping[str, Handle]) -> dict[str, Facts]:
         """The facts of those that become ready."""
@@ -193,7 +201,6 @@ class Pool:
                 self._changed.notify()
 
     def _take(self) -> Handle:
-        alone_since = self.clock()
         with self._changed:
             while True:
                 if not self._idle:
@@ -202,8 +209,10 @@ class Pool:
                 if self._idle:
                     return self._idle.popleft()
                 if any(self._desks.values()) or self._new:
-                    alone_since = self.clock()
-                elif self.clock() - alone_since > self.patience_s:
+                    self._alone_since = None
+                elif self._alone_since is None:
+                    self._alone_since = self.clock()
+                elif self.clock() - self._alone_since > self.patience_s:
                     raise ExecutorError(
                         f"no node of the cluster has been left for {self.patience_s:.0f} s",
                         remedy="start nodes and run the same command again: finished samples are kept",
@@ -216,6 +225,8 @@ class Pool:
             return
         self._looked = self.clock()
         rooms = self.cluster.nodes()
+        if rooms is None:
+            return
         for node in self._desks.keys() - rooms.keys():
             for desk in self._desks[node][:]:
                 if desk in self._idle:

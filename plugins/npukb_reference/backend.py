@@ -1,4 +1,7 @@
-"""Answers with golden kernels in fenced blocks: on the static track specialised for the case, else one per file."""
+"""Answers with golden kernels in fenced blocks: on the static track specialised for the case, else one per file.
+
+A block stands between tags where the prompt asks for them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from npukernelbench.errors import TaskError
-from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult, NoArgs, wrap
+from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult, NoArgs
+from npukernelbench.generate.sources import as_completion
 from npukernelbench.nouns import Completion, Task, Track
 from npukernelbench.prompts import GoldenKernels
 
@@ -51,7 +55,4 @@ class ReferenceBackend:
             files = self._goldens.kernel(task, request.case, track)
         except TaskError as error:
             return GenerationFault(f"golden kernel of {task.name}: {error}", retryable=False)
-        if track is Track.DYNAMIC:
-            return Completion("\n".join(wrap(text, name=name) for name, text in files.items()), model="reference")
-        [source] = files.values()
-        return Completion(wrap(source), model="reference")
+        return Completion(as_completion(files, request.prompt), model="reference")

@@ -28,7 +28,7 @@ class ReplayBackend:
     """Answers with what is stored for a request; what is missing is a fault that says where it was looked for."""
 
     Args: ClassVar[type[BaseModel]] = ReplayArgs
-    capabilities: Capabilities = Capabilities()
+    capabilities: Capabilities = Capabilities(tools=True)
 
     def __init__(self, args: ReplayArgs) -> None:
         self.args = args

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
 from npukb_tile.invariants import check_unified_buffer
@@ -46,12 +44,15 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
     facts = {}
     for tensor in program.of_role(TensorRole.INPUT):
         given = case.inputs.get(tensor.name)
-        if not isinstance(given, TensorCase):
+        if isinstance(given, tuple) and given and tensor.listed:
+            facts[tensor.name] = Facts((), given[0].tensor.dtype.value)
+            continue
+        if not isinstance(given, TensorCase) or tensor.listed:
             raise ProgramError(
                 "interface",
-                f"{tensor.name} is no single tensor in case {case.id}",
+                f"{tensor.name} is {'no list' if tensor.listed else 'no single tensor'} in case {case.id}",
                 line=tensor.line,
-                remedy="the language has no lists of tensors and no absent inputs yet",
+                remedy="x: Inputs[float32] is a list of tensors, x: Input[float32] one; no input may be absent yet",
             )
         facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value)
     return facts
@@ -127,8 +128,10 @@ def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *,
 
 def is_small(case: Case, most: int = MOST_ELEMENTS) -> bool:
     """Whether the interpreter can be asked."""
-    elements = sum(item.tensor.size for item in case.inputs.values() if item and not isinstance(item, tuple))
-    return elements <= most
+    given = [
+        tensor_case for item in case.inputs.values() for tensor_case in (item if isinstance(item, tuple) else (item,))
+    ]
+    return sum(item.tensor.size for item in given if item) <= most
 
 
 def run_case(program: Program, task: Task, case: Case, seed: int = 0, steps: int = 10**12) -> dict[str, Any]:
@@ -136,7 +139,7 @@ def run_case(program: Program, task: Task, case: Case, seed: int = 0, steps: int
     from npukernelbench.tasks import generate_inputs
 
     inputs = generate_inputs(task, case, seed)
-    arrays: dict[str, Any] = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {name: value for name, value in inputs.items() if value is not None}
     return interpret(program, arrays, case_attributes(program, case), steps)
 
 
@@ -147,20 +150,27 @@ def check_values(program: Program, task: Task, case: Case, seed: int = 0) -> Cas
     from npukernelbench.tasks import generate_inputs
 
     inputs = generate_inputs(task, case, seed)
-    arrays: dict[str, Any] = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {name: value for name, value in inputs.items() if value is not None}
     expected = expected_outputs(task, case, inputs)
     outputs = interpret(program, arrays, case_attributes(program, case))
     policies = {"pcl": check.pcl, "cann": check.cann, "ulp": check.ulp}
+    policies |= {"rounded": check.rounded, "allclose": check.allclose}
     policy = policies.get(task.tolerance.policy)
     if policy is None:
         raise UsageError(f"the interpreter knows no policy {task.tolerance.policy}")
     for name, actual in outputs.items():
-        wanted, declared = expected[name], case.outputs[name]
-        # Lists of tensors cannot come out of a program, which has single tensors only.
-        if not isinstance(declared, TensorShape) or not isinstance(wanted, np.ndarray):
-            continue
-        limits: ToleranceLimits | None = task.tolerance.limits.get(declared.dtype)
-        result = (policy if declared.dtype.is_float else check.exact)(actual, wanted, declared.dtype, limits)
-        if not result.passed:
-            return CaseCheck(case.id, f"{name}: {result.reason}")
+        for part, made, wanted, declared in _parts(name, actual, expected[name], case.outputs[name]):
+            limits: ToleranceLimits | None = task.tolerance.limits.get(declared.dtype)
+            result = (policy if declared.dtype.is_float else check.exact)(made, wanted, declared.dtype, limits)
+            if not result.passed:
+                return CaseCheck(case.id, f"{part}: {result.reason}")
     return CaseCheck(case.id, "")
+
+
+def _parts(name: str, actual: Any, wanted: Any, declared: Any) -> Iterator[tuple[str, Any, Any, TensorShape]]:
+    """An output, or every tensor of a list of them: name, what was made, what is wanted, what it must be."""
+    if isinstance(declared, TensorShape):
+        yield name, actual, wanted, declared
+        return
+    for item, parts in enumerate(zip(actual, wanted, declared, strict=True)):
+        yield f"{name}[{item}]", *parts

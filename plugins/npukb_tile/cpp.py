@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from npukb_tile.ir import Binary, Call, Choice, Element, Expr, Kind, Name, Num, Peek, TensorFact
+from npukb_tile.ir import Binary, Call, Choice, Element, Expr, Kind, ListFact, Name, Num, Peek, TensorFact
 
 __all__ = ["TYPES", "Writer", "literal", "render", "safe", "wrapped"]
 
@@ -140,6 +140,9 @@ def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -
         return _fact(node, known)
     if isinstance(node, Element):
         return f"{node.tensor}Global.GetValue({render(node.index, known)})"
+    if isinstance(node, ListFact):
+        place = "" if node.index is None else f", {render(node.index, known)}"
+        return f"{'ListCount' if node.index is None else 'ListSize'}({node.tensor}List{place})"
     if isinstance(node, Peek):
         return f"{node.buffer}Buffer.Get<float>().GetValue({render(node.index, known)})"
     return _call(node, known, level)

@@ -30,6 +30,32 @@ __aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) {
 __aicore__ inline int64_t RoundUp(int64_t a, int64_t b) {
     return (a + b - 1) / b * b;
 }""",
+    "ListCount": """\
+// Tensors in a list.
+__aicore__ inline int64_t ListCount(GM_ADDR list) {
+    return ListTensorDesc(reinterpret_cast<__gm__ void*>(list)).GetSize();
+}""",
+    "ListSize": """\
+// Elements of one tensor of a list.
+__aicore__ inline int64_t ListSize(GM_ADDR list, int64_t index) {
+    ListTensorDesc table(reinterpret_cast<__gm__ void*>(list));
+    uint64_t shape[8] = {};
+    TensorDesc<uint8_t> tensor;
+    tensor.SetShapeAddr(shape);
+    table.GetDesc(tensor, static_cast<uint32_t>(index));
+    int64_t size = 1;
+    for (uint32_t axis = 0; axis < tensor.GetDim(); ++axis) {
+        size *= static_cast<int64_t>(tensor.GetShape(axis));
+    }
+    return size;
+}""",
+    "ListData": """\
+// Where one tensor of a list begins.
+template <typename T>
+__aicore__ inline __gm__ T* ListData(GM_ADDR list, int64_t index) {
+    ListTensorDesc table(reinterpret_cast<__gm__ void*>(list));
+    return table.template GetDataPtr<__gm__ T>(static_cast<uint32_t>(index));
+}""",
     "INFINITE": """\
 constexpr float INFINITE = __builtin_inff();""",
     "Bytes": """\

@@ -309,6 +309,9 @@ def _expression_parts(node: Expr) -> list[Expr]:
 def _inference(program: Program) -> str:
     writer = Writer()
     writer.line("namespace ge {")
+    if program.lists:
+        _inference_of_lists(program, writer)
+        return writer.text().rstrip()
     writer.open("static graphStatus InferShape(gert::InferShapeContext* context)")
     _arguments(program, writer, tiling=False)
     body = _needed(program)
@@ -331,6 +334,28 @@ def _inference(program: Program) -> str:
     writer.close()
     writer.line("}  // namespace ge")
     return writer.text().rstrip()
+
+
+def _inference_of_lists(program: Program, writer: Writer) -> None:
+    """Every tensor of the one list of outputs is like that of the list of inputs that the program names."""
+    [output] = program.of_role(TensorRole.OUTPUT)
+    shape = next(candidate for candidate in program.shapes if candidate.tensor == output.name)
+    inputs = program.of_role(TensorRole.INPUT)
+    at = next(number for number, tensor in enumerate(inputs) if tensor.name == shape.shape[0].tensor)
+    like = next((number for number, other in enumerate(inputs) if other.dtype == output.dtype in program.types), None)
+    value = DTYPES[output.dtype].ge if like is None else f"context->GetDynamicInputDataType({like}, k)"
+    for name, context, line in (
+        ("InferShape", "InferShapeContext", f"*context->GetOutputShape(k) = *context->GetDynamicInputShape({at}, k);"),
+        ("InferDataType", "InferDataTypeContext", f"context->SetOutputDataType(k, {value});"),
+    ):
+        writer.open(f"static graphStatus {name}(gert::{context}* context)")
+        writer.open("for (size_t k = 0; k < context->GetComputeNodeOutputNum(); ++k)")
+        writer.line(line)
+        writer.close()
+        writer.line("return GRAPH_SUCCESS;")
+        writer.close()
+        writer.line()
+    writer.line("}  // namespace ge")
 
 
 def _output_shape(shape: OutputShape, index: int, writer: Writer) -> None:
@@ -380,7 +405,7 @@ def _slot(program: Program, tensor: Tensor, word: str, rows: int) -> list[str]:
     formats = ", ".join(["ge::FORMAT_ND"] * rows)
     return [
         f'        this->{word}("{tensor.name}")',
-        "            .ParamType(REQUIRED)",
+        f"            .ParamType({'DYNAMIC' if tensor.listed else 'REQUIRED'})",
         f"            .DataType({{{types}}})",
         f"            .Format({{{formats}}});",
     ]

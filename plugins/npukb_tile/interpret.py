@@ -25,37 +25,83 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def interpret(
-    program: ir.Program, inputs: Mapping[str, Array], attributes: Mapping[str, Number], steps: int = 10**12
-) -> dict[str, Array]:
+    program: ir.Program,
+    inputs: Mapping[str, Array | Sequence[Array]],
+    attributes: Mapping[str, Number],
+    steps: int = 10**12,
+) -> dict[str, Array | list[Array]]:
     """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than ``steps`` steps."""
     defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
     values = {**defaults, **attributes}
-    planned = plan(program, {name: Facts(x.shape, str(x.dtype)) for name, x in inputs.items()}, values)
-    memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in inputs.items()}
+    given = _parts(inputs)
+    planned = plan(program, {name: _facts(x) for name, x in inputs.items()}, values)
+    memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in given.items()}
     written: dict[str, Array] = {}
+    shapes = _shapes(program, planned, inputs)
     for tensor in program.tensors.values():
         if tensor.role is not ir.TensorRole.INPUT:
-            size = int(np.prod(planned.shapes[tensor.name], dtype=np.int64))
-            memory[tensor.name] = np.zeros(size, numpy_dtype(planned.types.get(tensor.dtype, tensor.dtype)))
-            written[tensor.name] = np.zeros(size, bool)
+            for name, shape in shapes[tensor.name].items():
+                size = int(np.prod(shape, dtype=np.int64))
+                memory[name] = np.zeros(size, numpy_dtype(planned.types.get(tensor.dtype, tensor.dtype)))
+                written[name] = np.zeros(size, bool)
     names = {**values, **planned.numbers}
     # One iterator for all cores: they share the limit.
     left = iter(range(steps))
     cores = [_Core(program, planned, dict(names), memory, written, number, left) for number in range(planned.cores)]
     _together([core.run() for core in cores])
-    outputs = {}
+    outputs: dict[str, Array | list[Array]] = {}
     for tensor in program.of_role(ir.TensorRole.OUTPUT):
-        missing = int(np.count_nonzero(~written[tensor.name]))
-        if missing:
-            first = int(np.argmin(written[tensor.name]))
-            raise ProgramError(
-                "missing_tail",
-                f"{missing} elements of {tensor.name} are never written, the first is number {first}",
-                line=tensor.line,
-                remedy="the last share and the last tile of a share may be shorter, but must not be left out",
-            )
-        outputs[tensor.name] = memory[tensor.name].reshape(planned.shapes[tensor.name])
+        for name in shapes[tensor.name]:
+            _require_written(tensor, name, written[name])
+        made = [memory[name].reshape(shape) for name, shape in shapes[tensor.name].items()]
+        outputs[tensor.name] = made if tensor.listed else made[0]
     return outputs
+
+
+def _key(name: str, item: int) -> str:
+    """The name of one tensor of a list."""
+    return f"{name}[{item}]"
+
+
+def _parts(inputs: Mapping[str, Array | Sequence[Array]]) -> dict[str, Array]:
+    """Every tensor by name, those of lists too."""
+    parts: dict[str, Array] = {}
+    for name, given in inputs.items():
+        if isinstance(given, np.ndarray):
+            parts[name] = given
+        else:
+            parts |= {_key(name, item): array for item, array in enumerate(given)}
+    return parts
+
+
+def _facts(given: Array | Sequence[Array]) -> Facts:
+    """What the host knows; of a list the element type alone."""
+    if isinstance(given, np.ndarray):
+        return Facts(given.shape, str(given.dtype))
+    return Facts((), str(given[0].dtype))
+
+
+def _shapes(
+    program: ir.Program, planned: Planned, inputs: Mapping[str, Array | Sequence[Array]]
+) -> dict[str, dict[str, tuple[int, ...]]]:
+    """By output and workspace the shapes of its tensors by name."""
+    shapes = {name: {name: shape} for name, shape in planned.shapes.items()}
+    for held in program.shapes:
+        if program.tensors[held.tensor].listed:
+            like = inputs[held.shape[0].tensor]
+            shapes[held.tensor] = {_key(held.tensor, item): array.shape for item, array in enumerate(like)}
+    return shapes
+
+
+def _require_written(tensor: ir.Tensor, name: str, written: Array) -> None:
+    missing = int(np.count_nonzero(~written))
+    if missing:
+        raise ProgramError(
+            "missing_tail",
+            f"{missing} elements of {name} are never written, the first is number {int(np.argmin(written))}",
+            line=tensor.line,
+            remedy="the last share and the last tile of a share may be shorter, but must not be left out",
+        )
 
 
 def _together(runs: Sequence[Generator[int, None, None]]) -> None:
@@ -96,13 +142,31 @@ class _Core:
     def run(self) -> Generator[int, None, None]:
         yield from self._body(self.program.kernel)
 
-    def _read(self, node: ir.Element | ir.Peek, index: int) -> Number:
+    def _read(self, node: ir.Element | ir.Peek | ir.ListFact, index: int) -> Number:
+        if isinstance(node, ir.ListFact):
+            return self._list(node, index)
         source = self.memory[node.tensor] if isinstance(node, ir.Element) else self._held(node.buffer, node.line)
         if not 0 <= index < source.size:
             what = node.tensor if isinstance(node, ir.Element) else node.buffer
             raise ProgramError("out_of_bounds", f"{what}[{index}] of {source.size} elements", line=node.line)
         element: Number = source.reshape(-1)[index].item()
         return element
+
+    def _list(self, node: ir.ListFact, index: int) -> int:
+        count = sum(name.startswith(f"{node.tensor}[") for name in self.memory)
+        if node.index is None:
+            return count
+        if not 0 <= index < count:
+            raise ProgramError("out_of_bounds", f"{node.tensor}[{index}] of {count} tensors", line=node.line)
+        return int(self.memory[_key(node.tensor, index)].size)
+
+    def _tensor(self, move: ir.Move) -> str:
+        """The name of the tensor that a copy is of."""
+        if move.item is None:
+            return move.tensor
+        item = int(self.value(move.item))
+        self._list(ir.ListFact(move.tensor, move.item, move.line), item)
+        return _key(move.tensor, item)
 
     def _step(self, line: int) -> None:
         if next(self.steps, None) is None:
@@ -153,21 +217,23 @@ class _Core:
         elif isinstance(statement, ir.Load):
             places, shape = self._places(statement)
             self._fits(statement.buffer, shape, statement.line)
-            seen = self.written.get(statement.tensor)
+            tensor = self._tensor(statement)
+            seen = self.written.get(tensor)
             if seen is not None and not seen[places].all():
                 raise ProgramError(
                     "uninitialised", f"{statement.tensor} is loaded before it is written", line=statement.line
                 )
-            self.tiles[statement.buffer] = self.memory[statement.tensor][places].reshape(shape)
+            self.tiles[statement.buffer] = self.memory[tensor][places].reshape(shape)
         elif isinstance(statement, ir.Store):
             places, shape = self._places(statement)
             tile = self._part(statement.buffer, shape, statement.line)
-            self.memory[statement.tensor][places] = tile.reshape(-1)
-            self.written[statement.tensor][places] = True
+            tensor = self._tensor(statement)
+            self.memory[tensor][places] = tile.reshape(-1)
+            self.written[tensor][places] = True
 
     def _places(self, move: ir.Move) -> tuple[Array, tuple[int, int]]:
         start, rows, cols, stride = (int(self.value(e)) for e in (move.start, move.rows, move.cols, move.stride))
-        size = self.memory[move.tensor].size
+        size = self.memory[self._tensor(move)].size
         if rows < 1 or cols < 1:
             raise ProgramError(
                 "extent",

@@ -29,6 +29,7 @@ __all__ = [
     "If",
     "Kind",
     "Launch",
+    "ListFact",
     "Load",
     "Move",
     "Multiplier",
@@ -150,7 +151,17 @@ class Peek:
     line: int
 
 
-Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek
+@dataclass(frozen=True, slots=True)
+class ListFact:
+    """``len(x)`` of a list of tensors, or with ``index`` ``x[index].size``; in the kernel."""
+
+    tensor: str
+    index: Expr | None
+    line: int
+    kind: Kind = Kind.INT
+
+
+Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact
 
 # --- tiles -----------------------------------------------------------------------------------------------------------
 
@@ -239,7 +250,9 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """``rows`` runs of ``cols`` neighbouring elements, ``stride`` apart, from ``tensor[start]`` on, and a buffer."""
+    """``rows`` runs of ``cols`` neighbouring elements, ``stride`` apart, from ``tensor[start]`` on, and a buffer. Of a
+    list of tensors ``item`` says which.
+    """
 
     buffer: str
     tensor: str
@@ -248,6 +261,7 @@ class Move:
     cols: Expr
     stride: Expr
     line: int
+    item: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,12 +362,13 @@ class TensorRole(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor in global memory. ``dtype`` is an element type or a type variable's name."""
+    """A tensor in global memory, or a list of them. ``dtype`` is an element type or a type variable's name."""
 
     name: str
     role: TensorRole
     dtype: str
     line: int
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +432,11 @@ class Program:
     def of_role(self, role: TensorRole) -> list[Tensor]:
         """Tensors that go one way, in the order of the signature."""
         return [tensor for tensor in self.tensors.values() if tensor.role is role]
+
+    @property
+    def lists(self) -> list[Tensor]:
+        """Lists of tensors, in the order of the signature."""
+        return [tensor for tensor in self.tensors.values() if tensor.listed]
 
     def members(self, dtype: str) -> tuple[str, ...]:
         """The element types that a name may mean."""

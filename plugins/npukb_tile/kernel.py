@@ -82,11 +82,25 @@ class _Class:
         if self.program.multipliers:
             self.out.line()
         self._access("private")
+        for tensor in self.program.lists:
+            self._list(tensor)
         for block in ir.walk_blocks(self.program.kernel):
             self._stage(block)
             self.out.line()
         self._members()
         self.out.close("};")
+
+    def _list(self, tensor: ir.Tensor) -> None:
+        """A function that gives one tensor of a list; its address is read once for all of its tiles."""
+        cpp, name = self.parts.cpp(tensor.dtype), tensor.name
+        self.out.open(f"__aicore__ inline GlobalTensor<{cpp}>& {_item(name)}(int64_t index)")
+        self.out.open(f"if (index != {name}Held)")
+        self.out.line(f"{name}Held = index;")
+        self.out.line(f"{name}Global.SetGlobalBuffer(ListData<{cpp}>({name}List, index));")
+        self.out.close()
+        self.out.line(f"return {name}Global;")
+        self.out.close()
+        self.out.line()
 
     def _access(self, word: str) -> None:
         self.out.lines.append(f"  {word}:")
@@ -102,6 +116,9 @@ class _Class:
             for name in self._given():
                 self.out.line(f"{safe(name)} = numbers.{name};")
         for tensor in self.program.tensors.values():
+            if tensor.listed:
+                self.out.line(f"{tensor.name}List = {safe(tensor.name)};")
+                continue
             self.out.line(
                 f"{tensor.name}Global.SetGlobalBuffer((__gm__ {self.parts.cpp(tensor.dtype)}*){safe(tensor.name)});"
             )
@@ -149,6 +166,9 @@ class _Class:
         return text
 
     def _members(self) -> None:
+        for tensor in self.program.lists:
+            self.out.line(f"GM_ADDR {tensor.name}List;")
+            self.out.line(f"int64_t {tensor.name}Held = -1;")
         for tensor in self.program.tensors.values():
             self.out.line(f"GlobalTensor<{self.parts.cpp(tensor.dtype)}> {tensor.name}Global;")
         for name, storage in self.parts.storage.items():
@@ -358,7 +378,10 @@ class _Class:
     def _move(self, move: ir.Move) -> None:
         buffer = self.program.buffers[move.buffer]
         cpp = self.parts.cpp(buffer.dtype)
-        place = f"{move.tensor}Global[{render(move.start)}]"
+        held = f"{move.tensor}Global"
+        if move.item is not None:
+            held = f"{_item(move.tensor)}({render(move.item)})"
+        place = f"{held}[{render(move.start)}]"
         loads = isinstance(move, ir.Load)
         ends = (move.buffer, place) if loads else (place, move.buffer)
         if id(move) in self.parts.aligned.plain:
@@ -398,6 +421,11 @@ class _Class:
         params = f"{{{rows}, {width}, {outer[0]}, {outer[1]}, 0}}"
         fill = f"static_cast<uint8_t>((RoundUp({cols} * {size}, 32) - {cols} * {size}) / {size})"
         return params, f", DataCopyPadExtParams<{cpp}>{{true, 0, {fill}, 0}}"
+
+
+def _item(name: str) -> str:
+    """The function that gives one tensor of a list."""
+    return f"{name}Item"
 
 
 def block_instructions(body: tuple[ir.Statement, ...], computed: Computed) -> list[Instruction]:

@@ -228,8 +228,8 @@ class KernelReader:
                 node, "syntax", "depth is 1 or 2", "depth=2 lets the copy of the next tile run beside the computation"
             )
         extents = [self.scalars.integer(extent, "an extent") for extent in node.args[:-1]]
-        one = ir.Num(1, ir.Kind.INT, node.lineno)
-        rows, cols = (one, extents[0]) if len(extents) == 1 else (extents[0], extents[1])
+        num = ir.Num(1, ir.Kind.INT, node.lineno)
+        rows, cols = (num, extents[0]) if len(extents) == 1 else (extents[0], extents[1])
         self.check_constant(node, node.args[:-1])
         self.buffers[name] = ir.Buffer(name, rows, cols, len(extents), dtype, depth.value, node.lineno)
 
@@ -313,6 +313,7 @@ class KernelReader:
         if buffer not in self.buffers:
             raise fault(node, "unknown_name", f"{ast.unparse(buffer_node)} is no buffer", form)
         held = self.scalars.tensors[tensor.name]
+        item = self._item(place, held, form)
         if held.role is ir.TensorRole.INPUT and not loads:
             raise fault(node, "global_memory", f"{tensor.name} is an input and cannot be written")
         if held.dtype != self.buffers[buffer].dtype:
@@ -334,17 +335,28 @@ class KernelReader:
         extents = [self.scalars.integer(extent, "an extent") for extent in node.args[2:]]
         rows = extents[0] if len(extents) == 2 else ir.Num(1, ir.Kind.INT, node.lineno)
         stride = self.scalars.integer(words["stride"], "a stride") if "stride" in words else extents[-1]
-        return (ir.Load if loads else ir.Store)(buffer, tensor.name, start, rows, extents[-1], stride, node.lineno)
+        kind = ir.Load if loads else ir.Store
+        return kind(buffer, tensor.name, start, rows, extents[-1], stride, node.lineno, item)
+
+    def _item(self, place: ast.expr, held: ir.Tensor, form: str) -> ir.Expr | None:
+        """Which tensor of a list is meant; None for a tensor by itself."""
+        inner = place.value if isinstance(place, ast.Subscript) else place
+        if isinstance(inner, ast.Subscript) is not held.listed:
+            listed = form.replace("x[", "x[k][").replace("y[", "y[k][")
+            what = f"{held.name} is a list of tensors" if held.listed else f"{held.name} is one tensor"
+            raise fault(place, "shape", what, f"write {listed if held.listed else form}")
+        return self.scalars.integer(inner.slice, "a place in a list") if isinstance(inner, ast.Subscript) else None
 
     def place(self, node: ast.expr, form: str) -> ir.Tensor:
         """The tensor of ``x[start]``."""
-        if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)) or isinstance(
-            node.slice, ast.Slice
-        ):
+        name = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(name, ast.Subscript) and not isinstance(name.slice, ast.Slice):
+            name = name.value
+        if not (isinstance(node, ast.Subscript) and isinstance(name, ast.Name)) or isinstance(node.slice, ast.Slice):
             raise fault(node, "syntax", f"{ast.unparse(node)} has no start", f"write {form}")
-        tensor = self.scalars.tensors.get(node.value.id)
+        tensor = self.scalars.tensors.get(name.id)
         if tensor is None:
-            raise fault(node, "unknown_name", f"{node.value.id} is no tensor in global memory", form)
+            raise fault(node, "unknown_name", f"{name.id} is no tensor in global memory", form)
         return tensor
 
     def _mark(self, node: ast.expr) -> None:

@@ -51,8 +51,8 @@ class Planned:
     types: Mapping[str, str]
 
 
-#: Reads an element of global memory or of a buffer.
-Reader = Callable[[ir.Element | ir.Peek, int], Number]
+#: Reads an element of global memory or of a buffer, or a fact of a list.
+Reader = Callable[[ir.Element | ir.Peek | ir.ListFact, int], Number]
 
 
 def evaluate(
@@ -85,7 +85,7 @@ def evaluate(
             return core
         return _bounded(node.line, lambda: _call(node, [value(argument) for argument in node.arguments]))
     assert reader is not None
-    return reader(node, int(value(node.index)))
+    return reader(node, -1 if node.index is None else int(value(node.index)))
 
 
 def _binary(node: ir.Binary, value: Callable[[ir.Expr], Number]) -> Number:

@@ -32,6 +32,8 @@ from npukernelbench.nouns.machine import DEFAULT_MACHINE
 __all__ = ["parse_file", "parse_program", "parse_text"]
 
 _ROLES = {"Input": TensorRole.INPUT, "Output": TensorRole.OUTPUT, "Workspace": TensorRole.WORKSPACE}
+#: Lists of tensors, which the operator's definition calls dynamic.
+_LISTS = {"Inputs": TensorRole.INPUT, "Outputs": TensorRole.OUTPUT}
 _KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
 
 
@@ -197,13 +199,15 @@ def _signature(
                 argument,
                 "syntax",
                 f"what is {argument.arg}?",
-                "annotate it: Input[float32], Output[float32], Workspace[float32] or Attribute[float]",
+                "annotate it: Input[float32], Output[float32], Workspace[float32], Attribute[float]; "
+                "Inputs[float32] and Outputs[float32] are lists of tensors",
             )
         what, of = mark.value.id, mark.slice.id
         if what == "Attribute" and of in _KINDS:
             attributes[argument.arg] = Attribute(argument.arg, _KINDS[of], _default(default), argument.lineno)
-        elif what in _ROLES and (of in DTYPES or of in types):
-            tensors[argument.arg] = Tensor(argument.arg, _ROLES[what], of, argument.lineno)
+        elif what in {**_ROLES, **_LISTS} and (of in DTYPES or of in types):
+            role = {**_ROLES, **_LISTS}[what]
+            tensors[argument.arg] = Tensor(argument.arg, role, of, argument.lineno, listed=what in _LISTS)
         else:
             raise fault(
                 argument,
@@ -213,6 +217,9 @@ def _signature(
             )
     if sum(tensor.role is TensorRole.WORKSPACE for tensor in tensors.values()) > 1:
         raise fault(kernel, "syntax", "there is one workspace", "put everything into one, at different places")
+    outputs = [tensor for tensor in tensors.values() if tensor.role is TensorRole.OUTPUT]
+    if len(outputs) != 1 and any(tensor.listed for tensor in tensors.values()):
+        raise fault(kernel, "syntax", "beside lists of tensors there is one output")
     if not any(tensor.role is TensorRole.OUTPUT for tensor in tensors.values()):
         raise fault(kernel, "syntax", "the kernel has no output")
     return tensors, attributes
@@ -286,7 +293,17 @@ class HostReader:
         held = self.scalars.tensors.get(tensor)
         if held is None or held.role is TensorRole.INPUT:
             raise fault(node, "output_shape", f"{tensor} is no output of the kernel")
-        self.shapes.append(OutputShape(tensor, self._parts(node.value), node.lineno))
+        parts = self._parts(node.value)
+        listed = [part.tensor in self.scalars.tensors and self.scalars.tensors[part.tensor].listed for part in parts]
+        whole = len(parts) == 1 and parts[0].extent is None and parts[0].first is None and parts[0].last is None
+        if held.listed is not any(listed) or (any(listed) and not whole):
+            raise fault(
+                node,
+                "output_shape",
+                f"{tensor} has a list of shapes, or takes its shape from one",
+                "the shapes of a list of outputs are those of a list of inputs: y.shape = x.shape",
+            )
+        self.shapes.append(OutputShape(tensor, parts, node.lineno))
 
     def _parts(self, node: ast.expr) -> ShapeExpr:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

@@ -16,10 +16,10 @@ from npukernelbench.prompts.example import is_same_operator, nearest
 from npukernelbench.prompts.interface import tensor_text
 from npukernelbench.prompts.style import describe_case
 
-__all__ = ["Exemplar", "exemplar", "language", "opening", "operator_text", "prompt_of", "refusal"]
+__all__ = ["Exemplar", "exemplar", "interface_text", "language", "opening", "operator_text", "prompt_of", "refusal"]
 
 #: Raised with every change of wording, so that results name what was asked.
-VERSION = 3
+VERSION = 4
 
 _HERE = Path(__file__).parent
 #: The page of the documentation; an installed package brings its own copy.
@@ -79,7 +79,7 @@ def opening(task: Task, case: Case | None, tasks: Mapping[str, Task]) -> Prompt:
             f"    {shown.task.formula}\n\nA program that is right, for all its shapes:\n\n"
             f"```python\n{shown.source.rstrip()}\n```\n"
         )
-    parts += [operator_text(task, case), _ANSWER.format(**_interface(task))]
+    parts += [operator_text(task, case), _ANSWER.format(**interface_text(task))]
     return prompt_of("tile", (Message("system", _ROLE), Message("user", "\n".join(parts))))
 
 
@@ -98,8 +98,8 @@ def messages_hash(template: str, messages: Iterable[Message]) -> str:
     return digest.hexdigest()
 
 
-def operator_text(task: Task, case: Case | None) -> str:
-    """The operator to write, for one case or for all."""
+def operator_text(task: Task, case: Case | None, *, sizes: bool = True) -> str:
+    """The operator to write, for one case or for all. ``sizes``: with the elements and bytes of tensors."""
     lines = [f"# {task.name}: {task.summary}", "", task.description.strip(), "", f"    {task.formula}", ""]
     for item in task.attributes:
         default = f", default {item.default}" if item.default is not None else ""
@@ -107,9 +107,10 @@ def operator_text(task: Task, case: Case | None) -> str:
     if case is not None:
         lines += ["Write it for this case; sizes and attribute values may be constants.", ""]
         for name, value in case.inputs.items():
-            tensor = None if value is None else value.tensor if not isinstance(value, tuple) else None
-            lines.append(f"- input {name}: {tensor_text(tensor)}")
-        lines += [f"- output {name}: {tensor_text(tensor)}" for name, tensor in case.outputs.items()]
+            held = value if value is None or isinstance(value, tuple) else value.tensor
+            tensor = tuple(item.tensor for item in held) if isinstance(held, tuple) else held
+            lines.append(f"- input {name}: {tensor_text(tensor, sizes=sizes)}")
+        lines += [f"- output {name}: {tensor_text(tensor, sizes=sizes)}" for name, tensor in case.outputs.items()]
         lines += [f"- attribute {name} = {value}" for name, value in case.attributes.items()]
     else:
         lines += ["One program serves every case, these and others:", ""]
@@ -125,8 +126,8 @@ def refusal(task: Task) -> str | None:
     """Why the language has no words for a task; None when it has."""
     if task.core is Core.CUBE:
         return "the tile language computes on vector cores, and on the static track cube cores alone are started"
-    if any(spec.presence is Presence.DYNAMIC for spec in task.inputs):
-        return "the tile language has no lists of tensors"
+    if any(spec.presence is Presence.DYNAMIC for spec in task.inputs) and len(task.outputs) > 1:
+        return "the tile language has lists of tensors in operators of one output only"
     if any(value is None for case in task.cases for value in case.inputs.values()):
         return "the tile language has no absent inputs"
     held = {dtype.value for spec in task.inputs for dtype in spec.dtypes}
@@ -145,7 +146,8 @@ def _first(task: Task, written: Iterable[Task]) -> Task | None:
     return min(others, key=lambda other: (other.category != "Activation", other.name), default=None)
 
 
-def _interface(task: Task) -> dict[str, str]:
+def interface_text(task: Task) -> dict[str, str]:
+    """Kernel, inputs, outputs and attributes in words, for the end of a question."""
     inputs = ", ".join(f"{spec.name} ({' or '.join(dtype.value for dtype in spec.dtypes)})" for spec in task.inputs)
     names = ", ".join(f"{item.name} ({item.type})" for item in task.attributes)
     return {

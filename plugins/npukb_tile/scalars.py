@@ -16,6 +16,7 @@ from npukb_tile.ir import (
     Element,
     Expr,
     Kind,
+    ListFact,
     Name,
     Num,
     Peek,
@@ -182,6 +183,8 @@ class ScalarReader:
         name = node.func.id
         if name == "prod" and self.host:
             return self._product(node)
+        if name == "len":
+            return self._length(node)
         if name not in _FUNCTIONS or (name in _HOST_ONLY and not self.host) or (name == "core" and self.host):
             where = "host function" if self.host else "kernel function"
             raise fault(
@@ -199,6 +202,25 @@ class ScalarReader:
         if name in ("ceil_div", "round_up") and arguments[0].kind is not Kind.INT:
             raise fault(node, "dtype", f"{name} is for integers")
         return Call(name, arguments, kind or arguments[0].kind, node.lineno)
+
+    def _length(self, node: ast.Call) -> Expr:
+        """``len(x)``."""
+        [given] = node.args if len(node.args) == 1 else [node]
+        held = self.tensors.get(given.id) if isinstance(given, ast.Name) else None
+        if self.host or held is None or not held.listed or node.keywords:
+            remedy = "the kernel function has len(x) of a list x: Inputs[float32]"
+            raise fault(node, "syntax", f"{ast.unparse(node)} is no length of a list", remedy)
+        return ListFact(held.name, None, node.lineno)
+
+    def _listed_size(self, node: ast.Attribute) -> Expr | None:
+        """``x[k].size`` in the kernel; None for anything else."""
+        place = node.value
+        if self.host or node.attr != "size" or not isinstance(place, ast.Subscript):
+            return None
+        held = self.tensors.get(place.value.id) if isinstance(place.value, ast.Name) else None
+        if held is None or not held.listed or isinstance(place.slice, ast.Slice):
+            return None
+        return ListFact(held.name, self.integer(place.slice, "a place in a list"), node.lineno)
 
     def _product(self, node: ast.Call) -> Expr:
         part = self._slice(node.args[0]) if len(node.args) == 1 else None
@@ -230,9 +252,19 @@ class ScalarReader:
     def _tensor(self, node: ast.expr, name: str) -> str:
         if name not in self.tensors:
             raise fault(node, "unknown_name", f"{name} is no tensor of the kernel")
+        if self.host and any(tensor.listed for tensor in self.tensors.values()) and not self.tensors[name].listed:
+            # Which number an argument has in the host depends on how long the lists before it are.
+            raise fault(
+                node,
+                "shape",
+                f"beside lists of tensors the host function does not know {name}",
+                "the kernel function has len(x) and x[k].size of a list x",
+            )
         return name
 
     def _fact(self, node: ast.Attribute) -> Expr:
+        if (listed := self._listed_size(node)) is not None:
+            return listed
         if not self.host or not isinstance(node.value, ast.Name) or node.attr not in ("size", "rank", "itemsize"):
             raise fault(
                 node,
@@ -241,7 +273,10 @@ class ScalarReader:
                 "the host function has x.size, x.rank, x.itemsize, x.shape[i] and prod(x.shape[a:b]); "
                 "hand on to the kernel what it needs with launch()",
             )
-        return TensorFact(self._tensor(node, node.value.id), node.attr, None, None, node.lineno)
+        name = self._tensor(node, node.value.id)
+        if self.tensors[name].listed:
+            raise fault(node, "shape", f"{name} is a list of tensors", "the kernel function has len(x) and x[k].size")
+        return TensorFact(name, node.attr, None, None, node.lineno)
 
     def _subscript(self, node: ast.Subscript) -> Expr:
         if self.host:
@@ -254,6 +289,8 @@ class ScalarReader:
         name, index = node.value.id, self.integer(node.slice, "a place")
         if name in self.buffers:
             return Peek(name, index, _kind_of(node, self.buffers[name].dtype), node.lineno)
+        if name in self.tensors and self.tensors[name].listed:
+            raise fault(node, "scalar", f"{name}[…] is a tensor of a list", f"write {name}[k].size, or load from it")
         if name in self.tensors:
             return Element(name, index, _kind_of(node, self.tensors[name].dtype), node.lineno)
         raise fault(node, "unknown_name", f"there is no buffer or tensor {name}")
@@ -293,11 +330,11 @@ def read_range(scalars: ScalarReader, node: ast.For) -> tuple[str, Expr, Expr, E
     if not 1 <= len(call.args) <= 3 or node.orelse:
         raise fault(node, "syntax", "range takes one to three numbers, and loops have no else")
     numbers = [scalars.integer(argument, "a bound of a loop") for argument in call.args]
-    zero, one = Num(0, Kind.INT, node.lineno), Num(1, Kind.INT, node.lineno)
+    zero, num = Num(0, Kind.INT, node.lineno), Num(1, Kind.INT, node.lineno)
     start, stop, step = (
-        (zero, numbers[0], one)
+        (zero, numbers[0], num)
         if len(numbers) == 1
-        else (numbers[0], numbers[1], one)
+        else (numbers[0], numbers[1], num)
         if len(numbers) == 2
         else (numbers[0], numbers[1], numbers[2])
     )

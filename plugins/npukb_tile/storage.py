@@ -154,6 +154,7 @@ def expressions(statement: Statement, *, deep: bool = True) -> Iterator[Expr]:
         tops, inner = [statement.condition], (*statement.then, *statement.otherwise)
     elif isinstance(statement, Move):
         tops = [statement.start, statement.rows, statement.cols, statement.stride]
+        tops += [statement.item] if statement.item is not None else []
     elif isinstance(statement, Multiply):
         tops = [*statement.starts, *statement.extents, *statement.strides]
     elif isinstance(statement, TileSet):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from npukb_tile.answers import program_in
+from npukb_tile.brief import brief_opening
 from npukb_tile.child import Request
 from npukb_tile.making import PROGRAM, lower
 from npukb_tile.prompting import opening, refusal
 from npukernelbench.generate import Hints, candidate_of, next_prompt
 from npukernelbench.generate.strategy import Answer, Made, no_candidate
 from npukernelbench.nouns import Case, Outcome, Prompt, Sample, Stage, Task, Track
+from npukernelbench.prompts.style import TERSE, TemplateStyle
 
 if TYPE_CHECKING:
     from npukernelbench.prompts.style import PromptStyle, Tasks
@@ -35,8 +37,12 @@ class TileStrategy:
         return refusal(task)
 
     def opening(self, task: Task, case: Case | None, track: Track, style: PromptStyle, tasks: Tasks) -> Prompt:
-        """The language, a program of the same category, the operator. The run's prompt style takes no part."""
-        del style, track
+        """The language, a program of the same category, the operator; with the prompt style ``terse`` only what the
+        language has for operators of that class.
+        """
+        del track
+        if isinstance(style, TemplateStyle) and style.name == TERSE.name:
+            return brief_opening(task, case)
         return opening(task, case, tasks())
 
     def make(self, answer: Answer) -> Made:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from npukb_twin.compile.borrowed_names import BORROWED
 from npukb_twin.compile.build import source_root
-from npukb_twin.compile.instructions import Row, instructions
-from npukb_twin.compile.messages import foreign_names, gap_names, supported_names
+from npukb_twin.compile.instructions import Row, instructions, type_name
+from npukb_twin.compile.messages import foreign_names, foreign_type, gap_names, supported_names
 from npukernelbench.judge.documented import ApiEntry, ApiStatus, RuleEntry
 
-__all__ = ["OPERANDS", "api_entry", "api_names", "api_status", "library_rows", "rule_entries", "type_name"]
+__all__ = ["OPERANDS", "api_entry", "api_names", "api_status", "library_rows", "rule_entries"]
 
 _HERE = Path(__file__).parent
 #: The page of the documentation; an installed package brings its own copy.
@@ -42,6 +43,8 @@ _MACRO_WORD = re.compile(r"\bNPUKB_(?:API|ONCE)\s+")
 _ENUM = re.compile(r"\benum (?:class )?\w+(?: *: *\w+)? *\{(?P<body>[^}]*)\}")
 #: What is the twin's own in a declaration: its names, its macros, and forms that only refuse.
 _OWN = re.compile(r"npukb|NPUKB|::no\b")
+#: The type of a parameter of few bits, as headers write it.
+_NARROW = re.compile(r"npukb::of::(\w+::\w+)(?= )")
 _NOT_HERE: Mapping[ApiStatus, str] = {
     ApiStatus.GAP: "Documented Ascend C that the twin does not support yet.",
     ApiStatus.OTHER_CHIP: "Documented for other chips, not for this one.",
@@ -52,25 +55,21 @@ OPERANDS: Mapping[str, str] = {
     "SAME": "dst, src0, src1", "MIXED": "dst, src0, src1", "MIXED_UNSIGNED": "dst, src0, src1",
     "MIXED_SCALAR": "dst, src, scalar",
 }  # fmt: skip
-_TYPES: Mapping[str, str] = {
-    "F16": "half", "F32": "float", "BF16": "bfloat16_t", "I8": "int8_t", "U8": "uint8_t", "I16": "int16_t",
-    "U16": "uint16_t", "I32": "int32_t", "U32": "uint32_t", "I64": "int64_t", "U64": "uint64_t",
-}  # fmt: skip
 
 
 @cache
 def api_names() -> tuple[str, ...]:
     """Every name that is known."""
-    return tuple(sorted(supported_names() | gap_names() | foreign_names()))
+    return tuple(sorted(supported_names() | gap_names() | foreign_names() | BORROWED))
 
 
 def api_status(name: str) -> ApiStatus | None:
     """Whether a kernel may use a name here; None for one that is not Ascend C as far as the twin knows."""
     if name in gap_names():
         return ApiStatus.GAP
-    if name in foreign_names():
+    if name in foreign_names() or foreign_type(name) == name:
         return ApiStatus.OTHER_CHIP
-    return ApiStatus.OFFERED if name in supported_names() else None
+    return ApiStatus.OFFERED if name in supported_names() | BORROWED else None
 
 
 @cache
@@ -100,7 +99,20 @@ def rule_entries() -> Sequence[RuleEntry]:
 def _headers() -> Mapping[str, str]:
     folder = source_root() / "include" / "twin"
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.h"))
-    return {name: (folder / name).read_text(encoding="utf-8") for name in names if name not in _INTERNAL}
+    plain = _narrow_types(folder / "narrow.h")
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in names if name not in _INTERNAL}
+    return {name: _NARROW.sub(lambda told: plain.get(told[1], "uint8_t"), text) for name, text in texts.items()}
+
+
+def _narrow_types(header: Path) -> Mapping[str, str]:
+    """What the types of narrow parameters are, by ``Structure::parameter``; those of the table are all of 8 bits."""
+    text = header.read_text(encoding="utf-8")
+    return {
+        f"{owner}::{name}": kind
+        for owner, body in re.findall(r"^namespace (\w+) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+        for kind, names in re.findall(r"typedef (\w+) ([^;]+);", body)
+        for name in re.split(r",\s*", names)
+    }
 
 
 def _declared(name: str) -> tuple[str, tuple[str, ...]]:
@@ -111,7 +123,7 @@ def _declared(name: str) -> tuple[str, tuple[str, ...]]:
         pattern = re.compile(form.format(name=word), re.MULTILINE | re.DOTALL)
         for header, text in _headers().items():
             told = dict.fromkeys(_tidy(match) for match in pattern.finditer(text))
-            plain = [one for one in told if not _OWN.search(one)]
+            plain = [diagnostic for diagnostic in told if not _OWN.search(diagnostic)]
             if plain:
                 return header, tuple(plain[:_MOST_DECLARATIONS])
     for header, text in _headers().items():
@@ -143,7 +155,9 @@ def _tidy(match: re.Match[str]) -> str:
 
 
 def _notes(name: str) -> Iterator[str]:
-    """What the tables of instructions and of library functions say."""
+    """What the tables of instructions and of library functions say, and whether a page describes the name."""
+    if name in BORROWED:
+        yield "What undocumented.h offers is written from its use in public kernels: no page describes it."
     for row in instructions():
         if row.name == name:
             yield from _of_instruction(row)
@@ -162,11 +176,6 @@ def library_rows() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         (kind, name, tuple(type_name(bits.strip()) for bits in types.split("|")))
         for kind, name, types in _LIBRARY.findall(text)
     )
-
-
-def type_name(bits: str) -> str:
-    """A type of the tables as C++ calls it."""
-    return _TYPES.get(bits, bits)
 
 
 def _of_instruction(row: Row) -> Iterator[str]:

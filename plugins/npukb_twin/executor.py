@@ -16,12 +16,15 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from npukb_twin import documentation, teaching
-from npukb_twin.compile import build, driver, toolchain
+from npukb_twin.compile import build, driver, lacking, toolchain
 from npukb_twin.compile.guards import missing_guards, require_guards, verifies
 from npukb_twin.compile.kinds import Images
+from npukb_twin.direct import building
+from npukb_twin.direct.steps import Sequence as Steps
 from npukb_twin.launch.buffers import Plan, static_slots
-from npukb_twin.launch.launching import Checker, Detail, Start, Switch, run_case
+from npukb_twin.launch.launching import Checker, Detail, Launcher, Start, Switch, run_case
 from npukb_twin.launch.sandbox import LAUNCHER, Mode, open_sandbox, probe
+from npukb_twin.launch.sequence import run_sequence
 from npukb_twin.operator import dynamic, host_build, host_types
 from npukb_twin.timing import machine
 from npukb_twin.timing.model import time_model
@@ -75,7 +78,7 @@ class TwinExecutor:
     Args: ClassVar[type[BaseModel]] = TwinArgs
     name = "twin"
     tier = Tier.TWIN
-    tracks = frozenset({Track.STATIC, Track.DYNAMIC})
+    tracks = frozenset(Track)
     preference: ClassVar[int] = 0
 
     @classmethod
@@ -93,7 +96,7 @@ class TwinExecutor:
         self._runtime: build.Runtime | None = None
         self._host: host_types.HostRuntime | None = None
         self._work: Scratch | None = None
-        self._built: Held[Path, dynamic.Built | Images] = Held()
+        self._built: Held[Path, dynamic.Built | building.BuiltDirect | Images] = Held()
 
     def describe(self) -> Mapping[str, str]:
         """Toolchain and machine: what a verdict depends on besides the harness's own version."""
@@ -145,22 +148,22 @@ class TwinExecutor:
         if build.locate(self._toolchain, self._cache) is None:
             say(f"building the twin's runtime with {compiler}, once per machine (about 20 s)")
         self._ready()
-        if track is Track.DYNAMIC:
+        if track is not Track.STATIC:
             if host_build.locate_host(self._toolchain, self._cache) is None:
                 say(f"building the twin's host side with {compiler}, once per machine (about a minute)")
-            self._tools()
+            self.tools()
 
     def compile(self, request: CompileRequest) -> CompileResult:
         """Compile the candidate's ``kernel.cpp``, or its host and device files, for the task's interface."""
         started = time.monotonic()
-        result = self._compile_dynamic(request) if request.track is Track.DYNAMIC else self._compile_static(request)
+        result = self._compile_static(request) if request.track is Track.STATIC else self._compile_host_too(request)
         return replace(result, seconds=time.monotonic() - started)
 
     def _compile_static(self, request: CompileRequest) -> CompileResult:
         task = request.task
         if driver.KERNEL_FILE not in request.candidate.files:
             return CompileResult(Outcome.NO_CODE, None)
-        runtime = self._ready()
+        runtime, column = self._ready(), self._machine.column
         key = self._key(request, runtime.key)
         with self._fresh() as work:
             compiled = driver.compile_kernel(
@@ -171,17 +174,23 @@ class TwinExecutor:
                 runtime=runtime,
                 work=work,
                 timeout_s=request.timeout_s,
+                prelude=column.prelude if column else "",
             )
+        if column is not None:
+            compiled = lacking.checked(compiled, column, request.candidate.files)
         if compiled.images is None:
             discard(work)
             return CompileResult(compiled.outcome, None, compiled.diagnostics)
         self._built.keep(work, compiled.images)
         return CompileResult(compiled.outcome, Artifact(key=key, path=work), compiled.diagnostics)
 
-    def _compile_dynamic(self, request: CompileRequest) -> CompileResult:
-        tools = self._tools()
+    def _compile_host_too(self, request: CompileRequest) -> CompileResult:
+        if self._machine.column is not None:
+            return CompileResult(Outcome.INFRA_ERROR, None, (lacking.host_side_refused(self._machine.column),))
+        tools = self.tools()
         with self._fresh() as work:
-            built = dynamic.build(request, tools, work)
+            made = building.build if request.track is Track.LAUNCH else dynamic.build
+            built = made(request, tools, work)
         if isinstance(built, dynamic.Failed):
             discard(work)
             return CompileResult(built.outcome, None, built.diagnostics)
@@ -197,26 +206,35 @@ class TwinExecutor:
         if isinstance(plan, dynamic.Failed):
             return Observation(plan.outcome, {}, plan.diagnostics)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name:
-            return run_case(
-                request,
-                plan,
+            launcher = Launcher(
                 host=runtime.host,
                 sandbox=runtime.sandbox,
                 machine=self._machine,
-                threads=1 if request.repeat else self._threads,
+                threads=self._threads,
                 memory_bytes=self._args.memory_mb << 20,
-                checker=self._args.checker,
+                checker=self._checker(request),
                 auto_sync=self._args.auto_sync,
                 detail=self._args.profile,
                 start=self._args.launch,
                 verifies=verifies(self._toolchain),
-                work=Path(name),
             )
+            if isinstance(plan, Steps):
+                return run_sequence(request, plan, launcher, Path(name))
+            return run_case(request, plan, launcher, Path(name))
 
-    def _plan(self, request: RunRequest) -> Plan | dynamic.Failed:
+    def _checker(self, request: RunRequest) -> Checker:
+        """How much is checked; whoever wants nothing checked gets nothing checked."""
+        off = self._args.checker is Checker.OFF
+        if request.watched and off:  # operands are known to who checks them
+            return Checker.FAST
+        return Checker.FULL if request.thorough and not off else self._args.checker
+
+    def _plan(self, request: RunRequest) -> Plan | Steps | dynamic.Failed:
         built = self._built.get(request.artifact.path)
+        if isinstance(built, building.BuiltDirect):
+            return building.plan(built, request, self.tools())
         if isinstance(built, dynamic.Built):
-            return dynamic.plan(built, request, self._tools())
+            return dynamic.plan(built, request, self.tools())
         composition = built.composition()
         blocks = self._machine.blocks(composition)
         return Plan(
@@ -295,7 +313,8 @@ class TwinExecutor:
                 self._runtime = replace(runtime, sandbox=open_sandbox(self._args.sandbox, runtime.host.parent))
             return self._runtime
 
-    def _tools(self) -> dynamic.Tools:
+    def tools(self) -> dynamic.Tools:
+        """What compiles both sides of operators, built when this machine has none yet."""
         runtime = self._ready()
         with self._lock:
             if self._host is None:
@@ -321,7 +340,9 @@ class TwinExecutor:
             return str(self._work.path)
 
     def _key(self, request: CompileRequest, runtime: str) -> str:
+        column = self._machine.column
         parts = (runtime, request.task.kernel, *request.task.arguments, request.candidate.hash)
+        parts = (*parts, column.text) if column else parts
         return sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from npukb_twin.compile.instructions import instructions
-from npukb_twin.documentation import OPERANDS, api_entry, library_rows, type_name
+from npukb_twin.compile.instructions import instructions, type_name
+from npukb_twin.documentation import OPERANDS, api_entry, library_rows
 from npukernelbench.judge.documented import ApiEntry
 from npukernelbench.nouns.knowledge import Audience, Topic
 
@@ -80,6 +80,8 @@ def _call(name: str) -> tuple[str, str]:
         if row.name == name:
             operands = f"{OPERANDS[row.call]}, count" if row.call in OPERANDS else _REDUCING[row.call]
             pairs = [(type_name(dst), type_name(src)) for dst, src in row.pairs]
-            return operands, ", ".join(dst if dst == src else f"{dst} from {src}" for dst, src in pairs)
+            mixed = any(dst != src for dst, src in pairs)
+            named = [f"{dst} from {src}" if mixed else dst for dst, src in pairs]
+            return operands, ("; " if mixed else ", ").join(named)
     kind, types = next((kind, types) for kind, function, types in library_rows() if function == name)
     return f"{OPERANDS[kind]}, count", ", ".join(types)

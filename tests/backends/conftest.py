@@ -116,11 +116,12 @@ class ChatServer:
                 try:
                     reply = server.script(body, number)
                     time.sleep(reply.delay_s)
+                finally:
+                    server._leave()  # before the reply: whoever holds that may already ask the next question
+                try:
                     self._send(reply)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True  # the client did not wait
-                finally:
-                    server._leave()
 
             def _send(self, reply: Reply) -> None:
                 data = reply.raw if reply.raw is not None else json.dumps(reply.body).encode()

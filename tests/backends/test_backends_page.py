@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tests.backends.conftest import ChatServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "backends.md").read_text(encoding="utf-8")
-#: Backends that load a model: their commands are resolved only.
-LOADS = r"--model (hf|vllm|kernelgen-lm)"
+#: Backends that load a model, start a program or wait for a provider's batch: their commands are resolved only.
+LOADS = r"--model (hf|vllm|kernelgen-lm|agent:|openai-batch)"
 COMMANDS = re.findall(r"^\$ (npukb run .*)$", PAGE, flags=re.MULTILINE)
 
 

@@ -121,7 +121,8 @@ def test_a_budget_spent_on_reasoning_is_a_truncated_answer(server: ChatServer) -
     [
         ("length", FinishReason.LENGTH),
         ("content_filter", FinishReason.CONTENT_FILTER),
-        ("tool_calls", FinishReason.OTHER),
+        ("tool_calls", FinishReason.STOP),
+        ("something_new", FinishReason.OTHER),
     ],
 )
 def test_finish_reasons(server: ChatServer, spelled: str, meant: FinishReason) -> None:
@@ -377,6 +378,20 @@ def test_a_page_that_explains_an_error_is_told_by_its_title(server: ChatServer) 
     server.replies(server.reply(status=404, raw=page))
     with pytest.raises(BackendError, match='HTTP 404: a web page, "404 Not Found", not JSON'):
         ask(server)
+
+
+@pytest.mark.parametrize(
+    ("key", "title"), [("x", "nginx for sk-quoted-key"), ("sk-quoted-key", "nginx for ***")], ids=["stand-in", "secret"]
+)
+def test_a_key_is_hidden_and_a_stand_in_for_one_is_not(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, key: str, title: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    page = b"<html><head><title>nginx for sk-quoted-key</title></head></html>"
+    server.replies(server.reply(status=404, raw=page))
+    with pytest.raises(BackendError) as caught:
+        ask(server)
+    assert f'a web page, "{title}", not JSON' in str(caught.value)
 
 
 def test_unknown_arguments_are_told_before_missing_ones() -> None:

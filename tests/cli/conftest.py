@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable
@@ -15,9 +14,7 @@ from typing import Any
 import pytest
 
 from npukernelbench.cli import main
-from npukernelbench.config import default_cache_dir
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
+from tests.suite import furnished
 
 FAKE_PLUGIN = """
     from npukernelbench import hookimpl
@@ -50,30 +47,15 @@ class Finished:
 Npukb = Callable[..., Finished]
 
 
-@pytest.fixture(scope="session")
-def parsed_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with all tasks: parsing them anew takes most of a test's time."""
-    cache = tmp_path_factory.mktemp("parsed")
-    load_registry(Plugins.load(autoload=False), cache_dir=cache)
-    return cache
-
-
 @pytest.fixture(autouse=True)
-def _clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parsed_tasks: Path) -> None:
-    """An empty current folder, an own cache with nothing but tasks and the twin's builds, and no settings from outside.
-
-    What the twin builds is the machine's: building it anew takes a minute of a test's time.
-    """
-    machine = default_cache_dir()
+def _clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty current folder, an own cache with nothing but tasks and builds, and no settings from outside."""
+    furnished(tmp_path / "cache/npukernelbench")
     for name in [name for name in os.environ if name.startswith("NPUKB_")]:
         monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shutil.copytree(parsed_tasks, tmp_path / "cache" / "npukernelbench")
-    for builds in ("cxx", "twin", "twin-programs", "twin-host", "twin-host-programs"):
-        (machine / builds).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "cache" / "npukernelbench" / builds).symlink_to(machine / builds)
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

@@ -126,7 +126,14 @@ def test_ctrl_c_during_a_run_says_how_to_go_on(fake, tmp_path):
     log = tmp_path / "calls"
     command = [sys.executable, "-m", "npukernelbench", "run", "--model", "fake", "--executor", "fake"]
     command += ["--model_args", f"delay_s=0.2,log={log}", "--tasks", "smoke"]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell starts what runs in its background with the signal ignored, and children inherit that.
+    started = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not log.exists():
         assert started.poll() is None, started.communicate()
         time.sleep(0.02)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -75,17 +77,64 @@ def test_an_unknown_shell_is_refused(npukb):
     assert "'tcsh' is not one of" in finished.err
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_a_real_bash_completes(npukb, tmp_path):
-    """The words of a line go to the function that the script defines, as readline would call it."""
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """What a shell is started with: our program on its path, and a home without settings."""
     program = tmp_path / "bin" / "npukb"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m npukernelbench "$@"\n')
     program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "TERM": "dumb"}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_a_real_bash_completes(npukb, environ):
+    """The words of a line go to the function that the script defines, as readline would call it."""
     source = npukb("completion", "bash").out
     asked = 'COMP_WORDS=(npukb golden Sqr); COMP_CWORD=2; _npukb_completion npukb Sqr golden; echo "${COMPREPLY[@]}"'
-    environ = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "--norc", "-c", f"{source}\n{asked}"], env=environ, capture_output=True, text=True, timeout=120
     )
     assert (done.stdout, done.stderr) == ("Sqrt\n", "")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish: apt-get install fish")
+def test_a_real_fish_completes(npukb, environ, tmp_path):
+    """``complete -C`` is what the tab key shows, with descriptions."""
+    script = tmp_path / "npukb.fish"
+    script.write_text(npukb("completion", "fish").out)
+    asked = f'source {script}; complete -C "npukb golden Sqr"; complete -C "npukb jud"'
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", asked], env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "Sqrt\tlevel 1\njudge\tJudge a kernel's source.\n"
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh: apt-get install zsh")
+def test_a_real_zsh_completes(npukb, environ, tmp_path):
+    """A shell at a terminal, whose tab key is pressed."""
+    script = tmp_path / "_npukb"
+    script.write_text(npukb("completion", "zsh").out)
+    shell, terminal = pty.openpty()
+    process = subprocess.Popen(["zsh", "-f", "-i"], stdin=terminal, stdout=terminal, stderr=terminal, env=environ)
+    try:
+        # Where the command is echoed its words are apart, so that only what it prints is found.
+        os.write(shell, f"autoload -U compinit; compinit -u -D; source {script}; echo re''ady\n".encode())
+        _read_until(shell, "ready")
+        os.write(shell, b"npukb golden Sqr\t")
+        _read_until(shell, "golden Sqrt")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(shell)
+        os.close(terminal)
+
+
+def _read_until(terminal: int, text: str) -> None:
+    """Read what a shell writes until it holds the text; a failure after two minutes of silence."""
+    said = ""
+    while text not in said:
+        readable, _, _ = select.select([terminal], [], [], 120)
+        assert readable, said
+        said += os.read(terminal, 4096).decode(errors="replace")

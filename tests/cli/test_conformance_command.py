@@ -78,7 +78,7 @@ def test_compiling_only(npukb, checkout):
 def test_a_path_without_operators_is_a_mistake_of_the_user(npukb, tmp_path):
     finished = npukb("conformance", tmp_path / "nowhere", *FAKE)
     assert finished.code == 2
-    assert "PATH" in finished.err
+    assert "nowhere holds no tasks" in finished.err
     assert "remedy" in finished.err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.util import find_spec
 
 import pytest
@@ -36,7 +37,7 @@ DOCTORED = """
 
 def findings(finished, section):
     """Findings of one section by name."""
-    return {one["name"]: one for one in finished.json["findings"] if one["section"] == section}
+    return {finding["name"]: finding for finding in finished.json["findings"] if finding["section"] == section}
 
 
 def test_a_healthy_executor(npukb, fake):
@@ -57,7 +58,7 @@ def test_an_executor_that_cannot_work_ends_with_4(npukb, plugin, executor, detai
     finished = npukb("doctor", "--executor", executor, "--json")
     assert finished.code == 4
     assert finished.json["usable"] is False
-    problems = [one for one in finished.json["findings"] if one["status"] == "problem"]
+    problems = [finding for finding in finished.json["findings"] if finding["status"] == "problem"]
     assert any(detail in problem["detail"] for problem in problems)
     assert all(problem["remedy"] for problem in problems)
     assert "not ready" in npukb("doctor", "--executor", executor).out
@@ -178,3 +179,38 @@ def test_an_executor_whose_constructor_raises_names_its_plugin(npukb, plugin):
         in finding["detail"]
     )
     assert finished.code == 2
+
+
+FAST = """
+    from npukernelbench import hookimpl
+    from npukernelbench.judge.roofline import Roof
+    from npukernelbench.testing import FakeExecutor
+
+    class Fast(FakeExecutor):
+        name = "fast"
+
+        def roof(self):
+            return Roof(1.0, 1.0, 0.0)
+
+    @hookimpl
+    def register_executors(register):
+        register("fast", Fast)
+"""
+
+
+def test_faults_of_the_time_model_are_listed_replayed_and_cleared(npukb, plugin, kernel, tmp_path, monkeypatch):
+    monkeypatch.setenv("NPUKB_CACHE_DIR", str(tmp_path / "cache"))
+    plugin("fast", FAST)
+    assert npukb("doctor", "--faults").out == "faults of the time model: 0\n"
+    judged = npukb("judge", "Sqrt", kernel(), "--executor", "fast", "--json")
+    assert judged.code == 0
+    listed = npukb("doctor", "--faults")
+    command = shlex.split(next(line for line in listed.out.splitlines() if "npukb judge" in line))
+    again = npukb(*command[1:], "--json")
+    assert again.json["metrics"] == judged.json["metrics"]
+    assert listed.out.endswith("faults of the time model: 1\n")
+    doctor = npukb("doctor", "--executor", "fast", "--json")
+    assert findings(doctor, "time model")["faults"]["status"] == "warning"
+    [fault] = npukb("doctor", "--faults", "--json").json["faults"]
+    assert npukb("doctor", "--faults", "--clear", "nobody").code == 2
+    assert npukb("doctor", "--faults", "--clear", fault["id"], "--json").json == {"cleared": 1, "faults": []}

@@ -9,7 +9,7 @@ import pytest
 
 from npukernelbench.nouns import Outcome, Stage
 
-KEYS = ["task", "case", "track", "tier", "outcome", "owner", "stage", "diagnostics", "metrics", "profile"]
+KEYS = ["schema", "task", "case", "track", "tier", "outcome", "owner", "stage", "diagnostics", "metrics", "profile"]
 BY_EXECUTOR = [
     Outcome.COMPILE_ERROR,
     Outcome.LAUNCH_ERROR,
@@ -251,7 +251,7 @@ def test_an_answer_that_a_parser_reads(judge, kernel, tmp_path, text, parser, ou
     verdict = judge(answer, "--parser", parser, "--json").json
     assert verdict["outcome"] == outcome
     assert verdict["metrics"].get("from_reasoning", 0.0) == float(drafted)
-    rules = [found["rule"] for found in verdict["diagnostics"]]
+    rules = [diagnostic["rule"] for diagnostic in verdict["diagnostics"]]
     assert ("code_from_reasoning" in rules) is drafted
     assert ("no_code" in rules) is (outcome == "no_code")
     shown = judge(answer, "--parser", parser)

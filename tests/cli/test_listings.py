@@ -20,6 +20,12 @@ def test_tasks_are_listed_for_people_and_machines(npukb):
     assert all(case["id"] for task in objects for case in task["cases"])
 
 
+def test_names_of_the_api_are_looked_up_by_either_command(npukb):
+    found = npukb("api", "Mmad").out
+    assert "MmadParams" in found
+    assert npukb("docs", "Mmad").out == found
+
+
 def test_tasks_is_the_default_kind(npukb):
     assert npukb("ls").out == npukb("ls", "tasks").out
 
@@ -172,7 +178,7 @@ def test_asking_for_what_a_broken_plugin_may_provide_shows_its_traceback(npukb, 
 def test_validate_accepts_a_sound_task(npukb):
     finished = npukb("validate", "sqrt,gelu", "--json")
     assert finished.code == 0
-    assert [one["task"] for one in finished.json["results"]] == ["Sqrt", "Gelu"]
+    assert [result["task"] for result in finished.json["results"]] == ["Sqrt", "Gelu"]
     assert finished.json["errors"] == 0
 
 
@@ -255,3 +261,12 @@ def test_json_is_strict(npukb):
         raise AssertionError(name)
 
     assert json.loads(npukb("ls", "tasks", "--json").out, parse_constant=refuse)
+
+
+def test_counts_of_cases_are_explained_where_they_are_shown(npukb):
+    for kind in ("tasks", "levels", "suites", "categories"):
+        assert "CASES counts all cases" in npukb("ls", kind).err
+    assert "CASES counts" not in npukb("ls", "tags").err
+    for track, words in (("static", "one per case"), ("dynamic", "one per task")):
+        asked = npukb("run", "--model", "reference", "--tasks", "Sqrt", "--track", track, "--dry_run").out
+        assert f"(a question each: {words}" in asked

@@ -7,7 +7,19 @@ from pathlib import Path
 
 import pytest
 
-RUN = ("run", "--model", "fake", "--executor", "fake", "--tasks", "Sqrt:smoke,Gelu:smoke,Muls:smoke", "-n", "3")
+RUN = (
+    "run",
+    "--model",
+    "fake",
+    "--executor",
+    "fake",
+    "--tasks",
+    "Sqrt:smoke,Gelu:smoke,Muls:smoke",
+    "-n",
+    "3",
+    "--seed",
+    "7",
+)
 
 
 @pytest.fixture
@@ -56,6 +68,13 @@ def test_merging_says_what_is_wrong_and_writes_nothing(npukb, shards):
     assert not Path("merged").exists()
     missed = npukb("merge", *shards, "--out", "merged", "--fail_under", "correct=1.1", "--json")
     assert (missed.code, missed.json["directory"]) == (1, "merged")
+
+
+def test_shards_need_a_seed_that_all_of_them_have(npukb, fake):
+    refused = npukb(*RUN[:-2], "--shard", "1/2")
+    assert refused.code == 2
+    assert "have to draw the same inputs" in refused.err
+    assert "give every shard the same secret number, for instance --seed " in refused.err
 
 
 def test_faults_of_ours_end_with_4(npukb, fake):

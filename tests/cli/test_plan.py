@@ -40,8 +40,8 @@ def test_a_limit_takes_the_first_cases_of_each_task(limit, counts):
 @pytest.mark.parametrize(("limit", "count"), [("0.3", 3), ("0.7", 7), ("0.1", 1), ("0.9", 9)])
 def test_a_fraction_means_what_it_says(limit, count):
     tasks = TaskRegistry([tiny_task("Ten", cases=tuple(tiny_case(str(i)) for i in range(10)))])
-    (one,) = select_cases(tasks, config(tasks="ten", limit=limit))
-    assert len(one.cases) == count
+    (selected,) = select_cases(tasks, config(tasks="ten", limit=limit))
+    assert len(selected.cases) == count
 
 
 def test_samples_name_cases_and_imply_tasks():
@@ -57,7 +57,7 @@ def test_samples_narrow_only_the_tasks_they_name():
     [
         ({"samples": '{"one": [99]}'}, "no case '99'"),
         ({"samples": '{"one": []}'}, "an empty list"),
-        ({"samples": '{"onee": [0]}'}, "did you mean One?"),
+        ({"samples": '{"onee": [0]}'}, "did you mean One"),
         ({"samples": '{"two": [0]}', "tasks": "one"}, "which --tasks leaves out"),
         ({"samples": '{"two": [0]}', "limit": "1"}, "exclude each other"),
         ({}, "npukb ls tasks"),

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from npukernelbench.errors import ToolchainError
+
 
 @pytest.fixture
 def profile(npukb, fake):
@@ -36,6 +38,51 @@ def test_json(profile, kernel):
     found = profile(kernel("ok"), "--json").json
     assert found["outcome"] == "ok"
     assert found["profile"]["time_us"] == 10.0
+
+
+MEASURING = """
+    from dataclasses import replace
+
+    from npukernelbench import hookimpl
+    from npukernelbench.nouns import Tier
+    from npukernelbench.testing import FakeExecutor
+
+
+    class Device(FakeExecutor):
+        tier = Tier.NPU
+
+        def run(self, request):
+            seen = super().run(request)
+            return replace(seen, profile=replace(seen.profile, predicted=False, machine="npu_910b2"))
+
+
+    @hookimpl
+    def register_executors(register):
+        register("device", f"{__name__}:Device", description="measures what it is told")
+"""
+
+
+def test_a_measured_time_has_the_twins_advice_beside_it(npukb, plugin, tmp_path, monkeypatch):
+    plugin("measuring", MEASURING)
+    source = tmp_path / "kernel.cpp"
+    source.write_text(npukb("golden", "Sqrt", "--case", "smoke").out)
+    asked = ("profile", "Sqrt", source, "--executor", "device", "--case", "smoke")
+    finished = npukb(*asked)
+    said = finished.out
+    assert "what would be faster" in said, finished
+    measured, predicted = said.index("measured 10.00 µs on npu_910b2 (tier npu)"), said.index("(tier twin)")
+    assert measured < predicted < said.index("what would be faster")
+    found = npukb(*asked, "--json").json
+    assert not found["profile"]["predicted"]
+    assert found["predicted"]["analysis"]["suggestions"]
+    monkeypatch.setattr("npukb_twin.compile.toolchain.find", no_toolchain)
+    alone = npukb(*asked)
+    assert (alone.code, "no prediction beside the measured time" in alone.err) == (0, True)
+    assert "(tier twin)" not in alone.out
+
+
+def no_toolchain(*_):
+    raise ToolchainError("no compiler", remedy="install one")
 
 
 def test_two_profiles_side_by_side(npukb, profile, kernel, tmp_path):

@@ -30,8 +30,8 @@ def run(cwd: Path, *arguments: str) -> dict[str, object]:
     command = [sys.executable, "-m", "npukernelbench", *arguments]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: dict[str, object] = json.loads(done.stdout)
-    return found
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
 
 
 def outcomes(results: dict[str, object]) -> list[str]:
@@ -46,6 +46,7 @@ def test_the_same_answers_get_the_same_verdicts_without_their_model(finished: Pa
     again = run(tmp_path, "rejudge", str(finished), "--json")
     assert outcomes(again) == outcomes(before)
     assert (tmp_path / str(again["directory"])).resolve() != finished
+    assert again["identity"]["inputs"] == before["identity"]["inputs"]  # the secret that the run drew
 
 
 def test_another_parser_may_find_other_code(finished: Path, tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ def test_another_parser_may_find_other_code(finished: Path, tmp_path: Path) -> N
 def test_a_folder_without_a_run_is_an_error_that_says_so(npukb, tmp_path: Path) -> None:
     result = npukb("rejudge", tmp_path)
     assert result.code == 2
-    assert "there is no run in this folder" in result.err
+    assert "there is no run at or below this folder" in result.err
 
 
 def test_rows_hold_question_answer_and_verdict(npukb, finished: Path, tmp_path: Path) -> None:

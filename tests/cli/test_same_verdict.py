@@ -131,7 +131,9 @@ def test_every_way_gives_the_same_verdict(npukb: Any, tmp_path: Path) -> None:
 
         assert stored(npukb("rejudge", ran, "--include_path", tasks, "--json").json["directory"]) == verdicts
 
-        settings = {**EXECUTOR, "include_path": [str(tasks)], "strategy": group.strategy, "parser": group.parser}
+        seed = str(read_run(Path(ran)).manifest.identity["inputs"])  # the secret that the run has drawn
+        reading = {"strategy": group.strategy, "parser": group.parser, "seed": seed}
+        settings = {**EXECUTOR, "include_path": [str(tasks)], **reading}
         question = Question.parse(f"dynamic:{TASK}" if group.track == "dynamic" else TASK)
         with local_scorer(resolve(options=settings)) as scorer:
             scored = scorer.score_fully([Answer(question, *one) for one in zip(texts, reasons, strict=True)])
@@ -142,7 +144,7 @@ def test_every_way_gives_the_same_verdict(npukb: Any, tmp_path: Path) -> None:
             file = tmp_path / f"answer-{number}-{index}.md"
             file.write_text(text)
             more = ("--truncated",) if cut[index] else ()
-            judged = npukb("judge", TASK, file, "--track", group.track, *read, *on, *more, "--json")
+            judged = npukb("judge", TASK, file, "--track", group.track, "--seed", seed, *read, *on, *more, "--json")
             assert judged.json == verdict_json(Subject(TASK, case, candidate_of({})), verdict)
 
 

@@ -47,30 +47,30 @@ def task(*forms: HiddenForm):
 
 
 def test_the_outer_axis_of_the_largest_input_is_cut_wherever_it_appears():
-    found = scale_axis(task(MATMUL), matmul(10, 100, 640), 32_400)
-    assert found is not None
-    assert shapes(found.case) == {"a": (10, 44), "b": (44, 640), "c": (6400,)}
-    assert (found.before, found.after) == ((100, 640), (44, 640))
+    scaled = scale_axis(task(MATMUL), matmul(10, 100, 640), 32_400)
+    assert scaled is not None
+    assert shapes(scaled.case) == {"a": (10, 44), "b": (44, 640), "c": (6400,)}
+    assert (scaled.before, scaled.after) == ((100, 640), (44, 640))
 
 
 def test_rows_are_cut_with_the_results_that_they_make_and_nothing_else():
-    found = scale_axis(task(MATMUL), matmul(1000, 64, 8), 64 * 8 + 64 * 500)
-    assert found is not None
-    assert shapes(found.case) == {"a": (472, 64), "b": (64, 8), "c": (472 * 8,)}
+    scaled = scale_axis(task(MATMUL), matmul(1000, 64, 8), 64 * 8 + 64 * 500)
+    assert scaled is not None
+    assert shapes(scaled.case) == {"a": (472, 64), "b": (64, 8), "c": (472 * 8,)}
 
 
 def test_generators_go_with_the_axes_that_they_name():
     rows = case({"a": (4000, 10), "b": (2, 10, 5), "ends": (2,)}, (4000, 5), ends=ends(4000))
-    found = scale_axis(task(GROUPS), rows, 20_000)
-    assert found is not None
-    kept = shapes(found.case)["a"][0]
-    assert found.case.inputs["ends"].values == ends(kept)
-    assert shapes(found.case) == {"a": (kept, 10), "b": (2, 10, 5), "ends": (2,), "c": (kept, 5)}
+    scaled = scale_axis(task(GROUPS), rows, 20_000)
+    assert scaled is not None
+    kept = shapes(scaled.case)["a"][0]
+    assert scaled.case.inputs["ends"].values == ends(kept)
+    assert shapes(scaled.case) == {"a": (kept, 10), "b": (2, 10, 5), "ends": (2,), "c": (kept, 5)}
     groups = case({"a": (40, 10), "b": (64, 10, 5), "ends": (64,)}, (40, 5), ends=ends(40))
-    found = scale_axis(task(GROUPS), groups, 2_500)
-    assert found is not None
-    assert shapes(found.case) == {"a": (40, 10), "b": (40, 10, 5), "ends": (40,), "c": (40, 5)}
-    assert found.case.inputs["ends"].values == ends(40)
+    scaled = scale_axis(task(GROUPS), groups, 2_500)
+    assert scaled is not None
+    assert shapes(scaled.case) == {"a": (40, 10), "b": (40, 10, 5), "ends": (40,), "c": (40, 5)}
+    assert scaled.case.inputs["ends"].values == ends(40)
 
 
 def test_a_case_agrees_with_a_form_only_in_every_extent_and_generator():
@@ -91,9 +91,9 @@ def test_what_no_form_names_is_not_cut():
 
 def test_an_axis_of_multiples_stays_one():
     sixteens = replace(MATMUL, axes={"m": HiddenAxis(1, 9), "k": HiddenAxis(16, 512, 16), "n": HiddenAxis(1, 9)})
-    found = scale_axis(task(sixteens), matmul(2, 480, 10), 12 * 250)
-    assert found is not None
-    assert shapes(found.case)["b"][0] % 16 == 0
+    scaled = scale_axis(task(sixteens), matmul(2, 480, 10), 12 * 250)
+    assert scaled is not None
+    assert shapes(scaled.case)["b"][0] % 16 == 0
 
 
 def test_judging_cuts_by_name_only_what_would_not_agree_any_more():
@@ -106,9 +106,9 @@ def test_judging_cuts_by_name_only_what_would_not_agree_any_more():
 
 @given(st.integers(2, 400), st.integers(2, 400), st.integers(1, 50), st.integers(500, 4000))
 def test_what_is_cut_keeps_to_the_limit_and_to_its_form(m, k, n, limit):
-    found = scale_axis(task(MATMUL), matmul(m, k, n), limit)
-    if found is None:
+    scaled = scale_axis(task(MATMUL), matmul(m, k, n), limit)
+    if scaled is None:
         assert m * k + k * n > limit
         return
-    assert elements(found.case) <= limit
-    assert has_form(task(MATMUL), found.case)
+    assert elements(scaled.case) <= limit
+    assert has_form(task(MATMUL), scaled.case)

@@ -38,15 +38,15 @@ def shapes(one: Case) -> list[Shape]:
 
 def test_a_small_case_stays_as_it_is():
     small = case({"x": (10, 10)}, {"y": (10, 10)})
-    found = scale(small, limit=100)
-    assert found.case is small
-    assert not found.is_smaller
+    scaled = scale(small, limit=100)
+    assert scaled.case is small
+    assert not scaled.is_smaller
 
 
 def test_the_outer_axis_is_cut_and_the_inner_ones_kept():
-    found = scale(case({"x": (100, 3, 7)}, {"y": (100, 3, 7)}), limit=210)
-    assert shapes(found.case) == [(10, 3, 7), (10, 3, 7)]
-    assert (found.before, found.after) == ((100, 3, 7), (10, 3, 7))
+    scaled = scale(case({"x": (100, 3, 7)}, {"y": (100, 3, 7)}), limit=210)
+    assert shapes(scaled.case) == [(10, 3, 7), (10, 3, 7)]
+    assert (scaled.before, scaled.after) == ((100, 3, 7), (10, 3, 7))
 
 
 def test_axes_of_extent_one_are_no_outer_axis():
@@ -54,14 +54,14 @@ def test_axes_of_extent_one_are_no_outer_axis():
 
 
 def test_what_goes_with_the_rows_is_cut_with_them_and_what_goes_with_the_columns_is_not():
-    found = scale(case({"x": (64, 8, 50), "gamma": (50,)}, {"y": (64, 8, 50), "mean": (64, 8, 1)}), limit=3300)
-    assert shapes(found.case) == [(8, 8, 50), (50,), (8, 8, 50), (8, 8, 1)]
+    scaled = scale(case({"x": (64, 8, 50), "gamma": (50,)}, {"y": (64, 8, 50), "mean": (64, 8, 1)}), limit=3300)
+    assert shapes(scaled.case) == [(8, 8, 50), (50,), (8, 8, 50), (8, 8, 1)]
 
 
 def test_every_large_tensor_of_a_list_is_cut_and_small_ones_are_kept():
     lists: list[Shape] = [(3,), (64, 10, 10), (2, 5), (32, 10, 10)]
-    found = scale(case({"x": lists, "absent": None}, {"y": lists}), limit=4813)
-    assert shapes(found.case) == [(3,), (32, 10, 10), (2, 5), (16, 10, 10)] * 2
+    scaled = scale(case({"x": lists, "absent": None}, {"y": lists}), limit=4813)
+    assert shapes(scaled.case) == [(3,), (32, 10, 10), (2, 5), (16, 10, 10)] * 2
 
 
 @pytest.mark.parametrize(("rows", "kept"), [(1024, 544), (1000, 520), (600, 360), (640, 352)])
@@ -91,13 +91,13 @@ def test_the_limit_holds_and_inner_sizes_never_change(lists):
     before = case({"x": lists, "z": list(lists)}, {"y": lists})
     limit = 400
     try:
-        found = scale(before, limit=limit)
+        scaled = scale(before, limit=limit)
     except ValueError:
         return
-    assert elements(found.case) <= limit
-    for old, new in zip(shapes(before), shapes(found.case), strict=True):
+    assert elements(scaled.case) <= limit
+    for old, new in zip(shapes(before), shapes(scaled.case), strict=True):
         changed = [axis for axis in range(3) if old[axis] != new[axis]]
         assert len(changed) <= 1
         assert all(prod(old[:axis]) == 1 and new[axis] < old[axis] for axis in changed)
     thirds = len(lists)
-    assert shapes(found.case)[:thirds] == shapes(found.case)[thirds : 2 * thirds] == shapes(found.case)[2 * thirds :]
+    assert shapes(scaled.case)[:thirds] == shapes(scaled.case)[thirds : 2 * thirds] == shapes(scaled.case)[2 * thirds :]

@@ -107,7 +107,7 @@ def test_an_interrupted_line_is_cut_off_and_its_case_judged_again(root, executor
     path.write_text(path.read_text()[:-20])
     executor.calls.clear()
     found = sitting(root, executor, path)
-    assert [call.split()[1] for call in executor.calls if call.startswith("run")] == ["Wrong/smoke"]
+    assert {call.split()[1] for call in executor.calls if call.startswith("run")} == {"Wrong/smoke"}
     assert outcomes(found["Wrong"]) == [Outcome.WRONG_VALUE]
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
@@ -176,7 +176,7 @@ class Echo(FakeExecutor):
     """An executor that gives back ones, as many as the case asks for."""
 
     def run(self, request: RunRequest) -> Observation:
-        outputs = {name: np.ones(one.shape, one.dtype.value) for name, one in request.case.outputs.items()}
+        outputs = {name: np.ones(output.shape, output.dtype.value) for name, output in request.case.outputs.items()}
         return Observation(Outcome.OK, outputs)
 
 
@@ -188,5 +188,5 @@ def test_a_kernel_gets_what_the_interface_allocates_and_the_task_what_it_declare
     (task,) = [one for one in TASKS.values() if one.name == "Right"]
     x, y = TensorCase(TensorShape((4, 5), dtype), ValueSpec()), TensorShape(shape, DType.FLOAT32)
     request = RunRequest(task, Case("0", {"x": x}, {"y": y}, {}), Artifact("0", tmp_path), {}, 0, 1.0)
-    found = Remembering(Echo(FakeExecutorArgs()), Dispatch({"Right": rule})).run(request).outputs["y"]
-    assert (found.shape, found.dtype.name) == (shape, "float32")
+    array = Remembering(Echo(FakeExecutorArgs()), Dispatch({"Right": rule})).run(request).outputs["y"]
+    assert (array.shape, array.dtype.name) == (shape, "float32")

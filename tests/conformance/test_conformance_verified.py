@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from npukb_conformance import formulas
 from npukb_conformance.dispatch import Dispatch, Rule, load_dispatch
 from npukb_conformance.formulas import group_norm_swish_grad
 from npukb_conformance.misses import Explanation, load_misses, mismatches, unknown_names
@@ -213,3 +214,24 @@ def test_a_rule_whose_formula_is_not_there_is_refused():
     rule = Rule(formula="npukb_conformance.formulas:nothing", reason="r")
     (problem,) = Dispatch({"Right": rule}).problems({"Right": TASK})
     assert "there is no function" in problem
+
+
+def test_formulas_on_half_tensors_round_after_every_operation_and_others_do_not():
+    """Against NumPy's own operations on float16; tensors of bfloat16 and float32 are computed in double precision."""
+    chance = np.random.default_rng(1)
+    drawn = [chance.uniform(0.5, 2.0, 500) for _ in range(3)]
+    x, y, z = halves = [values.astype(np.float16) for values in drawn]
+    scalar = np.array([0.75], np.float16)
+    wide = [values.astype(np.float64) for values in (*halves, scalar)]
+    assert np.array_equal(formulas.addcdiv(*wide), x + y / z * scalar)
+    [listed] = formulas.addcdiv_list([wide[0]], [wide[1]], [wide[2]], wide[3])
+    assert np.array_equal(listed, x + y / z * scalar)
+    [difference] = formulas.sub_list([wide[0]], [wide[1]], wide[3])
+    assert np.array_equal(difference, x - y * scalar)
+    assert not np.array_equal(difference, wide[0] - wide[1] * 0.75)
+    brain = [(values.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32) for values in drawn]
+    for other in (brain, [values.astype(np.float32) for values in drawn]):
+        a, b, c = (values.astype(np.float64) for values in other)
+        assert np.array_equal(formulas.addcdiv(a, b, c, wide[3]), a + b / c * 0.75)
+    for name in ("Addcdiv", "ForeachAddcdivList", "ForeachAddcdivScalarList", "ForeachSubList"):
+        assert load_dispatch().rule(name).formula

@@ -46,8 +46,8 @@ def test_every_page_is_in_the_navigation_once(site: ModuleType) -> None:
 
 def test_what_is_made_holds_what_the_code_holds(site: ModuleType) -> None:
     for page, words in {
-        "reference/outcomes.md": [f"| `{one.value}` | {one.owner.value} |" for one in Outcome],
-        "reference/rules.md": ["`misaligned`", "`queue_misuse`", "`deadlock`"],
+        "reference/outcomes.md": [f"| `{outcome.value}` | {outcome.owner.value} |" for outcome in Outcome],
+        "reference/rules.md": ["`misaligned`", "### deadlock\n", "[queue_misuse]\n  remedy: ", "--checker full`"],
         "reference/task.md": [f"| `{field}` |" for field in TaskModel.model_fields],
         "reference/hooks.md": [f"## {name}\n" for name in dir(hookspecs) if name.startswith(("register_", "on_"))],
         "reference/api.md": [f"### {name}\n" for name in nouns.__all__ if isinstance(getattr(nouns, name), type)],
@@ -61,6 +61,7 @@ def test_what_is_made_holds_what_the_code_holds(site: ModuleType) -> None:
 def test_links_out_of_the_pages_become_paths(site: ModuleType) -> None:
     made = site.on_page_markdown("[the file](../examples/scale/run.yaml), [cli](cli.md#x), [up](../metrics.md#who)")
     assert made == "the file (`examples/scale/run.yaml`), [cli](cli.md#x), [up](../metrics.md#who)"
+    assert site.on_page_markdown("[Chinese](../README.zh.md)") == "Chinese (`README.zh.md`)"
 
 
 def test_an_installed_package_says_where_pages_are(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Outcome
 from npukernelbench.plugins import Plugins
 from npukernelbench.rewards import Answer, Question, Scorer
-from npukernelbench.tasks import load_registry
 from tests.adversarial.candidates import right
+from tests.suite import suite
 
 _JUDGED = 60
 
@@ -31,7 +31,7 @@ def test_sixty_judgements_leave_no_files() -> None:
         outcomes.append(outcome)
 
     outcomes: list[Outcome] = []
-    with Scorer(judge, load_registry(plugins), plugins, jobs=2, on_close=executor.close) as scorer:
+    with Scorer(judge, suite(), plugins, jobs=2, on_close=executor.close) as scorer:
         for number in range(_JUDGED // 4):
             texts = [f"```cpp\n// {number} {part}\n{source}\n```" for part, source in enumerate(sources())]
             for scored in scorer.score_fully([Answer(Question("AddCustom"), text) for text in texts]):

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from npukernelbench.generate import candidate_of
 from npukernelbench.generate.extract import extract, extract_from_reasoning
 from npukernelbench.nouns import Candidate, Completion, FinishReason, Outcome, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.testing.tasks import tiny_task
+from tests.tables import read_yaml
 
 TASK = tiny_task("Sqrt")
 ENTRY = 'extern "C" __global__ __aicore__ void sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace)'
@@ -27,7 +27,7 @@ PIECES["KBARE"] = PIECES["K"].rstrip("\n")
 PIECES |= {f"J{name}": json.dumps(PIECES[name]) for name in ("K", "HOST")}
 FOLDER = Path(__file__).with_name("answers")
 CORPUS: list[dict[str, Any]] = [
-    {"set": path.stem, **entry} for path in sorted(FOLDER.glob("*.yaml")) for entry in yaml.safe_load(path.read_text())
+    {"set": path.stem, **entry} for path in sorted(FOLDER.glob("*.yaml")) for entry in read_yaml(path)
 ]
 
 

@@ -58,7 +58,7 @@ def test_the_next_prompt_is_the_conversation_and_a_question() -> None:
     assert [message.role for message in following.messages] == ["system", "user", "assistant", "user"]
     assert following.messages[2].content == ANSWER.text
     assert "secret" not in "".join(message.content for message in following.messages)
-    assert following.template == "terse@2+repair-diagnostics@1"
+    assert following.template == "terse@2+repair-diagnostics@2"
     assert following.hash != PROMPT.hash
     later = next_prompt(following, ANSWER, CANDIDATE, verdict(Outcome.COMPILE_ERROR, ERROR), Hints.DIAGNOSTICS)
     assert later is not None

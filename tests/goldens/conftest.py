@@ -20,6 +20,7 @@ from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import GoldenKernels
 from npukernelbench.tasks import load_task
 from tests.suite import suite
+from tests.tables import read_yaml
 
 #: (task, case, edit of the golden kernel's text) -> verdict
 JudgeGolden = Callable[[Task, Case, Callable[[str], str]], Verdict]
@@ -31,7 +32,7 @@ HERE = Path(__file__).parent
 def _ragged(*files: Path) -> Mapping[str, list[dict[str, Any]]]:
     cases: dict[str, list[dict[str, Any]]] = {}
     for file in files:
-        cases |= yaml.safe_load(file.read_text(encoding="utf-8"))
+        cases |= read_yaml(file)
     return cases
 
 

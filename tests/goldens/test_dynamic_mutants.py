@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 
 from npukernelbench.nouns import Task, Verdict
 from tests.goldens.mutants import Mutant
 from tests.goldens.test_dynamic_goldens import SUITE, judge
+from tests.tables import read_yaml
 
 __all__ = ["judge"]
 
 
 def mutants() -> Iterator[Mutant]:
     for file in sorted(Path(__file__).parent.glob("mutants_dynamic/*.yaml")):
-        for entry in yaml.safe_load(file.read_text(encoding="utf-8")):
+        for entry in read_yaml(file):
             for edit in entry["edits"]:
                 yield Mutant(entry["task"], entry["case"], **edit)
 

@@ -10,20 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from benchmarks.golden_times import read
 from npukernelbench.judge.speed import RENEW
 from npukernelbench.nouns import Outcome, Task, Track, Verdict
 from tests.suite import suite
+from tests.tables import read_yaml
 
 if TYPE_CHECKING:
     from tests.goldens.conftest import JudgeGolden
 
 SUITE = {task.name: task for task in suite().values() if any(golden.track is Track.STATIC for golden in task.goldens)}
-RAGGED: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(
-    Path(__file__).with_name("ragged.yaml").read_text(encoding="utf-8")
-)
+RAGGED: Mapping[str, list[dict[str, Any]]] = read_yaml(Path(__file__).with_name("ragged.yaml"))
 
 
 def test_every_golden_kernel_has_ragged_cases() -> None:

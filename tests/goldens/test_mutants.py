@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from npukernelbench.nouns import Task, Track
 from tests.goldens.mutants import Mutant
 from tests.suite import suite
+from tests.tables import read_yaml
 
 if TYPE_CHECKING:
     from tests.goldens.conftest import JudgeGolden
@@ -23,7 +23,7 @@ SUITE = {task.name: task for task in suite().values() if any(golden.track is Tra
 
 
 def mutants() -> Iterator[Mutant]:
-    document = yaml.safe_load(Path(__file__).with_name("mutants.yaml").read_text(encoding="utf-8"))
+    document = read_yaml(Path(__file__).with_name("mutants.yaml"))
     for entry in document["mutants"]:
         for edit in document["walk"] if "walk" in entry else ():
             named = {key: text.replace("tiling.", f"{entry['walk']}.") for key, text in edit.items()}

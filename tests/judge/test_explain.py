@@ -90,6 +90,13 @@ def test_the_value_of_a_defect_is_named(got, pattern):
     assert words.remedy == pattern.remedy
 
 
+def test_a_kernel_that_wrote_nothing_is_told_from_one_that_wrote_half():
+    half = UNTOUCHED.copy()
+    half.reshape(-1)[:40] = 0
+    assert [told(got).details["untouched"] for got in (UNTOUCHED, half, right() + 2)] == [True, False, False]
+    assert told(half).details["patterns"][0] == Pattern.NEVER_WRITTEN.value
+
+
 def test_a_copied_input_is_recognised_by_name():
     x = np.random.default_rng(5).normal(size=SHAPE).astype(np.float32)
     words = told(x, inputs={"x": x})

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.golden_times import PROFILES, Wanted, claimed, merged, read, selectors, stale
+from benchmarks.golden_times import PROFILES, Wanted, claimed, merged, read, rows, selectors, stale
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Start
 from npukb_twin.timing.machine import load
 from npukb_twin.timing.model import time_model
 from npukernelbench.judge.speed import GOLDEN, RENEW, baseline_us
 from npukernelbench.nouns import Track
-from npukernelbench.plugins import Plugins
-from npukernelbench.tasks import load_registry
 from npukernelbench.tasks.registry import TaskRegistry
+from tests.suite import suite
 
 MACHINE = "ascend910b2"
 
 
 @pytest.fixture(scope="module")
 def tasks() -> TaskRegistry:
-    return load_registry(Plugins.load())
+    return suite()
 
 
 def test_every_golden_kernel_has_its_time(tasks: TaskRegistry) -> None:
@@ -85,3 +85,11 @@ def test_new_times_stand_beside_those_that_still_hold(tasks: TaskRegistry) -> No
 def test_the_model_of_time_is_that_of_a_machine_and_a_kind_of_launch() -> None:
     models = {time_model(load(soc), start) for soc in (MACHINE, "ascend910b4") for start in Start}
     assert len(models) == 4
+
+
+def test_a_row_of_a_baseline_file_is_a_line():
+    document = {"model": "m", "tasks": {"Sqrt": {"static": {"1": 2.0, "0": 1.0}}, "Add": {}}}
+    text = rows(document, 3)
+    assert json.loads(text) == document
+    assert '\n"static": {"0": 1.0, "1": 2.0}\n' in text
+    assert text.index('"Add"') < text.index('"Sqrt"')

@@ -199,6 +199,15 @@ def test_an_executor_that_breaks_the_protocol_is_our_fault(verdict, executor):
         assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
 
 
+def test_what_an_executor_advises_is_kept(verdict):
+    """Its fault is tried again; what the last try said goes into the verdict, with its remedy."""
+    told = Diagnostic(Severity.ERROR, "infra_error", "the device is gone", remedy="reset it")
+    found = verdict(executor=Broken(observation=Observation(Outcome.INFRA_ERROR, {}, (told,))))
+    assert [(diagnostic.message, diagnostic.remedy) for diagnostic in found.cases[0].diagnostics] == [
+        ("running with 'fake' failed: the device is gone", "reset it")
+    ]
+
+
 @pytest.mark.parametrize("defect", [{"reference": "math.nonsense"}, {"reference": "tests_no_such:function"}])
 def test_a_broken_reference_is_the_tasks_fault(verdict, defect):
     case = tiny_case()
@@ -417,7 +426,7 @@ def test_equal_seeds_give_equal_verdicts_and_others_other_inputs(plugins):
 
 
 def test_a_second_run_has_more_time(plugins):
-    """It is on one host thread, and the machine may be busier than before."""
+    """The machine may be busier than before."""
     times = []
 
     class Timing(FakeExecutor):

@@ -25,10 +25,10 @@ from npukernelbench.judge.roofline import Roof, bound, bound_us, least_traffic
 from npukernelbench.judge.score import score
 from npukernelbench.judge.speed import EAGER, GOLDEN, RENEW, anchored, baseline_us, speed_facts
 from npukernelbench.nouns import Case, CaseInput, CaseResult, Core, Outcome, Stage, Task, Tier, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.reference import expected_outputs
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.sizes import input_bytes
+from tests.suite import suite
 
 ROOF = Roof(1e12, 4e12, 100e6)
 TIMES = st.floats(0.01, 1e6)
@@ -36,7 +36,7 @@ TIMES = st.floats(0.01, 1e6)
 
 @pytest.fixture(scope="module")
 def tasks():  # type: ignore[no-untyped-def]
-    return load_registry(Plugins.load())
+    return suite()
 
 
 def case_of(task: Task) -> Case:
@@ -149,7 +149,11 @@ def test_needed_inputs_belong_to_tasks_that_depend_on_a_part(tasks) -> None:  # 
 
 
 def bytes_in(value: CaseInput) -> int:
-    return sum(one.tensor.nbytes for one in (value if isinstance(value, tuple) else (value,)) if one is not None)
+    return sum(
+        tensor_case.tensor.nbytes
+        for tensor_case in (value if isinstance(value, tuple) else (value,))
+        if tensor_case is not None
+    )
 
 
 def test_inputs_that_count_are_needed(tasks) -> None:  # type: ignore[no-untyped-def]

@@ -28,19 +28,19 @@ def task() -> Task:
 @pytest.mark.parametrize(("share", "told"), [(0.0, True), (0.4, True), (0.6, False), (2.0, False)])
 def test_half_of_the_least_work_is_enough(task: Task, share: float, told: bool) -> None:
     nbytes = CASE.outputs["y"].nbytes  # type: ignore[union-attr]
-    found = little_work(task, CASE, profile(share * nbytes))
-    assert (found is not None) is told
-    if found is not None:
-        assert (found.rule, found.severity) == (RULE, Severity.WARNING)
+    diagnostic = little_work(task, CASE, profile(share * nbytes))
+    assert (diagnostic is not None) is told
+    if diagnostic is not None:
+        assert (diagnostic.rule, diagnostic.severity) == (RULE, Severity.WARNING)
 
 
 def test_products_of_a_matrix_may_come_from_either_unit() -> None:
     task = suite()["BasicMatmul"]
     assert task.core is not Core.VECTOR
     case = task.cases[0]
-    found = little_work(task, case, profile(0.0, 1.0))
-    assert found is not None
-    assert "cube units" in found.message
+    diagnostic = little_work(task, case, profile(0.0, 1.0))
+    assert diagnostic is not None
+    assert "cube units" in diagnostic.message
     assert little_work(task, case, profile(0.0, 1e18)) is None
     assert little_work(task, case, profile(1e18)) is None
 

@@ -10,13 +10,16 @@ import pytest
 
 from kernelgen_lm.corpus.check import Contamination, chain_of, statistics
 from kernelgen_lm.corpus.errors import make_errors
+from kernelgen_lm.corpus.kernels import write_kernel
 from kernelgen_lm.corpus.mutate import mutants, mutations
 from kernelgen_lm.corpus.sample import Message, Sample, answer_text, read_samples, source_of
 from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.corpus.style import UNIFORM
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.judging import Bench
-from npukernelbench.nouns import Track
+from npukernelbench.nouns import Outcome, Track
 from npukernelbench.prompts import golden_kernel
+from npukernelbench.rewards import load_policy, reward_of
 from npukernelbench.tasks.load import load_task
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks"
@@ -81,8 +84,33 @@ def test_a_repair_holds_what_the_judge_said(sample: Sample, tmp_path: Path) -> N
     for repair in repairs:
         asked = repair.messages[-2].content
         assert repair.verdict["mutant"] in asked
+        # The words of a run's second turn, so that a model learns the question that it will be asked.
+        assert asked.startswith(f"The answer is not right.\n\nResult: {repair.verdict['mutant']}, at the stage '")
+        assert asked.endswith(
+            "Find the cause, then answer with the whole corrected kernel in the same format as before.\n"
+        )
         assert source_of(repair.answer) == source_of(sample.answer)
         assert source_of(repair.messages[-3].content) != source_of(sample.answer)
+
+
+EMPTY = """#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void sub_scale(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {}
+"""
+
+
+def test_an_empty_kernel_earns_nothing_and_the_smaller_magnitude_is_computed() -> None:
+    question = SPEC.to_json()
+    nearer = Spec.from_json(
+        {**question, "body": {"inputs": ["full", "full"], "steps": [["smaller_abs", [0, 1], None]], "whole": False}}
+    )
+    kernel = write_kernel(nearer, UNIFORM)
+    assert kernel is not None
+    with Bench() as bench:
+        verdict = bench.judge(SPEC.task(), EMPTY)
+        assert bench.judge(nearer.task(), kernel.source).outcome is Outcome.OK
+    assert verdict.metrics["compiled"] == 1.0
+    for name in ("shaped", "compiling"):
+        assert reward_of(verdict, load_policy(name)).value == 0.0
 
 
 def test_pairs_prefer_the_right_kernel_to_one_that_compiles(sample: Sample, tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelgen_lm.config_file import read_config
+from kernelgen_lm.corpus.questions import draw_question
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.training import measuring, online
 from kernelgen_lm.training.alarms import Watch, alarms, metrics_of
@@ -23,7 +26,7 @@ from kernelgen_lm.training.rollout import Conversations, TurnReward, turn_tokens
 from kernelgen_lm.training.sampler import Sampling, behind, roomy_cache, sample
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import Hints
-from npukernelbench.nouns import FinishReason, Outcome, Owner, SampleKey, Stage, Tier, Track, Verdict
+from npukernelbench.nouns import FinishReason, Outcome, Owner, SampleKey, Stage, Task, Tier, Track, Verdict
 from npukernelbench.report.estimates import Judged
 from npukernelbench.rewards import METRIC_NAMES, Answer, Reward
 from npukernelbench.rewards.scoring import Turn
@@ -61,10 +64,14 @@ def test_held_out_operators_and_benchmark_tasks_are_refused(tmp_path: Path) -> N
     assert caught.value.remedy == "write others: kernelgen-lm corpus tasks --trained"
     assert not (tmp_path / "run").exists()
     with pytest.raises(UsageError, match="tasks of the benchmark"):
-        refuse_held_out(["Sqrt", "Mine"], 0.0, {"Sqrt"})
-    refuse_held_out(["Mine"], 0.0, {"Sqrt"})
+        refuse_held_out([named("Sqrt"), named("Mine")], 0.0, {"Sqrt"})
+    refuse_held_out([named("Mine")], 0.0, {"Sqrt"})
     with pytest.raises(UsageError, match="holds neither a run nor a measured round"):
         read_rates([tmp_path])
+
+
+def named(name: str) -> Task:
+    return replace(draw_question(Random(1)).task(), name=name)
 
 
 def test_rates_come_from_the_rounds_of_another_training(tmp_path: Path) -> None:
@@ -111,10 +118,10 @@ def test_rounds_measure_choose_and_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     calls: list[tuple[int, str, list[str]]] = []
     measured = [{names[0]: 0.0, names[1]: 0.25, names[2]: 0.75}, {names[0]: 0.5, names[1]: 1.0, names[2]: 1.0}]
 
-    def measure(settings: GRPOSettings, number: int, start: str, rows: Any, place: Path) -> dict[str, float]:
+    def measure(settings: GRPOSettings, number: int, start: str, rows: Any, place: Path, _: Any) -> dict[str, float]:
         return measured[number]
 
-    def round_(settings: Any, number: int, start: str, chosen: Any, place: Path, watch: Any, progress: Any) -> None:
+    def round_(settings: Any, number: int, start: str, chosen: Any, place: Path, *_: Any) -> None:
         calls.append((number, start, [row["npukb_task"] for row in chosen]))
         (place / "model").mkdir()
         (place / "model" / "config.json").write_text("{}", encoding="utf-8")

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelgen_lm.corpus.sample import Message, Sample
 from kernelgen_lm.training import plain
-from kernelgen_lm.training.common import claim, progress_line
-from kernelgen_lm.training.sft import SFTSettings
+from kernelgen_lm.training.common import claim, load_model, progress_line
+from kernelgen_lm.training.sft import SFTSettings, tokens_of
 from kernelgen_lm.training.trainers import last_checkpoint
 from npukernelbench.errors import UsageError
 
@@ -203,3 +204,52 @@ def test_the_first_token_of_a_sample_is_never_learned(seed: int) -> None:
         assert len(labels) == len(sample.ids)
         assert labels[0] == -100
         assert labels[max(1, sample.prompt) :] == sample.ids[max(1, sample.prompt) :]
+
+
+@TORCH
+def test_weights_that_are_trained_are_float32_whatever_the_checkpoint_holds(tmp_path: Path) -> None:
+    import torch
+
+    model, tokenizer = tiny()
+    model.to(torch.bfloat16).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    trained, _ = load_model(str(tmp_path))
+    assert {parameter.dtype for parameter in trained.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in load_model(str(tmp_path), adapted=True)[0].parameters()} == {
+        torch.bfloat16
+    }
+    # A step of usual size moves nearly every weight; in bfloat16 it would move one in a hundred.
+    before = [parameter.detach().clone() for parameter in trained.parameters()]
+    wanted = SFTSettings(corpus=Path(), engine="plain", steps=1, micro_batch=4, learning_rate=1e-5, max_length=64)
+    plain.train(trained, tokenizer, samples(4, 1), wanted, tmp_path / "run")
+    pairs = list(zip(before, trained.parameters(), strict=True))
+    assert sum(int((first != second).sum()) for first, second in pairs) > 0.9 * sum(first.numel() for first, _ in pairs)
+
+
+#: How templates of public models end a prompt and write a finished answer.
+_BEGIN = "{% for m in messages %}<{{ m.role }}>{{ BODY }}<|end|>{% endfor %}{% if add_generation_prompt %}<assistant>"
+TEMPLATES = {
+    "plain": (_BEGIN.replace("BODY", "m.content") + "{% endif %}", "<think>\nT\n</think>\n\nA<|end|>"),
+    "opens a thought": (
+        _BEGIN.replace("BODY", "m.content.split('</think>')[-1].lstrip()") + "<think>\n{% endif %}",
+        "T\n</think>\n\nA<|end|>",
+    ),
+}
+
+
+@TORCH
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_no_part_of_the_prompt_is_learned_whatever_the_template_opens(name: str) -> None:
+    _, tokenizer = tiny()
+    tokenizer.chat_template, learned = TEMPLATES[name]
+    asked, answer = Message(role="user", content="Q"), Message(role="assistant", content="<think>\nT\n</think>\n\nA")
+    fields = {"operator": "x", "dtype": "float32", "shape": (1,), "question": {}, "provenance": {}, "licence": "x"}
+    sample = Sample(id="a", kind="kernel", family="f", messages=(asked, answer), hashes={}, **fields)  # type: ignore[arg-type]
+    tokens = tokens_of(sample, tokenizer)
+    opening = "<think>\n" if name != "plain" else ""
+    assert tokenizer.decode(tokens.ids[: tokens.prompt]) == f"<user>Q<|end|><assistant>{opening}"
+    assert tokenizer.decode(tokens.ids[tokens.prompt :]) == learned
+    short = sample.model_copy(update={"messages": (asked, Message(role="assistant", content="A"))})
+    said = tokens_of(short, tokenizer)
+    ends = "A<|end|>" if name == "plain" else "\n</think>\n\nA<|end|>"
+    assert tokenizer.decode(said.ids[said.prompt :]) == ends

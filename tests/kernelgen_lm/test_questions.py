@@ -46,9 +46,9 @@ def test_a_question_survives_json_and_is_its_own_reference(seed: int) -> None:
     spec = draw_question(Random(seed))
     assert Spec.from_json(spec.to_json()) == spec
     task = spec.task()
-    data = CaseData(0)
+    data = CaseData()
     if spec.total <= 20_000:
-        expected = data.expected(task, task.cases[0])[spec.names[-1]]
+        expected = data.expected(task, task.cases[0], 0)[spec.names[-1]]
         assert isinstance(expected, np.ndarray)
         assert expected.shape == spec.result_shape()
     assert task.kernel.isidentifier()

@@ -16,7 +16,9 @@ from kernelgen_lm.training import plain
 from kernelgen_lm.training.alarms import alarms
 from kernelgen_lm.training.online import GRPOSettings
 from kernelgen_lm.training.preference import DPOSettings
+from kernelgen_lm.training.rejection import RejectionSettings
 from kernelgen_lm.training.sft import SFTSettings
+from kernelgen_lm.training.streaming import StreamSettings
 from npukernelbench.errors import ConfigError
 from tests.kernelgen_lm.runs import command, log_of, needs_training, paid_for_ending, tiny_checkpoint
 
@@ -25,7 +27,14 @@ TINY = "{vocabulary: 600, hidden: 64, layers: 2, heads: 2, key_value_heads: 1, f
 
 @pytest.mark.parametrize("path", sorted(PRESETS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_presets_are_valid(path: Path) -> None:
-    kinds = {"sft": SFTSettings, "dpo": DPOSettings, "grpo": GRPOSettings, "corpus": BuildConfig}
+    kinds = {
+        "sft": SFTSettings,
+        "dpo": DPOSettings,
+        "grpo": GRPOSettings,
+        "corpus": BuildConfig,
+        "stream": StreamSettings,
+        "reject": RejectionSettings,
+    }
     kind = path.stem.split("-")[0]
     if kind in kinds:
         assert read_config(kinds[kind], Path(path.stem)).model_dump()

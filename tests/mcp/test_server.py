@@ -25,7 +25,7 @@ from npukb_mcp.sessions import Limits
 from npukernelbench.config import resolve
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.documented import ApiEntry, ApiStatus, RuleEntry
-from npukernelbench.nouns import Golden, Stage, Track
+from npukernelbench.nouns import PROMPTED_TRACKS, Golden, Stage, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import TaskRegistry
 from npukernelbench.tasks.hidden import HiddenCases
@@ -34,7 +34,7 @@ from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, FakePlugin, f
 SECRET = "a secret that no agent knows"
 GOLDEN = "the text of a golden kernel"
 RIGHT, WRONG = {"kernel.cpp": "// fake: ok\n"}, {"kernel.cpp": "// fake: double\n"}
-BOTH = frozenset(Track)
+BOTH = frozenset(PROMPTED_TRACKS)
 
 
 class DocumentedExecutor(FakeExecutor):
@@ -60,7 +60,7 @@ def open_desk(folder: Path, settings: DeskSettings | None = None, executor=None)
     cases = (tiny_case(), tiny_case("wide", shape=(3, 7)))
     tasks = [replace(tiny_task(f"Tiny{i}", cases=cases), goldens=(Golden(Track.STATIC, kernel),)) for i in range(3)]
     fakes = FakePlugin()
-    fakes.executor = executor or (lambda args: DocumentedExecutor(args.model_copy(update={"tracks": tuple(Track)})))
+    fakes.executor = executor or (lambda args: DocumentedExecutor(args.model_copy(update={"tracks": PROMPTED_TRACKS})))
     plugins: Plugins = fake_plugins(fakes)
     config = resolve(environ={}, options={"jobs": 2, "hidden_seed": SECRET})
     return Desk(config, plugins, TaskRegistry(tasks), plugins.executors.find("fake"), settings)
@@ -446,14 +446,14 @@ def expected_values(desk: Desk) -> list[str]:
     judge = desk._judge(desk._brief("Tiny0", "dynamic", None), profiling=False)
     from npukernelbench.testing import candidate
 
-    found = []
+    result = []
     for word in ("double", "one", "zeros", "nan", "never"):
         verdict = judge.judge(task, task.cases, Track.DYNAMIC, candidate(f"// fake: {word}\n", "op_kernel/k.cpp"))
         for case in verdict.cases:
             for diagnostic in case.diagnostics:
-                found += [element["expected"] for element in diagnostic.details.get("first", ())]
-    assert found
-    return found
+                result += [element["expected"] for element in diagnostic.details.get("first", ())]
+    assert result
+    return result
 
 
 def test_http_beyond_this_machine_needs_a_token(server) -> None:

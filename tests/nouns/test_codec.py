@@ -209,3 +209,24 @@ def damaged(path: tuple[str | int, ...], value: object) -> Any:
 def test_damage_is_named_by_its_field(path: tuple[str | int, ...], value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sample_from_json(damaged(path, value))
+
+
+def test_calls_of_tools_are_read_back_and_take_no_room_where_there_are_none() -> None:
+    call = nouns.ToolCall("c1", "judge", '{"files": {')
+    tool = nouns.Tool("judge", "Judge a kernel.", {"type": "object"})
+    messages = (nouns.Message("assistant", "", (call,)), nouns.Message("tool", "{}", call="c1"))
+    result = nouns.ToolResult(
+        "c1", "judge", "{}", nouns.CallStatus.ANSWERED, True, nouns.Outcome.RULE_VIOLATION, False, ("misaligned",)
+    )
+    key = nouns.SampleKey("Sqrt", "0", nouns.Track.STATIC, 0)
+    plain = nouns.Sample(key, nouns.Prompt((nouns.Message("user", "?"),), "t", "h"), nouns.Completion("!"), None, None)
+    sample = replace(
+        plain,
+        prompt=replace(plain.prompt, messages=messages, tools=(tool,)),
+        completion=nouns.Completion("", calls=(call,)),
+        calls=(result,),
+    )
+    assert sample_from_json(json.loads(dumps(sample))) == sample
+    assert sample_from_json(json.loads(dumps(plain))) == plain
+    assert '"call' not in dumps(plain)
+    assert '"tools' not in dumps(plain)

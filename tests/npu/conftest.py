@@ -13,7 +13,7 @@ from npukb_npu.discovery import Site
 from npukb_npu.executor import NpuArgs, NpuExecutor
 from npukb_npu.lease import Leases
 from npukernelbench.testing.fixtures import npukb_standin
-from npukernelbench.testing.standin import Machine
+from npukernelbench.testing.standin import Machine, Toolkit
 
 __all__ = ["npukb_standin"]
 
@@ -31,7 +31,7 @@ def site_of(
     root: Path, installed: Mapping[str, str] = INSTALLED, machine: Machine | None = None, **environ: str
 ) -> Site:
     """The stand-in's machine, with more environment."""
-    home = root / "usr/local/Ascend/cann"
+    home = next(path for toolkit in Toolkit if (path := root / toolkit.home).is_dir())
     return Site(
         environ={
             "ASCEND_HOME_PATH": str(home),

@@ -19,8 +19,11 @@ SUITES = [ROOT / "tests/adversarial" / name for name in ("judge", "catalogue")]
 class Npukb:
     """Answers as a device of which all is well, but for what the test changes."""
 
-    def __init__(self, *, golden: str = "ok", tier: str = "npu", doctor: int = 0, calibrated: bool = True) -> None:
-        self.golden, self.tier, self.doctor, self.calibrated = golden, tier, doctor, calibrated
+    def __init__(
+        self, *, golden: str = "ok", tier: str = "npu", doctor: int = 0, calibrated: bool = True, counted: bool = True
+    ) -> None:
+        self.golden, self.tier, self.doctor = golden, tier, doctor
+        self.calibrated, self.counted = calibrated, counted
         self.seen: Callable[[str, str], str] = lambda name, expected: expected
         self.calls: list[tuple[str, ...]] = []
         self.known = {
@@ -41,10 +44,12 @@ class Npukb:
             return Answer(0, json.dumps({"samples": rows}), "")
         if words[0] == "judge":
             name, outcomes = self.known[Path(words[2]).read_text(encoding="utf-8")]
-            return Answer(0, json.dumps({"outcome": self.seen(name, sorted(outcomes)[0])}), "")
+            counters = {"msprof_task_duration_us": 3.0} if self.counted else {}
+            found = {"outcome": self.seen(name, sorted(outcomes)[0]), "profile": {"counters": counters}}
+            return Answer(0, json.dumps({**found, "owner": "none", "diagnostics": []}), "")
         if self.calibrated:
             Path(words[2]).write_text("name: device\n")
-        return Answer(0 if self.calibrated else 4, "", "error: no device")
+        return Answer(0 if self.calibrated else 4, "", "error: no device\n  remedy: buy one\n")
 
 
 def accepted(npukb: Npukb, folder: Path) -> tuple[int, dict[str, bool]]:
@@ -53,7 +58,7 @@ def accepted(npukb: Npukb, folder: Path) -> tuple[int, dict[str, bool]]:
     document = json.loads((out / "report.json").read_text())
     assert document["passed"] == (code == 0)
     assert document["signed_off_by"] == "A. Owner"
-    return code, {one["name"]: one["passed"] for one in document["steps"]}
+    return code, {step["name"]: step["passed"] for step in document["steps"]}
 
 
 @pytest.fixture(autouse=True)
@@ -67,14 +72,14 @@ def test_all_is_well(tmp_path: Path) -> None:
     assert code == 0
     assert list(steps) == [
         "first minute", "golden kernels, static", "golden kernels, dynamic", "adversarial candidates, judge",
-        "adversarial candidates, catalogue", "calibration",
+        "adversarial candidates, catalogue", "counters", "calibration",
     ]  # fmt: skip
-    assert sum(words[0] == "judge" for words in npukb.calls) == len(npukb.known) > 40
+    assert sum(words[0] == "judge" for words in npukb.calls) == len(npukb.known) + 1 > 40
     for words in npukb.calls:  # nothing is asked of anything but the device
         assert words[0] == "calibrate" or "--npu" in words or words[words.index("--executor") + 1] == "npu"
     out = tmp_path / "npu-acceptance-test"
     sums = dict(reversed(line.split("  ")) for line in (out / "SHA256SUMS").read_text().splitlines())
-    assert sums.keys() == {"machine.yaml", "report.json", "report.md"}
+    assert sums.keys() == {"counters.json", "machine.yaml", "report.json", "report.md"}
     assert all(sha256((out / name).read_bytes()).hexdigest() == value for name, value in sums.items())
     assert "**passed**" in (out / "report.md").read_text()
 
@@ -85,6 +90,7 @@ def test_all_is_well(tmp_path: Path) -> None:
         (Npukb(golden="wrong_value"), ["golden kernels, static", "golden kernels, dynamic"]),
         (Npukb(tier="twin"), ["golden kernels, static", "golden kernels, dynamic"]),
         (Npukb(calibrated=False), ["calibration"]),
+        (Npukb(counted=False), ["counters"]),
     ],
 )
 def test_what_does_not_pass(tmp_path: Path, npukb: Npukb, failed: list[str]) -> None:
@@ -133,10 +139,10 @@ def test_the_same_command_goes_on_after_the_last_step_that_passed(tmp_path: Path
         accepted(Interrupted(golden="wrong_value"), tmp_path)
     begun = json.loads((tmp_path / "npu-acceptance-test/report.json").read_text())
     assert not begun["passed"]
-    assert [one["passed"] for one in begun["steps"]] == [True, False, False]
+    assert [step["passed"] for step in begun["steps"]] == [True, False, False]
     again = Npukb()
     code, steps = accepted(again, tmp_path)
-    assert (code, all(steps.values()), len(steps)) == (0, True, 6)
+    assert (code, all(steps.values()), len(steps)) == (0, True, 7)
     assert {words[0] for words in again.calls} == {"run", "judge", "calibrate"}, "the first minute had passed"
 
 

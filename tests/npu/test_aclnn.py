@@ -54,19 +54,19 @@ def task_of(**changes: object) -> Task:
 
 
 def test_a_generated_header_is_read() -> None:
-    found = parse_header(HEADER)
-    assert found is not None
-    assert (found.prepare, found.run) == ("aclnnLayerNormGetWorkspaceSize", "aclnnLayerNorm")
-    assert [one.kind for one in found.parameters] == [
+    header = parse_header(HEADER)
+    assert header is not None
+    assert (header.prepare, header.run) == ("aclnnLayerNormGetWorkspaceSize", "aclnnLayerNorm")
+    assert [parameter.kind for parameter in header.parameters] == [
         Kind.TENSOR, Kind.TENSOR, Kind.TENSOR_LIST, Kind.INT_ARRAY, Kind.DOUBLE, Kind.BOOL, Kind.TEXT, Kind.TENSOR,
         Kind.TENSOR,
     ]  # fmt: skip
 
 
 def test_every_parameter_is_paired_by_name() -> None:
-    found = parse_header(HEADER)
-    assert found is not None
-    bound = bind(found, task_of())
+    header = parse_header(HEADER)
+    assert header is not None
+    bound = bind(header, task_of())
     assert isinstance(bound, Binding), bound
     assert bound.roles == (
         ("input", "x"), ("input", "gamma"), ("input", "other_inputs"), ("attribute", "normalized_shape"),
@@ -76,12 +76,12 @@ def test_every_parameter_is_paired_by_name() -> None:
 
 
 def test_a_single_output_may_be_called_out() -> None:
-    found = parse_header(
+    header = parse_header(
         "aclnnStatus aclnnTGetWorkspaceSize(const aclTensor *x, const aclTensor *out, uint64_t *workspaceSize, "
         "aclOpExecutor **executor);"
     )
-    assert found is not None
-    bound = bind(found, tiny_task())
+    assert header is not None
+    bound = bind(header, tiny_task())
     assert isinstance(bound, Binding)
     assert bound.roles == (("input", "x"), ("output", "y"))
 
@@ -95,9 +95,9 @@ def test_a_single_output_may_be_called_out() -> None:
     ],
 )
 def test_an_interface_that_does_not_fit_is_told_to_the_author(changes: dict[str, object], words: str) -> None:
-    found = parse_header(HEADER)
-    assert found is not None
-    bound = bind(found, task_of(**changes))
+    header = parse_header(HEADER)
+    assert header is not None
+    bound = bind(header, task_of(**changes))
     assert isinstance(bound, Unbound)
     assert words in bound.message
     assert "aclnnLayerNormGetWorkspaceSize" in bound.message

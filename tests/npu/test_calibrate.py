@@ -24,7 +24,10 @@ from npukernelbench.nouns import Core
 BASE = machine.load("ascend910b2")
 CLOCK_HZ = BASE.numbers["clock_hz"]
 #: Instructions whose throughput the twin is asked for; the others have the same form.
-RATES = ("Add.b32", "Mul.b32", "Add.b16", "Exp.b16", "Cast.b32", "WholeReduceSum.b32", "Compare.b16", "Select.b32")
+RATES = (
+    "Add.b32", "Mul.b32", "Add.b16", "Exp.b16", "Cast.b32", "WholeReduceSum.b32", "BlockReduceSum.b32", "Compare.b16",
+    "Select.b32",
+)  # fmt: skip
 
 
 def other(names: Mapping[str, float]) -> dict[str, float]:
@@ -169,7 +172,7 @@ def test_numbers_have_the_units_of_machine_files() -> None:
     packaged = yaml.safe_load((folder / "cores/arch2201.yaml").read_text(encoding="utf-8"))
     packaged |= yaml.safe_load((folder / "ascend910b2.yaml").read_text(encoding="utf-8"))["numbers"]
     assert {name: packaged[name]["unit"] for name in table().numbers} == {
-        name: one.unit for name, one in table().numbers.items()
+        name: number.unit for name, number in table().numbers.items()
     }
 
 
@@ -258,8 +261,8 @@ def test_an_unknown_chip_is_asked_about() -> None:
 
 
 def mine(number: str, base: str = "ascend910b3", rate: str = "") -> str:
-    one = Measured(1, "s", "h")
-    return overlay("x", "d", base, Fit({number: one}, {rate: one} if rate else {}, {}), "s")
+    measured = Measured(1, "s", "h")
+    return overlay("x", "d", base, Fit({number: measured}, {rate: measured} if rate else {}, {}), "s")
 
 
 @pytest.mark.parametrize(

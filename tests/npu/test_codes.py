@@ -42,8 +42,8 @@ def test_the_documented_families() -> None:
     assert {blames[code] for code in (507014, 507046, 507047, 507048)} == {Blame.KERNEL_HANG}
     assert {blames[code] for code in (507001, 507010, 507053, 507054, 507899)} == {Blame.DEVICE}
     assert not CODES.keys() & ACLNN_CODES.keys()
-    assert all(one.name.startswith("ACL_ERROR_") for one in CODES.values())
-    assert all(one.name.startswith("ACLNN_ERR_") for one in ACLNN_CODES.values())
+    assert all(code.name.startswith("ACL_ERROR_") for code in CODES.values())
+    assert all(aclnn_code.name.startswith("ACLNN_ERR_") for aclnn_code in ACLNN_CODES.values())
 
 
 def test_a_code_of_no_table_is_nobodys_but_ours() -> None:

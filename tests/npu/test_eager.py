@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_torch_computes_the_same(name: str) -> None:
     task = TASKS[name]
     case = next((one for one in task.cases if one.id == "smoke"), task.cases[-1])
     wanted = list(expected_outputs(task, case, generate_inputs(task, case, 3)).values())
-    values = {key: doubled(torch, one) for key, one in eager.arguments(torch, task, case, 3, "cpu").items()}
+    values = {key: doubled(torch, argument) for key, argument in eager.arguments(torch, task, case, 3, "cpu").items()}
     found = eager.evaluate(torch, task, values)
     found = [found] if len(wanted) == 1 else list(found)
     assert len(found) == len(wanted)
@@ -120,6 +121,29 @@ def test_what_torch_lacks_on_the_device_is_said() -> None:
     found = eager.measure_all(Lacking(), small, timer, "cpu", budget)
     assert found["tasks"].keys() == {"Neg"}
     assert found["without"] == {"Sqrt": "NotImplementedError: no kernel", "Spence": eager.WITHOUT["Spence"]}
+
+
+def test_operators_are_timed_as_kernels_are() -> None:
+    """Flush, event, operator, event on one stream, and nothing waits in between: as the worker times a candidate."""
+    said: list[str] = []
+
+    class Event:
+        def __init__(self, *, enable_timing: bool) -> None:
+            assert enable_timing
+
+        def record(self) -> None:
+            said.append("event")
+
+        def elapsed_time(self, end: object) -> float:
+            assert said[-1] == "waits", "times of events that have not been reached"
+            return 0.0025 if end is not self else 0.0
+
+    flush = SimpleNamespace(zero_=lambda: said.append("flush"))
+    torch = SimpleNamespace(empty=lambda size, dtype, device: flush, uint8=None)
+    npu = SimpleNamespace(Event=Event, synchronize=lambda: said.append("waits"))
+    timer = eager._event_timer(torch, npu, "npu:0")
+    assert timer(lambda: said.append("operator")) == 2.5
+    assert said == ["flush", "event", "operator", "event", "waits"]
 
 
 def test_cases_are_timed_on_rotated_inputs() -> None:

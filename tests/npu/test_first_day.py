@@ -5,6 +5,7 @@ One test per fault; ``docs/npu.md`` names the evidence for each behaviour.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -95,6 +96,18 @@ def test_an_installed_package_is_found_where_the_runtime_looks(npu: Make) -> Non
     np.testing.assert_allclose(seen.outputs["y"], np.sqrt(X), rtol=1e-6)
 
 
+def test_another_package_with_the_operator_is_not_run(npu: Make, tmp_path: Path) -> None:
+    """The kernel is that of the first package in ``ASCEND_CUSTOM_OPP_PATH``: nothing of the user's own stays there."""
+    config = tmp_path / "vendors/rival/op_impl/ai_core/tbe/config/ascend910b"
+    config.mkdir(parents=True)
+    (config / "aic-ascend910b-ops-info.json").write_text('{"TinySqrt": {}}', encoding="utf-8")
+    environ = {"ASCEND_CUSTOM_OPP_PATH": str(tmp_path / "vendors/rival")}
+    executor, task = npu(environ=environ, sandbox="off"), dynamic()  # walls alone would hide the other
+    seen = ran(executor, task, built(executor, task))
+    assert seen.outcome is Outcome.OK, seen
+    np.testing.assert_allclose(seen.outputs["y"], np.sqrt(X), rtol=1e-6)
+
+
 # (b) host errors, (d) host standard
 
 
@@ -119,9 +132,9 @@ def test_errors_of_host_code_are_the_candidates(npu: Make) -> None:
     ],
 )
 def test_every_way_in_which_an_error_is_told_is_read(output: str) -> None:
-    [found] = parse_errors(output, Path("/w"), {"op_host/a.cpp": ""})
-    assert (found.file, found.line, found.column) == ("op_host/a.cpp", 3, 5)
-    assert found.message == "'b' was not declared in this scope"
+    [diagnostic] = parse_errors(output, Path("/w"), {"op_host/a.cpp": ""})
+    assert (diagnostic.file, diagnostic.line, diagnostic.column) == ("op_host/a.cpp", 3, 5)
+    assert diagnostic.message == "'b' was not declared in this scope"
 
 
 def test_a_message_without_a_place_is_no_error_of_the_candidate() -> None:
@@ -221,16 +234,19 @@ def test_the_time_is_the_kernels_and_not_that_of_its_way_to_the_device(npu: Make
 
 
 def test_the_toolkits_scripts_get_a_python_that_has_their_packages(
-    npu: Make, npukb_standin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    npu: Make, npukb_standin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     bare = npukb_standin(packages=())
     monkeypatch.setattr(interpreter, "find_spec", lambda name: None)
     monkeypatch.setattr(interpreter, "_OTHERS", ())
-    lacking = next(one for one in findings(site_of(bare)) if one.name == "toolkit's Python")
+    lacking = next(finding for finding in findings(site_of(bare)) if finding.name == "toolkit's Python")
     assert lacking.status is FindingStatus.PROBLEM
     assert "lacks attrs, decorator, psutil" in lacking.detail
     assert "pip install attrs decorator psutil" in lacking.remedy
-    executor, task = npu(), dynamic()
+    environment = tmp_path / "environment/bin"  # as an activated one is: first on the path, without any of them
+    environment.mkdir(parents=True)
+    shutil.copy(bare / "bin/python3", environment)
+    executor, task = npu(environ={"PATH": f"{environment}:{site_of(npukb_standin()).environ['PATH']}"}), dynamic()
     assert built(executor, task, host="// with a Python of its own").outcome is Outcome.OK
     assert len(PACKAGES) == 3
 
@@ -265,7 +281,7 @@ def test_devices_are_counted_as_the_runtime_counts_them(npu: Make, npukb_standin
     with pytest.raises(UsageError, match="there is no device 5: this process sees 1"):
         _ = npu(root=root, machine=machine, environ={"ASCEND_RT_VISIBLE_DEVICES": "1"}, devices="5").devices
     ill = replace(machine, ill=frozenset({(6, 0)}))
-    found = {one.name: one for one in findings(site_of(root, machine=ill))}
+    found = {finding.name: finding for finding in findings(site_of(root, machine=ill))}
     assert found["device 0"].status is FindingStatus.OK
     assert "health Alarm (card 6, chip 0, /dev/davinci5)" in found["device 1"].detail
 
@@ -279,7 +295,7 @@ def test_an_a3_server_is_one(npu: Make, npukb_standin: Callable[..., Path]) -> N
     machine = Machine(chip=Chip.A3, per_card=2)
     executor = npu(root=root, machine=machine, environ={"ASCEND_STANDIN_SOC": "StandIn910_9392"})
     assert executor.describe()["chip"] == "910_9392"
-    assert [(one.card, one.chip) for one in executor.devices] == [(0, 0), (0, 1)]
+    assert [(device.card, device.chip) for device in executor.devices] == [(0, 0), (0, 1)]
     task = dynamic()
     seen = ran(executor, task, built(executor, task))
     assert seen.outcome is Outcome.OK, seen
@@ -314,7 +330,7 @@ def test_a_definition_does_for_both_families(before: str, after: str) -> None:
 def test_a_kernel_that_does_not_end_is_stopped_and_costs_no_device(npu: Make) -> None:
     executor = npu(lease_timeout_s=0.01)
     seen = observed(executor, KERNEL.format(more="standin_hang();"))
-    assert (seen.outcome, [one.rule for one in seen.diagnostics]) == (Outcome.TIMEOUT, ["device_timeout"])
+    assert (seen.outcome, [diagnostic.rule for diagnostic in seen.diagnostics]) == (Outcome.TIMEOUT, ["device_timeout"])
     assert "507014" in seen.diagnostics[0].message
     assert observed(executor, KERNEL.format(more="")).outcome is Outcome.OK
 

@@ -39,6 +39,28 @@ def test_the_label_goes_when_an_acceptance_report_lies_in_results() -> None:
     assert ("`npukb_npu` (executors for CANN, not yet run on hardware)" in row) == (not accepted)
 
 
+def test_what_rests_on_reading_says_so() -> None:
+    """Tables of what a device or toolkit does name a page in every row, or say that it is assumed."""
+    page = (ROOT / "docs" / "npu.md").read_text(encoding="utf-8")
+    opening, reference = page.partition("\n## ")[0], page.partition("<!-- reference: begin -->")[2]
+    assert "**Read, not run**: so is every statement on this page" in opening
+    assert reference.lstrip().startswith("**Read, not run**")
+    source = re.compile(
+        r"\*assumed\*|\.md|\w+_\d{4}|user guide|func\.cmake|machine files|cann/runtime|documentation|dlug_|instg|Guide"
+    )
+    other = (ROOT / "docs" / "twin_to_device.md").read_text(encoding="utf-8")
+    assert "**Read, not run**: no row of the table comes from a device" in other
+    faults, packages = (
+        page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        for title in ("What the first day would have broken", "Operator packages")
+    )
+    for section in (faults, packages, other.partition("\n## ")[0]):
+        rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+        assert len(rows) > 8
+        for row in rows:
+            assert source.search(row.rstrip(" |").rpartition(" | ")[2]), row
+
+
 def claims(path: Path) -> bool:
     """Whether a committed file says that a device was measured or judged on."""
     return bool(re.search(r'"tier": ?"npu"|"machine": ?"npu_', path.read_text(encoding="utf-8", errors="replace")))
@@ -48,8 +70,8 @@ def test_no_committed_result_is_from_a_device_before_it_was_accepted() -> None:
     committed = [*(ROOT / "results").rglob("*.json*"), *(ROOT / "tasks").glob("**/baselines/*.json")]
     assert committed
     accepted = {path.parent for path in REPORTS if json.loads(path.read_text(encoding="utf-8"))["passed"]}
-    found = [path for path in committed if path.is_file() and claims(path)]
-    assert [path for path in found if not accepted and path.parent not in accepted] == []
+    paths = [path for path in committed if path.is_file() and claims(path)]
+    assert [path for path in paths if not accepted and path.parent not in accepted] == []
 
 
 @pytest.mark.parametrize("text", ['{"tier": "npu"}', '{"machine":"npu_910b3"}'])
@@ -66,7 +88,7 @@ def test_every_executor_carries_the_label() -> None:
         executor = target(target.Args())  # type: ignore[operator, arg-type]
         try:
             assert executor.describe()["status"] == status.STATUS
-            assert any(status.NOTE in one.detail for one in executor.diagnose())
+            assert any(status.NOTE in finding.detail for finding in executor.diagnose())
         finally:
             executor.close()
 
@@ -86,13 +108,13 @@ def test_a_tier_has_one_source(tier: str) -> None:
 
 
 def imports(path: Path) -> set[str]:
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {one.name.partition(".")[0] for one in node.names}
+            result |= {name.name.partition(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").partition(".")[0])
-    return found
+            result.add((node.module or "").partition(".")[0])
+    return result
 
 
 def test_nothing_falls_back_to_the_twin() -> None:

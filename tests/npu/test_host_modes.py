@@ -131,6 +131,9 @@ def test_the_profilers_counters_join_the_measured_time(npu: Callable[..., NpuExe
     assert seen.profile.counters["aiv_vec_ratio"] == 0.5
     assert seen.profile.counters["msprof_task_duration_us"] == 3.0, "of a warm launch of the candidate's kernel"
     assert seen.profile.counters["msprof_clock_mhz"] == 1800
+    assert seen.profile.bottleneck.startswith(
+        "50% of the cores' time aiv_vec works, more than any other unit; A/A noise"
+    )
     assert seen.profile.counters["measured_samples"] >= 20
 
 

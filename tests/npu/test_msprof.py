@@ -86,15 +86,15 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_units_and_spellings(tmp_path: Path, spelling: str) -> None:
-    found = read_folder(written(tmp_path, PipeUtilization=SPELLINGS[spelling]))
-    assert found["aiv_time"] == pytest.approx(11)
-    assert found["aiv_vec_ratio"] == pytest.approx(0.45)
+    folder = read_folder(written(tmp_path, PipeUtilization=SPELLINGS[spelling]))
+    assert folder["aiv_time"] == pytest.approx(11)
+    assert folder["aiv_vec_ratio"] == pytest.approx(0.45)
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("KB", 1), ("MB", 1024), ("B", 1 / 1024)])
 def test_units_of_size(tmp_path: Path, unit: str, factor: float) -> None:
-    found = read_folder(written(tmp_path, Memory=f"GM_to_UB_datas({unit})\n4096\n1024\n"))
-    assert found == {"GM_to_UB_datas_kb": 5120 * factor}
+    folder = read_folder(written(tmp_path, Memory=f"GM_to_UB_datas({unit})\n4096\n1024\n"))
+    assert folder == {"GM_to_UB_datas_kb": 5120 * factor}
 
 
 def test_a_unit_that_nobody_knows_is_refused(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_a_unit_that_nobody_knows_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["N/A", "NA", "", "-", "nan", "inf", "x"])
 def test_cells_without_a_number_do_not_take_part(tmp_path: Path, cell: str) -> None:
-    found = read_folder(written(tmp_path, PipeUtilization=f"aiv_time(us)\n{cell}\n4\n"))
-    assert found == {"aiv_time": 4}
+    folder = read_folder(written(tmp_path, PipeUtilization=f"aiv_time(us)\n{cell}\n4\n"))
+    assert folder == {"aiv_time": 4}
     assert read_folder(written(tmp_path, PipeUtilization=f"aiv_time(us)\n{cell}\n")) == {}
 
 
@@ -141,9 +141,9 @@ def test_any_set_of_columns_is_read_back(tmp_path_factory: pytest.TempPathFactor
 
 
 def test_every_column_is_named_once_and_its_table_has_a_page() -> None:
-    assert len({(one.table, one.name) for one in COLUMNS}) == len(COLUMNS)
-    assert len({one.counter for one in COLUMNS}) == len(COLUMNS)
-    assert {one.table for one in COLUMNS} <= PAGES.keys()
+    assert len({(column.table, column.name) for column in COLUMNS}) == len(COLUMNS)
+    assert len({column.counter for column in COLUMNS}) == len(COLUMNS)
+    assert {column.table for column in COLUMNS} <= PAGES.keys()
 
 
 KERNEL = f"""
@@ -185,7 +185,7 @@ def test_counters_have_the_names_of_the_twins(tmp_path: Path) -> None:
     }
     folder = written(tmp_path, PipeUtilization=PIPES, ResourceConflictRatio=CONFLICTS, Memory=MEMORY)
     assert "main_memory_datas_kb" in read_folder(folder)
-    assert ours - own <= {one.counter for one in COLUMNS} | {"main_memory_datas_kb"}
+    assert ours - own <= {column.counter for column in COLUMNS} | {"main_memory_datas_kb"}
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_walls_hold(tmp_path: Path, action: str) -> None:
     assert finished.returncode == 1
     assert "Permission" in finished.output or "cross-device" in finished.output
     assert "secret" not in finished.output.replace("/secret", "")
-    assert sorted(one.name for one in outside.iterdir()) == ["secret"]
+    assert sorted(path.name for path in outside.iterdir()) == ["secret"]
 
 
 def test_what_is_allowed_works(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ op_host/add.cpp:12: fatal error: nothing.h: No such file or directory
 /usr/include/other.h:1:1: error: not yours
 {tmp_path}/candidate/kernel.cpp:9:1: warning: unused
 """
-    found = [(one.file, one.line, one.message) for one in parse_errors(output, tmp_path, project)]
+    found = [(error.file, error.line, error.message) for error in parse_errors(output, tmp_path, project)]
     assert found == [
         ("kernel.cpp", 7, "use of undeclared identifier 'foo'"),
         ("op_host/add.cpp", 12, "nothing.h: No such file or directory"),

@@ -16,6 +16,7 @@ from npukb_npu.executor import NpuExecutor
 from npukb_npu.jobs import Report
 from npukb_npu.process import Finished
 from npukernelbench.errors import ExecutorError, ToolchainError
+from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns.execution import CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.outcomes import Outcome, Tier, Track
 from npukernelbench.nouns.sample import Candidate
@@ -110,6 +111,62 @@ def test_faults_get_their_verdict(npu: Make, what: int, outcome: Outcome, rule: 
     assert not seen.outputs
 
 
+LAUNCHES = """
+#include "count.h"
+extern "C" __global__ __aicore__ void rooted(GM_ADDR x, GM_ADDR between, Count count) {
+    for (int64_t i = 0; i < count.elements; ++i) ((float*)between)[i] = std::sqrt(((float*)x)[i]);
+}
+extern "C" __global__ __aicore__ void scaled(GM_ADDR between, GM_ADDR y, int64_t n, float by) {
+    for (int64_t i = 0; i < n; ++i) ((float*)y)[i] = ((float*)between)[i] * by;
+}
+namespace mine {
+void tinysqrt_do(uint32_t blocks, void* stream, uint8_t* x, void* y, uint8_t* space, int64_t n, float by) {
+    { rooted<<<blocks, nullptr, stream>>>(x, space, Count{n}); }
+    { scaled<<<blocks, nullptr, stream>>>(space, (uint8_t*)y, n, by); }
+}
+}
+"""
+SAID = "function: mine::tinysqrt_do\narguments: [blocks, stream, x, y, workspace, x.size, {by}]\n"
+
+
+def launching(executor: NpuExecutor, source: str, said: str) -> CompileResult:
+    files = {"src/do.cpp": source, "src/count.h": "#pragma once\nstruct Count { int64_t elements; };\n"}
+    task = tiny_task()
+    given = candidate_of({**files, "launch.yaml": said})
+    return executor.compile(CompileRequest(task, None, Track.LAUNCH, given, 60.0, task.cases))
+
+
+def test_a_host_function_launches_its_kernels_itself(npu: Make) -> None:
+    """Two in sequence, a structure by value, memory between them; the time is that of the whole call."""
+    executor, task = npu(profile="full"), tiny_task()
+    built = launching(executor, LAUNCHES, SAID.format(by=0.5))
+    assert built.artifact is not None, built
+    seen = executor.run(RunRequest(task, task.cases[0], built.artifact, {"x": X}, 7, 10.0))
+    assert seen.outcome is Outcome.OK, seen
+    np.testing.assert_allclose(seen.outputs["y"], np.sqrt(X) / 2, rtol=1e-6)
+    assert seen.profile is not None
+    assert seen.profile.time_us > 0
+
+
+def test_what_a_device_does_not_launch_is_said(npu: Make) -> None:
+    """Builds of another kind are no fault of the answer; a launch file that lacks something is."""
+    for source, said, outcome, words in (
+        (
+            "#include <torch/extension.h>\n" + LAUNCHES,
+            SAID,
+            Outcome.INFRA_ERROR,
+            "a launch file of a PyTorch extension",
+        ),
+        (LAUNCHES.replace("rooted<<<", "aclrtlaunch_rooted(<<<"), SAID, Outcome.INFRA_ERROR, "a launch by name"),
+        (LAUNCHES, "function: tinysqrt_do", Outcome.COMPILE_ERROR, "names the function and its arguments"),
+        (LAUNCHES, SAID.replace("tinysqrt_do", "other"), Outcome.COMPILE_ERROR, "no source defines the function"),
+        (LAUNCHES, SAID.replace("x.size", "z.size"), Outcome.COMPILE_ERROR, "'z.size' is nothing that can be passed"),
+    ):
+        built = launching(npu(), source, said.format(by=1))
+        assert built.outcome is outcome, built
+        assert words in built.diagnostics[0].message
+
+
 def test_inputs_that_a_kernel_changes_are_noticed(npu: Make) -> None:
     assert not asked(npu(), 15).inputs_intact
 
@@ -132,7 +189,7 @@ def test_a_hang_of_the_worker_is_the_kernels(npu: Make, monkeypatch: pytest.Monk
 def test_a_device_that_fails_its_probe_is_in_quarantine(npu: Make) -> None:
     executor = npu(environ={"ASCEND_STANDIN_STATUS": "1"}, lease_timeout_s=0.01)
     seen = asked(executor, 507015)
-    assert [one.rule for one in seen.diagnostics] == ["device_exception", "device_quarantined"]
+    assert [diagnostic.rule for diagnostic in seen.diagnostics] == ["device_exception", "device_quarantined"]
     with pytest.raises(ExecutorError, match=r"no device of 0 answers: device 0: .*normal state"):
         asked(executor, 0)
 
@@ -145,7 +202,10 @@ def test_faults_before_the_kernel_are_ours(npu: Make, environ: dict[str, str]) -
 def test_compile_errors_are_at_the_candidates_lines(npu: Make) -> None:
     result = compiled(npu(), KERNEL.format(more="\n    nonsense(y);"))
     assert result.outcome is Outcome.COMPILE_ERROR
-    assert any((one.file, one.line) == ("kernel.cpp", 7) and "nonsense" in one.message for one in result.diagnostics)
+    assert any(
+        (diagnostic.file, diagnostic.line) == ("kernel.cpp", 7) and "nonsense" in diagnostic.message
+        for diagnostic in result.diagnostics
+    )
     missing = compiled(npu(), "int nothing;")
     assert missing.outcome is Outcome.COMPILE_ERROR
     assert "tinysqrt" in missing.diagnostics[0].message

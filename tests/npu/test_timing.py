@@ -80,7 +80,7 @@ def test_the_number_of_samples(time_us: float, samples: int) -> None:
 def test_no_launch_runs_on_the_copy_of_the_one_before() -> None:
     device = Device([7.0])
     measure(device, device.clock, Budget(warmup_s=0, sampling_s=1e-3, copies=3))
-    assert all(one != other for one, other in zip(device.copies, device.copies[1:], strict=False))
+    assert all(copy != other for copy, other in zip(device.copies, device.copies[1:], strict=False))
     assert max(Counter(device.copies).values()) - min(Counter(device.copies).values()) <= 1
 
 

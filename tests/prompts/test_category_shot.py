@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import Golden, Task, Track
+from npukernelbench.nouns import PROMPTED_TRACKS, Golden, Task, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import golden_kernel, load_style
 from npukernelbench.prompts.example import category_example
@@ -24,7 +24,7 @@ def example_of(task: Task, tasks: dict[str, Task], track: Track = Track.STATIC) 
     return example.task.name if example else None
 
 
-@pytest.mark.parametrize("track", list(Track))
+@pytest.mark.parametrize("track", PROMPTED_TRACKS)
 @pytest.mark.parametrize("name", ["Gelu", "Sqrt", "RmsNorm", "Fill", "LayerNormV4", "CraftGelu", "Gemm"])
 def test_the_example_is_another_golden_of_the_category(name: str, track: Track) -> None:
     task = SUITE[name]
@@ -50,14 +50,14 @@ def test_the_example_is_another_golden_of_the_category(name: str, track: Track) 
     assert all(reference.rstrip() in text for reference in expected.values())
     assert example.task.summary in text
     assert "the larger of two" not in text.lower()
-    assert text.count(f"void {task.kernel}(") >= 2
+    assert text.count(f"void {task.kernel}(") >= (2 if track is Track.STATIC else 1)
 
 
 def test_equal_requests_give_equal_prompts_and_the_hash_covers_the_choice() -> None:
     task = SUITE["Gelu"]
     prompt = STYLE.render(task, task.case("0"), Track.STATIC)
     assert STYLE.render(task, task.case("0"), Track.STATIC) == prompt
-    assert prompt.template == "category-shot@2"
+    assert prompt.template == "category-shot@4"
     alone = CATEGORY_SHOT.with_tasks(lambda: {"Gelu": task}).render(task, task.case("0"), Track.STATIC)
     assert alone.hash != prompt.hash
     assert alone.messages == DEFAULT.render(task, task.case("0"), Track.STATIC).messages

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,82 +9,66 @@ from typing import Any
 
 import pytest
 
-from npukernelbench.nouns.codec import to_json
-from npukernelbench.store import read_run
+from benchmarks.scale.answers import Decided, decided, end, start, stored, write_answers
+from benchmarks.scale.proof import cluster as cluster_of
+from benchmarks.scale.proof import head_lost
 
 pytest.importorskip("ray")
 
-TASKS = "Reduce:smoke,Comparison:smoke"
+#: Answers, three quarters of them right, and different ones to each of the eight tasks.
+ANSWERS, DISTINCT = 64, 7
 #: Until a run that hangs is given up.
 LIMIT_S = 300
-#: A dead node is noticed in some ten seconds instead of half a minute, and one that is slow on a busy machine is kept.
-HEALTH = {
-    "health_check_initial_delay_ms": 0,
-    "health_check_period_ms": 1000,
-    "health_check_timeout_ms": 3000,
-    "health_check_failure_threshold": 3,
-}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    from ray.cluster_utils import Cluster
-
-    made = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 0, "include_dashboard": False, "_system_config": HEALTH},
-    )
-    try:
+    """A head without nodes."""
+    with cluster_of(0) as made:
         yield made
-    finally:
-        made.shutdown()
 
 
-def start(folder: Path, executor: str, args: dict[str, object]) -> subprocess.Popen[str]:
-    folder.mkdir()
-    words = ["run", "--model", "reference", "--tasks", TASKS, "--executor", executor]
-    line = [sys.executable, "-m", "npukernelbench", *words, "--executor_args", json.dumps(args)]
-    return subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("answers") / "answers.jsonl"
+    write_answers(path, ANSWERS, DISTINCT)
+    return path
 
 
-def verdicts(folder: Path, process: subprocess.Popen[str]) -> dict[str, object]:
-    """What was decided on every sample, without what the clock of this machine said."""
-    output, _ = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0, output[-4000:]
-    (run,) = (folder / "results").iterdir()
-    samples = list(read_run(run).samples.values())
-    assert samples
-    decided = {}
-    for sample in samples:
-        verdict = to_json(sample.verdict)
-        assert isinstance(verdict, dict)
-        decided[str(sample.key)] = {name: value for name, value in verdict.items() if name != "timings"}
-    assert len(decided) == len(samples), "a sample was counted twice"
-    return decided
+@pytest.fixture(scope="module")
+def alone(answers: Path, tmp_path_factory: pytest.TempPathFactory) -> Decided:
+    """What is decided without Ray."""
+    folder = tmp_path_factory.mktemp("alone")
+    end(folder, start(folder, answers, ANSWERS, "twin", {}), LIMIT_S)
+    found = decided(folder)
+    assert len(found.verdicts) == ANSWERS
+    assert found.outcomes.keys() == {"ok", "compile_error", "rule_violation"}
+    assert set(found.judged.values()) == {1}
+    return found
 
 
-def stored(folder: Path) -> int:
-    return sum(log.read_bytes().count(b'"type":"sample"') for log in folder.glob("results/*/events.jsonl"))
-
-
-def test_verdicts_are_those_of_one_machine_and_a_killed_node_loses_none(cluster: Any, tmp_path: Path) -> None:
-    alone = verdicts(tmp_path / "alone", start(tmp_path / "alone", "twin", {}))
+def test_verdicts_are_those_of_one_machine_and_a_killed_node_loses_none(
+    cluster: Any, answers: Path, alone: Decided, tmp_path: Path
+) -> None:
     stays, goes = cluster.add_node(num_cpus=1), cluster.add_node(num_cpus=1)
     try:
-        run = start(tmp_path / "ray", "ray", {"address": cluster.address})
+        run = start(tmp_path, answers, ANSWERS, "ray", {"address": cluster.address})
         deadline = time.monotonic() + LIMIT_S
-        while run.poll() is None and not stored(tmp_path / "ray") and time.monotonic() < deadline:
+        while run.poll() is None and not stored(tmp_path) and time.monotonic() < deadline:
             time.sleep(0.01)
         cluster.remove_node(goes, allow_graceful=False)
-        assert verdicts(tmp_path / "ray", run) == alone
+        end(tmp_path, run, LIMIT_S)
+        assert decided(tmp_path) == alone
     finally:
         cluster.remove_node(stays, allow_graceful=False)
 
 
-def test_a_cluster_that_does_not_answer(tmp_path: Path) -> None:
-    run = start(tmp_path / "none", "ray", {"address": "127.0.0.1:1"})
-    output, _ = run.communicate(timeout=LIMIT_S)
-    assert run.returncode == 4
+def test_a_run_whose_head_is_lost_goes_on_on_a_new_cluster(answers: Path, alone: Decided, tmp_path: Path) -> None:
+    assert head_lost(tmp_path, answers, ANSWERS, patience_s=3.0) == alone
+
+
+def test_a_cluster_that_does_not_answer(answers: Path, tmp_path: Path) -> None:
+    end(tmp_path, start(tmp_path, answers, ANSWERS, "ray", {"address": "127.0.0.1:1"}), LIMIT_S, code=4)
+    output = (tmp_path / "output.txt").read_text()
     assert "no Ray cluster answers at '127.0.0.1:1'" in output
     assert "ray start --head" in output

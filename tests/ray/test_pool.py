@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
+from npukb_ray.cluster import RayCluster
 from npukb_ray.desk import Facts
 from npukb_ray.executor import RayArgs, RayExecutor
 from npukb_ray.pool import DeskLostError, Pool, commonest, room_of
+from npukb_ray.serving import deployed
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.judge.executor import Judging
 from npukernelbench.nouns import Tier, Track
+from npukernelbench.rewards.callers import Callers
+from npukernelbench.rewards.replicas import Count, Replicas
 
 HERE = Facts("0.1.0", "3.11", "x86_64", (("machine", "ascend910b2"),), "landlock")
 ELSEWHERE = replace(HERE, architecture="aarch64")
@@ -60,9 +65,10 @@ class FakeCluster:
     stillborn: set[str] = field(default_factory=set)
     made: list[FakeDesk] = field(default_factory=list)
     closed: bool = False
+    silent: bool = False
 
-    def nodes(self) -> Mapping[str, int]:
-        return self.rooms
+    def nodes(self) -> Mapping[str, int] | None:
+        return None if self.silent else self.rooms
 
     def desk(self, node: str) -> FakeDesk:
         desk = FakeDesk(node, self.kinds.get(node, HERE), lives=node not in self.stillborn)
@@ -160,6 +166,26 @@ def test_a_cluster_that_empties_is_waited_for_and_then_given_up() -> None:
     with pytest.raises(ExecutorError, match="no node of the cluster has been left for 20 s") as refused:
         pool.judge(ASSIGNMENT)
     assert "finished samples are kept" in refused.value.remedy
+    given_up = pool.clock()
+    with pytest.raises(ExecutorError):
+        pool.judge(ASSIGNMENT)
+    assert pool.clock() - given_up < 10, "every candidate waited anew"
+    cluster.rooms["back"] = 1
+    assert pool.judge(ASSIGNMENT) == "verdict of back"
+
+
+def test_desks_go_on_while_the_head_is_silent_and_new_ones_come_when_it_is_back() -> None:
+    cluster = FakeCluster({"a": 1, "b": 1})
+    pool = pool_of(cluster, patience_s=1000)
+    assert pool.seats == 2
+    cluster.silent = True
+    kept = {desk.node: desk for desk in cluster.made}
+    kept["a"].lives = False
+    assert {pool.judge(ASSIGNMENT) for _ in range(8)} == {"verdict of b"}
+    assert not kept["b"].killed
+    cluster.silent = False
+    assert {pool.judge(ASSIGNMENT) for _ in range(8)} == {"verdict of b"}
+    assert pool.seats == 2
 
 
 @pytest.mark.parametrize(
@@ -215,3 +241,18 @@ def test_it_is_of_its_inner_executors_tier_and_refuses_to_compile() -> None:
     assert executor.tier is Tier.TWIN
     with pytest.raises(ExecutorError, match="judges whole candidates"):
         executor.compile(ASSIGNMENT)
+
+
+def test_ray_that_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_gcs_rpc_server_reconnect_timeout_s"):
+        monkeypatch.setenv(name, "0")  # joining sets what is not set
+    monkeypatch.setitem(sys.modules, "ray", None)
+    replicas = Replicas("127.0.0.1", 0, Count(1, 1), "", Callers(), {})
+    ways = {
+        "a cluster": lambda: RayCluster("local", inner="twin", inner_args={}, needed={}, slots=1, patience_s=1.0),
+        "replicas": lambda: deployed(replicas, "twin", {}, {}, HERE, "").__enter__(),
+    }
+    for way, begin in ways.items():
+        with pytest.raises(ExecutorError, match="needs Ray") as told:
+            begin()
+        assert told.value.remedy == "pip install 'npukernelbench[ray]'", way

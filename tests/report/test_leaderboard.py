@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
 from npukernelbench.errors import UsageError
+from npukernelbench.judge.speed import SPEEDUPS
 from npukernelbench.report.leaderboard import as_csv, board_json, board_table, leaderboards, read_boards
 from npukernelbench.report.table import as_markdown
 
@@ -32,6 +34,14 @@ def test_rows_that_cannot_be_told_apart_share_a_rank(record):
     assert "| 20/20 |" in text
 
 
+def test_few_tasks_rank_nobody(record):
+    """Five tasks that all gain are what chance gives in one of 16 comparisons."""
+    names = NAMES[:5]
+    good, bad = (record(n, dict.fromkeys(names, letters), model=n) for n, letters in (("good", "oo"), ("bad", "ow")))
+    (board,) = leaderboards([good, bad])
+    assert [row.rank for row in board.rows] == [1, 1]
+
+
 def test_tiers_rules_and_tasks_stand_apart(record):
     first = record("a", solved(5))
     executor = dict(first.identity["executor"])
@@ -44,10 +54,31 @@ def test_tiers_rules_and_tasks_stand_apart(record):
     boards = leaderboards(records)
     assert sorted(board.title for board in boards) == [
         "tier npu · 20 tasks · track static · m1",
-        "tier twin · 1 tasks · track static · m1",
+        "tier twin · 1 task · track static · m1",
         "tier twin · 20 tasks · track static · m1 · run_timeout_s 3.0",
-        "tier twin · 20 tasks · track static · m1 · run_timeout_s None",
+        "tier twin · 20 tasks · track static · m1 · run_timeout_s unset",
     ]
+
+
+def test_rules_of_a_benchmark_stand_in_the_title(record):
+    """The name says it all: facts of its rules are no words for people."""
+    rules = {"name": "bench", "comparable": False, "source": "our words", "weights": {"1": 0.2}}
+    boards = leaderboards([record("a", solved(5)), record("b", solved(5), rules=rules)])
+    assert sorted(board.title for board in boards) == [
+        "tier twin · 20 tasks · track static · m1 · rules bench (not comparable)",
+        "tier twin · 20 tasks · track static · m1 · rules ours",
+    ]
+    (alone,) = leaderboards([record("c", solved(5), rules={**rules, "comparable": True})])
+    assert alone.title.endswith("rules bench (comparable)")
+
+
+def test_every_baseline_can_rank(record):
+    """A run of optimisation tasks has one of its own."""
+    stored = record("a", solved(5))
+    for name in SPEEDUPS:
+        attempts = tuple(replace(one, speedups={name: 1.0}) for one in stored.attempts)
+        (board,) = leaderboards([replace(stored, attempts=attempts)])
+        assert any(measure.endswith(f" {name}") for measure in board.measures), name
 
 
 def test_settings_tell_rows_apart_and_seeds_do_not(record):
@@ -74,6 +105,7 @@ def test_results_folder_csv_and_json(folder, tmp_path):
     boards, unread = read_boards(tmp_path / "runs")
     assert len(unread) == 1
     assert "nothing in this run was judged yet" in unread[0]
+    assert read_boards(tmp_path / "runs/a", tmp_path / "runs/b", tmp_path / "runs") == (boards, unread), "each once"
     (row,) = list(csv.DictReader(as_csv(boards).splitlines()))
     assert (row["tier"], row["rank"], row["counted"], row["expected"]) == ("twin", "1", "19", "20")
     assert float(row["correct@1"]) == pytest.approx(4 / 19)

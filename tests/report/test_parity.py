@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Profile
 from npukernelbench.report.comparison.times import Side
 from npukernelbench.report.parity import parity_csv, parity_markdown, parity_rows, summary
+
+ROOT = Path(__file__).parents[2]
 
 
 def profile(time_us, *, predicted, **changes):
@@ -56,6 +59,19 @@ def test_rows_for_other_tools_and_for_the_page():
     lines = parity_markdown(rows).splitlines()
     assert lines[2] == "| Sqrt:static:a | 8.0 | 10.0 | +25.0% | npu_ascend910b3 |"
     assert len(lines) == 4
+
+
+def test_rows_that_lie_in_results_are_on_the_page(tmp_path):
+    from benchmarks.calibration import device
+
+    assert device.section(tmp_path).startswith("None yet")
+    page = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+    assert device.section() in page
+    (tmp_path / "npu-acceptance-910b3").mkdir()
+    (tmp_path / "npu-acceptance-910b3" / "rows.csv").write_text(parity_csv(parity_rows(*sides())))
+    text = device.section(tmp_path)
+    assert text.startswith("`npu_ascend910b3`, predicted with `ascend910b3`: 2 cases: median error 14.1%")
+    assert "| Sqrt:static:a | 8.0 | 10.0 | +25.0% | npu_ascend910b3 |" in text
 
 
 def test_two_predictions_are_no_parity():

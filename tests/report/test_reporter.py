@@ -83,6 +83,6 @@ def test_every_reporter_of_the_harness_is_registered_through_the_hook(run):
     assert " ".join(plugins.reporters) == (
         "hf-dataset html inspect json jsonl junit lm-eval markdown parquet pr summary table"
     )
-    for name, found in plugins.reporters.items():
+    for name, reporter in plugins.reporters.items():
         if name != "parquet":
-            assert write(load_reporter(found), name, run, summarise(run.manifest, ()))
+            assert write(load_reporter(reporter), name, run, summarise(run.manifest, ()))

@@ -17,6 +17,7 @@ from npukernelbench.nouns.sample import Sample, Verdict
 from npukernelbench.report.results import summarise
 from npukernelbench.stats import Cluster, cluster_ratio, pass_at_k
 from npukernelbench.store import Manifest, read_results, results_json
+from npukernelbench.store.migrations import RESULTS_SCHEMA
 from npukernelbench.store.results import write_results
 from npukernelbench.testing.samples import judged_sample
 
@@ -174,4 +175,4 @@ def test_results_of_an_earlier_version_are_read():
     """Published results stay readable, and what is read is all that the file holds."""
     folder = Path(__file__).parents[2] / "results" / "tile-golden-twin"
     content = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    assert json.loads(json.dumps(results_json(read_results(folder)))) == content
+    assert json.loads(json.dumps(results_json(read_results(folder)))) == {**content, "schema": RESULTS_SCHEMA}

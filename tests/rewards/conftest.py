@@ -29,7 +29,7 @@ def make_scorer(executor: FakeExecutor) -> Iterator[MakeScorer]:
     """Makes scorers of two tiny tasks; closes them."""
     made: list[Scorer] = []
 
-    def make(policy: str = "shaped", jobs: int = 2, delay_s: float = 0.0) -> Scorer:
+    def make(policy: str = "shaped", jobs: int = 2, delay_s: float = 0.0, seed: int | None = None) -> Scorer:
         executor.args = FakeExecutorArgs(delay_s=delay_s)
         plugins = Plugins.load(autoload=False, environ={})
         judge = Judge(
@@ -37,7 +37,7 @@ def make_scorer(executor: FakeExecutor) -> Iterator[MakeScorer]:
         )
         cases = (tiny_case("a"), tiny_case("b", shape=(3, 7)))
         tasks = {name: tiny_task(name, cases=cases) for name in ("TinyOne", "TinyTwo")}
-        scorer = Scorer(judge, tasks, plugins, policy=policy, jobs=jobs)
+        scorer = Scorer(judge, tasks, plugins, policy=policy, jobs=jobs, seed=seed)
         made.append(scorer)
         return scorer
 

@@ -13,7 +13,7 @@ import pytest
 
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.rewards import METRIC_NAMES, texts
-from npukernelbench.rewards.trl import KernelReward, kernel_reward, make_reward
+from npukernelbench.rewards.trl import KernelReward, kernel_reward, make_async_reward, make_reward
 from npukernelbench.rewards.verl import compute_score
 from tests.rewards.conftest import MakeScorer, answer
 
@@ -155,6 +155,8 @@ def test_trl_itself_takes_our_function() -> None:
     source = inspect.getsource(trl.GRPOTrainer._calculate_rewards)
     for keyword in ("prompts=", "completions=", "completion_ids=", "trainer_state", "log_extra", "log_metric"):
         assert keyword in source
+    assert trl.is_async_callable(make_async_reward())
+    assert not trl.is_async_callable(make_reward())
 
 
 def test_verl_itself_finds_and_calls_our_function() -> None:
@@ -171,8 +173,10 @@ def test_verl_itself_finds_and_calls_our_function() -> None:
     assert spec.loader is not None
     loader = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loader)
-    found = loader.load_extern_object(module_path="pkg://npukernelbench.rewards.verl", object_name="compute_score")
-    assert found is compute_score
+    extern_object = loader.load_extern_object(
+        module_path="pkg://npukernelbench.rewards.verl", object_name="compute_score"
+    )
+    assert extern_object is compute_score
     source = (root / "experimental" / "reward_loop" / "reward_manager" / "naive.py").read_text(encoding="utf-8")
     calls = [
         {word.arg for word in node.keywords if word.arg}
@@ -182,9 +186,9 @@ def test_verl_itself_finds_and_calls_our_function() -> None:
     assert calls
     for words in calls:
         values = {"data_source": "npukernelbench", "solution_str": answer(), "ground_truth": "TinyOne/a"}
-        score = found(**{word: values.get(word) for word in words})
+        score = extern_object(**{word: values.get(word) for word in words})
         assert score["score"] == 0.7
-        assert not inspect.iscoroutinefunction(found)
+        assert not inspect.iscoroutinefunction(extern_object)
 
 
 def test_verifiers_takes_our_taskset() -> None:

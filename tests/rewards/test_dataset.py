@@ -47,7 +47,7 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_policies_are_listed(tmp_path: Path) -> None:
     listed = json.loads(npukb(tmp_path, "rewards", "ls", "--json").stdout)
-    assert {"shaped@1", "binary@1"} <= set(listed)
+    assert {"shaped@2", "binary@1"} <= set(listed)
     assert listed["binary@1"]["outcomes"]["ok"] == 1.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npukernelbench.errors import ConfigError, UsageError
-from npukernelbench.nouns import CaseResult, Outcome, Owner, Stage, Tier, Track, Verdict
+from npukernelbench.judge.metrics import load_metrics, measured
+from npukernelbench.nouns import (
+    CaseResult,
+    Diagnostic,
+    Outcome,
+    Owner,
+    Profile,
+    Severity,
+    Stage,
+    Tier,
+    Track,
+    Verdict,
+)
 from npukernelbench.rewards import METRIC_NAMES, load_policy, policies, reward_of
 
 OURS = sorted(policies())
@@ -37,12 +50,12 @@ def test_every_outcome_has_a_reward_or_none(name: str, outcome: Outcome) -> None
     assert (reward.value is None) == (outcome.owner in (Owner.INFRA, Owner.USER))
     assert tuple(reward.metrics) == METRIC_NAMES
     assert reward.metrics["infra"] == float(reward.value is None)
-    assert reward.policy == f"{name}@1"
+    assert reward.policy == f"{name}@{policies()[name].version}"
 
 
 @pytest.mark.parametrize("name", OURS)
 @given(
-    wrong=st.sampled_from([one for one in Outcome if one.owner is Owner.MODEL]),
+    wrong=st.sampled_from([outcome for outcome in Outcome if outcome.owner is Owner.MODEL]),
     passed=st.integers(0, 9),
     roofline=st.floats(1e-6, 10),
     golden=st.floats(1e-6, 100),
@@ -64,9 +77,40 @@ def test_faster_is_worth_more(one: float, other: float) -> None:
     values = [reward_of(verdict(Outcome.OK, roofline=x), load_policy("shaped")).value for x in (slow, fast)]
     assert None not in values
     assert values[0] <= values[1]  # type: ignore[operator]
-    speed = load_policy("shaped").speed
-    assert speed is not None
-    assert (speed.share(speed.low), speed.share(speed.high)) == (0.0, 1.0)
+    for speed in load_policy("shaped").speed:
+        assert (speed.share(speed.low), speed.share(speed.high)) == (0.0, 1.0)
+
+
+def timed(time_us: float, start_us: float) -> Verdict:
+    """A right kernel of that time; the bound is 0.4 us and the golden kernel takes 1 us after the start."""
+    facts = {"predicted_time_us": time_us, "bound_us": 0.4, "golden_us": start_us + 1.0}
+    profile = Profile(time_us=time_us, predicted=True, machine="m", blocks=1, counters={"launch_time": start_us})
+    case = CaseResult("a", Stage.DONE, Outcome.OK, metrics=facts, profile=profile)
+    plain = Verdict(Track.STATIC, Tier.TWIN, Stage.DONE, Outcome.OK, Owner.NONE, (case,), ())
+    return measured(plain, load_metrics(None))
+
+
+def test_the_start_of_a_kernel_hides_no_speed() -> None:
+    slow, fast = timed(14.0, 10.0), timed(11.0, 10.0)
+    assert fast.metrics["speedup_net"] == pytest.approx(1.0)
+    assert fast.metrics["roofline_net"] == pytest.approx(0.4)
+    values = [reward_of(verdict, load_policy("shaped")).value or 0.0 for verdict in (slow, fast)]
+    assert values[1] - values[0] > 0.15  # with the start the two differ by a fifth of their time
+    assert "speedup_net" not in timed(9.0, 10.0).metrics
+
+
+def test_a_kernel_that_writes_nothing_earns_nothing() -> None:
+    def wrong(untouched: bool, cases: int = 1) -> Verdict:
+        note = Diagnostic(Severity.ERROR, "wrong_value", "all wrong", details={"untouched": untouched})
+        other = Diagnostic(Severity.ERROR, "wrong_value", "some wrong", details={"untouched": False})
+        judged = [CaseResult(str(n), Stage.CHECK, Outcome.WRONG_VALUE, ((other if n else note),)) for n in range(cases)]
+        return replace(verdict(Outcome.WRONG_VALUE, total=cases), cases=tuple(judged))
+
+    for name, usual in (("shaped", 0.2), ("compiling", 0.5)):
+        policy = load_policy(name)
+        assert reward_of(wrong(True), policy).value == 0.0
+        assert reward_of(wrong(False), policy).value == usual
+        assert reward_of(wrong(True, cases=2), policy).value == usual  # it wrote in the other case
 
 
 def test_cases_that_were_right_count() -> None:
@@ -86,8 +130,8 @@ def test_an_impossible_time_is_no_success() -> None:
 
 def good() -> dict[str, object]:
     raw = yaml.safe_load((Path(__file__).parents[2] / "npukernelbench/rewards/policies.yaml").read_text())
-    found: dict[str, object] = raw["shaped"]
-    return found
+    result: dict[str, object] = raw["shaped"]
+    return result
 
 
 @pytest.mark.parametrize(

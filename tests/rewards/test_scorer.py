@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npukernelbench.errors import UsageError
+from npukernelbench.generate import Hints
 from npukernelbench.nouns import FinishReason, Outcome, Owner, Stage, Track
+from npukernelbench.nouns.execution import Observation, RunRequest
 from npukernelbench.rewards import Answer, Question
 from npukernelbench.rewards.scoring import Terms
 from npukernelbench.testing import FakeExecutor
@@ -101,8 +103,8 @@ def test_rewards_come_in_the_order_of_answers(make_scorer: MakeScorer) -> None:
     answers = [Answer(Question("TinyOne"), answer(word) + f"<!-- {n} -->") for n, word in enumerate(words)]
     scorer = make_scorer(jobs=3, delay_s=0.001)
     expected = [{"ok": 0.7, "zeros": 0.2, "crash": 0.1, "compile_error": 0.05}[word] for word in words]
-    assert [one.value for one in scorer.score(answers)] == expected
-    assert [one.value for one in asyncio.run(scorer.score_async(answers))] == expected
+    assert [reward.value for reward in scorer.score(answers)] == expected
+    assert [reward.value for reward in asyncio.run(scorer.score_async(answers))] == expected
 
 
 def test_an_answer_that_is_read_otherwise_is_judged_anew(make_scorer: MakeScorer, executor: FakeExecutor) -> None:
@@ -115,8 +117,8 @@ def test_an_answer_that_is_read_otherwise_is_judged_anew(make_scorer: MakeScorer
     assert scorer.score(asked)[0].outcome is Outcome.OK
     assert scorer.score_fully(asked, Terms(parser="auto"))[0].reward.outcome is Outcome.NO_CODE
     plain = [Answer(Question("TinyOne"), answer())]
-    assert [one.repeated for one in scorer.score_fully(plain)] == [True]
-    assert [one.repeated for one in scorer.score_fully(plain, Terms(parser="auto"))] == [False]
+    assert [scored.repeated for scored in scorer.score_fully(plain)] == [True]
+    assert [scored.repeated for scored in scorer.score_fully(plain, Terms(parser="auto"))] == [False]
     assert "from_reasoning" not in scorer.score_fully(plain)[0].verdict.metrics
 
 
@@ -132,3 +134,48 @@ def test_names_that_do_not_fit_are_refused_before_anything_is_judged(
         with pytest.raises(UsageError, match=told):
             scorer.score_fully([Answer(Question("TinyOne"), answer())], terms)
     assert not executor.calls
+
+
+def test_every_batch_has_inputs_of_its_own_and_shares_them(executor: FakeExecutor, make_scorer: MakeScorer) -> None:
+    seen: list[bytes] = []
+    run = executor.run
+
+    def watching(request: RunRequest) -> Observation:
+        if not request.repeat and not request.thorough and not request.case.salt:
+            seen.append(request.inputs["x"].tobytes())  # type: ignore[union-attr]
+        return run(request)
+
+    executor.run = watching  # type: ignore[method-assign]
+    scorer, question = make_scorer(), Question("TinyOne", "a")
+    first = scorer.score([Answer(question, answer(word)) for word in ("ok", "never", "dtype")])
+    [secret] = {reward.seed for reward in first}
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
+    again = scorer.score([Answer(question, answer("zeros"))] * 2)
+    assert {reward.seed for reward in again} - {secret, None}
+    assert seen[-1] != seen[0]
+    known = scorer.score([Answer(question, answer("zeros")), Answer(question, answer("nan"))])
+    assert known[0].seed is None  # judged before, on other inputs
+    singles = [scorer.score([Answer(question, answer(word))])[0].seed for word in ("tail", "block", "shift")]
+    assert len(set(singles)) == 1
+    shared = scorer.score_fully([Answer(question, answer("one"))], Terms(seed=5))
+    assert shared[0].reward.seed == 5
+    fixed = make_scorer(seed=9)
+    assert fixed.score([Answer(question, answer())] * 2)[0].seed == 9
+    assert fixed.score_fully([Answer(question, answer("double"))], Terms(seed=5))[0].reward.seed == 9
+
+
+def test_rewards_and_feedback_say_no_expected_value(make_scorer: MakeScorer) -> None:
+    scorer, question = make_scorer(), Question("TinyOne", "a")
+    for word in ("zeros", "double", "one", "nan"):
+        [turn] = scorer.repair([Answer(question, answer(word))], Hints.FULL)
+        [scored] = scorer.score_fully([Answer(question, answer(word))])
+        notes = [note for case in scored.verdict.cases for note in case.diagnostics]
+        elements = [element for note in notes for element in note.details.get("first", ())]
+        values = {element["expected"] for element in elements}
+        assert values
+        for text in (turn.reward.message, turn.feedback, scored.reward.message):
+            assert "y[" in text
+            assert "expected " not in text
+            written = {element["got"] for element in elements}
+            assert not [value for value in values - written if len(value) > 4 and value in text]

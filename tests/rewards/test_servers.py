@@ -13,11 +13,12 @@ import pytest
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.nouns import Outcome, Owner
 from npukernelbench.rewards import Answer, Question, RemoteScorer, Reward
+from npukernelbench.rewards.servers import PENDING_HEADER
 from npukernelbench.rewards.texts import rewards_for
 from npukernelbench.rewards.trl import kernel_reward
 from npukernelbench.rewards.verl import compute_score
 
-REWARD = {"stage": "done", "outcome": "ok", "fault": "none", "policy": "shaped@1", "metrics": {}, "message": ""}
+REWARD = {"stage": "done", "outcome": "ok", "fault": "none", "policy": "shaped@2", "metrics": {}, "message": ""}
 
 
 class FakeJudge(ThreadingHTTPServer):
@@ -30,6 +31,7 @@ class FakeJudge(ThreadingHTTPServer):
         self.mood = "well"
         self.batches: list[int] = []
         self.checks = 0
+        self.pending = 0
         self.over = threading.Event()
         self.hold: Callable[[], object] = lambda: None
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True).start()
@@ -72,6 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        self.send_header(PENDING_HEADER, str(self.server.pending))
         self.end_headers()
         self.wfile.write(body)
 
@@ -181,6 +184,35 @@ def test_the_least_busy_judge_is_asked(judges: Any) -> None:
     held.set()
     waiting.join()
     assert [server.load for server in remote._servers] == [0, 0]
+
+
+def test_a_straggler_is_overtaken_and_its_answer_is_not_waited_for(
+    judges: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("npukernelbench.rewards.race._SHORTEST_S", 0.02)
+    first, second = judges("well", "well")
+    remote = scorer(first, second)
+    for _ in range(20):
+        remote._hedge.note(1, 0.0)
+    stuck, arrived = threading.Event(), threading.Event()
+    first.hold = lambda: (arrived.set(), stuck.wait(20))
+    for _ in range(8):
+        assert remote.score(answers(1))[0].value == 0.0
+    # What was sent to the one that is stuck may arrive there after all others are answered.
+    assert arrived.wait(20)
+    # Once one of them was sent there, it counts as busy: nothing more is.
+    assert (len(first.batches), len(second.batches)) == (1, 8)
+    stuck.set()
+
+
+def test_what_others_have_there_counts_as_well(judges: Any) -> None:
+    first, second = judges("well", "well")
+    first.pending, second.pending = 500, 3
+    remote = scorer(first, second)
+    assert numbers(remote)  # a part to each: now both have said what they have to do
+    before = len(first.batches)
+    assert all(remote.score(answers(1))[0].value == 0.0 for _ in range(6))
+    assert len(first.batches) == before
 
 
 def test_without_any_judge_left_the_fault_is_ours(judges: Any, impatient: None) -> None:

@@ -7,8 +7,9 @@ import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Any
 
@@ -19,6 +20,7 @@ from npukernelbench.generate import Hints
 from npukernelbench.nouns import Outcome
 from npukernelbench.rewards import Answer, JudgeServer, Question, RemoteScorer, servers
 from npukernelbench.rewards.client import TOKEN_VARIABLE
+from npukernelbench.rewards.reward import Reward
 from tests.rewards.conftest import MakeScorer, answer
 
 
@@ -54,16 +56,21 @@ def get(server: JudgeServer, path: str) -> Any:
         return json.load(reply)
 
 
+def unseeded(rewards: Iterable[Reward]) -> list[Reward]:
+    """Rewards but for what their batch was drawn from."""
+    return [replace(reward, seed=None) for reward in rewards]
+
+
 def test_a_server_gives_the_same_rewards_as_the_scorer_itself(serve: Any) -> None:
     server = serve()
     words = ["ok", "zeros", "compile_error", "raise", "ok"]
     answers = [Answer(Question("TinyOne", "b"), answer(word)) for word in words] * 20
     remote = RemoteScorer(server.url)
-    assert remote.score(answers) == server.scorer.score(answers)
+    assert unseeded(remote.score(answers)) == unseeded(server.scorer.score(answers))
     health = get(server, "/health")
     assert (health["status"], health["pending"], health["answers"]) == ("ok", 0, 100)
     assert health["repeated"] >= 90 - 20  # equal code is judged once; faults of ours are tried again
-    assert get(server, "/v1/about")["policy"] == "shaped@1"
+    assert get(server, "/v1/about")["policy"] == "shaped@2"
 
 
 def test_the_client_chooses_the_policy(serve: Any) -> None:
@@ -78,7 +85,8 @@ def test_repair_says_here_and_there_what_the_next_turn_says(serve: Any) -> None:
         Answer(Question("TinyOne"), text) for text in (answer(), answer("compile_error"), "no code", answer("raise"))
     ]
     here, there = (one.repair(answers, Hints.DIAGNOSTICS) for one in (server.scorer, RemoteScorer(server.url)))
-    assert here == there
+    assert unseeded(turn.reward for turn in here) == unseeded(turn.reward for turn in there)
+    assert [turn.feedback for turn in here] == [turn.feedback for turn in there]
     right, wrong, empty, fault = here
     assert (right.feedback, fault.feedback) == ("", "")
     assert wrong.feedback.startswith("The answer is not right.\n\nResult: compile_error")
@@ -138,13 +146,13 @@ def test_too_much_is_turned_away_and_comes_again(serve: Any, monkeypatch: pytest
 
     def ask(number: int) -> None:
         asked = [Answer(Question("TinyOne"), answer() + "x" * number), Answer(Question("TinyTwo"), answer("zeros"))]
-        found.extend(one.value for one in RemoteScorer(server.url).score(asked))
+        found.extend(reward.value for reward in RemoteScorer(server.url).score(asked))
 
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert sorted(v for v in found if v is not None) == [0.2] * 4 + [0.7] * 4
     assert get(server, "/health")["turned_away"] > 0
 

@@ -61,8 +61,8 @@ def test_a_sample_is_in_one_shard_and_stays_there_whatever_is_added():
     assert holders[keys[0]] == [
         3
     ]  # of the key alone: a release that moves samples breaks every split that is under way
-    for key, found in holders.items():
-        assert Shard(found[0], 16).takes(key.following)
+    for key, holder in holders.items():
+        assert Shard(holder[0], 16).takes(key.following)
     sizes = Counter(found[0] for found in holders.values())
     assert len(sizes) == 16
     assert 10 < min(sizes.values()) <= max(sizes.values()) < 45

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from npukernelbench.nouns import CaseResult, Outcome, Prompt, Sample, SampleKey, Stage, Tier, Track, Verdict
 from npukernelbench.report.results import summarise
-from npukernelbench.stats import Cluster, cluster_ratio, pass_all_at_k, wilson
+from npukernelbench.stats import Cluster, cluster_ratio, mean_difference, pass_all_at_k, wilson
 from npukernelbench.store import Manifest
 
 MANIFEST = Manifest({"model": "m", "tasks": {}}, {})
@@ -103,9 +103,10 @@ def test_samples_of_one_task_are_no_independent_facts() -> None:
 
 
 def test_what_resampling_cannot_tell_is_told_by_wilson() -> None:
-    assert cluster_ratio([Cluster(3, 10)]) == wilson(3, 10)
+    assert cluster_ratio([Cluster(3, 10)]) == wilson(0.3, 1), "ten samples of a task are not ten tasks"
     assert cluster_ratio([Cluster(5, 5)] * 8) == wilson(8, 8)
     assert cluster_ratio([Cluster(0, 5)] * 8) == wilson(0, 8)
+    assert cluster_ratio([Cluster(3, 4), Cluster(6, 8)]) == wilson(1.5, 2)  # no interval of no width
 
 
 def test_more_tasks_give_narrower_intervals() -> None:
@@ -116,3 +117,12 @@ def test_more_tasks_give_narrower_intervals() -> None:
 def test_nothing_counted_has_no_interval() -> None:
     with pytest.raises(ValueError, match="there must be a cluster"):
         cluster_ratio([])
+
+
+def test_few_tasks_are_never_beyond_doubt() -> None:
+    """Two tasks that both gain are no proof: no exact test of two is."""
+    value, (low, high) = mean_difference([Cluster(0.5, 1.0), Cluster(0.75, 1.0)])
+    assert value == 0.625
+    assert low < 0 < high == 1.0
+    _, (low, _) = mean_difference([Cluster(0.5 + i / 100, 1.0) for i in range(8)])
+    assert low > 0.4

@@ -25,7 +25,7 @@ SHARES = st.integers(-4, 4).map(lambda part: part / 4)
 def test_the_exact_test_is_the_enumeration(differences: list[float]) -> None:
     observed = abs(sum(differences))
     sums = [
-        abs(sum(sign * one for sign, one in zip(signs, differences, strict=True)))
+        abs(sum(sign * difference for sign, difference in zip(signs, differences, strict=True)))
         for signs in product((1, -1), repeat=len(differences))
     ]
     p, exact = sign_flip_test(differences)
@@ -77,7 +77,7 @@ def test_intervals_hold_the_true_difference_in_95_of_100_simulations(tasks: int)
 
 def test_models_that_are_alike_are_told_apart_in_at_most_one_of_twenty() -> None:
     random = np.random.RandomState(3)
-    alarms = sum(sign_flip_test([one.part for one in simulate(random, 25, 0.0)]).p < 0.05 for _ in range(600))
+    alarms = sum(sign_flip_test([cluster.part for cluster in simulate(random, 25, 0.0)]).p < 0.05 for _ in range(600))
     assert 0.02 <= alarms / 600 <= 0.065
 
 

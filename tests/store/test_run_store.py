@@ -292,7 +292,7 @@ def results(**changes: Any) -> Results:
     """Results of no sample."""
     nothing = Aggregate(0, 0, 0, 0, Shares(None, None), Shares(None, None))
     values = {"identity": {}, "provenance": {}, "samples": (), "timing": Timing({})} | changes
-    return Results(1, "r", totals=Totals(0, 0, 0, 0, 0, {}, {}), aggregates=Aggregates(nothing, {}, {}, {}), **values)
+    return Results(2, "r", totals=Totals(0, 0, 0, 0, 0, {}, {}), aggregates=Aggregates(nothing, {}, {}, {}), **values)
 
 
 def test_a_folder_without_a_run(tmp_path: Path) -> None:

@@ -23,13 +23,13 @@ def test_the_suite_kills_its_mutants_but_for_waived_ones() -> None:
     for task in suite().values():
         if not any(golden.track is Track.STATIC for golden in task.goldens):
             continue
-        found = examine_task(task, plugins.checkers)
-        totals.add(found)
-        survived = sum(found.tried.values()) - sum(found.killed.values())
-        reported = [f for f in found.findings if f.case and f.code in found.tried]
+        examination = examine_task(task, plugins.checkers)
+        totals.add(examination)
+        survived = sum(examination.tried.values()) - sum(examination.killed.values())
+        reported = [f for f in examination.findings if f.case and f.code in examination.tried]
         assert len(reported) == survived
-        assert all(finding.severity is Severity.NOTE for finding in found.findings)
-        assert found.hidden == 12
+        assert all(finding.severity is Severity.NOTE for finding in examination.findings)
+        assert examination.hidden == 12
     counts = totals.as_json()
     assert (counts["errors"], counts["warnings"], counts["no_golden"], counts["no_hidden"]) == (0, 0, 0, 0)
     mutants = counts["mutants"]
@@ -40,9 +40,9 @@ def test_the_suite_kills_its_mutants_but_for_waived_ones() -> None:
 
 def test_several_processes_find_what_one_finds() -> None:
     tasks = [tiny_task(f"Tiny{number}", cases=(tiny_case(shape=(4, 5 + number)),)) for number in range(18)]
-    one = list(examine_tasks(tasks, tools, jobs=1))
-    assert [found.task for found in one] == [task.name for task in tasks]
-    assert list(examine_tasks(tasks, tools, jobs=2)) == one
+    examinations = list(examine_tasks(tasks, tools, jobs=1))
+    assert [examination.task for examination in examinations] == [task.name for task in tasks]
+    assert list(examine_tasks(tasks, tools, jobs=2)) == examinations
 
 
 def big(case_id: str, dtype: DType, rows: int) -> Case:
@@ -65,9 +65,9 @@ def test_cases_are_sampled_by_kind_and_size() -> None:
             return Plugins.load(autoload=False).checkers.find(name)
 
     task = replace(tiny_task(cases=cases), tolerance=replace(tiny_task().tolerance, limits={}))
-    found = examine_task(with_limits(task), Checkers())  # type: ignore[arg-type]
-    ran = sorted({finding.case for finding in found.findings})
-    assert found.cases == 6  # smoke, small, b, and as many of the nine as the budget holds
+    examination = examine_task(with_limits(task), Checkers())  # type: ignore[arg-type]
+    ran = sorted({finding.case for finding in examination.findings})
+    assert examination.cases == 6  # smoke, small, b, and as many of the nine as the budget holds
     assert "huge" not in ran
 
 

@@ -242,8 +242,8 @@ def test_a_fault_in_a_tile_program_has_file_and_line(write_task: Write, tmp_path
     assert caught.value.location.path == program
     assert caught.value.location.line > 0
     assert f"{program}:{caught.value.location.line}: syntax" in str(caught.value)
-    found = validate_task(load_task(path).task, plugins.checkers)
-    assert [item.message for item in found if item.code == "golden"] == [str(caught.value).partition("\n")[0]]
+    findings = validate_task(load_task(path).task, plugins.checkers)
+    assert [item.message for item in findings if item.code == "golden"] == [str(caught.value).partition("\n")[0]]
 
 
 def test_the_digest_of_sources_is_that_of_names_and_contents(tmp_path: Path) -> None:

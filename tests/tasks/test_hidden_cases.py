@@ -36,10 +36,10 @@ SECRETS = st.text(min_size=1, max_size=12)
 
 
 def tensors(case: nouns.Case) -> list[nouns.TensorShape]:
-    found = [
+    items = [
         item for value in case.inputs.values() if value for item in (value if isinstance(value, tuple) else (value,))
     ]
-    shapes = [item.tensor for item in found]
+    shapes = [item.tensor for item in items]
     for value in case.outputs.values():
         shapes += value if isinstance(value, tuple) else (value,)
     return shapes
@@ -173,9 +173,9 @@ def test_what_cannot_be_small_enough_is_an_error_of_the_task() -> None:
     from npukernelbench.errors import TaskError
 
     form = nouns.HiddenForm(axes={"n": nouns.HiddenAxis(1 << 20, 1 << 21)}, shapes={"x": ("n",)})
-    with pytest.raises(TaskError, match="smallest shapes have more than") as found:
+    with pytest.raises(TaskError, match="smallest shapes have more than") as raised:
         drawn(form)
-    assert found.value.field == "hidden"
+    assert raised.value.field == "hidden"
 
 
 def test_broadcast_axes_are_one_or_whole() -> None:
@@ -355,22 +355,22 @@ def test_on_the_dynamic_track_hidden_cases_belong_to_what_is_judged() -> None:
 
 @pytest.mark.parametrize("hidden", [HiddenCases("s", nouns.Track.STATIC), HiddenCases("s", nouns.Track.DYNAMIC)])
 def test_hidden_cases_are_selected_by_name(hidden: HiddenCases) -> None:
-    [one] = SUITE.select(["Sqrt:hidden-003"], hidden)
-    assert [case.id for case in one.cases] == ["hidden-003"]
-    [one] = SUITE.select(["Sqrt:0,Sqrt:hidden-00?"], hidden)
-    assert [case.id for case in one.cases] == ["0", *(f"hidden-{number:03d}" for number in range(10))]
+    [selected] = SUITE.select(["Sqrt:hidden-003"], hidden)
+    assert [case.id for case in selected.cases] == ["hidden-003"]
+    [selected] = SUITE.select(["Sqrt:0,Sqrt:hidden-00?"], hidden)
+    assert [case.id for case in selected.cases] == ["0", *(f"hidden-{number:03d}" for number in range(10))]
     assert [one.task.name for one in SUITE.select(["all:hidden"], hidden)] == list(SUITE)
     assert {len(one.cases) for one in SUITE.select(["math:hidden"], hidden)} == {12}
-    [one] = SUITE.select(["Sqrt:smoke"], hidden)
-    assert [case.id for case in one.cases] == ["smoke"]
+    [selected] = SUITE.select(["Sqrt:smoke"], hidden)
+    assert [case.id for case in selected.cases] == ["smoke"]
 
 
 def test_without_a_secret_the_remedy_names_the_option() -> None:
     from npukernelbench.errors import UsageError
 
-    with pytest.raises(UsageError) as found:
+    with pytest.raises(UsageError) as raised:
         SUITE.select(["Sqrt:hidden-003"])
-    assert "--hidden_seed" in str(found.value.remedy)
+    assert "--hidden_seed" in str(raised.value.remedy)
     with pytest.raises(UsageError, match="there is no task or group 'hidden'"):
         SUITE.select(["hidden"])
 

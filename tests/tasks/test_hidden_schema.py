@@ -115,12 +115,12 @@ def test_the_section_is_part_of_the_content(load: Callable[[str], Task]) -> None
     ],
 )
 def test_what_is_wrong_has_a_place(load: Callable[[str], Task], section: str, field: str, message: str) -> None:
-    with pytest.raises(TaskError) as found:
+    with pytest.raises(TaskError) as raised:
         load(f"  {section}\n")
-    assert found.value.field == field
-    assert message in found.value.message
-    assert found.value.location is not None
-    assert found.value.location.line > 20
+    assert raised.value.field == field
+    assert message in raised.value.message
+    assert raised.value.location is not None
+    assert raised.value.location.line > 20
 
 
 def test_an_output_without_a_shape_is_missing(write_task: Callable[..., Path]) -> None:

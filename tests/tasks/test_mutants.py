@@ -34,13 +34,13 @@ def output(values: Any, dtype: DType, name: str = "y") -> Output:
 def tried(
     one: Output, others: tuple[Output, ...] = (), inputs: Mapping[str, Any] | None = None
 ) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    result: dict[str, list[Any]] = {}
     for mutant in mutants(task(), one, (one, *others), inputs or {}):
         assert mutant.answer.shape == one.tensor.shape
         assert mutant.answer.dtype == one.tensor.dtype.numpy()
-        found.setdefault(mutant.code, []).append(mutant.answer)
-    assert set(found) <= set(CODES)
-    return found
+        result.setdefault(mutant.code, []).append(mutant.answer)
+    assert set(result) <= set(CODES)
+    return result
 
 
 def ordinary(dtype: DType) -> Output:
@@ -142,8 +142,8 @@ def test_a_tolerance_that_is_too_wide_lets_mutants_live() -> None:
 def test_members_of_lists_are_outputs_of_their_own() -> None:
     case = tiny_case()
     shapes = (TensorShape((2,), DType.FLOAT32), TensorShape((3,), DType.FLOAT32))
-    found = list(flat_outputs(replace(case, outputs={"y": shapes}), {"y": [np.zeros(2), np.ones(3)]}))
-    assert [(item.name, item.expected.shape, item.tensor) for item in found] == [
+    outputs = list(flat_outputs(replace(case, outputs={"y": shapes}), {"y": [np.zeros(2), np.ones(3)]}))
+    assert [(item.name, item.expected.shape, item.tensor) for item in outputs] == [
         ("y[0]", (2,), shapes[0]),
         ("y[1]", (3,), shapes[1]),
     ]

@@ -62,8 +62,8 @@ def test_a_limit_beyond_the_type_is_its_largest_number() -> None:
 @pytest.mark.parametrize("name", VALUE_CLASSES)
 def test_a_single_element_gives_way_and_none_is_none(name: str) -> None:
     rng = np.random.default_rng(1)
-    one = np.full((1,), 1.5, np.float32)
-    assert sprinkle(rng, one, DType.FLOAT32, name, None).tobytes() != one.tobytes()
+    array = np.full((1,), 1.5, np.float32)
+    assert sprinkle(rng, array, DType.FLOAT32, name, None).tobytes() != array.tobytes()
     assert sprinkle(rng, np.empty((0, 3), np.float16), DType.FLOAT16, name, None).shape == (0, 3)
 
 

@@ -16,6 +16,7 @@ from npukernelbench.tasks.load import load_task
 from npukernelbench.tasks.mutants import CODES
 from npukernelbench.tasks.schema import TaskModel
 from npukernelbench.tasks.values import VALUE_CLASSES, parse_values
+from tests.suite import furnished
 
 TEXT = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
 
@@ -32,7 +33,7 @@ def test_the_documented_task_can_be_added_as_written(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(text)
     plugins = Plugins.load(autoload=False)
-    registry = load_registry(plugins, [tmp_path / "my_tasks"])
+    registry = load_registry(plugins, [tmp_path / "my_tasks"], cache_dir=furnished(tmp_path / "cache"))
     task = registry["scaled-swish"]
     assert [case.id for case in registry.select(["ScaledSwish"])[0].cases] == ["0"]
     styles = [registration.load() for registration in plugins.prompts.values()]

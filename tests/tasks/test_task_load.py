@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -273,3 +274,16 @@ def test_the_json_schema_knows_includes_and_generators() -> None:
     assert "'bernoulli'" in text
     assert "required" not in schema
     assert "'cases'" in str(schema["then"])
+
+
+def test_every_field_of_a_task_file_is_described() -> None:
+    """The page of reference and editors show what stands below each field of the schema."""
+    schema: dict[str, Any] = json_schema()
+    models = {"task": schema, **schema["$defs"]}
+    silent = [
+        f"{name}.{field}"
+        for name, model in models.items()
+        for field, facts in model.get("properties", {}).items()
+        if not facts.get("description") and name not in ("RangeModel",)
+    ]
+    assert not silent

@@ -13,12 +13,20 @@ import pytest
 
 from npukernelbench.errors import PluginError, TaskError, UsageError
 from npukernelbench.hookspecs import hookimpl
+from npukernelbench.nouns import Task
 from npukernelbench.plugins import Plugins, Register
 from npukernelbench.tasks import cache, load
 from npukernelbench.tasks.load import load_task
 from npukernelbench.tasks.registry import load_registry
+from tests.suite import furnished
 
 Write = Callable[..., Path]
+
+
+@pytest.fixture
+def parsed(tmp_path: Path) -> Path:
+    """A cache that holds our tasks: parsing them takes seconds."""
+    return furnished(tmp_path / "cache")
 
 
 class Suite:
@@ -64,63 +72,65 @@ def test_the_installed_suite_loads_in_order(plugins: Plugins) -> None:
 
 
 def test_include_paths_win_over_plugins_and_plugins_over_ours(
-    write_task: Write, tmp_path: Path, plugins: Plugins, caplog: pytest.LogCaptureFixture
+    write_task: Write, tmp_path: Path, plugins: Plugins, caplog: pytest.LogCaptureFixture, parsed: Path
 ) -> None:
     theirs = write_task(name="Sqrt", folder=tmp_path / "plugin")
     mine = write_task(name="Sqrt", folder=tmp_path / "include")
     plugins.register(Suite(tmp_path / "plugin"), "other")
     with caplog.at_level(logging.WARNING):
-        assert load_registry(plugins)["Sqrt"].path == theirs
+        assert load_registry(plugins, cache_dir=parsed)["Sqrt"].path == theirs
     assert str(theirs) in caplog.text
     assert "level1/math/sqrt/task.yaml" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.WARNING):
-        assert load_registry(plugins, [tmp_path / "include"])["Sqrt"].path == mine
+        assert load_registry(plugins, [tmp_path / "include"], cache_dir=parsed)["Sqrt"].path == mine
     assert f"{mine} (--include_path {tmp_path / 'include'}) replaces {theirs}" in caplog.text
 
 
-def test_two_tasks_of_one_name_in_one_place_are_an_error(write_task: Write, tmp_path: Path, plugins: Plugins) -> None:
+def test_two_tasks_of_one_name_in_one_place_are_an_error(
+    write_task: Write, tmp_path: Path, plugins: Plugins, parsed: Path
+) -> None:
     first = write_task(name="MyTask", folder=tmp_path / "one")
     second = write_task(name="My_task", folder=tmp_path / "two")
     with pytest.raises(TaskError, match="defined twice") as caught:
-        load_registry(plugins, [tmp_path / "one", tmp_path / "two"])
+        load_registry(plugins, [tmp_path / "one", tmp_path / "two"], cache_dir=parsed)
     assert str(first) in str(caught.value)
     assert str(second) in str(caught.value)
 
 
-def test_one_broken_file_stops_the_command(write_task: Write, tmp_path: Path, plugins: Plugins) -> None:
+def test_one_broken_file_stops_the_command(write_task: Write, tmp_path: Path, plugins: Plugins, parsed: Path) -> None:
     write_task(name="Fine")
     broken = write_task(("level: 1", "level: one"), name="Broken")
     with pytest.raises(TaskError, match="level") as caught:
-        load_registry(plugins, [tmp_path / "suite"])
+        load_registry(plugins, [tmp_path / "suite"], cache_dir=parsed)
     assert str(caught.value).startswith(f"{broken}:3:1: level: ")
 
 
-def test_hidden_folders_are_left_out(write_task: Write, tmp_path: Path, plugins: Plugins) -> None:
+def test_hidden_folders_are_left_out(write_task: Write, tmp_path: Path, plugins: Plugins, parsed: Path) -> None:
     write_task(name="Hidden", folder=tmp_path / "suite" / ".old")
     write_task(name="Seen")
-    registry = load_registry(plugins, [tmp_path / "suite"])
+    registry = load_registry(plugins, [tmp_path / "suite"], cache_dir=parsed)
     assert "Seen" in registry
     assert "Hidden" not in registry
 
 
-def test_a_missing_include_path_is_a_usage_error(tmp_path: Path, plugins: Plugins) -> None:
+def test_a_missing_include_path_is_a_usage_error(tmp_path: Path, plugins: Plugins, parsed: Path) -> None:
     with pytest.raises(UsageError, match="no folder"):
-        load_registry(plugins, [tmp_path / "gone"])
+        load_registry(plugins, [tmp_path / "gone"], cache_dir=parsed)
 
 
 def test_a_plugin_may_register_a_function_that_finds_its_folder(
-    write_task: Write, tmp_path: Path, plugins: Plugins
+    write_task: Write, tmp_path: Path, plugins: Plugins, parsed: Path
 ) -> None:
     write_task(name="Found")
     plugins.register(Suite(lambda: tmp_path / "suite"), "other")
-    assert "Found" in load_registry(plugins)
+    assert "Found" in load_registry(plugins, cache_dir=parsed)
 
 
-def test_a_plugin_whose_suite_is_no_folder_is_named(tmp_path: Path, plugins: Plugins) -> None:
+def test_a_plugin_whose_suite_is_no_folder_is_named(tmp_path: Path, plugins: Plugins, parsed: Path) -> None:
     plugins.register(Suite(tmp_path / "gone"), "other")
     with pytest.raises(PluginError, match="task suite 'mine' of plugin 'other'"):
-        load_registry(plugins)
+        load_registry(plugins, cache_dir=parsed)
 
 
 def test_json_gives_back_every_installed_task(plugins: Plugins) -> None:
@@ -166,6 +176,23 @@ def test_a_second_load_parses_only_what_changed(
     settle(second.parent)
     assert tasks() == ["First/1", "Second/2"]
     assert (first in counted, second in counted) == (False, True)
+
+
+def test_a_process_builds_the_tasks_of_an_unchanged_cache_once(
+    write_task: Write, tmp_path: Path, alone: Plugins
+) -> None:
+    path = write_task()
+    settle(tmp_path / "suite")
+
+    def load() -> Task:
+        return load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Twice"]
+
+    parsed, kept = load(), load()
+    assert kept == parsed
+    assert load() is kept
+    path.write_text(path.read_text().replace("level: 1", "level: 2"))
+    settle(path.parent)
+    assert (load().level, kept.level) == (2, 1)
 
 
 def test_a_golden_that_appears_and_an_include_that_changes_are_noticed(

@@ -61,6 +61,7 @@ def test_several_expressions_add_up_in_any_order(tasks: list[Task]) -> None:
     ("expression", "remedy"),
     [
         ("AddCustm", "did you mean AddCustom?"),
+        ("ele", "did you mean elementwise?"),
         ("activatoin", "did you mean Activation?"),
         ("smok", "did you mean smoke?"),
         ("level9", "did you mean level"),
@@ -95,6 +96,6 @@ def test_a_level_is_the_benchmarks_whatever_else_is_installed() -> None:
     tasks = list(suite().values())
     counts = {name: len(select(tasks, [name])) for name in ("level1", "level2", "level3", "ascendcraft/level2")}
     assert counts == {"level1": 37, "level2": 102, "level3": 18, "ascendcraft/level2": 52}
-    assert {one.task.suite for one in select(tasks, ["level2"])} == {"npukernelbench"}
+    assert {selected.task.suite for selected in select(tasks, ["level2"])} == {"npukernelbench"}
     strangers = [replace(task, suite="mine") for task in tasks[:3]]
     assert select(strangers, [f"level{tasks[0].level}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from npukernelbench.nouns import Core, DType, Task, TensorCase, TensorShape
+from npukernelbench.tasks.hidden import hidden_cases
 from npukernelbench.tasks.registry import TaskRegistry
 from tests.suite import suite
 from tests.tasks.smoke import assert_small_and_ragged
@@ -141,8 +142,8 @@ def registry() -> TaskRegistry:
 
 def tensors(task: Task, case_id: str) -> list[TensorShape]:
     case = task.case(case_id)
-    found = [item for value in case.inputs.values() for item in (value if isinstance(value, tuple) else (value,))]
-    shapes = [item.tensor for item in found if isinstance(item, TensorCase)]
+    items = [item for value in case.inputs.values() for item in (value if isinstance(value, tuple) else (value,))]
+    shapes = [item.tensor for item in items if isinstance(item, TensorCase)]
     for value in case.outputs.values():
         shapes += value if isinstance(value, tuple) else (value,)
     return shapes
@@ -290,3 +291,14 @@ def test_float_outputs_have_limits_no_looser_than_the_source_suite(registry: Tas
             atol, rtol = loosest[dtype]
             assert limits.atol <= atol, (task.name, dtype)
             assert limits.rtol <= rtol, (task.name, dtype)
+
+
+def test_hidden_cases_draw_what_public_ones_leave_out() -> None:
+    """The z-loss, which no public case but the smoke case asks for."""
+    drawn = hidden_cases(suite()["CrossEntropyLoss"], "one")
+    asked = [case for case in drawn if case.attributes["return_zloss"]]
+    assert asked
+    assert len(asked) < len(drawn)
+    for case in asked:
+        rows = case.inputs["input"].tensor.shape[0]
+        assert (case.outputs["zloss"].shape, case.outputs["lse_for_zloss"].shape) == ((1,), (rows,))

@@ -107,10 +107,10 @@ def test_a_prompt_that_fails_or_says_too_little_is_an_error(plugins: Plugins) ->
 
 
 def planted(plugins: Plugins, task: nouns.Task) -> dict[str, nouns.Severity]:
-    found: dict[str, nouns.Severity] = {}
+    result: dict[str, nouns.Severity] = {}
     for item in validate_task(task, plugins.checkers):
-        found[item.code] = min(item.severity, found.get(item.code, item.severity), key=list(nouns.Severity).index)
-    return found
+        result[item.code] = min(item.severity, result.get(item.code, item.severity), key=list(nouns.Severity).index)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_reference_that_fails_or_returns_the_wrong_thing_is_an_error(
     plugins: Plugins, reference: Callable[[Callable[..., object]], str]
 ) -> None:
     def complaint(function: Callable[..., object]) -> str:
-        found, _ = validate_task(sound_task(reference(function)), plugins.checkers)
-        assert (found.severity, found.code, found.case) == (nouns.Severity.ERROR, "reference", "smoke")
-        return found.message
+        finding, _ = validate_task(sound_task(reference(function)), plugins.checkers)
+        assert (finding.severity, finding.code, finding.case) == (nouns.Severity.ERROR, "reference", "smoke")
+        return finding.message
 
     assert "ZeroDivisionError" in complaint(lambda x: 1 / 0)
     assert "returned 2 outputs, not 1" in complaint(lambda x: (x, x))

@@ -18,19 +18,19 @@ CASE = tiny_case(shape=(30, 40))
 
 def test_rows_of_every_kind() -> None:
     values = np.random.default_rng(0).standard_normal((30, 40)).astype(np.float32)
-    found = patched(values, 1)
-    assert np.array_equal(found[:10], values[:10])
-    assert np.array_equal(found[10:20], np.sort(values[10:20], axis=-1))
-    assert np.array_equal(found[20:], np.broadcast_to(values[20:, :1], (10, 40)))
+    array = patched(values, 1)
+    assert np.array_equal(array[:10], values[:10])
+    assert np.array_equal(array[10:20], np.sort(values[10:20], axis=-1))
+    assert np.array_equal(array[20:], np.broadcast_to(values[20:, :1], (10, 40)))
     assert np.array_equal(patched(values, 8)[20:], np.tile(values[20:, :8], (1, 5)))
 
 
 def test_a_vector_counts_as_three_rows() -> None:
     values = np.random.default_rng(0).standard_normal(99).astype(np.float16)
-    found = patched(values, 1)
-    assert np.array_equal(found[:33], values[:33])
-    assert (np.diff(found[33:66].astype(np.float32)) >= 0).all()
-    assert (found[66:] == values[66]).all()
+    array = patched(values, 1)
+    assert np.array_equal(array[:33], values[:33])
+    assert (np.diff(array[33:66].astype(np.float32)) >= 0).all()
+    assert (array[66:] == values[66]).all()
 
 
 def test_values_are_those_of_the_generator() -> None:

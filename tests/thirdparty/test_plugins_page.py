@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +15,11 @@ import pytest
 from npukernelbench import hookspecs
 from npukernelbench.generate.fences import Block, scan
 from npukernelbench.plugins import Plugins
+from npukernelbench.testing import standin
+from npukernelbench.testing.fixtures import npukb_standin
 from npukernelbench.testing.tasks import tiny_task
+
+__all__ = ["npukb_standin"]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 
@@ -40,9 +45,9 @@ def hook_signatures() -> list[str]:
 
 
 def module(source: str) -> ModuleType:
-    found = ModuleType("example")
-    exec(compile(source, "docs/plugins.md", "exec"), vars(found))
-    return found
+    module_type = ModuleType("example")
+    exec(compile(source, "docs/plugins.md", "exec"), vars(module_type))
+    return module_type
 
 
 def test_headings_are_the_hooks_signatures() -> None:
@@ -111,9 +116,29 @@ def test_every_python_block_compiles() -> None:
 
 def test_the_page_s_own_test_passes() -> None:
     _, _, text = PAGE.partition("\n## Testing your plugin\n")
-    (block,) = python_blocks(text)
+    (block,) = python_blocks(text.partition("\n## ")[0])
     assert "\n    assert " in block.text
     module(block.text).test_the_backend_answers_every_request()
+
+
+STANDIN = PAGE.partition("\n## A stand-in of CANN and of a device\n")[2].partition("\n## ")[0]
+
+
+def test_the_stand_ins_examples_pass(npukb_standin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = python_blocks(STANDIN)
+    assert block.text.count("\n    assert ") >= 2  # each of the two shows what comes of it
+    example = module(block.text)
+    example.test_a_device_whose_memory_is_full(npukb_standin, monkeypatch)
+    example.test_an_a3_server_names_its_chip_in_two_places()
+
+
+def test_what_the_stand_in_listens_to_is_on_the_page() -> None:
+    folder = Path(standin.__file__).parent
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.suffix in (".c", ".h", ".py")]
+    known = set(re.findall(r'"ASCEND_STANDIN_(\w+)"', "".join(texts))) - {"LAUNCHES"}  # its profiler's own
+    assert {name.partition("=")[0] for name in re.findall(r"`([A-Z_]+(?:=\w+)?)`", STANDIN)} >= known
+    for name in re.findall(r"standin_\w+", STANDIN.partition("| name |")[2]):
+        assert f"void {name}(" in "".join(texts)
 
 
 def test_the_longer_backends_answer() -> None:

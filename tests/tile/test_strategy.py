@@ -12,12 +12,13 @@ from npukb_tile.lowering import lower_static
 from npukb_tile.making import PROGRAM
 from npukb_tile.parse import parse_program
 from npukernelbench.generate import wrap
-from npukernelbench.nouns import Outcome, Stage, Track
+from npukernelbench.nouns import PROMPTED_TRACKS, Outcome, Stage, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.run.runner import run
 from npukernelbench.store import read_run
 from npukernelbench.tasks import Selected, load_registry
 from npukernelbench.testing import FakeBackend, FakePlugin, RecordingObserver, make_plan
+from tests.suite import MACHINE
 
 TASK = "CraftElu"
 WRONG = ("load(x_tile, x[begin + offset], length)", "load(x_tile, x[begin + offset], tile)")
@@ -46,7 +47,7 @@ def fakes(plugins: Plugins) -> FakePlugin:
 
 @pytest.fixture(scope="module")
 def tasks(plugins: Plugins):
-    return load_registry(plugins)
+    return load_registry(plugins, cache_dir=MACHINE)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,7 @@ def asked(tmp_path: Path, plugins, fakes, tasks, answers, **changes):
     cases = (task.usual_case,) if track is Track.STATIC else tuple(c for c in task.cases if c.id != "0")
     values = {
         "strategy": "tile",
+        "prompt_style": "default",
         "tasks": changes.pop("chosen", (Selected(task, cases),)),
         "executor": "twin",
         **changes,
@@ -77,7 +79,16 @@ def asked(tmp_path: Path, plugins, fakes, tasks, answers, **changes):
     return summary, read_run(plan.directory), made[0].requests if made else []
 
 
-@pytest.mark.parametrize("track", list(Track))
+def test_the_terse_question_leaves_out_page_and_example(tmp_path, plugins, fakes, tasks, program) -> None:
+    _, _, requests = asked(tmp_path, plugins, fakes, tasks, [wrap(program, "python")], prompt_style="terse")
+    system, user = (message.content for message in requests[0].prompt.messages)
+    assert requests[0].prompt.template.startswith("tile-terse@")
+    assert "## Buffers and blocks" not in user
+    assert "Every core takes one share of the elements" in system
+    assert "The kernel function is `craft_elu`" in user
+
+
+@pytest.mark.parametrize("track", PROMPTED_TRACKS)
 def test_a_right_program_is_lowered_and_judged(tmp_path, plugins, fakes, tasks, program, track) -> None:
     answer = f"<think>load?</think>Here it is.\n{wrap(program, 'python')}"
     summary, stored, requests = asked(tmp_path, plugins, fakes, tasks, [answer], track=track)
@@ -138,12 +149,15 @@ def test_wrong_values_are_the_judges_to_find(tmp_path, plugins, fakes, tasks, pr
 
 
 def test_tasks_without_words_in_the_language_are_left_out(tmp_path, plugins, fakes, tasks, program) -> None:
-    lists, cube = tasks["ForeachAbs"], tasks["MatmulBias"]
+    lists, cube = tasks["ForeachNonFiniteCheckAndUnscale"], tasks["MatmulBias"]
     chosen = tuple(Selected(task, (task.usual_case,)) for task in (tasks[TASK], lists, cube))
     summary, stored, _ = asked(tmp_path, plugins, fakes, tasks, [wrap(program, "python")], chosen=chosen)
     assert summary.total == 1
     left = stored.manifest.provenance["left_out"]
-    assert sorted(name for names in left.values() for name in names) == ["ForeachAbs", "MatmulBias"]
+    assert sorted(name for names in left.values() for name in names) == [
+        "ForeachNonFiniteCheckAndUnscale",
+        "MatmulBias",
+    ]
 
 
 def partial_kernel(text: str, keep: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -150,7 +151,10 @@ def test_the_real_wandb_offline(plugins: Plugins, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     assert tracked(plugins, tmp_path) == 8
     (file,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
-    assert b"correct_at_1" in file.read_bytes()
+    until = time.monotonic() + 30
+    while b"correct_at_1" not in file.read_bytes():  # a process of wandb's writes it, after the run has ended
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 @pytest.mark.filterwarnings("ignore")

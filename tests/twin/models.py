@@ -75,8 +75,8 @@ def expected(name: str, d: Array, a: Array, b: Array, s: Array) -> Array:
         if name in UNARY:
             return np.asarray(UNARY[name](*_wide(a))).astype(a.dtype)
         if name in ACCUMULATE:
-            one, other, third = (x.astype(np.float32) for x in ACCUMULATE[name](d, a, b, s))
-            product = np.asarray(one * other).astype(d.dtype).astype(np.float32)
+            array, other, third = (x.astype(np.float32) for x in ACCUMULATE[name](d, a, b, s))
+            product = np.asarray(array * other).astype(d.dtype).astype(np.float32)
             result = np.asarray(product + third).astype(d.dtype)
             return _relu(result) if name.endswith("Relu") else result
         if name in SHIFT:

@@ -3,7 +3,7 @@ global memory."""
 
 from __future__ import annotations
 
-__all__ = ["on_buffer", "on_global", "on_matmul", "on_queues"]
+__all__ = ["fresh", "on_buffer", "on_global", "on_matmul", "on_queues", "put"]
 
 
 def on_buffer(ctype: str, name: str, size_bytes: int) -> str:
@@ -32,6 +32,19 @@ def on_global(ctype: str, **places: str) -> str:
     lines = [f"GlobalTensor<{ctype}> {', '.join(places)};"]
     lines += [f"{name}.SetGlobalBuffer((__gm__ {ctype}*){place});" for name, place in places.items()]
     return "".join(f"    {line}\n" for line in lines)
+
+
+_CLEAN = "DataCacheCleanAndInvalid<{}, CacheLine::SINGLE_CACHE_LINE>"
+
+
+def put(tensor: str, at: str, value: str, ctype: str = "int32_t") -> str:
+    """Stores an element of global memory where other cores and transfers can see it."""
+    return f"{tensor}.SetValue({at}, {value}); {_CLEAN.format(ctype)}({tensor}[{at}]);"
+
+
+def fresh(tensor: str, at: str, ctype: str = "int32_t") -> str:
+    """The element as memory holds it, whatever the core's data cache does."""
+    return f"({_CLEAN.format(ctype)}({tensor}[{at}]), {tensor}.GetValue({at}))"
 
 
 def on_matmul(cores: str, *, registered: bool = True) -> str:

@@ -6,6 +6,7 @@ header is written out (``OWN``) have their calls here, and nowhere else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -105,6 +106,29 @@ def by_lanes(row: Row, pair: tuple[str, str], mask: object, tensors: Tensors | N
     two = "Src1" in row.operands
     strides = f"BinaryRepeatParams(1, 1, 1, {dst}, {src}, {src})" if two else f"UnaryRepeatParams(1, 1, {dst}, {src})"
     return f"{row.name}({_operands(row, tensors or Tensors(), pair)}, {mask}, 1, {strides})"
+
+
+#: In mask form of rows with a header of their own: what follows the operands and the lanes.
+_OWN_REPEATS: Mapping[str, str] = {
+    "Cast": "UnaryRepeatParams()",
+    "CastDequant": "UnaryRepeatParams()",
+    "Compare": "BinaryRepeatParams()",
+    "Compares": "UnaryRepeatParams()",
+    "CreateVecIndex": "1, 8",
+    "Duplicate": "1, 8",
+    "Select": "BinaryRepeatParams()",
+}
+
+
+def by_repeats(row: Row, pair: tuple[str, str], repeats: str, tensors: Tensors | None = None) -> str:
+    """The mask form of a call on the first 16 lanes of so many ``repeats``."""
+    if row.call != "OWN":
+        return re.sub(r", 1, (?=\w+RepeatParams)", f", {repeats}, ", by_lanes(row, pair, 16, tensors))
+    counted = OWN[row.name](tensors or Tensors(), pair, 16)
+    if row.name in _OWN_REPEATS:
+        counted = re.sub(r"<.*?>(?=\()", "", counted, count=1) if row.name == "CastDequant" else counted
+        return f"{counted[:-1]}, {repeats}, {_OWN_REPEATS[row.name]})"
+    return re.sub(r", 1, (?=\w+RepeatParams)", f", {repeats}, ", counted)
 
 
 #: Rows whose mask form :func:`by_lanes` can write.

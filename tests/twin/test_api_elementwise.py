@@ -99,6 +99,10 @@ def test_by_lanes(twin: Twin, case, lanes, repeat, blocks, repeats) -> None:
     """Masks, strides and repeats, as in the documentation: block and repeat strides count 32-byte blocks."""
     row, dtype = case
     per_block, per_repeat = 32 // dtype.itemsize, 256 // dtype.itemsize
+    if isinstance(lanes, tuple):  # a mask has a bit, and none beyond a repeat
+        lanes = (lanes[0] or 1, lanes[1] if per_repeat > 64 else 0)
+    else:
+        lanes = min(max(lanes, 1), per_repeat)
     blocks = tuple(1 for _ in blocks) if dtype.itemsize == 4 else blocks  # keep everything inside N elements
     dst_repeat = max(repeats[0], 8 * blocks[0]) if repeat > 1 else 8  # destinations of two repeats may not meet
     if (repeat - 1) * max(dst_repeat, *repeats[1:]) * per_block + 16 * per_block > N:

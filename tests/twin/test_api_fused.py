@@ -28,7 +28,7 @@ def run(
     TBuf<TPosition::VECCALC> b_y;
     pipe.InitBuffer(b_y, {N * dst.itemsize});
     LocalTensor<{t}> l_y = b_y.Get<{t}>();
-    uint64_t bits[2] = {{0x5, 0x3}};
+    uint64_t bits[2] = {{0x5, {0 if 4 in (dst.itemsize, src.itemsize) else 0x3}}};
     (void)bits;
     {before}
     {rows}"""
@@ -162,10 +162,10 @@ def test_dequantisation_to_bytes(twin: Twin, dtype: DType, sign: str) -> None:
         f"SetDeqScale(vdeq, info); CastDequant<{t}, int16_t, true, false>(l_y, l_a, 128);",
     ], before=before)  # fmt: skip
     a = values["a"][:128].astype(np.float64)
-    one = saturated(a * 0.125 - 3, dtype)
+    array = saturated(a * 0.125 - 3, dtype)
     lane = np.arange(128) % 16
     many = saturated(a * 0.0625 * (lane + 1) + lane - 8, dtype)
-    for row, wanted, upper in zip(rows, (one, one, many), (0, 1, 0), strict=True):
+    for row, wanted, upper in zip(rows, (array, array, many), (0, 1, 0), strict=True):
         blocks = row.reshape(8, 2, 16)
         assert np.array_equal(blocks[:, upper].ravel(), wanted)
         assert (blocks[:, 1 - upper] == 7).all()

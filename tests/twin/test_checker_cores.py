@@ -9,16 +9,16 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Outcome
-from tests.twin.openings import on_buffer, on_global
+from tests.twin.openings import fresh, on_buffer, on_global, put
 from tests.twin.running import Twin
 
 BLOCKS = 48
-OUTPUTS = {"y": ((BLOCKS * 8,), DType.INT32)}
+OUTPUTS = {"y": ((BLOCKS * 16,), DType.INT32)}
 
 #: Tensors on the output and on the workspace, which every block fills with zeros, as the documentation asks.
 HEAD = f"""
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
-    {on_buffer("int32_t", "ub", 8192)}{on_global("int32_t", ys="y, 48 * 8", slots="workspace, 1024")}
+    {on_buffer("int32_t", "ub", 8192)}{on_global("int32_t", ys="y, 48 * 16", slots="workspace, 1024")}
     Duplicate(ub, 0, 1024);
     PipeBarrier<PIPE_ALL>();
     DataCopy(slots, ub, 1024);
@@ -48,19 +48,19 @@ def threaded(request: pytest.FixtureRequest) -> Iterator[Twin]:
 )
 def test_after_a_meeting_blocks_see_what_others_wrote(threaded: Twin, meeting: str) -> None:
     body = f"""{HEAD}
-        ys.SetValue(me * 8, me + 100);
+        {put("ys", "me * 16", "me + 100")}
         {meeting}
-        ys.SetValue(me * 8 + 1, ys.GetValue((me + 1) % all * 8));
+        ys.SetValue(me * 16 + 1, {fresh("ys", "(me + 1) % all * 16")});
     """
     finished = threaded.run(body, {}, OUTPUTS, block=None)
     assert finished.found == []
-    assert (finished.output().reshape(BLOCKS, 8)[:, 1] == (np.arange(BLOCKS) + 1) % BLOCKS + 100).all()
+    assert (finished.output().reshape(BLOCKS, 16)[:, 1] == (np.arange(BLOCKS) + 1) % BLOCKS + 100).all()
 
 
 #: A block appends its index to a list whose length is the list's last element.
-APPEND = "int32_t n = ys.GetValue(383);\nys.SetValue(n, me);\nys.SetValue(383, n + 1);"
+APPEND = f"int32_t n = {fresh('ys', '383')};\n{put('ys', 'n', 'me')}\n{put('ys', '383', 'n + 1')}"
 #: Block 0 empties the list before the others look at it.
-EMPTY = "if (me == 0) ys.SetValue(383, 0);\nSyncAll();\n"
+EMPTY = f"if (me == 0) {{ {put('ys', '383', '0')} }}\nSyncAll();\n"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ EMPTY = "if (me == 0) ys.SetValue(383, 0);\nSyncAll();\n"
             1,
         ),
         # polling global memory
-        ("", "while (ys.GetValue(383) != me) {{}}\n{append}", 1),
+        ("", f"while ({fresh('ys', '383')} != me) {{{{}}}}\n{{append}}", 1),
         (
             "",
             """

@@ -13,11 +13,11 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import CompileRequest, DType, Outcome, RunRequest, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import golden_kernel
-from npukernelbench.tasks import generate_inputs, load_registry
+from npukernelbench.tasks import generate_inputs
 from npukernelbench.tasks.goldens import golden_of
 from npukernelbench.tasks.sizes import smallest_case
+from tests.suite import suite
 from tests.twin.openings import on_buffer, on_global
 from tests.twin.running import Twin
 
@@ -79,7 +79,9 @@ def full(request: pytest.FixtureRequest) -> Iterator[Twin]:
 @pytest.mark.parametrize("name", HARMLESS)
 def test_no_race(full: Twin, name: str) -> None:
     finished = full.run(textwrap.dedent(HEAD) + textwrap.dedent(HARMLESS[name]), {}, OUTPUTS, block=None)
-    assert (finished.outcome, [str(diagnostic) for diagnostic in finished.diagnostics]) == (Outcome.OK, [])
+    # some read the output, or add to it, before it is written: no race
+    said = [str(diagnostic) for diagnostic in finished.diagnostics if diagnostic.rule != "uninitialized_read"]
+    assert (finished.outcome, said) == (Outcome.OK, [])
 
 
 @pytest.mark.parametrize("name", RACES)
@@ -104,7 +106,7 @@ def test_blocks_that_share_a_variable_are_believed(full: Twin) -> None:
 def test_golden_kernels_are_beyond_reproach() -> None:
     executor = TwinExecutor(TwinArgs(checker=Checker.FULL))
     tried = 0
-    tasks = load_registry(Plugins.load())
+    tasks = suite()
     for task in (tasks[name] for name in tasks):
         if golden_of(task, Track.STATIC) is None:
             continue

@@ -7,15 +7,18 @@ each, because a rule that is broken ends its block only.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from npukb_twin.compile.instructions import Row, instructions
-from npukb_twin.constraints import Constraint, function_constraints, page, row_constraints
-from npukernelbench.nouns import Outcome
+from npukb_twin.compile.instructions import LibraryRow, Row, instructions, library
+from npukb_twin.constraints import Constraint, function_constraints, library_constraints, page, row_constraints
+from npukernelbench.nouns import Outcome, Severity
 from tests.twin import rows
+from tests.twin.breaches import breaches_of_objects, broken_calls
+from tests.twin.mistakes import mistakes
 from tests.twin.rows import Tensors
 from tests.twin.running import HEAD, Finished, Twin
 from tests.twin.test_rules import BREACHES
@@ -76,6 +79,13 @@ def wide(row: Row) -> str:
     return call(row, count=1 << 20)
 
 
+def cut(row: Row) -> str:
+    """A call with 256 repeats, of which nothing is left in 8 bits."""
+    pair = next(pair for pair in row.pairs if "I4" not in pair)
+    names = Tensors(tensor("d", pair[0]), tensor("a", pair[1]), tensor("b", pair[1]), tensor("m", "U8"))
+    return f"int n = 256; {rows.by_repeats(row, pair, 'n', names)}"
+
+
 #: How a call breaks a constraint of its row.
 BROKEN = {
     "source alignment": lambda row: call(row, src="[1]"),
@@ -84,6 +94,7 @@ BROKEN = {
     "position": lambda row: re.sub(r"d\.Get<(.*?)>\(\)", r"LocalTensor<\1>()", call(row), count=1),
     "count": lambda row: call(row, count=-1),
     "repeats": repeated,
+    "repeats by type": cut,
 }
 
 
@@ -109,16 +120,16 @@ def test_every_instruction_refuses_what_breaks_it(twin: Twin, name: str) -> None
     for some in chunks(having, BLOCKS):
         done = run(twin, [BROKEN[name](row) for row in some])
         first = first_line(done)
-        said = {found.line - first: found.rule for found in done.errors}
+        said = {error.line - first: error.rule for error in done.errors}
         assert {row.name: said.get(i) for i, row in enumerate(some)} == {row.name: rule for row in some}, [
-            str(found) for found in done.errors
+            str(error) for error in done.errors
         ]
 
 
 def test_every_instruction_accepts_what_breaks_nothing(twin: Twin) -> None:
     for some in chunks(list(ROWS.values()), BLOCKS):
-        done = run(twin, [call(row) for row in some])
-        assert (done.outcome, [str(found) for found in done.diagnostics]) == (Outcome.OK, [])
+        done = run(twin, [f"SetDeqScale((half)1.0f); {call(row)}" for row in some])
+        assert (done.outcome, [str(diagnostic) for diagnostic in done.diagnostics]) == (Outcome.OK, [])
 
 
 def test_every_instruction_refuses_other_types(twin: Twin) -> None:
@@ -128,13 +139,26 @@ def test_every_instruction_refuses_other_types(twin: Twin) -> None:
         done = run(twin, lines)
         assert done.outcome is Outcome.COMPILE_ERROR
         first = first_line(done)
-        assert {found.line - first for found in done.errors} >= set(range(len(some)))
+        assert {error.line - first for error in done.errors} >= set(range(len(some)))
 
 
 #: How a call asks for what is undefined, and elements of the result that then hold all ones.
 UNDEFINED = {
     "rounding": f"Cast({tensor('d', 'I32')}, {tensor('a', 'F32')}, RoundMode::CAST_ODD, 64)",
     "shift": f"ShiftLeft({tensor('d', 'I32')}, {tensor('a', 'I32')}, 33, 64)",
+    "partial overlap": f"Abs({tensor('a', 'F32', '[8]')}, {tensor('a', 'F32')}, 64); PipeBarrier<PIPE_V>();"
+    f"DataCopy({tensor('d', 'F32')}, {tensor('a', 'F32', '[8]')}, 64)",
+    "overlap between repeats": f"Adds({tensor('a', 'F32', '[64]')}, {tensor('a', 'F32')}, 1.0f, 64, 2, {{1, 1, 8, 8}});"
+    f"PipeBarrier<PIPE_V>(); DataCopy({tensor('d', 'F32')}, {tensor('a', 'F32', '[64]')}, 64)",
+    "overlap of blocks": f"Brcb({tensor('a', 'F32')}, {tensor('a', 'F32')}, 1, {{1, 8}}); PipeBarrier<PIPE_V>();"
+    f"DataCopy({tensor('d', 'F32')}, {tensor('a', 'F32')}, 64)",
+    "choice": f"Select({tensor('d', 'F32')}, {tensor('m', 'U8')}, {tensor('a', 'F32')}, 1.0f, "
+    "SELMODE::VSEL_TENSOR_TENSOR_MODE, 64)",
+    "scale": f"AddDeqRelu({tensor('d', 'F16')}, {tensor('a', 'I32')}, {tensor('b', 'I32')}, 64)",
+    "block stride": f"Duplicate({tensor('d', 'F32')}, 0.0f, 64, 1, 0, 8)",
+    "overlap of results": f"Duplicate({tensor('a', 'F32')}, 0.0f, 128); WholeReduceSum({tensor('a', 'F32', '[64]')}, "
+    f"{tensor('a', 'F32')}, 64, 2, 1, 1, 8); PipeBarrier<PIPE_V>();"
+    f"DataCopy({tensor('d', 'F32')}, {tensor('a', 'F32', '[64]')}, 64)",
     "wide comparison": f"Compare({tensor('d', 'U8')}, {tensor('a', 'I32')}, {tensor('b', 'I32')}, CMPMODE::LT, 64)",
 }
 
@@ -145,7 +169,103 @@ def test_what_is_undefined_is_of_no_use(twin: Twin, name: str) -> None:
     zero = f"Duplicate({tensor('a', 'F32')}, 0.0f, 64); Duplicate({tensor('b', 'F32')}, 0.0f, 64)"
     seen = f"assert({tensor('d', 'U32')}.GetValue(1) == 0xffffffffu)"
     done = run(twin, [f"{zero}; PipeBarrier<PIPE_ALL>(); {UNDEFINED[name]}; PipeBarrier<PIPE_ALL>(); {seen}"])
-    assert (done.outcome, [found.rule for found in done.diagnostics]) == (Outcome.OK, [rule])
+    assert (done.outcome, [diagnostic.rule for diagnostic in done.diagnostics]) == (Outcome.OK, [rule])
+
+
+#: Calls of library functions that are not ``Name(dst, sources, sharedTmpBuffer, count)``.
+_LIBRARY_CALLS = {
+    "ClampMax": "ClampMax({d}, {a}, {t}, {scalar}, {n})",
+    "ClampMin": "ClampMin({d}, {a}, {t}, {scalar}, {n})",
+    "Silu": "Silu({d}, {a}, {n})",
+    "SwiGLU": "SwiGLU({d}, {a}, {b}, 1.0f, {t}, {n})",
+    "Swish": "Swish({d}, {a}, {n}, {scalar})",
+}
+
+
+def library_call(
+    row: LibraryRow, *, at: str = "", dst: str = "", src: str = "", scratch: str = "w.Get<uint8_t>()", count: int = 64
+) -> str:
+    """A right call of a function of the library but for what is given: where the result begins, the tensors."""
+    kind = row.dtypes[0]
+    two = row.kind == "BINARY" or row.name in ("Power", "ReduceXorSum")
+    form = _LIBRARY_CALLS.get(row.name, "{name}({d}, {a}, {b}, {t}, {n})" if two else "{name}({d}, {a}, {t}, {n})")
+    names = {"name": row.name, "d": dst or tensor("d", kind, at), "a": src or tensor("a", kind), "b": tensor("b", kind)}
+    return form.format(**names, t=scratch, n=count, scalar=f"static_cast<{rows.ctype(kind)}>(1)")
+
+
+#: How a call of a library function breaks a constraint.
+LIBRARY_BROKEN = {
+    "alignment": lambda row: library_call(row, at="[1]"),
+    "room": lambda row: library_call(row, count=1 << 20),
+    "position": lambda row: library_call(row, dst=f"LocalTensor<{rows.ctype(row.dtypes[0])}>()"),
+    "scratch": lambda row: library_call(row, scratch="m.GetWithOffset<uint8_t>(16, 0)"),
+    "scratch apart": lambda row: library_call(row, scratch="a.Get<uint8_t>()"),
+    "size of scratch": lambda row: library_call(row, scratch="m.GetWithOffset<uint8_t>(32, 0)", count=2048),
+    "own tensor": lambda row: library_call(row, src=f"a.GetWithOffset<{rows.ctype(row.dtypes[0])}>(16, 0)"),
+    "apart": lambda row: library_call(row, dst=tensor("a", row.dtypes[0])),
+    "domain": lambda row: f"Duplicate({tensor('a', 'F16')}, (half)1e9f, 64); {library_call(row)}",
+}
+
+
+def library_of(name: str) -> list[LibraryRow]:
+    return [row for row in library() if any(entry.name == name for entry in library_constraints(row))]
+
+
+@pytest.mark.parametrize("name", LIBRARY_BROKEN)
+def test_every_library_function_says_what_breaks_it(twin: Twin, name: str) -> None:
+    having = library_of(name)
+    [constraint] = {entry.constraint for row in having for entry in library_constraints(row) if entry.name == name}
+    done = run(twin, [LIBRARY_BROKEN[name](row) for row in having])
+    first = first_line(done)
+    said = {
+        (diagnostic.line - first, diagnostic.rule, diagnostic.severity is Severity.ERROR)
+        for diagnostic in done.diagnostics
+    }
+    wanted = {(i, constraint.rule, constraint.status == "enforced") for i in range(len(having))}
+    assert {having[i].name for i, *_ in wanted - said} == set(), [str(diagnostic) for diagnostic in done.diagnostics]
+
+
+#: Calls whose scratch buffer lies on another operand, and what they make.
+LOST = {
+    "a source": "Tanh(d.Get<float>(), a.Get<float>(), a.Get<uint8_t>(), 64)",
+    "the result": "Tanh(d.Get<float>(), a.Get<float>(), d.Get<uint8_t>(), 64)",
+    "a row": "SoftMax<float>(d.Get<float>(), b.Get<float>(), m.Get<float>(), a.Get<float>(), a.Get<uint8_t>(), {}, "
+    "{1, 64, 1, 64})",
+    "one repeat": "Add(a.Get<float>()[8], a.Get<float>(), b.Get<float>(), 64, 1, {1, 1, 1, 8, 8, 8});"
+    "PipeBarrier<PIPE_V>(); DataCopy(d.Get<float>(), a.Get<float>()[8], 64)",
+}
+
+
+def test_what_shares_memory_is_lost(twin: Twin) -> None:
+    zero = "Duplicate(a.Get<float>(), 0.0f, 128); Duplicate(b.Get<float>(), 0.0f, 64); PipeBarrier<PIPE_V>()"
+    seen = "PipeBarrier<PIPE_ALL>(); float f = d.Get<float>().GetValue(1); assert(f != f)"
+    done = run(twin, [f"{zero}; {call}; {seen}" for call in LOST.values()])
+    assert done.outcome is Outcome.OK, [str(diagnostic) for diagnostic in done.diagnostics]
+    assert [diagnostic.rule for diagnostic in done.diagnostics] == ["overlap"] * len(LOST)
+
+
+def test_every_library_function_accepts_what_breaks_nothing(twin: Twin) -> None:
+    lines = [
+        f"Duplicate({tensor('a', 'F16')}, (half){1.0 if row.name == 'Acosh' else 0.5}f, 64); {library_call(row)}"
+        for row in library()
+    ]
+    done = run(twin, lines)
+    assert (done.outcome, [str(diagnostic) for diagnostic in done.diagnostics]) == (Outcome.OK, [])
+
+
+def test_every_library_function_refuses_other_types(twin: Twin) -> None:
+    for at in range(0, len(library()), 7):
+        some = library()[at : at + 7]
+        lines = [re.sub(r"(?<=\bGet<)(?!uint8_t)\w+(?=>)", "double", library_call(row)) for row in some]
+        done = run(twin, lines)
+        first = first_line(done)
+        assert {error.line - first for error in done.errors} >= set(range(len(some)))
+
+
+def test_every_constraint_of_the_library_is_tried() -> None:
+    names = {entry.name for row in library() for entry in library_constraints(row)}
+    assert names == {*LIBRARY_BROKEN, "types"}
+    assert not {row.name for row in library()} & function_constraints().keys()
 
 
 def names_of_rows() -> dict[str, Constraint]:
@@ -167,16 +287,24 @@ def test_every_instruction_has_entries() -> None:
     assert not function_constraints().keys() & ROWS.keys()
 
 
+#: What breaks a rule in the tests, by lines that name functions: rule, whether it is a warning, the text.
+BROKEN_LINES = [
+    *(
+        (breach.rule, breach.warning, "\n".join(re.findall(r".*// here$", breach.body, re.MULTILINE)) or breach.body)
+        for breach in (*BREACHES, *breaches_of_objects())
+    ),
+    *((broken_call.rule, False, broken_call.call) for broken_call in broken_calls()),
+    *((mistake.rule, mistake.warns, mistake.broken_line) for mistake in (*mistakes("wrong"), *mistakes("cube"))),
+]
+
+
 @pytest.mark.parametrize("function", function_constraints())
 def test_a_kernel_breaks_every_constraint_of(function: str) -> None:
-    lines = [
-        (breach.rule, breach.warning)
-        for breach in BREACHES
-        if re.search(rf"\b{function}\b", "\n".join(re.findall(r".*// here$", breach.body, re.MULTILINE)) or breach.body)
-    ]
-    for constraint in function_constraints()[function]:
-        if constraint.status != "not_modelled":
-            assert (constraint.rule, constraint.status == "warned") in lines, constraint.says
+    """One of its own: a rule has as many breaking lines of the function as the function has constraints under it."""
+    lines = Counter((rule, warning) for rule, warning, text in BROKEN_LINES if re.search(rf"\b{function}\b", text))
+    constraints = [constraint for constraint in function_constraints()[function] if constraint.status != "not_modelled"]
+    wanted = Counter((constraint.rule, constraint.status != "enforced") for constraint in constraints)
+    assert not wanted - lines
 
 
 def test_the_page_is_written_from_the_ledger() -> None:

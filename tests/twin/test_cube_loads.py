@@ -96,9 +96,12 @@ def test_floats_are_transposed_by_images_and_aligned_in_k(twin: Twin) -> None:
     body = f"""
         cube.Fractals(cube.a1.Get<float>(), Gm<float>(a), {k}, {m});
         cube.Fractals(cube.b1.Get<float>(), Gm<float>(b), {k}, {n});
-        uint8_t none[4] = {{0, 0, 0, 0}};
+        constexpr uint8_t none[4] = {{0, 0, 0, 0}};
         LoadData3DParamsV2<float> p(none, {-(-k // 16) * 16}, 1, {m}, {m}, {k}, 0, 0, 1, 1, 1, 1, 1, 1, true, false,
                                     0.0f);
+        constexpr LoadData3DParamsV2<float> flags(none, 1, 1, 16, 16, 16, 0, 0, 1, 1, 1, 1, 1, 1, true, false, 0.0f,
+                                                  true, false, true);
+        static_assert(flags.filterSizeW && !flags.filterSizeH && flags.fMatrixCtrl && flags.enTranspose);
         LoadData(cube.a2.Get<float>(), cube.a1.Get<float>(), p);
         cube.Right<float>({k}, {n});
         MmadParams q({m}, {n}, {k}, 0, false, true);
@@ -172,10 +175,12 @@ def test_fractals_come_from_global_memory_in_any_order(twin: Twin) -> None:
     np.testing.assert_array_equal(done.output(), a[[3, 1]].astype(float))
 
 
-def im2col(image: np.ndarray, filter_: tuple[int, int], pad: int, stride: tuple[int, int], dilation: int) -> np.ndarray:
+def im2col(
+    image: np.ndarray, filter_: tuple[int, int], pad: int, stride: tuple[int, int], dilation: int, around: float
+) -> np.ndarray:
     """Rows of taps of an image (c1, h, w, c0): row by output pixel, column by c1, tap, c0."""
     c1, height, width, c0 = image.shape
-    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad), (0, 0)), constant_values=around)
     fh, fw = filter_
     rows = range(0, height + 2 * pad - dilation * (fh - 1), stride[0])
     columns = range(0, width + 2 * pad - dilation * (fw - 1), stride[1])
@@ -190,30 +195,32 @@ def im2col(image: np.ndarray, filter_: tuple[int, int], pad: int, stride: tuple[
 
 
 def test_images_are_unfolded(twin: Twin) -> None:
+    """Numbers lie around an image, which are set by value or by their bits."""
     image, n = exactly((2, 9, 7, 16)), 16
-    matrix = im2col(image, (3, 2), 1, (2, 1), 2)
-    m, k = matrix.shape
-    weights = exactly((k, n))
-    body = f"""
-        DataCopy(cube.a1.Get<half>(), Gm<half>(a), {image.size});
-        cube.Fractals(cube.b1.Get<half>(), Gm<half>(b), {k}, {n});
-        static constexpr IsResetLoad3dConfig keep = {{false, false}};
-        uint8_t pad[4] = {{1, 1, 1, 1}};
-        SetFmatrix(9, 7, pad, FmatrixMode::FMATRIX_LEFT);
-        SetLoadDataPaddingValue<half>(0);
-        SetLoadDataBoundary(0);
-        LoadData3DParamsV2<half> p;
-        p.channelSize = 32;
-        p.kExtension = {k};
-        p.mExtension = {m};
-        p.filterH = 3, p.filterW = 2, p.strideH = 2, p.strideW = 1, p.dilationFilterH = 2, p.dilationFilterW = 2;
-        LoadData<half, keep>(cube.a2.Get<half>(), cube.a1.Get<half>(), p);
-        cube.Right<half>({k}, {n});
-        cube.Multiply<float, half>({m}, {n}, {k});
-        cube.Out<float, float>(Gm<float>(y), {m}, {n});
-    """
-    done = run(twin, body, {"a": image, "b": weights}, {"y": ((m, n), DType.FLOAT32)})
-    np.testing.assert_array_equal(done.output(), matrix.astype(float) @ weights.astype(float))
+    for padding, around in (("SetLoadDataPaddingValue<half>(1)", 1.0), ("set_padding(0x4000)", 2.0)):
+        matrix = im2col(image, (3, 2), 1, (2, 1), 2, around)
+        m, k = matrix.shape
+        weights = exactly((k, n))
+        body = f"""
+            DataCopy(cube.a1.Get<half>(), Gm<half>(a), {image.size});
+            cube.Fractals(cube.b1.Get<half>(), Gm<half>(b), {k}, {n});
+            static constexpr IsResetLoad3dConfig keep = {{false, false}};
+            uint8_t pad[4] = {{1, 1, 1, 1}};
+            SetFmatrix(9, 7, pad, FmatrixMode::FMATRIX_LEFT);
+            {padding};
+            SetLoadDataBoundary(0);
+            LoadData3DParamsV2<half> p;
+            p.channelSize = 32;
+            p.kExtension = {k};
+            p.mExtension = {m};
+            p.filterH = 3, p.filterW = 2, p.strideH = 2, p.strideW = 1, p.dilationFilterH = 2, p.dilationFilterW = 2;
+            LoadData<half, keep>(cube.a2.Get<half>(), cube.a1.Get<half>(), p);
+            cube.Right<half>({k}, {n});
+            cube.Multiply<float, half>({m}, {n}, {k});
+            cube.Out<float, float>(Gm<float>(y), {m}, {n});
+        """
+        done = run(twin, body, {"a": image, "b": weights}, {"y": ((m, n), DType.FLOAT32)})
+        np.testing.assert_array_equal(done.output(), matrix.astype(float) @ weights.astype(float))
 
 
 def test_images_are_loaded_in_repeats(twin: Twin) -> None:

@@ -78,6 +78,12 @@ REFUSED = {
         'extern "C" __global__ __aicore__ void other(GM_ADDR y) { SetAtomicNone(); }',
         "other(y);  // here",
     ),
+    "numbers of double precision": (
+        "double_precision",
+        "does not compute with",
+        "",
+        OUT + "double scale = to.GetSize();  // here\nto.SetValue(0, static_cast<float>(scale * 0.5));",
+    ),
     "memory from the heap": ("host_call", "operator new", "", "int* p = new int(3);  // here\n*p = 1;"),
     "exceptions": ("compile", "exceptions", "", "if (GetBlockNum() == 0) throw 1;  // here"),
     "types at run time": (
@@ -127,6 +133,11 @@ ACCEPTED = {
         "inline int Plan(int n) { std::vector<int> v(n); return n > 0 ? Plan(n - 1) : static_cast<int>(v.size()); }",
         OUT + "to.SetValue(0, 1);",
     ),
+    "elements of double precision that are moved, and constants": (
+        "template <typename T> __aicore__ inline void Move(GM_ADDR y) {\n"
+        "    GlobalTensor<T> to;\n    to.SetGlobalBuffer((__gm__ T*)y, 8);\n    to.SetValue(1, to.GetValue(0));\n}",
+        OUT + "constexpr double half = 0.5;\nMove<double>(y);\nto.SetValue(4, static_cast<float>(half));",
+    ),
     "minimum and maximum of the library": (
         "#include <algorithm>\n#include <utility>",
         OUT + "int a = to.GetSize(), b = 3;\nto.SetValue(0, std::min(a, b) + std::max(a, std::move(b)));",
@@ -163,3 +174,23 @@ def test_a_bit_of_the_control_register_is_the_saturating_mode(twin: Twin) -> Non
     assert list(twin.run(OUT + said).output()[:3]) == [0, 1, 1]
     other = twin.run("SetCtrlSpr<60, 60>(0);  // here")
     assert (other.outcome, other.found) == (Outcome.COMPILE_ERROR, [("compile", other.marked)])
+
+
+def test_a_constant_that_a_parameter_cannot_hold_is_told(twin: Twin) -> None:
+    """256 repeats are none: refused, with the compiler's own word. Other warnings of the compiler stay unsaid, and what
+    it refuses by itself is refused.
+    """
+    setup = (
+        "TPipe pipe;\nTBuf<TPosition::VECCALC> b;\npipe.InitBuffer(b, 1024);\nLocalTensor<float> t = b.Get<float>();\n"
+    )
+    done = twin.run(setup + "int unused;\nAdds(t, t, 1.0f, 64, 256, {1, 1, 8, 8});  // here")
+    assert (done.outcome, done.found) == (
+        Outcome.RULE_VIOLATION,
+        [("compile", done.marked), ("lost_bits", done.marked)],
+    )
+    assert done.diagnostics[0].message == (
+        "implicit conversion from 'int' to 'unsigned char', which repeatTime of Adds is, changes value from 256 to 0"
+    )
+    narrowed = twin.run(setup + "Adds(t, t, 1.0f, 64, 2, {1, 1, 8, 256});  // here")
+    assert narrowed.outcome is Outcome.COMPILE_ERROR
+    assert [(error.rule, error.line) for error in narrowed.errors] == [("compile", narrowed.marked)]

@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from npukb_twin.compile.driver import _optional_headers
 from npukb_twin.compile.instructions import Row, instructions
 from npukb_twin.compile.messages import foreign_names, gap_names
 from npukb_twin.operator.host_messages import known_gaps
 from npukernelbench.nouns import Outcome
+from tests.tables import read_yaml
 from tests.twin import library_models, rows
 from tests.twin.hosting import Hosting
 from tests.twin.running import HEAD, Twin
@@ -27,7 +27,7 @@ LOCALS |= {"c": "int8_t", "l": "int64_t"}
 
 @cache
 def documented() -> dict[str, object]:
-    table = yaml.safe_load(PATH.read_text(encoding="utf-8"))
+    table = read_yaml(PATH)
     assert isinstance(table, dict)
     return table
 

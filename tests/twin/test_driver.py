@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from npukb_twin.compile import build, messages, toolchain
+from npukb_twin.compile import build, driver, messages, toolchain
 from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukernelbench.config import default_cache_dir
 from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
-from npukernelbench.nouns import Diagnostic, DType, Outcome
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.nouns import CompileRequest, Diagnostic, DType, Outcome, Track
 from tests.twin.openings import on_queues
 from tests.twin.running import HEAD, SMALL, Finished, Twin, kernel, task_for
 
@@ -98,6 +102,16 @@ def test_invented_api_is_the_models_error_with_a_hint(twin: Twin, call: str, nam
     assert (near in re.findall(r"\w+", first.remedy)) if near else not first.remedy
 
 
+def test_an_image_of_more_than_two_mebibytes_is_refused(twin: Twin) -> None:
+    before = "const int32_t answers[600000] = {1, 2, 3};"
+    finished = twin.run("int n = answers[GetBlockIdx()];", before=before)
+    assert finished.outcome is Outcome.COMPILE_ERROR
+    assert [(error.rule, error.file, error.line > 0) for error in finished.errors] == [
+        ("image_too_large", "kernel.cpp", True)
+    ]
+    assert "of which answers takes 2400000; at most 2097152 are taken" in finished.errors[0].message
+
+
 @pytest.mark.parametrize(
     ("call", "name"),
     [
@@ -106,7 +120,7 @@ def test_invented_api_is_the_models_error_with_a_hint(twin: Twin, call: str, nam
         ("SoftmaxFlashV3(t, t, u);", "SoftmaxFlashV3"),
         ("CheckLocalMemoryIA(1);", "CheckLocalMemoryIA"),
         ("AscendC::Nz2NdParamsFull p;", "Nz2NdParamsFull"),
-        ("Hccl<0> hccl; hccl.Init(nullptr);", "Hccl"),
+        ("Hccl<> hccl; hccl.BatchWrite(nullptr, 1);", "BatchWrite"),
     ],
 )
 def test_documented_api_that_the_twin_lacks_is_no_fault_of_the_model(twin: Twin, call: str, name: str) -> None:
@@ -114,7 +128,9 @@ def test_documented_api_that_the_twin_lacks_is_no_fault_of_the_model(twin: Twin,
     finished = twin.run(body)
     assert finished.outcome is Outcome.INFRA_ERROR, [str(error) for error in finished.errors]
     assert {(error.rule, error.line) for error in finished.errors} == {("unsupported_api", finished.marked)}
-    assert f"{name} is Ascend C, but the twin does not support it yet" in [error.message for error in finished.errors]
+    words = f"{name} is Ascend C, but the twin does not support it yet"
+    words += ": it runs one device, so nothing that several ranks exchange" if name == "BatchWrite" else ""
+    assert words in [error.message for error in finished.errors]
 
 
 def test_what_follows_from_a_gap_is_part_of_it(twin: Twin) -> None:
@@ -203,6 +219,22 @@ def test_missing_include(twin: Twin) -> None:
     finished = twin.run_source(source.replace('#include "kernel_operator.h"', ""))
     assert finished.outcome is Outcome.COMPILE_ERROR
     assert "does not include kernel_operator.h" in finished.errors[0].message
+
+
+def test_headers_of_the_candidate_are_found_and_others_say_which_option_has_them(twin: Twin) -> None:
+    task = task_for({}, SMALL)
+    files = {
+        "kernel.cpp": kernel("static_assert(kTool == 3);", ARGUMENTS).replace(HEAD, f'{HEAD}#include "tools/tool.h"\n'),
+        "include/tools/tool.h": "constexpr int kTool = 3;\n",
+    }
+    request = CompileRequest(task, task.cases[0], Track.STATIC, candidate_of(files), 60.0)
+    compiled = twin.executor.compile(request)
+    assert compiled.artifact is not None, compiled.diagnostics
+    twin.executor.release(compiled.artifact)
+    first = twin.run_source(files["kernel.cpp"]).errors[0]
+    assert first.message == "tools/tool.h is not among the kernel's files, nor a header of the twin"
+    assert first.line == HEAD.count("\n") + 1
+    assert "--include DIR supplies it, where DIR is the folder that holds tools/" in first.remedy
 
 
 @pytest.mark.parametrize("include", ["", "#include <cmath>\n", "#include <cstdint>\n#include <type_traits>\n"])
@@ -458,3 +490,18 @@ def test_a_build_knows_no_link_on_the_way_to_its_folder(tmp_path: Path, monkeypa
     with pytest.raises(AssertionError):  # nothing is there: making was replaced
         build.ensure(toolchain.find(), linked)
     assert made[-1].parent == (machine / "twin").resolve()
+
+
+def test_templates_of_the_headers_are_made_once_and_not_for_every_kernel(tmp_path: Path) -> None:
+    chosen = toolchain.find()
+    command = driver.compile_command(chosen, build.ensure(chosen, default_cache_dir()), driver.Unit("", "", ()))
+    traced = (*command, "-ftime-trace=trace.json", "-ftime-trace-granularity=0")
+
+    def instantiated(text: str) -> list[str]:
+        (tmp_path / "kernel.unit.cc").write_text(text, encoding="ascii")
+        subprocess.run(traced, cwd=tmp_path, env=toolchain.clean_environment(tmp_path), check=True, timeout=60)
+        events = json.loads((tmp_path / "trace.json").read_bytes())["traceEvents"]
+        return [event["args"]["detail"] for event in events if event["name"] == "InstantiateFunction"]
+
+    assert instantiated("") == []
+    assert instantiated("template <class T> T f() { return 1; }\nint a = f<int>();") == ["f<int>"]

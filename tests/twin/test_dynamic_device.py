@@ -36,6 +36,7 @@ from npukernelbench.nouns import (
     Task,
     Track,
 )
+from tests.twin.openings import fresh, put
 from tests.twin.running import Finished, Inputs, Outputs, Twin, task_for
 
 HOST = """
@@ -540,11 +541,11 @@ def test_task_types_of_keys(twin: Twin, host: FakeHost, key: int, cubes: int, ve
         } else if (TILING_KEY_IS(2)) {
             KERNEL_TASK_TYPE(2, KERNEL_TYPE_AIV_ONLY);
         }
-        to.SetValue(g_coreType == AIC ? GetBlockIdx() : 8 + GetBlockIdx(), GetBlockNum());
+        to.SetValue(16 * (g_coreType == AIC ? GetBlockIdx() : 8 + GetBlockIdx()), GetBlockNum());
     """
     )
     inputs = {"x": np.zeros(8, np.float32)}
-    cells = np.asarray(go(twin, device(body), inputs, {"y": ((32,), DType.FLOAT32)}).output())
+    cells = np.asarray(go(twin, device(body), inputs, {"y": ((512,), DType.FLOAT32)}).output())[::16]
     assert ((cells[:8] == 8).sum(), (cells[8:] == 8).sum()) == (cubes, vectors)
 
 
@@ -552,24 +553,25 @@ def test_more_mixed_blocks_than_cores_run_in_waves_with_a_warning(twin: Twin, ho
     host.answer = lambda request: tiled(block_dim=100)
     body = (
         SET_Y
-        + """
+        + f"""
         KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
-        if ASCEND_IS_AIC {
-            to.SetValue(8 * GetBlockIdx(), 1.0f);
+        if ASCEND_IS_AIC {{
+            {put("to", "64 * GetBlockIdx()", "1.0f", "float")}
             CrossCoreSetFlag<2, PIPE_FIX>(1);
-        }
-        if ASCEND_IS_AIV {
+        }}
+        if ASCEND_IS_AIV {{
             CrossCoreWaitFlag(1);
-            to.SetValue(8 * get_block_idx() + 1 + GetSubBlockIdx(), to.GetValue(8 * get_block_idx()) + 1.0f);
-        }
+            float one = {fresh("to", "64 * get_block_idx()", "float")};
+            to.SetValue(64 * get_block_idx() + 16 + 16 * GetSubBlockIdx(), one + 1.0f);
+        }}
     """
     )
-    finished = go(twin, device(body), {"x": X}, {"y": ((800,), DType.FLOAT32)})
-    assert finished.output().reshape(100, 8)[:, :3].tolist() == [[1.0, 2.0, 2.0]] * 100
+    finished = go(twin, device(body), {"x": X}, {"y": ((6400,), DType.FLOAT32)})
+    assert finished.output().reshape(100, 64)[:, :48:16].tolist() == [[1.0, 2.0, 2.0]] * 100
     assert [(diagnostic.rule, diagnostic.severity) for diagnostic in finished.diagnostics] == [
         ("mixed_waves", Severity.WARNING)
     ]
     meeting = body.replace("CrossCoreSetFlag<2, PIPE_FIX>(1);", "CrossCoreSetFlag<0, PIPE_FIX>(1);  // here")
-    finished = go(twin, device(meeting), {"x": X}, {"y": ((800,), DType.FLOAT32)})
+    finished = go(twin, device(meeting), {"x": X}, {"y": ((6400,), DType.FLOAT32)})
     assert [error.rule for error in finished.errors] == ["deadlock"]
     assert "100 blocks run in waves on 24 cores" in finished.errors[0].message

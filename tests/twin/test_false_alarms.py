@@ -28,7 +28,9 @@ def test_an_image_is_read_as_far_as_its_extents_reach(twin: Twin) -> None:
     whole = twin.run("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);" + body.format(rows=32), {"a": a}, before=CUBE)
     assert (whole.outcome, whole.diagnostics) == (Outcome.OK, ())
     past = twin.run("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);" + body.format(rows=48), {"a": a}, before=CUBE)
-    assert [(found.rule, "512 bytes past" in found.message) for found in past.diagnostics] == [("past_tensor", True)]
+    assert [(diagnostic.rule, "512 bytes past" in diagnostic.message) for diagnostic in past.diagnostics] == [
+        ("past_tensor", True)
+    ]
 
 
 @pytest.mark.parametrize(("elements", "told"), [(100, False), (128, False), (132, True)])
@@ -49,7 +51,7 @@ def test_counter_mode_reaches_as_far_as_its_elements(twin: Twin, elements: int, 
         ResetMask();
         """
     )
-    assert {found.rule for found in done.diagnostics} == ({"past_tensor"} if told else set())
+    assert {diagnostic.rule for diagnostic in done.diagnostics} == ({"past_tensor"} if told else set())
 
 
 def test_names_of_ours_are_free_for_kernels(twin: Twin) -> None:
@@ -123,9 +125,9 @@ def test_host_code_is_as_strict_as_its_own_compiler(hosting: Hosting) -> None:
 )
 def test_a_template_head_between_directives_is_one(text: str) -> None:
     keys = "ASCENDC_TPL_ARGS_DECL(Probe, ASCENDC_TPL_BOOL_DECL(A, 0, 1));\n"
-    found = template_of({"kernel.cpp": keys + text}, "probe")
-    assert found is not None
-    assert [parameter.name for parameter in found] == ["A"]
+    parameters = template_of({"kernel.cpp": keys + text}, "probe")
+    assert parameters is not None
+    assert [parameter.name for parameter in parameters] == ["A"]
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def test_an_error_names_file_and_line(hosting: Hosting) -> None:
         ('#include "hccl/hccl.h"', Outcome.INFRA_ERROR, "hccl/hccl.h is not among the host headers of the twin"),
         ('#include "mine.h"', Outcome.COMPILE_ERROR, "mine.h is not among the host headers"),
         ("conv_tiling::Conv3dTiling tiling;", Outcome.INFRA_ERROR, "the twin does not support it yet"),
-        ("namespace optiling { Mc2CcTilingConfig tiling; }", Outcome.INFRA_ERROR,
-         "Mc2CcTilingConfig is documented host API"),
+        ("namespace optiling { ContextBuilder builder; }", Outcome.INFRA_ERROR,
+         "ContextBuilder is documented host API"),
     ],
 )  # fmt: skip
 def test_whose_fault_an_error_is(hosting: Hosting, source: str, outcome: Outcome, message: str) -> None:

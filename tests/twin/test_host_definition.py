@@ -174,6 +174,9 @@ def test_tiling_structures(hosting: Hosting) -> None:
          "'y' declares 2 data types, 'x' 1"),
         (f'this->Input("x").{FLOAT}; this->Output("y").ParamType(REQUIRED).Follow("z");', "follows 'z'"),
         ('this->Input("x").ParamType(REQUIRED);', "'x' declares no data type"),
+        ('this->MC2().HcclGroup("group");', "HcclGroup: 'group' is no attribute of text"),
+        ('this->Attr("group").AttrType(OPTIONAL).String("a"); this->MC2().HcclGroup("group");',
+         "'group' is no attribute of text that is required and declared before"),
         ('throw std::runtime_error("no");', "threw an exception: no"),
     ],
 )  # fmt: skip
@@ -182,6 +185,21 @@ def test_definitions_that_do_not_hold(hosting: Hosting, definition: str, message
     assert isinstance(failure, HostFailure)
     assert failure.outcome is Outcome.LAUNCH_ERROR
     assert message in failure.diagnostics[0].message
+
+
+def test_communicators_are_named_by_attributes(hosting: Hosting) -> None:
+    description = hosting.described(
+        f"""
+        this->Input("x").{FLOAT};
+        this->Output("y").{FLOAT};
+        this->Attr("first").AttrType(REQUIRED).String();
+        this->Attr("second").AttrType(REQUIRED).String();
+        this->AICore().AddConfig("ascend910b");
+        this->MC2().HcclGroup({{"first", "second"}}).HcclGroup("first");
+        this->MC2().HcclServerType(HcclServerType::AICPU, "ascend910b");
+        """
+    )
+    assert [attribute.name for attribute in description.attributes] == ["first", "second"]
 
 
 def test_no_definition(hosting: Hosting) -> None:

@@ -367,3 +367,20 @@ def test_sizes_of_quantisation_selection_and_shapes(hosting: Hosting) -> None:
     """
     said = hosting.said(body, before='}\n#include "tiling/tiling_api.h"\nnamespace optiling {')
     assert said == (150, 0, 2, 1, 46460, 464, 464, 1)
+
+
+def test_tasks_of_communication(hosting: Hosting) -> None:
+    """What can be used is said by 0. A source's own names of tasks are meant."""
+    before = '}\n#include "tiling/hccl/hccl_tiling.h"\nOWN namespace optiling {\n'
+    body = """
+    AscendC::Mc2CcTilingConfig config("group", HCCL_CMD_ALLTOALLV, "AlltoAll=level0:fullmesh;level1:pairwise");
+    Mc2InitTiling init;
+    Mc2CcTiling task;
+    said[0] = config.SetStepSize(1) + config.GetTiling(init) + config.GetTiling(task);
+    said[1] = config.SetOpType(3) + config.GetTiling(task);
+    said[2] = config.SetOpType(HCCL_CMD_ALLREDUCE) + config.SetReduceType(HCCL_REDUCE_MAX) + config.GetTiling(task);
+    said[3] = config.SetGroupName(std::string(129, 'g')) + config.SetAlgConfig("") + config.GetTiling(init);
+    """
+    assert hosting.said(body, before=before.replace("OWN", ""))[:4] == (0, 2, 0, 3)
+    own = "namespace { enum Own : uint32_t { HCCL_CMD_ALLREDUCE = 2, HCCL_REDUCE_MAX = 2, HCCL_CMD_ALLTOALLV = 8 }; }\n"
+    assert hosting.said(body, before=before.replace("OWN", own))[:4] == (0, 2, 0, 3)

@@ -6,14 +6,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import yaml
-
 from npukb_twin.compile.build import source_root
 from npukb_twin.compile.instructions import casts, instructions
+from tests.tables import read_yaml
 from tests.twin import models, rows, test_api_convert, test_api_fused, test_api_reduce
 
 ROWS = {row.name: row for row in instructions()}
-DOCUMENTED = yaml.safe_load(Path(__file__).with_name("documented_api.yaml").read_text(encoding="utf-8"))
+DOCUMENTED = read_yaml(Path(__file__).with_name("documented_api.yaml"))
 
 #: What chapters of vector instructions have beside instructions: registers, types, and sequences of many instructions.
 OTHER = {

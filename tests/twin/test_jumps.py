@@ -5,12 +5,14 @@ from __future__ import annotations
 import platform
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from npukb_twin.compile import build, toolchain
-from npukb_twin.compile.elf import Elf
+from npukb_twin.compile.elf import EXECUTABLE, Elf
 from npukb_twin.compile.imports import computes_jumps
 from npukernelbench.nouns import DType, Outcome
 from tests.twin.running import Twin
@@ -31,6 +33,12 @@ PLAIN = {
     "a switch": "int f(int a) { switch (a) {"
     + "".join(f"case {i}: return {i * i % 7};" for i in range(40))
     + "default: return -1; } }",
+    "halves far from a register": "struct S { int before[40]; short at; }; void g(S&); int f(short a, S* p) {"
+    "volatile short v[200]; S s; g(s); v[9] = a; v[60] = s.at; v[150] = v[9]; p[-1].at = v[60]; p[-2].at = a;"
+    " return v[150] > 3 ? v[9] : s.at; }",
+    "distances of conditional jumps": "int g(int); int f(int a) { if (a > 0) {"
+    + " a = g(a) + a * 3;" * 260
+    + "} return a; }",
     "a loop": "int f(int n) { int sum = 0; for (int i = 0; i < n; ++i) sum += i ^ n; return sum; }",
 }
 
@@ -60,6 +68,28 @@ def test_thunks_leave_none(tmp_path: Path, source: str) -> None:
 @pytest.mark.parametrize("source", PLAIN.values(), ids=PLAIN.keys())
 def test_plain_code_is_compiled_once(tmp_path: Path, source: str) -> None:
     assert not computes_jumps(unit(source, tmp_path))
+
+
+class Code:
+    """An image with nothing but these instructions."""
+
+    def __init__(self, code: bytes) -> None:
+        self.code = code
+        self.sections = (SimpleNamespace(flags=EXECUTABLE),)
+
+    def contents(self, section: object) -> bytes:
+        return self.code
+
+
+@pytest.mark.parametrize("register", [0x85, 0x88, 0x92], ids=["rbp", "rax", "rdx"])
+def test_a_call_behind_any_place_in_a_frame_is_found(register: int) -> None:
+    """The last bytes of such a place look like the first of a call."""
+    load, call, rest = bytes([0x8B, register]), b"\xff\xd0", b"\x90" * 4
+    for place in range(-(1 << 15), -(1 << 7)):
+        before = load + place.to_bytes(4, "little", signed=True)
+        assert computes_jumps(cast(Elf, Code(rest + before + call + rest)))
+        if place % 2 == 0:
+            assert not computes_jumps(cast(Elf, Code(rest + before + b"\x66\x8b\x45\x08")))
 
 
 CALL = """

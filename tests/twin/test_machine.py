@@ -38,7 +38,7 @@ def test_a_machine_that_extends_another_is_still_that_chip(tmp_path: Path) -> No
     assert (mine.name, mine.chip, mine.rates) == ("my_server", "ascend910b3", {"Add.b16": 99.5})
     for socs, other in ((("ascend910b",), False), (("ascend310p",), True)):
         described = SimpleNamespace(name="Operator", socs=socs)
-        assert (dynamic._other_chip(described, mine, {}) is not None) == other  # type: ignore[arg-type]
+        assert (dynamic.other_chip(described, mine, {}) is not None) == other  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["ascend910_9382", "ascend910b2"])
@@ -47,7 +47,7 @@ def test_a_definition_for_one_family_does_for_the_other(name: str) -> None:
     loaded = machine.load(name)
     for socs, other in ((("ascend910b",), False), (("ascend910_93",), False), (("ascend310p",), True)):
         described = SimpleNamespace(name="Operator", socs=socs)
-        assert (dynamic._other_chip(described, loaded, {}) is not None) == other, socs  # type: ignore[arg-type]
+        assert (dynamic.other_chip(described, loaded, {}) is not None) == other, socs  # type: ignore[arg-type]
 
 
 def test_documented_rates_are_those_of_the_instruction_table() -> None:
@@ -73,7 +73,8 @@ def test_every_machine_gives_exactly_the_numbers_of_the_runtime(name: str) -> No
     loaded = machine.load(name)
     assert wanted
     assert set(loaded.numbers) == wanted
-    assert all(value > 0 for value in loaded.numbers.values())
+    none = {key for key, value in loaded.numbers.items() if value <= 0}
+    assert none <= ({"bt_bytes", "fb_bytes"} if loaded.column else set())  # memories that its cores do not have
     assert loaded.name == name
     assert set(loaded.grades) == wanted
 

@@ -9,7 +9,8 @@ import pytest
 
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker
-from npukernelbench.nouns import DType, Outcome, Severity
+from npukernelbench.nouns import DType
+from tests.twin.breaches import Breach, breaches_of_objects
 from tests.twin.openings import on_matmul
 from tests.twin.running import Finished, Twin
 from tests.twin.test_matmul_object import BEFORE, LOCAL, PLAIN, agrees, matrix, numbers, tiling
@@ -227,9 +228,10 @@ def test_what_cores_write_and_read_of_results(full: Twin, apart: int, meet: str,
     inputs = {"p": numbers(values), "a": matrix(rng, np.float16, 64, 64), "b": matrix(rng, np.float16, 64, 64)}
     outputs = {"y": ((64, 64), DType.FLOAT32), "z": ((64, 64), DType.FLOAT32)}
     done = full.run(HALVES.format(apart=apart, meet=meet), inputs, outputs, before=BEFORE, block=None)
-    assert {diagnostic.rule for diagnostic in done.diagnostics} == rules, [
-        str(diagnostic) for diagnostic in done.diagnostics
-    ]
+    said = {diagnostic.rule for diagnostic in done.diagnostics}
+    if rules:  # who reads too early reads what nobody has written yet
+        said.discard("uninitialized_read")
+    assert said == rules, [str(diagnostic) for diagnostic in done.diagnostics]
     if not rules:
         agrees(done.output(), inputs["a"], 2 * inputs["b"], FLOATS)
 
@@ -306,67 +308,13 @@ def test_blocks_one_after_the_other(twin: Twin) -> None:
     agrees(blocks.transpose(1, 2, 0, 3).reshape(64, 64), a, b, FLOATS)
 
 
-#: Rule, the kernel's kind, its numbers, its calls; the line of the fault ends in ``// here``.
-REGIST = "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);"
-SET = "mm.SetTensorA(Of<half>(a));\nmm.SetTensorB(Of<half>(b));\n"
-REFUSED = [
-    ("bad_tiling", "MIX_AIC_1_1", {"baseK": 0}, REGIST + "  // here", "baseK is 0"),
-    ("bad_tiling", "MIX_AIC_1_1", {"baseM": 24}, REGIST + "  // here", "multiples of 16"),
-    ("bad_tiling", "MIX_AIC_1_1", {"baseM": 256, "baseK": 256}, REGIST + "  // here", "the limit is 65536"),
-    ("bad_tiling", "MIX_AIC_1_1", {"baseM": 256, "baseN": 256, "baseK": 16}, REGIST + "  // here", "sums of 4 bytes"),
-    ("bad_tiling", "MIX_AIC_1_1", {"depthA1": 400}, REGIST + "  // here", "into L1"),
-    ("matmul_misuse", "MIX_AIC_1_1", {}, REGIST + "\nmm.IterateAll(Of<float>(y));  // here", "the left matrix"),
-    ("matmul_misuse", "MIX_AIC_1_1", {}, REGIST + "\n" + SET + "mm.GetTensorC(Of<float>(y));  // here", "no block"),
-    (
-        "matmul_misuse",
-        "MIX_AIC_1_1",
-        {},
-        REGIST + "\n" + SET + "mm.SetTensorA(Of<half>(a), true);\nmm.IterateAll(Of<float>(y));  // here",
-        "does not allow",
-    ),
-    ("matmul_misuse", "MIX_AIC_1_1", {}, REGIST + "\n" + SET + "mm.Iterate<false>();  // here", "no workspace"),
-    (
-        "illegal_write",
-        "MIX_AIC_1_1",
-        {},
-        REGIST + "\n" + SET + "mm.IterateAll(Of<float>(y)[64]);  // here",
-        "IterateAll",
-    ),
-    ("wrong_core", "AIV_ONLY", {}, REGIST + "  // here", "no cube core"),
-    ("deadlock", "AIC_ONLY", {}, REGIST + "  // here", "has none"),
-    (
-        "limit_exceeded",
-        "MIX_AIC_1_1",
-        {},
-        "Matmul<A, A, C> m2, m3, m4, m5;\n"
-        "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t, m2, &t, m3, &t, m4, &t, m5, &t);  // here",
-        "at most 4",
-    ),
-    (
-        "regist_late",
-        "MIX_AIC_1_1",
-        {},
-        "TBuf<> some;\npipe.InitBuffer(some, 32);\n" + REGIST + "  // here",
-        "1 buffers",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("rule", "kind", "values", "calls", "text"), REFUSED, ids=lambda v: v if isinstance(v, str) and len(v) < 20 else ""
-)
-def test_refused(twin: Twin, rule: str, kind: str, values: dict[str, int], calls: str, text: str) -> None:
+@pytest.mark.parametrize("breach", breaches_of_objects(), ids=lambda b: f"{b.rule}-{b.says[:20]}")
+def test_refused(twin: Twin, breach: Breach) -> None:
     zeros = np.zeros((64, 64), np.float16)
-    inputs = {"p": numbers(tiling(64, 64, 64) | values), "a": zeros, "b": zeros}
-    body = f"{on_matmul(kind, registered=False)}{calls}\n"
+    inputs = {"p": numbers(tiling(64, 64, 64) | breach.numbers), "a": zeros, "b": zeros}
+    body = f"{on_matmul(breach.kind, registered=False)}{breach.body}\n"
     done = twin.run(body, inputs, {"y": ((64, 64), DType.FLOAT32)}, before=BEFORE)
-    assert done.found == [(rule, done.marked)], [str(diagnostic) for diagnostic in done.diagnostics]
-    [said] = done.diagnostics
-    assert text in said.message
-    assert said.remedy.endswith(".")
-    warned = rule == "regist_late"
-    assert said.severity is (Severity.WARNING if warned else Severity.ERROR)
-    assert done.outcome is (Outcome.OK if warned else Outcome.RULE_VIOLATION)
+    breach.check(done)
 
 
 #: What the compiler says of a declaration, and whether the kernel is to blame.

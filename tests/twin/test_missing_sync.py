@@ -156,6 +156,36 @@ CASES = {
         in.FreeTensor(t);
         """,
     ),
+    "a mask of zeros over the one that is being stored": Case(
+        "MTE3_V",
+        "while DataCopy of pipe MTE3 may still be reading",
+        f"""
+        Muls(b, a, 0.0f, 64);
+        SetFlag<HardEvent::V_MTE3>(0);
+        WaitFlag<HardEvent::V_MTE3>(0);
+        DataCopy(to, b, 64);
+        {_pair("MTE3_V").replace(chr(10), chr(10) + " " * 8)}Muls(b, a, 0.0f, 64);  // here
+        """,
+    ),
+    "zeros over zeros that lie beside ones": Case(
+        "MTE3_V",
+        "while DataCopy of pipe MTE3 may still be reading",
+        f"""
+        Duplicate(a, 0.0f, 32);
+        SetFlag<HardEvent::V_MTE3>(0);
+        WaitFlag<HardEvent::V_MTE3>(0);
+        DataCopy(to, a, 64);
+        {_pair("MTE3_V").replace(chr(10), chr(10) + " " * 8)}Duplicate(a, 0.0f, 64);  // here
+        """,
+    ),
+    "another row is stored to where one is being loaded": Case(
+        "MTE2_MTE3",
+        "at offset 0 of 'y' (gm)",
+        f"""
+        DataCopy(a, to, 64);
+        {_pair("MTE2_MTE3").replace(chr(10), chr(10) + " " * 8)}DataCopy(to, b, 64);  // here
+        """,
+    ),
     "a product of what is not loaded yet": Case(
         "MTE1_M",
         "while LoadData of pipe MTE1 may still be writing",
@@ -241,6 +271,32 @@ ACCEPTED = {
     "what is stored does not change": """
         DataCopy(to, a, 64);
         Duplicate(a, 1.0f, 64);
+    """,
+    "zeros over zeros, again and again": """
+        Duplicate(a, 0.0f, 512);
+        SetFlag<HardEvent::V_MTE3>(0);
+        WaitFlag<HardEvent::V_MTE3>(0);
+        for (int i = 0; i < 40; ++i) {
+            DataCopy(to, a, 512);
+            Duplicate(a, 0.0f, 512);
+            SetFlag<HardEvent::V_MTE3>(0);
+            WaitFlag<HardEvent::V_MTE3>(0);
+        }
+    """,
+    "the same row is loaded again": """
+        DataCopy(a, from, 64);
+        SetFlag<HardEvent::MTE2_V>(0);
+        WaitFlag<HardEvent::MTE2_V>(0);
+        Abs(b, a, 64);
+        DataCopy(a, from, 64);
+    """,
+    "what was loaded is stored to where it came from": """
+        DataCopy(a, from, 64);
+        PipeBarrier<PIPE_ALL>();
+        DataCopy(to, a, 64);
+        PipeBarrier<PIPE_ALL>();
+        DataCopy(b, to, 64);
+        DataCopy(to, a, 64);
     """,
     "what is stored lies between what changes": """
         DataCopyPad(to, a, DataCopyParams(8, 4, 0, 0));

@@ -11,17 +11,18 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker
 from npukernelbench.nouns import DType, Outcome, Severity
+from tests.twin.openings import fresh, put
 from tests.twin.running import Twin
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array
 
-CELLS = {"y": ((1024,), DType.INT32)}
+CELLS = {"y": ((2048,), DType.INT32)}
 #: Every core writes what it knows of itself to a row of its own: first the cube cores', then the vector cores'.
 CENSUS = """
     GlobalTensor<int32_t> g;
-    g.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(y), 1024);
-    int64_t at = 8 * (g_coreType == AIC ? get_block_idx() : 64 + GetBlockIdx());
+    g.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(y), 2048);
+    int64_t at = 16 * (g_coreType == AIC ? get_block_idx() : 64 + GetBlockIdx());
     g.SetValue(at, 1);
     g.SetValue(at + 1, GetBlockIdx());
     g.SetValue(at + 2, GetSubBlockIdx());
@@ -35,8 +36,8 @@ HEAD = (
     MIX
     + """
     GlobalTensor<int32_t> g, w;
-    g.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(y), 1024);
-    w.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace), 1024);
+    g.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(y), 2048);
+    w.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace), 2048);
     const int32_t me = GetBlockIdx(), block = get_block_idx();
 """
 )
@@ -52,7 +53,7 @@ def full(request: pytest.FixtureRequest) -> Iterator[Twin]:
 
 def rows(cells: Array) -> tuple[Array, Array]:
     """What the cube cores and the vector cores of a launch said of themselves."""
-    table = np.asarray(cells).reshape(128, 8)
+    table = np.asarray(cells).reshape(128, 16)
     cube, vector = table[:64], table[64:]
     return cube[cube[:, 0] == 1, 1:7], vector[vector[:, 0] == 1, 1:7]
 
@@ -101,9 +102,11 @@ def test_the_architecture_is_told_to_the_preprocessor(twin: Twin) -> None:
         static_assert(g_coreType == AIV);
         #endif
     """
-    done = twin.run(HEAD + "g.SetValue(kind == 3 ? block : 100 + me, kind);", {}, CELLS, before=before, block=None)
+    done = twin.run(
+        HEAD + "g.SetValue(16 * (kind == 3 ? block : 50 + me), kind);", {}, CELLS, before=before, block=None
+    )
     cells = np.asarray(done.output())
-    assert (cells[:24].tolist(), cells[100:148].tolist()) == ([3] * 24, [4] * 48)
+    assert (cells[: 24 * 16 : 16].tolist(), cells[50 * 16 : 98 * 16 : 16].tolist()) == ([3] * 24, [4] * 48)
 
 
 @pytest.mark.parametrize(("kind", "cubes"), [("KERNEL_TYPE_AIC_ONLY", True), ("KERNEL_TYPE_AIV_ONLY", False)])
@@ -146,19 +149,19 @@ def test_types_of_keys_need_a_default(twin: Twin) -> None:
 
 HAND_OVER = (
     HEAD
-    + """
-    if ASCEND_IS_AIC {
-        w.SetValue(16 * me, 100 + me);
+    + f"""
+    if ASCEND_IS_AIC {{
+        {put("w", "16 * me", "100 + me")}
         CrossCoreSetFlag<2, PIPE_FIX>(3);
         CrossCoreWaitFlag(4);
-        g.SetValue(512 + 16 * me, w.GetValue(16 * me + 8));
-    }
-    if ASCEND_IS_AIV {
+        g.SetValue(1024 + 16 * me, {fresh("w", "16 * me + 8")});
+    }}
+    if ASCEND_IS_AIV {{
         CrossCoreWaitFlag(3);
-        g.SetValue(me, w.GetValue(16 * block));
-        if (GetSubBlockIdx() == 1) w.SetValue(16 * block + 8, 7);
+        g.SetValue(16 * me, {fresh("w", "16 * block")});
+        if (GetSubBlockIdx() == 1) {{ {put("w", "16 * block + 8", "7")} }}
         CrossCoreSetFlag<2, PIPE_MTE3>(4);
-    }
+    }}
 """
 )
 
@@ -166,9 +169,9 @@ HAND_OVER = (
 def test_a_cube_core_and_its_vector_cores_hand_over(full: Twin) -> None:
     done = full.run(HAND_OVER, {}, CELLS, block=None)
     cells = np.asarray(done.output())
-    assert cells[:48].tolist() == [100 + index // 2 for index in range(48)]
-    assert cells[512:896:16].tolist() == [7] * 24
-    assert [diagnostic.rule for diagnostic in done.diagnostics if diagnostic.rule != "cache_line_shared"] == []
+    assert cells[: 48 * 16 : 16].tolist() == [100 + index // 2 for index in range(48)]
+    assert cells[1024 : 1024 + 384 : 16].tolist() == [7] * 24
+    assert done.found == []
     assert done.seen is not None
     assert done.seen.profile is not None
     counters = done.seen.profile.counters
@@ -176,13 +179,13 @@ def test_a_cube_core_and_its_vector_cores_hand_over(full: Twin) -> None:
 
 
 def test_vector_cores_of_a_block_wait_for_each_other(full: Twin) -> None:
-    body = """
-    if ASCEND_IS_AIV {
-        w.SetValue(16 * me, me);
+    body = f"""
+    if ASCEND_IS_AIV {{
+        {put("w", "16 * me", "me")}
         CrossCoreSetFlag<1, PIPE_MTE3>(2);
         CrossCoreWaitFlag<1>(2);
-        g.SetValue(16 * me, w.GetValue(16 * (me ^ 1)));
-    }
+        g.SetValue(16 * me, {fresh("w", "16 * (me ^ 1)")});
+    }}
     """
     done = full.run(HEAD + body, {}, CELLS, block=None)
     assert np.asarray(done.output())[: 48 * 16 : 16].tolist() == [index ^ 1 for index in range(48)]
@@ -196,22 +199,22 @@ def test_all_cores_of_a_kind_or_of_both_meet(full: Twin, meeting: str) -> None:
     """In the second form cube cores read what cube cores wrote, and vector cores what vector cores did."""
     body = f"""
     const int32_t own = g_coreType == AIC ? 0 : 24, count = g_coreType == AIC ? 24 : 48;
-    w.SetValue(8 * (own + me), own + me);
+    {put("g", "16 * (own + me) + 8", "own + me")}
     {meeting}
-    g.SetValue(8 * (own + me), w.GetValue(8 * (own + (me + 5) % count)));
+    g.SetValue(16 * (own + me), {fresh("g", "16 * (own + (me + 5) % count) + 8")});
     """
     done = full.run(HEAD + body, {}, CELLS, block=None)
-    cells = np.asarray(done.output())[: 72 * 8 : 8]
+    cells = np.asarray(done.output())[: 72 * 16 : 16]
     expected = [(index + 5) % 24 for index in range(24)] + [24 + (index + 5) % 48 for index in range(48)]
     assert cells.tolist() == expected
-    assert {diagnostic.rule for diagnostic in done.diagnostics} <= {"cache_line_shared"}
+    assert done.found == []
 
 
 def test_the_two_kinds_meet_in_one_barrier(full: Twin) -> None:
-    body = """
-    if ASCEND_IS_AIC { w.SetValue(16 * me, 50 + me); }
+    body = f"""
+    if ASCEND_IS_AIC {{ {put("w", "16 * me", "50 + me")} }}
     SyncAll<false>();
-    if ASCEND_IS_AIV { g.SetValue(16 * me, w.GetValue(16 * ((block + 1) % 24))); }
+    if ASCEND_IS_AIV {{ g.SetValue(16 * me, {fresh("w", "16 * ((block + 1) % 24)")}); }}
     """
     done = full.run(HEAD + body, {}, CELLS, block=None)
     assert np.asarray(done.output())[: 48 * 16 : 16].tolist() == [50 + (index // 2 + 1) % 24 for index in range(48)]
@@ -275,23 +278,23 @@ def test_a_producer_may_be_fifteen_sets_ahead(twin: Twin) -> None:
 
 
 def test_a_producer_that_is_held_back_goes_on_for_ever(full: Twin) -> None:
-    body = """
-    for (int i = 0; i < 100; ++i) {
-        if ASCEND_IS_AIC {
+    body = f"""
+    for (int i = 0; i < 100; ++i) {{
+        if ASCEND_IS_AIC {{
             if (i >= 2) CrossCoreWaitFlag(7);
-            w.SetValue(16 * me + i % 2, i);
+            {put("w", "16 * me + i % 2", "i")}
             CrossCoreSetFlag<2, PIPE_FIX>(6);
-        }
-        if ASCEND_IS_AIV {
+        }}
+        if ASCEND_IS_AIV {{
             CrossCoreWaitFlag(6);
-            if (w.GetValue(16 * block + i % 2) == i) g.SetValue(8 * me, i);
+            if ({fresh("w", "16 * block + i % 2")} == i) g.SetValue(16 * me, i);
             if (i < 98) CrossCoreSetFlag<2, PIPE_MTE2>(7);
-        }
-    }
+        }}
+    }}
     """
     done = full.run(HEAD + body, {}, CELLS, block=None)
-    assert np.asarray(done.output())[: 48 * 8 : 8].tolist() == [99] * 48
-    assert {diagnostic.rule for diagnostic in done.diagnostics} <= {"cache_line_shared"}
+    assert np.asarray(done.output())[: 48 * 16 : 16].tolist() == [99] * 48
+    assert done.found == []
 
 
 def test_waiting_in_vain_names_the_cores_and_the_reason(twin: Twin) -> None:

@@ -8,10 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from benchmarks.calibration.compared import compare
 from benchmarks.calibration.harness import Bench
-from benchmarks.calibration.run import compare
 from npukb_npu.rows import table
 from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.timing.machine import load
 from npukernelbench.nouns import DType, Profile
 from tests.twin.openings import on_global, on_queues
 from tests.twin.running import Twin
@@ -259,3 +260,58 @@ def test_plain_loops_take_time(full: Twin) -> None:
         times[rounds] = done.seen.profile.counters["path_scalar_time"]
     assert times[100000] >= 3.0 * 100000 / 1.8e9 * 1e6
     assert times[200000] - times[100000] == pytest.approx(times[100000] - times[0], rel=1e-3)
+
+
+#: Sums of repeats, and what reads them: after each, or after all of them. Or something else is done after each.
+SUMS = """
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, 65536);
+    LocalTensor<float> from = buffer.Get<float>(), to = from[8192];
+    Duplicate(from, 1.0f, 8192);
+    Duplicate(to, 1.0f, 1024);
+    for (int32_t i = 0; i < 32; ++i) {
+        WholeReduceSum(to[i * 8], from[i * 64], 64, 1, 1, 1, 8);
+        if (BARRIER) PipeBarrier<PIPE_V>();
+        if (READ == 1) Adds(to[i * 8], to[i * 8], 1.0f, 8);
+        if (READ == 2) Adds(to[512 + i * 8], to[512 + i * 8], 1.0f, 8);
+    }
+    if (READ == 3) for (int32_t i = 0; i < 32; ++i) Adds(to[i * 8], to[i * 8], 1.0f, 8);
+"""
+
+
+def test_only_what_reads_the_result_of_a_reduction_waits_for_it(full: Twin) -> None:
+    numbers = load("ascend910b2").numbers
+    cycles_us = 1e6 / numbers["clock_hz"]
+    times = {}
+    for barrier in (0, 1):
+        for read in range(4):
+            before = f"#define BARRIER {barrier}\n#define READ {read}"
+            done = full.run(SUMS, {"x": X[:64]}, {"y": ((64,), DType.FLOAT16)}, before=before, block=1)
+            assert done.seen is not None, done.compiled
+            assert done.seen.profile is not None
+            times[barrier, read] = done.seen.profile.time_us / cycles_us
+    late = 6 * numbers["reduce_level_cycles"]
+    for barrier in (0, 1):
+        assert times[barrier, 1] - times[barrier, 2] == pytest.approx(32 * late, rel=0.15)
+    assert times[0, 3] - times[0, 0] < 32 * 40  # all results are there by the time that they are read
+    assert times[1, 0] - times[0, 0] == pytest.approx(32 * numbers["barrier_cycles"], rel=0.15)
+
+
+def test_following_the_first_suggestion_pays(full: Twin) -> None:
+    """What is said to gain most, once followed, makes the kernel about as fast as it says."""
+    barriers = "PipeBarrier<PIPE_ALL>(); Sqrt(b, a, TILE); PipeBarrier<PIPE_ALL>()"
+    slow: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+        "one more buffer": ({}, {"buffers": 2}),
+        "times as much per iteration": ({"tile": 256, "buffers": 2}, {"tile": 2048, "buffers": 2}),
+        "multiples of 512 bytes": ({"tile": 4096, "buffers": 2, "shift": 16}, {"tile": 4096, "buffers": 2}),
+        "instead of PipeBarrier": ({"work": barriers, "buffers": 2}, {"buffers": 2}),
+    }
+    for change, (before, after) in slow.items():
+        measured = profile(full, **before)  # type: ignore[arg-type]
+        assert measured.analysis is not None
+        first = measured.analysis.suggestions[0]
+        assert change in first.change, (change, measured.analysis.suggestions)
+        followed = profile(full, **after).time_us  # type: ignore[arg-type]
+        assert followed < 0.97 * measured.time_us, change
+        assert followed == pytest.approx(first.time_us, rel=0.25), change

@@ -21,7 +21,7 @@ struct Big { uint64_t a[6]; };
 struct alignas(128) Wide { float a[64]; };
 static int variable;
 static __aicore__ inline uint64_t ByValue(Big b, int i) { b.a[3] = i; return b.a[3] + b.a[0]; }
-static __aicore__ inline long Many(long a, long b, long c, long d, long e, long f, long g, half h, double i) {
+static __aicore__ inline long Many(long a, long b, long c, long d, long e, long f, long g, half h, float i) {
     g += a;
     return g + f + (long)(float)h + (long)i;
 }
@@ -33,6 +33,11 @@ static __aicore__ inline float OnStack(int n) {
     return v[n];
 }
 static __aicore__ inline int One(int n) { return n + 1; }
+struct Worker {
+    int n;
+    __aicore__ inline void Double() { n *= 2; }
+};
+template <void (Worker::*step)()> static __aicore__ inline void Apply(Worker* worker) { (worker->*step)(); }
 static volatile int started = One(3);  // has a constructor
 static __aicore__ inline int Listed(int n, ...) {
     va_list list;
@@ -45,10 +50,13 @@ static __aicore__ inline int Listed(int n, ...) {
 """
 BODY = """
 Big big{};
-if (ByValue(big, 2) != 2 || Many(1, 2, 3, 4, 5, 6, 7, (half)1.0f, 2.0) != 17 || OnStack(5) != 3) return;
+if (ByValue(big, 2) != 2 || Many(1, 2, 3, 4, 5, 6, 7, (half)1.0f, 2.0f) != 17 || OnStack(5) != 3) return;
 volatile __int128 wide = 5; wide = wide * 3 / 2;
-volatile double real = (double)(uint64_t)wide;
-volatile uint64_t whole = (uint64_t)(float)real;
+volatile float real = (float)(uint64_t)wide;
+volatile uint64_t whole = (uint64_t)real;
+Worker worker{4};
+Apply<&Worker::Double>(&worker);
+if (worker.n != 8) return;
 int (*volatile pointer)(int) = One;
 if (pointer((int)whole) != 8 || started != 4 || Listed(3, 1, 2, 3) != 6) return;
 __atomic_fetch_add(&variable, 1, __ATOMIC_SEQ_CST);
@@ -156,7 +164,7 @@ def test_instructions_that_no_core_has(twin: Twin, image: Path, bytes_: bytes) -
         (b"\x31\xdb\x0f\x1f\x00", "leaves a function with its caller's registers changed"),  # xor %ebx, %ebx
         (b"\x48\x89\x07\x66\x90", "writes what it has not announced"),  # mov %rax, (%rdi)
         (b"\x48\x89\x45\x08\x90", "writes what it has not announced"),  # mov %rax, 8(%rbp): the return address
-        (b"\xeb\xfe\xff\xff\xff", "holds"),  # a loop without end
+        (b"\xeb\xfe\xff\xff\xff", "goes round"),  # a loop without end, and without an announcement
         (b"\xe8\x01\x00\x00\x00", "calls what is no function"),
         (b"\xe9\x01\x00\x00\x00", "jumps to where no function begins"),
         (b"\xff\xe0\x90\x90\x90", "holds an instruction that a scalar unit does not have"),  # jmp *%rax

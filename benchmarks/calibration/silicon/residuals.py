@@ -21,11 +21,10 @@ from scipy.stats import spearmanr
 
 from benchmarks.calibration.silicon.predict import read
 from npukb_twin.timing.intervals import REGIMES
+from npukernelbench.stats import nine_in_ten
 
 __all__ = ["Compared", "compared", "inside", "intervals", "section"]
 
-#: Of the measurements, this share shall lie beyond each end.
-_TAIL = 0.05
 #: Of fewer rows than these none could be left outside: those of both sizes count, or those of all kernels.
 _MANY, _FEW = 39, 12
 _FIFTH = 1.2
@@ -85,9 +84,8 @@ def intervals(rows: Sequence[Compared]) -> Intervals:
             continue
         alike = [row for row in rows if row.regime.split()[0] == regime.split()[0]]
         used = own if len(own) >= _MANY else alike if len(alike) >= _FEW else rows
-        ratios = sorted(row.ratio for row in used)
-        beyond = int(_TAIL * (len(ratios) + 1))  # of the sorted ratios, those that may be left outside
-        made[regime] = (ratios[max(beyond - 1, 0)], ratios[-max(beyond, 1)], own)
+        low, high = nine_in_ten([row.ratio for row in used])
+        made[regime] = (low, high, own)
     return made
 
 

@@ -152,11 +152,15 @@ def _input(spec: InputSpec, made: _Made) -> CaseInput:
 
 
 def _output(spec: OutputSpec, made: _Made, inputs: Mapping[str, CaseInput]) -> TensorShape | tuple[TensorShape, ...]:
-    types = [one.tensor.dtype for one in _several(inputs[spec.dtype_like])] if spec.dtype_like else [spec.dtype]
+    types = (
+        [tensor_case.tensor.dtype for tensor_case in _several(inputs[spec.dtype_like])]
+        if spec.dtype_like
+        else [spec.dtype]
+    )
     given: Any = made.outputs.get(spec.name)
     several = spec.presence is Presence.DYNAMIC
     if given is None:
-        given = [one.tensor.shape for one in _several(inputs[str(spec.shape_like)])]
+        given = [tensor_case.tensor.shape for tensor_case in _several(inputs[str(spec.shape_like)])]
     elif not several:
         given = [given]
     shapes = [

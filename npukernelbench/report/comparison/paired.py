@@ -18,7 +18,7 @@ from npukernelbench.report.comparison.records import (
     Problem,
     RunRecord,
     named_differences,
-    rules_of,
+    rule_differences,
     settings_of,
     timing_of,
 )
@@ -114,7 +114,7 @@ def refuse_other_rules(first: RunRecord, other: RunRecord) -> None:
             "success rates of different tiers are not compared",
             remedy=_REJUDGE,
         )
-    found = list(named_differences(rules_of(first), rules_of(other)))
+    found = list(rule_differences(first, other))
     if found:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise UsageError(
@@ -149,7 +149,7 @@ def _pair(first: RunRecord, second: RunRecord) -> Pair:
     return Pair(
         first,
         second,
-        tuple(one for one in measured if one is not None),
+        tuple(difference for difference in measured if difference is not None),
         _changed(first, second),
         left_out,
         tuple(named_differences(settings_of(first), settings_of(second))),
@@ -170,12 +170,12 @@ def _measures(first: RunRecord, second: RunRecord, *, timed: bool) -> list[Measu
 
 def shares(measure: Measure, first: RunRecord, second: RunRecord) -> dict[Problem, tuple[float, float]]:
     """The rate on every problem that both runs can say something about."""
-    found: dict[Problem, tuple[float, float]] = {}
+    result: dict[Problem, tuple[float, float]] = {}
     for problem, attempts in first.problems.items():
         one, other = measure.share(attempts), measure.share(second.problems.get(problem, ()))
         if one is not None and other is not None:
-            found[problem] = (one, other)
-    return found
+            result[problem] = (one, other)
+    return result
 
 
 def clusters(found: dict[Problem, tuple[float, float]]) -> list[Cluster]:
@@ -192,7 +192,7 @@ def _difference(measure: Measure, first: RunRecord, second: RunRecord) -> Differ
         return None
     drawn = clusters(found)
     value, (low, high) = mean_difference(drawn)
-    p, exact = sign_flip_test([one.part for one in drawn])
+    p, exact = sign_flip_test([cluster.part for cluster in drawn])
     before, after = (fsum(pair[side] for pair in found.values()) / len(found) for side in (0, 1))
     detectable = detectable_difference(drawn)
     return Difference(measure.name, before, after, value, low, high, p, exact, p, detectable, len(found), len(drawn))
@@ -201,12 +201,12 @@ def _difference(measure: Measure, first: RunRecord, second: RunRecord) -> Differ
 def _changed(first: RunRecord, second: RunRecord) -> tuple[Changed, ...]:
     listed = []
     for problem in first.problems:
-        one, other = first.problems[problem], second.problems.get(problem, ())
-        hits = sum(attempt.correct for attempt in one), sum(attempt.correct for attempt in other)
-        if one and other and (hits[0] > 0) != (hits[1] > 0):
-            failed = Counter(attempt.outcome.value for attempt in (one if hits[1] else other))
+        attempts, other = first.problems[problem], second.problems.get(problem, ())
+        hits = sum(attempt.correct for attempt in attempts), sum(attempt.correct for attempt in other)
+        if attempts and other and (hits[0] > 0) != (hits[1] > 0):
+            failed = Counter(attempt.outcome.value for attempt in (attempts if hits[1] else other))
             outcomes = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in failed.most_common())
-            listed.append(Changed(problem, (hits[0], len(one)), (hits[1], len(other)), outcomes))
+            listed.append(Changed(problem, (hits[0], len(attempts)), (hits[1], len(other)), outcomes))
     return tuple(sorted(listed, key=lambda changed: (changed.gained, changed.problem)))
 
 

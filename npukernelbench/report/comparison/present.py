@@ -8,12 +8,18 @@ from pathlib import Path
 from string import ascii_uppercase
 
 from npukernelbench.errors import UsageError
+from npukernelbench.nouns.codec import to_json
+from npukernelbench.report.comparison.budgets import AtBudget, at_equal_budgets, budget_table
 from npukernelbench.report.comparison.paired import Changed, Difference, Pair, compare_runs, on_shared_tasks
 from npukernelbench.report.comparison.rates import CORRECT
-from npukernelbench.report.comparison.records import RunRecord, read_record
+from npukernelbench.report.comparison.records import RunRecord, read_record, timing_of
+from npukernelbench.report.comparison.speeds import Entry, Speeds
 from npukernelbench.report.comparison.times import Side, compare, comparison_json, in_common, read_side
+from npukernelbench.report.finding import only_run
 from npukernelbench.report.links import PAGE_NAME, sample_link
 from npukernelbench.report.table import Column, Table
+from npukernelbench.report.words import count
+from npukernelbench.store import read_run
 
 __all__ = ["Comparison", "compare_paths"]
 
@@ -24,18 +30,28 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Success rates of runs, times of the same kernels, or both. ``refusal`` says why there are no success rates."""
+    """Success rates of runs, times of the same kernels, or both. ``refusal`` says why there are no success rates,
+    ``budgets`` what iterating runs had reached when they had spent the same.
+    """
 
     pairs: tuple[Pair, ...] = ()
     times: tuple[Side, Side] | None = None
     refusal: str = ""
+    budgets: tuple[AtBudget, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Table | Speeds, ...]:
+        """Everything, for a page: the tables, and how fast the runs' kernels are."""
+        return (*self.tables, *_speeds(self.pairs))
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Everything, for a terminal or a page."""
+        """Everything, for a terminal."""
         tables = [table for index, pair in enumerate(self.pairs) for table in _of_pair(pair, *_names(index))]
         if self.pairs:
             tables.insert(0, _legend(self.pairs))
+        if self.budgets:
+            tables.append(budget_table(self.budgets, ascii_uppercase[: len(self.pairs) + 1]))
         if self.times:
             times = compare(*self.times)
             note = f"Success rates are not compared: {self.refusal}. {times.note}" if self.refusal else times.note
@@ -43,14 +59,16 @@ class Comparison:
         return tuple(tables)
 
     def as_json(self) -> dict[str, object]:
-        """Keys: ``runs``, ``comparisons`` with the first run, ``times`` (null without kernels in common). Two profiles
-        are ``first``, ``second`` and ``pairs``."""
+        """Keys: ``runs``, ``comparisons`` with the first run, ``budgets`` with a row of ``effort`` per run, ``times``
+        (null without kernels in common). Two profiles are ``first``, ``second`` and ``pairs``.
+        """
         if self.times and not self.pairs and not self.refusal:
             return comparison_json(*self.times)
         records = [self.pairs[0].first, *(pair.second for pair in self.pairs)] if self.pairs else []
         return {
             "runs": [_run_json(record) for record in records],
             "comparisons": [_pair_json(pair, *_names(index)) for index, pair in enumerate(self.pairs)],
+            "budgets": [to_json(budget) for budget in self.budgets],
             "times": comparison_json(*self.times) if self.times else None,
             "refusal": self.refusal or None,
         }
@@ -60,6 +78,9 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
     """Folders of runs, or two files with profiles, side by side. UsageError where they cannot be compared."""
     if len(paths) < 2:
         raise UsageError("there is nothing to compare with", remedy="name two runs or more, or two profiles")
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise UsageError(f"there is no {missing[0]}", remedy="name folders of runs, or two profiles")
     if not all(path.is_dir() for path in paths):
         if len(paths) > 2:
             raise UsageError("more than two can be compared only where all are folders of runs")
@@ -68,14 +89,21 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
         return Comparison(times=sides)
     if len(paths) > len(ascii_uppercase):
         raise UsageError(f"at most {len(ascii_uppercase)} runs are compared", remedy="npukb leaderboard takes more")
-    records = [read_record(path) for path in paths]
+    records = [read_record(only_run(path)) for path in paths]
     times = _times(paths) if len(paths) == 2 else None
     try:
-        return Comparison(compare_runs(on_shared_tasks(records) if shared_tasks else records), times)
+        pairs = compare_runs(on_shared_tasks(records) if shared_tasks else records)
+        return Comparison(pairs, times, budgets=() if shared_tasks else _budgets(paths))
     except UsageError as refusal:
         if times is None:
             raise
         return Comparison(times=times, refusal=refusal.message)
+
+
+def _budgets(paths: Sequence[Path]) -> tuple[AtBudget, ...]:
+    """What the runs had reached when they had spent the same; nothing unless all have ended."""
+    results = [read_run(only_run(path)).results for path in paths]
+    return at_equal_budgets([result.effort if result else None for result in results])
 
 
 def _times(paths: Sequence[Path]) -> tuple[Side, Side] | None:
@@ -111,25 +139,34 @@ def _legend(pairs: Sequence[Pair]) -> Table:
         Column("uncounted", numeric=True),
         Column("folder"),
     )
-    note = f"Tier {records[0].tier}, {len(records[0].tasks)} tasks, track {records[0].track}."
+    note = f"Tier {records[0].tier}, {count(len(records[0].tasks), 'task')}, track {records[0].track}."
     if any(record.uncounted for record in records):
         note += " Uncounted samples are missing or say nothing about the model."
     return Table("Runs", columns, rows, note)
 
 
+def _speeds(pairs: Sequence[Pair]) -> Iterator[Speeds]:
+    """The runs by letter; none where they were timed by different time models."""
+    if not pairs or any(timing_of(pair.second) != timing_of(pair.first) for pair in pairs):
+        return
+    records = [pairs[0].first, *(pair.second for pair in pairs)]
+    named = zip(ascii_uppercase, records, strict=False)
+    yield Speeds("All runs", tuple(Entry(f"{letter}: {one.model}", one, one.folder) for letter, one in named))
+
+
 def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
     shown = [difference for difference in pair.differences if difference.first or difference.second]
-    several = any(one.holm_p != one.p for one in shown)
+    several = any(difference.holm_p != difference.p for difference in shown)
     rows = tuple(
         (
-            one.measure,
-            f"{one.first:.3f}",
-            f"{one.second:.3f}",
-            f"{one.value:+.3f} [{one.low:+.2f}, {one.high:+.2f}]",
-            _p(one.p),
-            *((_p(one.holm_p),) if several else ()),
+            difference.measure,
+            f"{difference.first:.3f}",
+            f"{difference.second:.3f}",
+            f"{difference.value:+.3f} [{difference.low:+.2f}, {difference.high:+.2f}]",
+            _p(difference.p),
+            *((_p(difference.holm_p),) if several else ()),
         )
-        for one in shown
+        for difference in shown
     )
     columns = (
         Column("rate"),
@@ -156,7 +193,7 @@ def sentences(pair: Pair, first: str, second: str) -> Iterator[str]:
         yield "Rates that are 0 in both runs are not shown."
     yield from pair.notes
     if pair.left_out:
-        yield f"{_count(len(pair.left_out), 'problem')} without a valid sample in one of the runs left out."
+        yield f"{count(len(pair.left_out), 'problem')} without a valid sample in one of the runs left out."
     if pair.settings:
         yield f"The runs differ in {'; '.join(pair.settings)}."
 
@@ -170,12 +207,14 @@ def _verdict(main: Difference, first: str, second: str) -> str:
 
 
 def _power(main: Difference) -> str:
+    if main.tasks < _LEAST_CHANGED:
+        return f"{count(main.tasks, 'task')} cannot show any: at least {_LEAST_CHANGED} must change sides."
     if main.detectable is None:
         return (
-            f"With {_count(main.tasks, 'task')} at least {_LEAST_CHANGED} must change sides, all in one direction, "
+            f"With {count(main.tasks, 'task')} at least {_LEAST_CHANGED} must change sides, all in one direction, "
             "before a difference can be shown."
         )
-    tasks = _count(main.tasks, "task")
+    tasks = count(main.tasks, "task")
     text = f"{tasks} like these would show a true difference of {main.detectable:.2f} in 4 of 5 comparisons"
     if main.holm_p >= _ALPHA and abs(main.value) >= 0.005:
         needed = round(main.tasks * (main.detectable / main.value) ** 2)
@@ -217,10 +256,6 @@ def _p(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _run_json(record: RunRecord) -> dict[str, object]:
     return {
         "folder": str(record.folder),
@@ -240,18 +275,18 @@ def _pair_json(pair: Pair, first: str, second: str) -> dict[str, object]:
         "rates": [asdict(difference) for difference in pair.differences],
         "changed": [
             {
-                "task": one.problem.task,
-                "case": one.problem.case,
-                "first": list(one.first),
-                "second": list(one.second),
-                "outcomes": one.outcomes,
+                "task": changed.problem.task,
+                "case": changed.problem.case,
+                "first": list(changed.first),
+                "second": list(changed.second),
+                "outcomes": changed.outcomes,
                 "links": [
-                    sample_link(record.folder, *one.problem, record.track) for record in (pair.first, pair.second)
+                    sample_link(record.folder, *changed.problem, record.track) for record in (pair.first, pair.second)
                 ],
             }
-            for one in pair.changed
+            for changed in pair.changed
         ],
-        "left_out": [list(one) for one in pair.left_out],
+        "left_out": [list(problem) for problem in pair.left_out],
         "settings": list(pair.settings),
         "notes": list(pair.notes),
         "summary": " ".join(sentences(pair, first, second)),

@@ -5,8 +5,9 @@ Records come out of the event log. A published folder without one is read from t
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -20,28 +21,37 @@ from npukernelbench.nouns.results import Results
 from npukernelbench.report.estimates import Judged
 from npukernelbench.run.turns import settled
 from npukernelbench.store import StoredRun, read_run
-from npukernelbench.store.manifest import MANIFEST_NAME, differences
+from npukernelbench.store.manifest import differences
 
 __all__ = [
+    "OURS",
     "Attempt",
     "Problem",
     "RunRecord",
+    "attempt_of",
     "conversations",
-    "find_runs",
     "named_differences",
     "read_record",
     "record_of",
     "record_of_results",
+    "record_with",
+    "rule_differences",
+    "rules_name",
     "rules_of",
     "settings_of",
+    "shown",
     "timing_of",
 ]
 
+#: Characters by which a digest is told from others.
+_DIGEST = 12
 #: What the executor says of itself that decides times and no verdict.
 _TIMING = ("launch", "time_model")
 #: Fields of the identity by which a sample is judged. Everything else says who was asked, and how.
 _RULES = ("track", "hidden", "compile_timeout_s", "run_timeout_s", "harness", "rules")
-_FIELDS_OF_OTHERS = frozenset((*_RULES, "tasks", "executor"))
+#: The rules of task files, not of a benchmark.
+OURS = "ours"
+_FIELDS_OF_OTHERS = frozenset((*_RULES, "tasks", "executor", "inputs"))
 
 
 class Problem(NamedTuple):
@@ -68,7 +78,11 @@ class Attempt:
 
     def fast(self, baseline: str, p: float) -> bool:
         """Whether it is right and at least p times as fast as the baseline."""
-        return self.correct and self.speedups.get(baseline, 0.0) >= p
+        return self.speed(baseline) >= p
+
+    def speed(self, baseline: str) -> float:
+        """How many times as fast as the baseline; below 0 where it is wrong, which is slower than any p."""
+        return self.speedups.get(baseline, 0.0) if self.correct else -1.0
 
 
 @dataclass(frozen=True)
@@ -160,24 +174,17 @@ def record_of(run: StoredRun) -> RunRecord:
     """A stored run, as far as it was judged."""
     if not run.samples and run.results is not None:
         return record_of_results(run.results, run.directory)
-    return RunRecord(run.directory, run.manifest.run_id, run.manifest.identity, tuple(_of_samples(run)))
+    return record_with(run, map(attempt_of, conversations(run)))
+
+
+def record_with(run: StoredRun, attempts: Iterable[Attempt]) -> RunRecord:
+    """A stored run whose conversations somebody has read already, by :func:`attempt_of`."""
+    return RunRecord(run.directory, run.manifest.run_id, run.manifest.identity, tuple(attempts))
 
 
 def record_of_results(results: Results, folder: Path) -> RunRecord:
     """A run out of its results, without reading every sample again."""
     return RunRecord(folder, results.run_id, results.identity, tuple(_of_results(results)))
-
-
-def find_runs(folder: Path) -> list[Path]:
-    """Every run's folder at or below ``folder``. UsageError when there is none."""
-    folders = sorted(path.parent for path in folder.rglob(MANIFEST_NAME))
-    if not folders:
-        raise UsageError(
-            f"there is no run at or below this folder: no {MANIFEST_NAME}",
-            location=SourceLocation(folder),
-            remedy="name the folder that 'npukb run' writes to; it is ./results unless --output_path said otherwise",
-        )
-    return folders
 
 
 def rules_of(record: RunRecord) -> dict[str, object]:
@@ -202,15 +209,26 @@ def settings_of(record: RunRecord) -> dict[str, object]:
     return {name: value for name, value in record.identity.items() if name not in _FIELDS_OF_OTHERS}
 
 
+def rules_name(identity: Mapping[str, object]) -> str:
+    """By whose rules a run was judged, for people: ``ours``, or the benchmark's name and whether it would compare."""
+    rules = _mapping(identity.get("rules"))
+    comparable = "comparable" if rules.get("comparable") else "not comparable"
+    return f"{rules.get('name')} ({comparable})" if rules else OURS
+
+
+def rule_differences(first: RunRecord, second: RunRecord) -> Iterator[str]:
+    """:func:`named_differences` of the rules. Of different benchmarks the names say enough."""
+    pair = [rules_of(record) for record in (first, second)]
+    names = [rules_name(record.identity) for record in (first, second)]
+    if names[0] != names[1]:
+        pair = [{**rules, "rules": name} for rules, name in zip(pair, names, strict=True)]
+    yield from named_differences(*pair)
+
+
 def named_differences(first: Mapping[str, object], second: Mapping[str, object]) -> Iterator[str]:
     """``name: value against value`` per field in which two mappings differ."""
     for name, old, new in differences("", first, second):
-        yield f"{name}: {_short(old)} against {_short(new)}"
-
-
-def _of_samples(run: StoredRun) -> Iterator[Attempt]:
-    for turns in conversations(run):
-        yield _of_sample(settled(turns))
+        yield f"{name}: {shown(old)} against {shown(new)}"
 
 
 def conversations(run: StoredRun) -> Iterator[list[Sample]]:
@@ -221,7 +239,9 @@ def conversations(run: StoredRun) -> Iterator[list[Sample]]:
             yield turns
 
 
-def _of_sample(sample: Sample) -> Attempt:
+def attempt_of(turns: Sequence[Sample]) -> Attempt:
+    """One conversation by the turn that speaks for it."""
+    sample = settled(turns)
     judged = Judged.of(sample)
     verdict = judged.verdict
     return Attempt(
@@ -258,6 +278,9 @@ def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _short(value: object) -> str:
-    text = str(value) if isinstance(value, str) else repr(value)
+def shown(value: object) -> str:
+    """A setting for people: of a digest its beginning, of a long text what fits a line, of no value ``unset``."""
+    text = "unset" if value is None else str(value) if isinstance(value, str) else repr(value)
+    if re.fullmatch("[0-9a-f]{32,}", text):
+        return text[:_DIGEST] + "…"
     return text if len(text) <= 40 else text[:37] + "…"

@@ -17,6 +17,7 @@ from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome, Profile
 from npukernelbench.nouns.codec import profile_from_json
 from npukernelbench.report.table import Column, Table
+from npukernelbench.report.words import count
 from npukernelbench.store import read_run
 
 __all__ = ["Side", "compare", "comparison_json", "in_common", "read_side"]
@@ -80,19 +81,38 @@ def compare(first: Side, second: Side) -> Table:
         return _profiles(first, second)
     rows, inside, ratios = [], 0, []
     for key in shared:
-        one, other = first.profiles[key], second.profiles[key]
-        ratios.append(other.time_us / one.time_us if one.time_us > 0 else 1.0)
-        held = _within(one, other)
+        profile, other = first.profiles[key], second.profiles[key]
+        ratios.append(other.time_us / profile.time_us if profile.time_us > 0 else 1.0)
+        held = _within(profile, other)
         inside += held is True
         rows.append(
-            (key[0], key[1], key[3], f"{one.time_us:.2f}", f"{other.time_us:.2f}", f"{ratios[-1]:.3f}", _WORDS[held])
+            (
+                key[0],
+                key[1],
+                key[3],
+                f"{profile.time_us:.2f}",
+                f"{other.time_us:.2f}",
+                f"{ratios[-1]:.3f}",
+                _WORDS[held],
+            )
         )
+    named, told = _told_apart(first, second)
     columns = (
-        Column("task"), Column("track"), Column("case"), Column(first.label, True), Column(second.label, True),
+        Column("task"), Column("track"), Column("case"), Column(named[0], True), Column(named[1], True),
         Column("ratio", True), Column("in interval"),
     )  # fmt: skip
-    note = f"{len(rows)} cases, geometric mean of ratios {geometric_mean(ratios):.3f}, {inside} within the interval"
+    note = (
+        f"{count(len(rows), 'case')}, geometric mean of ratios {geometric_mean(ratios):.3f}, "
+        f"{inside} within the interval{told}"
+    )
     return Table("Times in µs", columns, tuple(rows), note)
+
+
+def _told_apart(first: Side, second: Side) -> tuple[tuple[str, str], str]:
+    """Headings of the columns, which are no two alike, and what their letters mean."""
+    if first.label != second.label:
+        return (first.label, second.label), ""
+    return (f"A: {first.label}", f"B: {second.label}"), f"; A is {first.source}, B is {second.source}"
 
 
 def in_common(first: Side, second: Side) -> list[Key]:
@@ -107,17 +127,19 @@ def in_common(first: Side, second: Side) -> list[Key]:
 
 
 def _profiles(first: Side, second: Side) -> Table:
-    one, other = first.profiles[()], second.profiles[()]
-    rows = [_row("time (µs)", one.time_us, other.time_us), _row("blocks", one.blocks, other.blocks)]
-    names = [*one.counters, *(name for name in other.counters if name not in one.counters)]
-    rows += [_row(name, one.counters.get(name), other.counters.get(name)) for name in names]
-    held = _within(one, other)
+    profile, other = first.profiles[()], second.profiles[()]
+    rows = [_row("time (µs)", profile.time_us, other.time_us), _row("blocks", profile.blocks, other.blocks)]
+    names = [*profile.counters, *(name for name in other.counters if name not in profile.counters)]
+    rows += [_row(name, profile.counters.get(name), other.counters.get(name)) for name in names]
+    held = _within(profile, other)
     note = (
         ""
         if held is None
         else f"the time of the second is {'within' if held else 'outside of'} the interval of the first"
     )
-    columns = (Column("counter"), Column(first.label, True), Column(second.label, True), Column("ratio", True))
+    named, told = _told_apart(first, second)
+    note += told if note else told.removeprefix("; ")
+    columns = (Column("counter"), Column(named[0], True), Column(named[1], True), Column("ratio", True))
     return Table("Profiles side by side", columns, tuple(rows), note)
 
 
@@ -133,11 +155,11 @@ def _number(value: float | None) -> str:
 _WORDS = {True: "yes", False: "no", None: "-"}
 
 
-def _within(one: Profile, other: Profile) -> bool | None:
+def _within(profile: Profile, other: Profile) -> bool | None:
     """Whether the second time lies in the first one's interval; None without one."""
-    if one.low_us is None or one.high_us is None:
+    if profile.low_us is None or profile.high_us is None:
         return None
-    return one.low_us <= other.time_us <= one.high_us
+    return profile.low_us <= other.time_us <= profile.high_us
 
 
 def comparison_json(first: Side, second: Side) -> dict[str, object]:

@@ -93,18 +93,18 @@ def _text(record: RunRecord) -> str:
 
 def _tasks(results: Results) -> Iterable[Mapping[str, JSON]]:
     facts = results.identity.get("tasks")
-    for name, one in results.aggregates.tasks.items():
+    for name, task in results.aggregates.tasks.items():
         known = facts.get(name) if isinstance(facts, Mapping) else None
         known = known if isinstance(known, Mapping) else {}
         yield {
             "task": name,
             "level": str(known.get("level", "")),
             "category": str(known.get("category", "")),
-            "problems": one.problems,
-            "samples": one.samples,
-            "valid": one.valid,
-            **_rate("compile@1", one.compile_at_1),
-            **_rate("correct@1", one.correct_at_1),
+            "problems": task.problems,
+            "samples": task.samples,
+            "valid": task.valid,
+            **_rate("compile@1", task.compile_at_1),
+            **_rate("correct@1", task.correct_at_1),
         }
 
 

@@ -16,9 +16,10 @@ from npukernelbench.nouns import Completion, FinishReason, Outcome, Owner, Sampl
 from npukernelbench.nouns.codec import JSON, to_json
 from npukernelbench.nouns.results import Results
 from npukernelbench.report.comparison.rates import COMPILED, CORRECT, rate_of
-from npukernelbench.report.comparison.records import RunRecord, conversations, record_of
+from npukernelbench.report.comparison.records import RunRecord, conversations, record_of, rules_name
 from npukernelbench.report.results import sample_row
 from npukernelbench.run.turns import settled
+from npukernelbench.store.log import LOG_NAME
 
 if TYPE_CHECKING:
     from npukernelbench.store import StoredRun
@@ -79,7 +80,14 @@ def _log(run: StoredRun, created: str) -> dict[str, JSON]:
             "model_generate_config": {},
             "config": {"epochs": max((int(str(sample["epoch"])) for sample in samples), default=1)},
             "packages": {"npukernelbench": str(identity.get("harness", ""))},
-            "metadata": to_json({"tier": record.tier, "track": record.track, "machine": record.machine}),
+            "metadata": to_json(
+                {
+                    "tier": record.tier,
+                    "track": record.track,
+                    "machine": record.machine,
+                    "rules": rules_name(record.identity),
+                }
+            ),
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {
@@ -89,7 +97,7 @@ def _log(run: StoredRun, created: str) -> dict[str, JSON]:
         },
         "stats": {
             "started_at": created,
-            "completed_at": _changed(run.directory / "results.json") if done else "",
+            "completed_at": max(_changed(run.directory / name) for name in ("results.json", LOG_NAME)) if done else "",
             "model_usage": _usage_of_run(run, record.model),
         },
         "samples": list[JSON](samples),
@@ -108,9 +116,9 @@ def _score_of_run(name: str, record: RunRecord) -> Iterable[JSON]:
 def _sample(sample: Sample, model: str) -> dict[str, JSON]:
     row, verdict, answer = sample_row(sample), sample.verdict, sample.completion
     assert verdict is not None
-    messages: list[JSON] = [{"role": one.role, "content": one.content} for one in sample.prompt.messages]
+    messages: list[JSON] = [{"role": message.role, "content": message.shown} for message in sample.prompt.messages]
     said = _assistant(answer, model) if answer else None
-    found: dict[str, JSON] = {
+    result: dict[str, JSON] = {
         "id": f"{row.task}/{row.case or 'all'}",
         "epoch": row.index + 1,
         "input": list(messages),
@@ -136,14 +144,14 @@ def _sample(sample: Sample, model: str) -> dict[str, JSON]:
         )
         explanation = f"{row.outcome.value}: {row.message or row.outcome.meaning}"
         values = {"correct": row.outcome is Outcome.OK and row.correct, "compiled": row.compiled}
-        found["scores"] = {
+        result["scores"] = {
             name: {"value": "C" if value else "I", "answer": code, "explanation": explanation}
             for name, value in values.items()
         }
     else:
         text = f"{row.outcome.value}: {row.message or row.outcome.meaning}"
-        found["error"] = {"message": text, "traceback": text, "traceback_ansi": text}
-    return found
+        result["error"] = {"message": text, "traceback": text, "traceback_ansi": text}
+    return result
 
 
 def _assistant(answer: Completion, model: str) -> JSON:
@@ -166,8 +174,8 @@ def _usage_of_run(run: StoredRun, model: str) -> dict[str, JSON]:
 
 
 def _usage(answers: Sequence[Completion]) -> Mapping[str, JSON]:
-    asked, said = sum(one.usage.prompt for one in answers), sum(one.usage.completion for one in answers)
-    thought = sum(one.usage.reasoning for one in answers)
+    asked, said = sum(answer.usage.prompt for answer in answers), sum(answer.usage.completion for answer in answers)
+    thought = sum(answer.usage.reasoning for answer in answers)
     return {"input_tokens": asked, "output_tokens": said, "total_tokens": asked + said, "reasoning_tokens": thought}
 
 

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from npukernelbench.nouns import Outcome, Owner, Sample
 from npukernelbench.nouns.results import Results
-from npukernelbench.report.comparison.records import conversations, record_of
+from npukernelbench.report.comparison.records import conversations, record_of, rules_name
 from npukernelbench.report.results import sample_row
 from npukernelbench.run.turns import settled
 
@@ -37,7 +37,7 @@ class _JUnit:
         """One text, which is an XML document."""
         del results
         record = record_of(run)
-        root = Element("testsuites", name=f"npukernelbench {record.model}")
+        root = Element("testsuites", name=f"npukernelbench {record.model}, rules: {rules_name(record.identity)}")
         suites: defaultdict[str, list[Sample]] = defaultdict(list)
         for turns in conversations(run):
             suites[turns[0].key.task].append(settled(turns))
@@ -69,7 +69,7 @@ def _case(suite: Element, sample: Sample) -> None:
         return
     kind = "failure" if row.owner is Owner.MODEL else "skipped" if row.owner is Owner.USER else "error"
     message = _clean(f"{row.outcome.value}: {row.message or row.outcome.meaning}")
-    notes = (*verdict.diagnostics, *(note for one in verdict.cases for note in one.diagnostics))
+    notes = (*verdict.diagnostics, *(note for case_result in verdict.cases for note in case_result.diagnostics))
     told = SubElement(case, kind, message=message.splitlines()[0], type=row.outcome.value)
     told.text = "\n".join((message, *(_clean(f"{note.file}:{note.line}: {note.message}") for note in notes)))
 

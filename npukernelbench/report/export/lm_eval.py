@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from npukernelbench.nouns import SampleKey, Track
 from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.nouns.results import Aggregate, Results, SampleRow
+from npukernelbench.report.comparison.records import rules_name
 from npukernelbench.report.export.rows import rows
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.stats import pass_at_k
@@ -102,7 +103,11 @@ def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) ->
         "model_source": identity.get("model"),
         "model_name": model,
         "model_name_sanitized": _sanitized(model),
-        "npukernelbench": {"run_id": run.manifest.run_id, "tier": _mapping(identity.get("executor")).get("tier")},
+        "npukernelbench": {
+            "run_id": run.manifest.run_id,
+            "tier": _mapping(identity.get("executor")).get("tier"),
+            "rules": rules_name(identity),
+        },
     }
 
 
@@ -138,7 +143,7 @@ def _right(samples: Iterable[SampleRow]) -> list[list[bool]]:
 
 def _error_of_mean(problems: list[list[bool]], k: int) -> float | str:
     """lm-eval writes ``N/A`` where there is no standard error: one problem says nothing about others."""
-    shares = [pass_at_k(len(one), sum(one), k) for one in problems]
+    shares = [pass_at_k(len(problem), sum(problem), k) for problem in problems]
     return float(stdev(shares) / len(shares) ** 0.5) if len(shares) > 1 else "N/A"
 
 

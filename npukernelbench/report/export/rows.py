@@ -34,7 +34,7 @@ def rows(run: StoredRun) -> Iterator[dict[str, JSON]]:
             **row,
             "prompt_template": sample.prompt.template,
             "prompt_hash": sample.prompt.hash,
-            "messages": [{"role": m.role, "content": m.content} for m in sample.prompt.messages],
+            "messages": [{"role": m.role, "content": m.shown} for m in sample.prompt.messages],
             "response": completion.text if completion else None,
             "reasoning": completion.reasoning if completion else None,
             "finish_reason": completion.finish_reason.value if completion else None,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
-from npukernelbench.nouns import CaseResult, Completion, Profile, Prompt, Sample, Span, Verdict
+from npukernelbench.nouns import CaseResult, Completion, Profile, Prompt, Sample, Span, ToolResult, Verdict
 from npukernelbench.nouns.codec import JSON, to_json
+from npukernelbench.report.effort import UNCOMPUTED
 from npukernelbench.report.html.highlight import highlight
 from npukernelbench.report.verdict import listed_diagnostics
 from npukernelbench.run.turns import settled
@@ -40,20 +42,22 @@ class Block:
         if verdict is None:
             raise ValueError(f"{sample.key} has no verdict")
         files = dict(candidate.files) if candidate else {}
+        shown = [_file(name, text) for name, text in sorted(files.items())]
         self.nbytes += sum(map(len, files.values())) + len(sample.completion.text if sample.completion else "")
         return {
             "turn": sample.key.turn,
             "speaks": speaks,
             "template": sample.prompt.template,
             "prompt": self._prompt(sample.prompt),
-            "answer": _answer(sample.completion),
-            "files": [_file(name, text) for name, text in sorted(files.items())],
+            "answer": _answer(sample.completion, [file["text"] for file in shown]),
+            "files": to_json(shown),
+            "calls": [_call(result) for result in sample.calls],
             **_verdict(verdict),
         }
 
     def _prompt(self, prompt: Prompt) -> list[JSON]:
         places: list[JSON] = []
-        for role, content in prompt.messages:
+        for role, content in ((message.role, message.shown) for message in prompt.messages):
             if (role, content) not in self._places:
                 self._places[role, content] = len(self.messages)
                 self.messages.append([role, content])
@@ -62,11 +66,11 @@ class Block:
         return places
 
 
-def _answer(completion: Completion | None) -> JSON:
+def _answer(completion: Completion | None, sources: Sequence[str]) -> JSON:
     if completion is None:
         return None
     return {
-        "text": completion.text,
+        "parts": _parts(completion.text, sources),
         "reasoning": completion.reasoning,
         "finish": completion.finish_reason.value,
         "model": completion.model,
@@ -76,7 +80,37 @@ def _answer(completion: Completion | None) -> JSON:
     }
 
 
-def _file(name: str, text: str) -> JSON:
+def _call(result: ToolResult) -> JSON:
+    return {
+        "name": result.name,
+        "status": result.status.value,
+        "outcome": result.outcome.value if result.outcome else "",
+        "refused": result.outcome in UNCOMPUTED,
+        "rules": list(result.rules),
+        "time_us": result.time_us,
+        "tokens": result.tokens,
+        "seconds": result.seconds,
+    }
+
+
+def _parts(text: str, sources: Sequence[str]) -> list[JSON]:
+    """The text in pieces; the number of a source stands for its text, which the page has anyway."""
+    parts: list[JSON] = [text]
+    for number, source in enumerate(sources):
+        last = parts[-1]
+        if source and isinstance(last, str) and source in last:
+            before, _, after = last.partition(source)
+            parts[-1:] = [before, number, after]
+    return parts
+
+
+class _File(TypedDict):
+    name: str
+    text: str
+    runs: list[int]
+
+
+def _file(name: str, text: str) -> _File:
     shown = highlight(text, name)
     return {"name": name, "text": shown.text, "runs": list(shown.runs)}
 
@@ -92,16 +126,16 @@ def _verdict(verdict: Verdict) -> dict[str, JSON]:
         "diagnostics": [
             {
                 "case": case,
-                "severity": one.severity.value,
-                "rule": one.rule,
-                "message": one.message,
-                "file": one.file,
-                "line": one.line,
-                "column": one.column,
-                "remedy": one.remedy,
-                "count": one.count,
+                "severity": diagnostic.severity.value,
+                "rule": diagnostic.rule,
+                "message": diagnostic.message,
+                "file": diagnostic.file,
+                "line": diagnostic.line,
+                "column": diagnostic.column,
+                "remedy": diagnostic.remedy,
+                "count": diagnostic.count,
             }
-            for case, one in listed_diagnostics(verdict)
+            for case, diagnostic in listed_diagnostics(verdict)
         ],
         "cases": [_case(case) for case in verdict.cases],
     }

@@ -8,8 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from npukernelbench.judge.speed import SPEEDUPS
 from npukernelbench.nouns import Outcome, Sample, Severity, Verdict
 from npukernelbench.nouns.codec import JSON, to_json
-from npukernelbench.report.comparison.rates import COMPILED, CORRECT, Measure, fast_measure, pass_measure, rate_of
-from npukernelbench.report.comparison.records import Attempt, Problem, RunRecord
+from npukernelbench.nouns.results import Effort
+from npukernelbench.report.comparison.rates import (
+    COMPILED,
+    CORRECT,
+    Measure,
+    Rate,
+    fast_curve,
+    fast_measure,
+    fast_steps,
+    pass_measure,
+    rate_of,
+)
+from npukernelbench.report.comparison.records import OURS, Attempt, Problem, RunRecord, rules_name
 from npukernelbench.report.estimates import KS
 from npukernelbench.report.html.highlight import KINDS
 from npukernelbench.report.summary import sentences
@@ -18,14 +29,15 @@ from npukernelbench.run.turns import settled
 
 __all__ = ["index_of", "row_of"]
 
-#: The p of the curves of fast_p.
-_PS = tuple(round(step * 0.05, 2) for step in range(41))
-
 Problems = Mapping[Problem, Sequence[Attempt]]
 
 
 def index_of(
-    record: RunRecord, provenance: Mapping[str, object], rows: Sequence[JSON], places: Sequence[JSON]
+    record: RunRecord,
+    provenance: Mapping[str, object],
+    rows: Sequence[JSON],
+    places: Sequence[JSON],
+    effort: Effort | None,
 ) -> dict[str, JSON]:
     """The index of a run. ``rows`` are those of :func:`row_of`, ``places`` where each sample's details lie."""
     facts = {name: facts for name, facts in record.tasks.items() if isinstance(facts, Mapping)}
@@ -35,6 +47,7 @@ def index_of(
         "tier": record.tier,
         "track": record.track,
         "machine": record.machine,
+        "rules": "" if (rules := rules_name(record.identity)) == OURS else rules,
         "folder": record.folder.name,
         "sentences": list(sentences(record)),
         "counted": record.counted,
@@ -44,9 +57,10 @@ def index_of(
         "categories": _grouped(record, lambda task: str(facts.get(task, {}).get("category", "unknown"))),
         "passes": _passes(record),
         "speeds": _speeds(record),
+        "effort": [to_json(row) for row in effort.after] if effort else [],
         "tasks": {
-            name: [str(one.get("level", "")), str(one.get("category", "")), str(one.get("suite", ""))]
-            for name, one in facts.items()
+            name: [str(fact.get("level", "")), str(fact.get("category", "")), str(fact.get("suite", ""))]
+            for name, fact in facts.items()
         },
         "identity": to_json({name: value for name, value in record.identity.items() if name != "tasks"}),
         "provenance": to_json(dict(provenance)),
@@ -84,7 +98,9 @@ def row_of(turns: Sequence[Sample]) -> JSON:
 
 def _message(verdict: Verdict) -> str:
     """The first line of the first error."""
-    errors = (one.message for _, one in listed_diagnostics(verdict) if one.severity is Severity.ERROR)
+    errors = (
+        diagnostic.message for _, diagnostic in listed_diagnostics(verdict) if diagnostic.severity is Severity.ERROR
+    )
     return next(errors, "").strip().split("\n", 1)[0][:300]
 
 
@@ -99,7 +115,10 @@ def _tiles(record: RunRecord) -> list[JSON]:
 
 
 def _rate(measure: Measure, problems: Problems) -> dict[str, JSON]:
-    rate = rate_of(measure, problems)
+    return _numbers(rate_of(measure, problems))
+
+
+def _numbers(rate: Rate | None) -> dict[str, JSON]:
     return {"value": None, "low": None, "high": None} if rate is None else {**rate._asdict()}
 
 
@@ -128,11 +147,12 @@ def _passes(record: RunRecord) -> list[JSON]:
 
 
 def _speeds(record: RunRecord) -> list[JSON]:
+    baselines = [baseline for baseline in SPEEDUPS if _has(record, baseline)]
+    steps = fast_steps(baselines, record.attempts)
     return [
-        {"baseline": baseline, "p": p, **_rate(fast_measure(baseline, p), record.problems)}
-        for baseline in SPEEDUPS
-        if _has(record, baseline)
-        for p in _PS
+        {"baseline": baseline, "p": p, **_numbers(rate)}
+        for baseline in baselines
+        for p, rate in zip(steps, fast_curve(baseline, steps, record.problems), strict=True)
     ]
 
 

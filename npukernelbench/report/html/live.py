@@ -11,12 +11,21 @@ from threading import Lock
 from time import monotonic
 from urllib.parse import quote
 
-from npukernelbench.errors import NpukbError
-from npukernelbench.nouns import SampleKey
+from npukernelbench.nouns import Sample, SampleKey
 from npukernelbench.nouns.codec import JSON
-from npukernelbench.report.comparison.records import RunRecord, find_runs, record_of
+from npukernelbench.nouns.results import Effort
+from npukernelbench.report.comparison.records import (
+    Attempt,
+    RunRecord,
+    attempt_of,
+    record_of,
+    record_with,
+)
+from npukernelbench.report.effort import effort_of, iterates
+from npukernelbench.report.finding import runs_below
 from npukernelbench.report.html.detail import Block
 from npukernelbench.report.html.index import index_of, row_of
+from npukernelbench.report.spent import price_of
 from npukernelbench.store import StoredRun, read_run
 from npukernelbench.store.lock import writer_of
 from npukernelbench.store.log import LOG_NAME
@@ -37,9 +46,12 @@ class _Reading:
     run: StoredRun
     record: RunRecord
     conversations: list[list[SampleKey]]
-    index: dict[str, JSON]
+    rows: list[JSON]
+    effort: Effort | None
+    running: bool
     taken_s: float
     read_at_s: float
+    index: dict[str, JSON] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,7 +66,12 @@ class LiveRun:
     def index(self) -> dict[str, JSON]:
         """What the page needs but the samples' details; ``version`` changes with the log, ``running`` says whether it
         may change again."""
-        return self._read().index
+        reading = self._read()
+        with self._lock:
+            # Rates and curves with their intervals: only a page needs them, and the list of runs does not.
+            if not reading.index:
+                reading.index = _index(reading)
+        return reading.index
 
     def block(self, number: int) -> dict[str, JSON]:
         """Some samples with everything that is known of them. LookupError when there is no such block."""
@@ -88,30 +105,41 @@ class LiveRun:
     def _fresh(self, state: tuple[int, int], now: float) -> _Reading:
         run = read_run(self.folder)
         grouped = [list(keys) for _, keys in groupby(sorted(run.samples), key=lambda key: key.conversation)]
-        rows = [row_of([run.samples[key] for key in keys]) for keys in grouped]
-        record = record_of(run)
-        places: list[JSON] = [[i // _BLOCK, i % _BLOCK] for i in range(len(rows))]
-        provenance = run.provenance[-1] if run.provenance else {}
-        index = index_of(record, provenance, rows, places)
+        rows: list[JSON] = []
+        attempts: list[Attempt] = []
+        iterated: list[Sequence[Sample]] = []
+        for keys in grouped:
+            turns = [run.samples[key] for key in keys]
+            iterated += [turns] if iterates(turns) else []
+            rows.append(row_of(turns))
+            attempts.append(attempt_of(turns))
+        record = record_with(run, attempts) if attempts else record_of(run)
         running = writer_of(self.folder) is not None and record.expected > len(record.attempts)
-        index |= {"version": f"{state[0]}-{state[1]}", "running": running, "answered": len(run.completions)}
-        return _Reading(state, run, record, grouped, index, monotonic() - now, now)
+        effort = effort_of(iterated, price_of(run.provenance[-1] if run.provenance else {}))
+        return _Reading(state, run, record, grouped, rows, effort, running, monotonic() - now, now)
+
+
+def _index(reading: _Reading) -> dict[str, JSON]:
+    places: list[JSON] = [[i // _BLOCK, i % _BLOCK] for i in range(len(reading.rows))]
+    provenance = reading.run.provenance[-1] if reading.run.provenance else {}
+    index = index_of(reading.record, provenance, reading.rows, places, reading.effort)
+    version = f"{reading.state[0]}-{reading.state[1]}"
+    return index | {"version": version, "running": reading.running, "answered": len(reading.run.completions)}
 
 
 class Library:
     """The runs at or below a folder, by names that are no paths: what is not listed cannot be asked for."""
 
     def __init__(self, folder: Path) -> None:
+        """UsageError when so much lies below the folder that it can hardly be one of runs."""
+        runs_below(folder)
         self.folder = folder
         self._runs: dict[str, LiveRun] = {}
         self._lock = Lock()
 
     def runs(self) -> Sequence[LiveRun]:
         """Every run that is there now, those with the latest events first."""
-        try:
-            folders = find_runs(self.folder)
-        except NpukbError:
-            folders = []
+        folders = runs_below(self.folder)
         with self._lock:
             known = {run.folder: run for run in self._runs.values()}
             for folder in folders:

@@ -16,19 +16,22 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from npukernelbench.nouns import Sample
 from npukernelbench.nouns.codec import JSON
 from npukernelbench.nouns.results import Results
-from npukernelbench.report.comparison.records import conversations, record_of
+from npukernelbench.report.comparison.records import Attempt, attempt_of, conversations, record_with
+from npukernelbench.report.effort import effort_of, iterates
 from npukernelbench.report.html.detail import Block
 from npukernelbench.report.html.index import index_of, row_of
 from npukernelbench.report.links import PAGE_NAME
+from npukernelbench.report.spent import price_of
 from npukernelbench.store import StoredRun
 from npukernelbench.store.files import writing
 
-__all__ = ["HTML", "Packed", "asset", "pack", "page", "shell", "write_page"]
+__all__ = ["HTML", "Packed", "asset", "pack", "packed_text", "page", "program_of", "shell", "write_page"]
 
 #: A page of more bytes than this keeps its samples in a folder beside it.
-MOST_BYTES = 4_500_000
+MOST_BYTES = 5_000_000
 #: Samples are loaded in blocks of about so many characters.
 _BLOCK_BYTES = 600_000
 _BLOCK_SAMPLES = 40
@@ -46,6 +49,8 @@ class Packed:
 
 def pack(run: StoredRun) -> Packed:
     """Everything a page shows of a run."""
+    attempts: list[Attempt] = []
+    iterated: list[Sequence[Sample]] = []
     rows: list[JSON] = []
     places: list[JSON] = []
     blocks: list[bytes] = []
@@ -54,13 +59,16 @@ def pack(run: StoredRun) -> Packed:
         if block.nbytes > _BLOCK_BYTES or len(block.samples) == _BLOCK_SAMPLES:
             blocks.append(_dumps(block.as_json()))
             block = Block()
+        iterated += [turns] if iterates(turns) else []
+        attempts.append(attempt_of(turns))
         rows.append(row_of(turns))
         places.append([len(blocks), len(block.samples)])
         block.add(turns)
     if block.samples:
         blocks.append(_dumps(block.as_json()))
     provenance = run.provenance[-1] if run.provenance else {}
-    return Packed(index_of(record_of(run), provenance, rows, places), tuple(blocks))
+    effort = effort_of(iterated, price_of(provenance))
+    return Packed(index_of(record_with(run, attempts), provenance, rows, places, effort), tuple(blocks))
 
 
 def write_page(run: StoredRun, target: Path, *, most_bytes: int = MOST_BYTES) -> tuple[Path, ...]:
@@ -68,9 +76,10 @@ def write_page(run: StoredRun, target: Path, *, most_bytes: int = MOST_BYTES) ->
     packed = pack(run)
     texts = [_zipped(block) for block in packed.blocks]
     target.parent.mkdir(parents=True, exist_ok=True)
-    if sum(map(len, texts)) <= most_bytes:
+    whole = page(packed.index, texts).encode()
+    if len(whole) <= most_bytes:
         with writing(target):
-            target.write_text(page(packed.index, texts), encoding="utf-8")
+            target.write_bytes(whole)
         return (target,)
     folder = target.with_name(f"{target.stem}_data")
     written = [target]
@@ -86,7 +95,7 @@ def write_page(run: StoredRun, target: Path, *, most_bytes: int = MOST_BYTES) ->
 
 def page(index: dict[str, JSON], blocks: Sequence[str], *, folder: str = "") -> str:
     """A page with the index in it and the blocks in it or, by number, in a folder beside it."""
-    data = [f'<script type="text/plain" id="index">{_zipped(_dumps(index))}</script>']
+    data = [f'<script type="text/plain" id="index">{packed_text(index)}</script>']
     data += [f'<script type="text/plain" id="block-{number}">{block}</script>' for number, block in enumerate(blocks)]
     return shell(f"{index['model']} · npukernelbench", mode="folder" if folder else "file", where=folder, data=data)
 
@@ -106,7 +115,7 @@ def shell(title: str, *, mode: str, where: str = "", data: Sequence[str] = ()) -
         "mode": escape(mode, quote=True),
         "where": escape(where, quote=True),
         "data": "\n".join(data),
-        "program": "\n".join(_scripts()),
+        "program": "\n".join(program_of(*_PROGRAM)),
     }
     text = asset("page.html")
     for name, value in parts.items():
@@ -114,14 +123,20 @@ def shell(title: str, *, mode: str, where: str = "", data: Sequence[str] = ()) -
     return text
 
 
-def _scripts() -> Iterator[str]:
-    for name in _PROGRAM:
+def program_of(*names: str) -> Iterator[str]:
+    """Files of the program, in this order."""
+    for name in names:
         yield f"<script>\n{asset(name)}\n</script>"
 
 
 def asset(name: str) -> str:
     """A file of the page, as text."""
     return (files("npukernelbench.report.html") / "assets" / name).read_text(encoding="utf-8")
+
+
+def packed_text(value: object) -> str:
+    """JSON in gzip in base64, as pages hold their data."""
+    return _zipped(_dumps(value))
 
 
 def _dumps(value: object) -> bytes:

@@ -9,39 +9,53 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from npukernelbench.errors import NpukbError, UsageError
+from npukernelbench.report.comparison.records import OURS, rules_name
 from npukernelbench.report.html.live import Library, LiveRun, address, dumped
 from npukernelbench.report.html.page import shell
 from npukernelbench.report.html.tables import document
 
 __all__ = ["ViewServer"]
 
-_HOST = "127.0.0.1"
+_LOOPBACK = "127.0.0.1"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 #: Seconds after which the list of runs is asked for again while one of them is going on.
 _AGAIN_S = 5
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves the runs at or below a folder, by ``serve_forever``. Port 0 takes a free one."""
+    """Serves the runs at or below a folder, by ``serve_forever``. Port 0 takes a free one.
+
+    Only this machine is answered, unless ``host`` is another address of it.
+    """
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        """UsageError when there is no such folder, or the port is taken."""
+    def __init__(self, folder: Path, port: int = 0, host: str = _LOOPBACK) -> None:
+        """UsageError when there is no such folder, it can hardly be one of runs, the port is taken, or the address is
+        none of this machine.
+        """
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}", remedy="name the folder that 'npukb run' writes to")
+        self.library = Library(folder)
         try:
-            super().__init__((_HOST, port), _Handler)
+            super().__init__((host, port), _Handler)
         except OSError as error:
             raise UsageError(
-                f"port {port} cannot be used: {error.strerror}", field="--port", remedy="--port 0 takes a free one"
+                f"port {port} of {host} cannot be used: {error.strerror}",
+                field="--port",
+                remedy="--port 0 takes a free one, --host an address of this machine",
             ) from error
-        self.library = Library(folder)
+        self.host = host
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://{_HOST}:{self.server_port}"
+        return f"http://{self.host}:{self.server_port}"
+
+    @property
+    def open_to_others(self) -> bool:
+        """Whether other machines can reach it."""
+        return self.host not in (_LOOPBACK, "localhost")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -54,7 +68,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Boundary: answer, or say what is wrong."""
         host = self.headers.get("Host", "").rpartition(":")[0]
-        if host not in (_HOST, "localhost"):  # a page elsewhere that points its own name at this machine
+        if not self.server.open_to_others and host not in (
+            _LOOPBACK,
+            "localhost",
+        ):  # a page elsewhere that points its own name at this machine
             self._send(HTTPStatus.FORBIDDEN, b"only this machine may look\n", "text/plain")
             return
         try:
@@ -102,7 +119,8 @@ def _listing(library: Library) -> str:
     again = f'<meta http-equiv="refresh" content="{_AGAIN_S}">' if any("running" in row for row in rows) else ""
     heads = "".join(f'<th scope="col"{" class=number" if number else ""}>{name}</th>' for name, number in _COLUMNS)
     body = (
-        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        '<section class="chart board"><div class="scroll" tabindex="0" role="region" aria-label="Runs"><table><thead>'
+        f"<tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
         if rows
         else f'<p class="empty">There is no run at or below {escape(str(library.folder))} yet.</p>'
     )
@@ -123,20 +141,29 @@ _COLUMNS = (
 )
 
 
+def _bar(part: int, whole: int) -> str:
+    """A share as a bar; the cell says the same."""
+    share = round(100 * part / whole, 2) if whole else 0
+    return f'<div class="whisker" aria-hidden="true"><i style="left:0;width:{share}%"></i></div>'
+
+
 def _row(run: LiveRun) -> str:
     try:
         record, running = run.record, run.running
     except NpukbError as error:
         return f'<tr><td>{escape(run.name)}</td><td colspan="6">{escape(error.message)}</td></tr>'
     right = sum(attempt.correct for attempt in record.attempts)
+    judged = len(record.attempts)
+    rules = rules_name(record.identity)
+    state = "running" if running else "finished" if judged == record.expected else "not finished"
     cells = (
         f'<a href="{address(run)}/">{escape(run.name.removeprefix("run-"))}</a>',
         escape(record.model),
-        escape(record.tier),
+        escape(record.tier if rules == OURS else f"{record.tier}, rules {rules}"),
         str(len(record.tasks)),
-        f"{len(record.attempts)}/{record.expected}",
-        str(right),
-        "running" if running else "finished" if len(record.attempts) == record.expected else "not finished",
+        f"{judged}/{record.expected}{_bar(judged, record.expected)}",
+        f"{right}/{record.counted}{_bar(right, record.counted)}",
+        f'<span class="state {state.split()[0]}">{state}</span>',
     )
     marks = (" class=number" if number else "" for _, number in _COLUMNS)
     return "<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, cells, strict=True)) + "</tr>"

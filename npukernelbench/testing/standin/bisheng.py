@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     for word in arguments:
         if word.startswith("--npu-arch="):
             assert word == "--npu-arch=dav-2201", word
-        elif word.endswith(".asc"):
+        elif word.endswith((".asc", ".cpp")):
             kept += ["-I", str(Path(word).parent), translated(word)]
         else:
             kept.append(word)

@@ -14,6 +14,7 @@ class Chip(Enum):
 
     B3 = ("910B3", "")
     A3 = ("Ascend910", "9392")
+    P3 = ("310P3", "")  # of another family, for which no operators are built
 
 
 @dataclass(frozen=True)

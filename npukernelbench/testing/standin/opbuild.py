@@ -1,14 +1,18 @@
 """What the stand-in's operator projects call: reads a definition, writes its interface, makes the package.
 
-``opbuild.py SOURCE OUT VENDOR UNIT`` ends with a script ``custom_opp_standin_linux.run`` that installs the package. As
-the toolkit's own scripts do, this one imports packages of Python that the toolkit does not bring along, and locks.
+``opbuild.py SOURCE OUT VENDOR UNIT [flat]`` ends with a script ``custom_opp_SYSTEM_ARCHITECTURE.run`` that installs
+the package by ``installer.sh``. As the toolkit's own scripts do, this one imports packages of Python that the toolkit
+does not bring along, and locks.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -18,7 +22,13 @@ from typing import NamedTuple
 NEEDED = ("attr", "decorator", "psutil")
 HERE = Path(__file__).parent
 #: aclnn's name, by the setter of an attribute's default.
-ATTRIBUTES = {"Float": "double", "Int": "int64_t", "Bool": "bool"}
+ATTRIBUTES = {
+    "Float": "double ", "Int": "int64_t ", "Bool": "bool ", "String": "char *", "ListInt": "const aclIntArray *",
+    "ListFloat": "const aclFloatArray *", "ListBool": "const aclBoolArray *",
+}  # fmt: skip
+_CORE = Path("op_impl/ai_core/tbe")
+_TENSOR, _LIST = "const aclTensor *", "const aclTensorList *"
+_NUMBERS = frozenset({"double ", "int64_t ", "bool "})
 
 
 class Definition(NamedTuple):
@@ -27,8 +37,9 @@ class Definition(NamedTuple):
     name: str
     inputs: list[str]
     outputs: list[str]
-    attributes: list[tuple[str, str]]
+    attributes: list[tuple[str, str, bool]]  # name, aclnn's type, whether it may be left out
     socs: list[str]
+    presence: dict[str, str]  # of inputs and outputs: REQUIRED, OPTIONAL or DYNAMIC
     late: bool  # the kernel itself tells the shape of its output
 
     @property
@@ -38,16 +49,29 @@ class Definition(NamedTuple):
 
 
 def read(host: str) -> Definition:
-    """The definition in the text of ``op_host``."""
-    [name] = re.findall(r"OP_ADD\((\w+)\)", host)
+    """The definition in the text of ``op_host``; loops over names count as what they repeat."""
+    host = _LOOP.sub(_unrolled, host)
+    [name] = re.findall(r"\bOP_ADD\s*\(\s*(\w+)\s*[,)]", host)
+    arguments = r'\b(?:In|Out)put\("(\w+)"\)[^;]*?\.ParamType\((\w+)\)'
+    attributes = rf'\bAttr\("(\w+)"\)([^;]*)\.({"|".join(ATTRIBUTES)})\('
     return Definition(
         name,
         re.findall(r'\bInput\("(\w+)"\)', host),
         re.findall(r'\bOutput\("(\w+)"\)', host),
-        [(name, ATTRIBUTES[kind]) for name, kind in re.findall(r'\bAttr\("(\w+)"\)[^;]*\.(Float|Int|Bool)\(', host)],
-        re.findall(r'\bAddConfig\("(\w+)"', host),
+        [(name, ATTRIBUTES[kind], "OPTIONAL" in more) for name, more, kind in re.findall(attributes, host)],
+        re.findall(r'\bAddConfig\(\s*"(\w+)"', host),
+        dict(re.findall(arguments, host)),
         "OutputShapeDependOnCompute" in host,
     )
+
+
+#: A loop over names, as definitions have it for arguments that are alike.
+_LOOP = re.compile(r"for \(const char\* (?P<name>\w+) : \{(?P<values>[^}]*)\}\) \{(?P<body>.*?)\n\s*\}", re.DOTALL)
+
+
+def _unrolled(loop: re.Match[str]) -> str:
+    word = re.compile(rf"\b{loop['name']}\b")
+    return "\n".join(word.sub(value.strip(), loop["body"]) for value in loop["values"].split(","))
 
 
 def camel(name: str) -> str:
@@ -64,10 +88,20 @@ def snake(name: str) -> str:
 
 def parameters(d: Definition) -> list[tuple[str, str]]:
     """Type and name of every parameter of the first phase: inputs, attributes, outputs."""
-    found = [("const aclTensor *", camel(name) + ("Ref" if name in d.outputs else "")) for name in d.inputs]
-    found += [(kind + " ", camel(name)) for name, kind in d.attributes]
+    kinds = {name: _LIST if presence == "DYNAMIC" else _TENSOR for name, presence in d.presence.items()}
+    found = [(kinds.get(name, _TENSOR), camel(name) + _ending(d, name)) for name in d.inputs]
+    found += [
+        (kind, camel(name) + ("Optional" if kind == "char *" and free else "")) for name, kind, free in d.attributes
+    ]
     only = len(d.plain_outputs) == 1
-    return found + [("const aclTensor *", "out" if only else camel(name) + "Out") for name in d.plain_outputs]
+    return found + [(kinds.get(name, _TENSOR), "out" if only else camel(name) + "Out") for name in d.plain_outputs]
+
+
+def _ending(d: Definition, name: str) -> str:
+    """What is put behind the name of an input: one that is an output, too, and one that may be left out."""
+    if name in d.outputs:
+        return "Ref"
+    return "Optional" if d.presence.get(name) == "OPTIONAL" else ""
 
 
 def header(d: Definition) -> str:
@@ -89,26 +123,40 @@ struct Tensor {{ uint8_t* address; int64_t count; int dtype; uint64_t rank; int6
 struct Call {{ Tensor* tensors[16]; int count; float tiling[8]; }};
 extern "C" const char* aclrtGetSocName() __attribute__((weak));
 
-// Folders of ASCEND_CUSTOM_OPP_PATH name installed packages, in their order; then those of the toolkit.
-static bool Registered(const std::string& folder) {{
-    const char* soc = aclrtGetSocName ? aclrtGetSocName() : "";
-    const std::string unit = std::strstr(soc, "910_93") ? "ascend910_93" : "ascend910b";
-    const std::string file = folder + "/op_impl/ai_core/tbe/config/" + unit + "/aic-" + unit + "-ops-info.json";
+// Folders of ASCEND_CUSTOM_OPP_PATH name installed packages, in their order; then those below vendors/ of the toolkit,
+// in the order of config.ini there. The kernel that is launched is that of the first package which has one, whosever
+// interface was called.
+static bool g_another = false;
+static std::string Variable(const char* name) {{ return std::getenv(name) ? std::getenv(name) : ""; }}
+static std::string Text(const std::string& file) {{
     FILE* opened = std::fopen(file.c_str(), "r");
-    if (opened == nullptr) return false;
+    if (opened == nullptr) return "";
     char text[4096] = {{}};
     const size_t size = std::fread(text, 1, sizeof text - 1, opened);
     std::fclose(opened);
-    return size > 0 && std::strstr(text, "\\"{name}\\"") != nullptr;
+    return std::string(text, size);
 }}
-static bool Found() {{
-    std::string paths = std::getenv("ASCEND_CUSTOM_OPP_PATH") ? std::getenv("ASCEND_CUSTOM_OPP_PATH") : "";
-    for (size_t at = 0; at <= paths.size();) {{
-        const size_t end = std::min(paths.find(':', at), paths.size());
-        if (end > at && Registered(paths.substr(at, end - at))) return true;
+static bool Registered(const std::string& folder) {{
+    const char* soc = aclrtGetSocName ? aclrtGetSocName() : "";
+    const std::string unit = std::strstr(soc, "910_93") ? "ascend910_93" : "ascend910b";
+    g_another = folder.size() < sizeof "{vendor}" || folder.substr(folder.size() - sizeof "{vendor}") != "/{vendor}";
+    const std::string file = folder + "/op_impl/ai_core/tbe/config/" + unit + "/aic-" + unit + "-ops-info.json";
+    return Text(file).find("\\"{name}\\"") != std::string::npos;
+}}
+static bool AnyRegistered(const std::string& names, char between, const std::string& before) {{
+    for (size_t at = 0; at <= names.size();) {{
+        const size_t end = std::min(names.find(between, at), names.size());
+        if (end > at && Registered(before + names.substr(at, end - at))) return true;
         at = end + 1;
     }}
-    return Registered(std::string(std::getenv("ASCEND_HOME_PATH")) + "/opp/vendors/{vendor}");
+    return false;
+}}
+static bool Found() {{
+    if (AnyRegistered(Variable("ASCEND_CUSTOM_OPP_PATH"), ':', "")) return true;
+    const std::string vendors = Variable("ASCEND_OPP_PATH") + "/vendors/";
+    const std::string key = "load_priority=", config = Text(vendors + "config.ini");
+    if (config.find(key) != 0) return false;
+    return AnyRegistered(config.substr(key.size(), config.find('\\n') - key.size()), ',', vendors);
 }}
 extern "C" int aclnn{name}GetWorkspaceSize({arguments}, uint64_t* size, void** executor) {{
     Tensor* tensors[] = {{{tensors}}};
@@ -128,7 +176,7 @@ extern "C" int aclnn{name}(void* workspace, uint64_t, Call* call, void*) {{
     uint64_t late[8] = {{}};
     {{
         StandinLaunch bracket("{kernel}_0");
-        {kernel}({passed}, space, data);
+        if (!g_another) {kernel}({passed}, space, data);
     }}
     {after}
     return 0;
@@ -141,13 +189,14 @@ LATE = """Tensor* out = call->tensors[call->count - 1];
 
 def library(d: Definition, source: Path, vendor: str) -> str:
     """Source of the interface's library, with the kernel inside."""
-    kinds = {"const aclTensor *": "Tensor* "}
+    kinds = {_TENSOR: "Tensor* "}
     words = [kinds.get(kind, kind) + name for kind, name in parameters(d)]
     tensors = [name for kind, name in parameters(d) if kind in kinds]
     order = [*d.inputs, *d.plain_outputs]
     passed = [f"call->tensors[{order.index(name)}]->address" for name in (*d.inputs, *d.outputs)]
     passed += ["reinterpret_cast<uint8_t*>(late)"] if d.late else []
-    numbers = [f"call->tiling[{1 + i}] = static_cast<float>({camel(n)});" for i, (n, _) in enumerate(d.attributes)]
+    plain = [camel(name) for name, kind, _ in d.attributes if kind in _NUMBERS]
+    numbers = [f"call->tiling[{1 + i}] = static_cast<float>({name});" for i, name in enumerate(plain)]
     return LIBRARY.format(
         here=HERE, source=source, name=d.name, vendor=vendor, kernel=snake(d.name), arguments=", ".join(words),
         tensors=", ".join(tensors), attributes=" ".join(numbers), passed=", ".join(passed),
@@ -157,48 +206,67 @@ def library(d: Definition, source: Path, vendor: str) -> str:
 
 def package(d: Definition, tree: Path, unit: str) -> None:
     """The folders of a package, and what says for which chips it has kernels."""
-    for folder in ("framework", "op_api/include", "op_api/lib", "op_proto/inc", f"op_impl/ai_core/tbe/kernel/{unit}"):
+    core = (f"{_CORE}/op_tiling", f"{_CORE}/kernel/{unit}")
+    for folder in ("framework", "op_api/include", "op_api/lib", "op_proto/inc", *core):
         (tree / folder).mkdir(parents=True, exist_ok=True)
     (tree / "version.info").write_text("custom_opp_compiler_version=9.1.0\n", encoding="utf-8")
     (tree / "op_api/include" / f"aclnn_{snake(d.name)}.h").write_text(header(d), encoding="utf-8")
     if unit in d.socs:
-        config = tree / f"op_impl/ai_core/tbe/config/{unit}"
+        config = tree / f"{_CORE}/config/{unit}"
         config.mkdir(parents=True, exist_ok=True)
         (config / f"aic-{unit}-ops-info.json").write_text(json.dumps({d.name: {}}), encoding="utf-8")
 
 
 RUN = """\
 #!/bin/sh
-# Installs below vendors/ of the folder that is named, else of the toolkit.
-set -e
-to="$ASCEND_HOME_PATH/opp"
-case "$1" in --install-path=*) to="${{1#--install-path=}}" ;; esac
-mkdir -p "$to"
-cp -r "{tree}/." "$to/"
+exec bash "{here}/installer.sh" "$(dirname "$(realpath "$0")")/{tree}" "{vendor}" "{architecture}" "{glibc}" "$@"
 """
+TREE = "standin_tree"
 
 
-def main(source: Path, out: Path, vendor: str, unit: str) -> None:
-    """Make the package."""
+def built_on() -> tuple[str, str]:
+    """Architecture and C library that the package asks for: this machine's, unless a test says otherwise."""
+    architecture, _, glibc = os.environ.get("ASCEND_STANDIN_BUILT", "").partition(" ")
+    return architecture or platform.machine(), glibc or platform.libc_ver()[1] or "0"
+
+
+def installer(out: Path, vendor: str) -> Path:
+    """The script in ``out`` that installs the package that lies there."""
+    architecture, glibc = built_on()
+    try:
+        system = platform.freedesktop_os_release()["ID"]
+    except (OSError, KeyError):
+        system = "linux"
+    script = out / f"custom_opp_{system}_{architecture}.run"
+    text = RUN.format(here=HERE, tree=TREE, vendor=vendor, architecture=architecture, glibc=glibc)
+    script.write_text(text, encoding="utf-8")
+    script.chmod(0o755)
+    return script
+
+
+def main(source: Path, out: Path, vendor: str, unit: str, *, flat: bool) -> None:
+    """Make the package. A ``flat`` project has its kernel in one place, under the operator's name."""
     for name in NEEDED:
         import_module(name)
     with multiprocessing.Lock():
         host = "\n".join(path.read_text(encoding="utf-8") for path in sorted(source.glob("op_host/*.cpp")))
         definition = read(host)
-        kernel = next(path for path in source.glob("op_kernel/**/*.cpp"))
-        tree = out / "standin_tree"
-        package(definition, tree / "vendors" / vendor, unit)
+        named = source / "op_kernel" / f"{snake(definition.name)}.cpp"
+        kernel = named if flat else next(path for path in source.glob("op_kernel/**/*.cpp"))
+        tree = out / TREE
+        package(definition, tree, unit)
+        host_library = out / "libascend_all_ops.so"
+        if host_library.is_file():
+            shutil.copy(host_library, tree / _CORE / "op_tiling/liboptiling.so")
         code = out / "standin_opapi.cpp"
         code.write_text(library(definition, kernel, vendor), encoding="utf-8")
         flags = dict(word.split("=") for word in re.findall(r"STANDIN_\w+=\d+", host))
         numbers = {"STANDIN_WORKSPACE": "0", "STANDIN_TILING": "0"} | flags
-        built = tree / "vendors" / vendor / "op_api/lib/libcust_opapi.so"
+        built = tree / "op_api/lib/libcust_opapi.so"
         command = ["c++", "-shared", "-fPIC", "-w", *(f"-D{name}={value}" for name, value in numbers.items())]
         subprocess.run([*command, "-o", str(built), str(code)], check=True)
-        script = out / "custom_opp_standin_linux.run"
-        script.write_text(RUN.format(tree=tree), encoding="utf-8")
-        script.chmod(0o755)
+        installer(out, vendor)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4], flat="flat" in sys.argv[5:])

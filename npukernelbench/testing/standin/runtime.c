@@ -169,11 +169,18 @@ int aclrtGetDeviceInfo(uint32_t device, int attribute, int64_t* value) {
     *value = attribute == 201 ? 4 : attribute == 102 ? 2 : 1 << 16;
     return 0;
 }
+#ifdef STANDIN_SECONDS
+int aclrtSetOpExecuteTimeOut(uint32_t seconds) {
+    g_execute_us = asked("ASCEND_STANDIN_LIMIT", 1) ? seconds * 1000000ULL : 0;
+    return 0;
+}
+#else
 int aclrtSetOpExecuteTimeOutV2(uint64_t us, uint64_t* actual) {
-    g_execute_us = us;
+    g_execute_us = asked("ASCEND_STANDIN_LIMIT", 1) ? us : 0;
     *actual = us;
     return 0;
 }
+#endif
 int aclrtCreateStream(void** stream) {
     *stream = malloc(1);
     return g_sticky;

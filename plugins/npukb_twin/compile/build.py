@@ -48,21 +48,18 @@ KERNEL_FLAGS = (
     "-O0",
     *_DIALECT,
     "-fvisibility=hidden",
-    "-w",
 )
 KERNEL_FLAGS_CLANG = (
-    "-gline-tables-only",
+    *("-gline-tables-only", "-gno-column-info"),
     "-fno-gnu-inline-asm",  # there is no other processor's assembly in a kernel
     "-fno-finite-loops",
     *("-mllvm", "-trap-unreachable"),  # code that nothing reaches ends all the same; see runtime/verify/image.h
     "-fno-color-diagnostics",
     "-fno-spell-checking",
     "-ferror-limit=20",
-    # a call before every division by zero; see runtime/process/kernel_output.cpp
-    "-fsanitize=integer-divide-by-zero",
-    "-fsanitize-recover=integer-divide-by-zero",
-    "-Xclang",  # past the driver, which does not know that it goes together with announced accesses
-    "-fsanitize-minimal-runtime",
+    # a call before every division by zero and for every lost bit; see runtime/process/compiler_checks.cpp
+    "-fsanitize=integer-divide-by-zero,implicit-integer-truncation",
+    "-fsanitize-recover=integer-divide-by-zero,implicit-integer-truncation",
     "-fsanitize-coverage=bb,no-prune,trace-pc",  # see runtime/time/scalar_counting.h
 )
 #: Every load and store of a kernel is announced to the runtime (raw.h), as compilers do for operating systems.
@@ -97,8 +94,6 @@ _GUARDED_CLANG = (
 #: The API functions that are compiled into the runtime write to objects whose place the kernel chooses.
 _INSTANCES = "api_instances.cpp"
 _INSTANCES_CLANG = (
-    "-Xclang",
-    "-fsanitize-minimal-runtime",
     *_ANNOUNCED,
     *_ANNOUNCED_CLANG,
     "-mllvm",
@@ -110,11 +105,11 @@ _INSTANCES_CLANG = (
 #: made without them, which does no harm: they are about instructions.
 _THUNKS = ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch")
 #: A header is compiled ahead. The key of a build holds the text of its headers: they may have a new date, as after
-#: checking out or installing the same again.
-PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-x", "c++-header")
+#: checking out or installing the same again. Templates that it uses itself are instantiated in it, not in every kernel.
+PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates", "-x", "c++-header")
 _PROGRAM = "npukb-twin-host"
 _STALE = re.compile(r"^fatal error: .*precompiled header.*$", re.MULTILINE)
-KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20")
+KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20", "-w")
 _BASELINE = {
     "x86_64": ("-march=x86-64-v3",),
     "aarch64": ("-march=armv8.2-a+fp16",),

@@ -11,12 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.compile.toolchain import ZIG_CACHE, Toolchain, clean_environment
 from npukb_twin.launch.sandbox import LAUNCHER
 from npukernelbench.errors import ToolchainError
 from npukernelbench.judge.scratch import Scratch
 
 __all__ = ["build_launcher", "call", "call_all", "make", "turn"]
+
+#: What zig makes before it links its first program, startup files and stubs of glibc, takes as long as a large source:
+#: builds share it. zig itself lets processes take turns.
+_LINKING = "zig"
 
 
 def make(folder: Path, build: Callable[[Path], None]) -> None:
@@ -24,8 +28,10 @@ def make(folder: Path, build: Callable[[Path], None]) -> None:
 
     A folder counts as there when it holds a file named ``complete``. ToolchainError when it cannot be created.
     """
+    shared = folder.parent.parent / _LINKING
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        shared.mkdir(exist_ok=True)
     except OSError as error:
         raise ToolchainError(
             f"cannot create {folder.parent}: {error.strerror}", remedy="set NPUKB_CACHE_DIR"
@@ -36,8 +42,9 @@ def make(folder: Path, build: Callable[[Path], None]) -> None:
         with Scratch("build", folder.parent) as scratch:
             work = scratch / folder.name
             work.mkdir()
+            (work / ZIG_CACHE).symlink_to(shared.resolve(), target_is_directory=True)
             build(work)
-            shutil.rmtree(work / "zig-cache", ignore_errors=True)
+            (work / ZIG_CACHE).unlink()
             (work / "complete").touch()
             shutil.rmtree(folder, ignore_errors=True)
             work.rename(folder)

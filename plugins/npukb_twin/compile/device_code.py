@@ -35,6 +35,12 @@ _LAMBDA = re.compile(r"Ul.*?E\d*_")
 _OTHERS = re.compile(r"_ZNK?(?:7AscendC|5npukb|6matmul|St)|_ZS[t\w]|npukb_|asan\.|__cxx_global|_GLOBAL_")
 _CALL = b"\xe8"  # x86-64: a call to where the next four bytes say
 _CALL_BYTES = 5
+#: x86-64: an instruction in one of the two forms of vector code, with its second prefix and its number.
+_VECTOR_CODE = re.compile(
+    rb"(?=(?:\xc5|\xc4[\x00-\xff])([\x00-\xff])([\x10\x11\x2a\x51\x58\x59\x5a\x5c\x5e]))", re.DOTALL
+)
+_OF_DOUBLE = 3  # the prefix of single numbers of double precision
+_DOUBLE = re.compile(r"^(?!.*\b(?:constexpr|printf|PRINTF|assert)\b).*\bdouble\b")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\r?\n|.))*", re.MULTILINE)
 #: What may make a function one for the device: the mark, a macro that holds it, constexpr.
 _MARKS = re.compile(r"\bconstexpr\b|\b_*aicore\b|__ac__|\b(?!__attribute__|__inline__)(?:__\w+|[A-Z][A-Z0-9_]{3,})\b")
@@ -75,14 +81,14 @@ def not_device_code(
         name: _DIRECTIVE.sub(_blank, masked(text)) for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)
     }
     problems = [*_virtual(code, texts), *_kernel_calls(code, texts), *_host_functions(code, device, texts)]
-    problems += [*_library(code, texts), *_recursion(code)]
-    found: list[Diagnostic] = []
+    problems += [*_library(code, texts), *_recursion(code), *_doubles(code, texts)]
+    diagnostics: list[Diagnostic] = []
     for rule, place, message, remedy in problems:
         for name, author_s in names.items():
             message = re.sub(rf"\b{re.escape(name)}\b", author_s, message)
         said = Diagnostic(Severity.ERROR, rule, message, file=place.file, line=place.line, remedy=remedy)
-        found += [said] if said not in found else []
-    return tuple(found)
+        diagnostics += [said] if said not in diagnostics else []
+    return tuple(diagnostics)
 
 
 _Problem = tuple[str, Place, str, str]
@@ -107,7 +113,7 @@ class _Code:
     @cached_property
     def calls(self) -> Mapping[int, Mapping[int, int]]:
         """Where each function calls which: start of the caller, start of the callee, address of the first call."""
-        found: dict[int, dict[int, int]] = {}
+        result: dict[int, dict[int, int]] = {}
         for section in self._elf.sections:
             if not section.flags & elf.EXECUTABLE:
                 continue
@@ -118,8 +124,8 @@ class _Code:
                 first = start - section.address
                 for at, target in _targets(data, first, min(first + symbol.size, len(data))):
                     if (callee := section.address + target) in self.functions:
-                        found.setdefault(start, {}).setdefault(callee, section.address + at)
-        return found
+                        result.setdefault(start, {}).setdefault(callee, section.address + at)
+        return result
 
     @cached_property
     def reached(self) -> frozenset[int]:
@@ -131,6 +137,20 @@ class _Code:
                     done.add(callee)
                     todo.append(callee)
         return frozenset(done)
+
+    def computing_doubles(self) -> Iterator[int]:
+        """Addresses where the device may compute with, load, store or convert a number of double precision."""
+        for section in self._elf.sections:
+            if not section.flags & elf.EXECUTABLE:
+                continue
+            data = self._elf.contents(section)
+            for start in sorted(self.reached):
+                if not (section.address <= start < section.address + section.size and self.own(start)):
+                    continue
+                first = start - section.address
+                for match in _VECTOR_CODE.finditer(data, first, first + self.functions[start].size):
+                    if match[1][0] & 3 == _OF_DOUBLE:
+                        yield section.address + match.start()
 
     def edges(self) -> Iterator[tuple[int, int, int]]:
         """Caller, callee and address of every call that the device executes."""
@@ -278,3 +298,15 @@ def _kernel_calls(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
         if _last(code.name(callee)) in kernels and code.own(callee):
             message = f"{readable(code.name(caller))} calls the kernel {readable(code.name(callee))}"
             yield "kernel_call", code.place(at), message, "Only the host launches kernels; call a function."
+
+
+def _doubles(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
+    """Lines that name the type and compute with it. As a type of elements that are only moved it is fine."""
+    lines = {name: text.splitlines() for name, text in texts.items() if "double" in text}
+    if not lines:
+        return
+    for place in dict.fromkeys(map(code.place, code.computing_doubles())):
+        own = lines.get(place.file, [])
+        if 0 < place.line <= len(own) and _DOUBLE.search(own[place.line - 1]):
+            message = "double: a core does not compute with numbers of double precision"
+            yield "double_precision", place, message, "Use float, and literals of that type: 1.5f."

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from npukb_twin.compile.library_names import own_types
@@ -30,15 +31,21 @@ __all__ = [
     "BRACKET_FORM",
     "SOURCE_SUFFIXES",
     "Translated",
+    "at_commas",
     "declarator",
     "find_entry",
+    "launches",
     "masked",
+    "parameters_of",
     "translate",
     "translate_files",
+    "translate_host",
 ]
 
 #: Files that are translated; anything else is passed through.
 SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inc", ".cce", ".asc")
+
+_LAUNCHES = re.compile(r"<<<|\bACLRT_LAUNCH_KERNEL\b|\baclrtlaunch_\w+")
 
 # Every alternative also ends at the end of the text: linear, whatever the text.
 _QUIET = re.compile(
@@ -54,6 +61,8 @@ _QUIET = re.compile(
 _ATTRIBUTE = re.compile(
     r"(?P<before>[\w)\]]?)(?P<form>\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\])"
 )
+#: A kernel's own definition of the mark, which means what the API's does.
+_OWN_MARK = re.compile(r"^[ \t]*#[ \t]*define[ \t]+__aicore__[ \t]+\[aicore\][ \t]*$", re.MULTILINE)
 #: What stands in the place of that form, which is no shorter: the macro that marks functions for the device.
 BRACKET_FORM = " __ac__ "
 _WORD_BEFORE = re.compile(r"(?:inline|__\w+__|static|constexpr|explicit|virtual|friend|const|extern)\Z")
@@ -63,7 +72,7 @@ _LONGEST_LAUNCH = 2000
 _VENDOR_INCLUDE = re.compile(
     r"""^(?P<directive>[ \t]*\#[ \t]*include[ \t]*)
     [<"](?P<path>(?:(?:lib|impl|kernel_tiling|tikcfw|basic_api|adv_api|interface|utils)/[\w./-]+
-    |kernel_(?!operator\.h)(?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar)\w*)\.h)[>"]""",
+    |kernel_(?!operator\.h)(?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar|event)\w*)\.h)[>"]""",
     re.MULTILINE | re.VERBOSE,
 )
 #: Those of objects that multiply matrices, which have a header of their own here, too.
@@ -157,6 +166,7 @@ def translate(text: str, own: Collection[str] = ()) -> str:
     text = _VENDOR_INCLUDE.sub(lambda match: _include(match, own), text)
     if "aicore" not in text and "<<<" not in text:
         return text
+    text = _OWN_MARK.sub(lambda line: " " * len(line.group()), text)
     code = masked(text)
     pieces = list(text)
     attributes = tuple(_attributes(code))
@@ -169,6 +179,29 @@ def translate(text: str, own: Collection[str] = ()) -> str:
     return "".join(pieces)
 
 
+#: What is launched: a name with its scopes and, for a template, its arguments.
+_LAUNCHED = re.compile(r"(?P<name>(?:\w+::)*\w+)\s*(?P<arguments><[^;{}]*>)?\s*\Z")
+
+
+def translate_host(text: str, own: Collection[str] = ()) -> str:
+    """``text`` as the host compiles it: launches become calls of an object that notes them, on the same lines."""
+    if "aicore" not in text and "<<<" not in text:
+        return text
+    text = _VENDOR_INCLUDE.sub(lambda match: _include(match, own), text)
+    code = masked(text)
+    for start, end in reversed((*_launches(code),)):
+        launched = _LAUNCHED.search(code, max(0, start - _LONGEST_LAUNCH), start)
+        if launched is None:
+            continue
+        kernel = " ".join(text[launched.start() : start].split())
+        call = f"::npukb_direct::Launch<&{kernel}>({text[start + 3 : end - 3]})"
+        text = f"{text[: launched.start()]}{call}{text[end:]}"
+    code = masked(text)
+    for start, end in reversed((*_attributes(code),)):
+        text = f"{text[:start]}{BRACKET_FORM}{text[end:]}"
+    return text
+
+
 def _include(match: re.Match[str], own: Collection[str]) -> str:
     if match["path"].rpartition("/")[2] in own:
         return match.group()
@@ -176,9 +209,32 @@ def _include(match: re.Match[str], own: Collection[str]) -> str:
     return f'{match["directive"]}"{header}"'
 
 
+def at_commas(text: str, brackets: str = "()") -> list[str]:
+    """What is between the commas that no pair of ``brackets`` surrounds; empty pieces are left out."""
+    pieces, depth = [""], 0
+    for letter in text:
+        depth += (letter in brackets[::2]) - (letter in brackets[1::2])
+        if letter == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def parameters_of(text: str) -> list[str]:
+    """The parameters of a function, from what is between its parentheses."""
+    return [parameter for parameter in at_commas(text, "<>()[]") if parameter != "void"]
+
+
+@lru_cache(maxsize=32)  # one judgement asks for the same few texts again and again
 def masked(text: str) -> str:
     """``text`` with comments, strings and characters blanked out, line breaks kept."""
     return _QUIET.sub(lambda quiet: re.sub(r"[^\r\n]", " ", quiet.group()), text)
+
+
+def launches(text: str) -> bool:
+    """Whether host code launches a kernel itself, outside of comments and strings."""
+    return _LAUNCHES.search(text) is not None and _LAUNCHES.search(masked(text)) is not None
 
 
 def _attributes(code: str) -> Iterator[tuple[int, int]]:

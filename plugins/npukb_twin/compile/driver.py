@@ -10,16 +10,17 @@ from functools import partial
 from pathlib import Path
 
 from npukb_twin.compile.assembly import host_assembly
+from npukb_twin.compile.borrowed_names import borrowed, lent
 from npukb_twin.compile.build import Runtime, kernel_flags, kind_flag, refuse_stale, source_root, thunk_flags
 from npukb_twin.compile.device_code import MARK, marked, not_device_code
 from npukb_twin.compile.dialect import BRACKET_FORM, SOURCE_SUFFIXES, Translated, find_entry, translate_files
 from npukb_twin.compile.elf import Elf
-from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_calls, forgeries, wrapped
+from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_calls, forgeries, oversized, wrapped
 from npukb_twin.compile.kinds import Images, Kind, entry_attribute, mentions_cube
 from npukb_twin.compile.messages import KERNEL_FILE, explain, only_gaps
 from npukb_twin.compile.toolchain import Toolchain, clean_environment
 from npukb_twin.launch.process import Finished, Limits, run
-from npukernelbench.nouns import Candidate, Diagnostic, Outcome, Severity
+from npukernelbench.nouns import INCLUDE_FOLDER, Candidate, Diagnostic, Outcome, Severity
 
 __all__ = ["KERNEL_FILE", "Compiled", "Unit", "compile_command", "compile_kernel", "compile_unit", "unit_text"]
 
@@ -29,6 +30,7 @@ _OPTIONAL_HEADERS = {
         r"\bTransData(?:Config|Params)?\b|\bAscendC::(?:Make(?:Layout|Shape|Stride|Coord|Tile)|Layout|Crd2Idx)\b"
     )
 }
+_CORE_FLAGS = re.compile(r"CrossCore|\b(?:ffts_cross_core_sync|wait_flag_dev|WaitEvent)\b")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 
@@ -46,7 +48,8 @@ class Compiled:
 class Unit:
     """One compilation. ``source`` is the device file that holds ``entry``, whose pointers are ``arguments`` in order;
     ``prelude`` stands in front of it; ``name`` is that of the files that come about, ``folder`` an include path;
-    ``template`` are the arguments of an entry that is a template.
+    ``template`` are the arguments of an entry that is a template, ``scope`` is the namespace of one that has one. The
+    arguments of a ``direct`` launch are of any type, and come packed.
     """
 
     source: str
@@ -56,6 +59,8 @@ class Unit:
     name: str = "kernel"
     folder: str = ""
     template: str = ""
+    scope: str = ""
+    direct: bool = False
 
 
 def compile_kernel(
@@ -67,10 +72,11 @@ def compile_kernel(
     runtime: Runtime,
     work: Path,
     timeout_s: float,
+    prelude: str = "",
 ) -> Compiled:
-    """Compile the one file of a static candidate in the empty folder ``work``."""
+    """Compile the one file of a static candidate, behind ``prelude``, in the empty folder ``work``."""
     translated = write_sources(candidate.files, entry, work)
-    unit = Unit(KERNEL_FILE, entry, arguments)
+    unit = Unit(KERNEL_FILE, entry, arguments, prelude)
     return compile_unit(
         unit, candidate.files, translated, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
     )
@@ -99,17 +105,22 @@ def compile_unit(
     """Compile ``unit`` in ``work``, where the translated files lie; ``files`` are what their author wrote."""
     if assembly := host_assembly(files):
         return Compiled(Outcome.COMPILE_ERROR, None, assembly)
-    text, renamed = unit_text(unit, translated.entry, _headers(runtime, files), marks=toolchain.is_clang)
+
+    def spelled(lent_names: str) -> tuple[str, str]:
+        headers = _headers(runtime, files)
+        return unit_text(unit, translated.entry, headers, names=lent_names, marks=toolchain.is_clang)
+
+    text, renamed = spelled(borrowed(files))
     (work / f"{unit.name}.unit.cc").write_text(text, encoding="utf-8")
     names = {renamed: unit.entry, **translated.types}
 
     def compile_for(kind: Kind) -> _Made:
         return _compile_for(
-            kind, unit, files, names, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
+            kind, unit, files, names, spelled, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
         )
 
     checked = partial(_checked, unit=unit, files=files, names=names, host=runtime.host)
-    flags = any("CrossCore" in text for text in files.values())
+    flags = any(map(_CORE_FLAGS.search, files.values()))
     if not mentions_cube(files.values()):
         made = checked(compile_for(Kind.VECTOR))
         return Compiled(made.outcome, None if made.image is None else Images(made.image, flags=flags), made.said)
@@ -141,7 +152,10 @@ def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: C
         return _failed(
             unit, Outcome.COMPILE_ERROR, "task_type", "KERNEL_TASK_TYPE is used without KERNEL_TASK_TYPE_DEFAULT"
         )
-    heard = dict.fromkeys(diagnostic for made in kinds for diagnostic in made.said)
+    heard: list[Diagnostic] = []
+    for diagnostic in (diagnostic for made in kinds for diagnostic in made.said):
+        if diagnostic not in heard:
+            heard.append(diagnostic)
     return Compiled(Outcome.OK, images, tuple(heard))
 
 
@@ -162,6 +176,7 @@ def _compile_for(
     unit: Unit,
     files: Mapping[str, str],
     names: Mapping[str, str],
+    spelled: Callable[[str], tuple[str, str]],
     *,
     toolchain: Toolchain,
     runtime: Runtime,
@@ -177,6 +192,10 @@ def _compile_for(
     call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
     command = compile_command(toolchain, runtime, unit, kind)
     done = call(command)
+    if done.returncode != 0 and (more := lent(done.output, files)):
+        (work / f"{name}.lent.cc").write_text(spelled(more)[0], encoding="utf-8")
+        command = tuple(f"{name}.lent.cc" if word == f"{unit.name}.unit.cc" else word for word in command)
+        done = call(command)
     if done.returncode == 0 and (again := thunk_flags(toolchain)) and computes_jumps(Elf(work / f"{name}.o")):
         done = call((*command, *again))
     if done.timed_out:
@@ -187,7 +206,8 @@ def _compile_for(
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
     unit_object = Elf(work / f"{name}.o")
     image = work / f"{name}.so"
-    linked = call((*toolchain.link_kernel, *wrapped(toolchain), f"{name}.o", "-o", image.name))
+    kept = toolchain.link_word("--gc-sections") if unit.direct else ()
+    linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, f"{name}.o", "-o", image.name))
     if linked.returncode != 0:
         message = f"the kernel does not link: {linked.output.strip()[:2000]}"
         return _Made(Outcome.COMPILE_ERROR, None, _problem(unit, "link", message))
@@ -195,6 +215,8 @@ def _compile_for(
     inside = Elf(image)
     if forged := forgeries(inside, runtime.host, files):
         return _Made(Outcome.CHEAT, None, forged)
+    if large := oversized(inside, files):
+        return _Made(Outcome.COMPILE_ERROR, None, large)
     device = marked(unit_object) if toolchain.is_clang else None
     return _Made(Outcome.OK, image, (*said, *doubts(inside, files)), device)
 
@@ -225,23 +247,27 @@ def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
 
 
-def unit_text(unit: Unit, entry: str, headers: Sequence[str] = (), *, marks: bool = True) -> tuple[str, str]:
+def unit_text(
+    unit: Unit, entry: str, headers: Sequence[str] = (), *, names: str = "", marks: bool = True
+) -> tuple[str, str]:
     """The translation unit, the candidate with the launcher behind it, and what its entry is called there.
 
     ``entry`` is the name that the dialect gave it; where it could not, a macro renames everything of that name.
-    ``headers`` are those of ours that are not part of the main one; with ``marks``, functions for the device are seen
-    in what is compiled.
+    ``headers`` are those of ours that are not part of the main one, ``names`` what brings in others; with ``marks``,
+    functions for the device are seen in what is compiled.
     """
     interface = ", ".join(f"GM_ADDR {name}" for name in unit.arguments)
     pointers = ", ".join(f"a[{index}]" for index in range(len(unit.arguments)))
     renamed = entry if entry != unit.entry else f"npukb_entry_{unit.entry}"
     macro = "" if entry != unit.entry else f"#define {unit.entry} {renamed}\n"
-    launched, chosen = renamed, ""
+    launched, chosen = f"{unit.scope}{renamed}", ""
     if unit.template:
-        launched, chosen = "npukb_chosen", f"static constexpr auto& npukb_chosen = {renamed}<{unit.template}>;\n"
+        launched, chosen = "npukb_chosen", f"static constexpr auto& npukb_chosen = {launched}<{unit.template}>;\n"
+    launch = f'NPUKB_LAUNCH({launched}, {len(unit.arguments)}, "{interface}", {pointers})\n'
     text = (
         "#include <kernel_operator.h>\n"  # before names change, so that the entry may be called as a function of libm
         f"{''.join(f'#include <{name}>{chr(10)}' for name in headers)}"
+        f"{names}"
         "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
         f"{unit.prelude}"
         f"{macro}"
@@ -249,7 +275,7 @@ def unit_text(unit: Unit, entry: str, headers: Sequence[str] = (), *, marks: boo
         f'#include "{unit.source}"\n'
         '#include "twin/launch.h"\n'
         f"{chosen}"
-        f'NPUKB_LAUNCH({launched}, {len(unit.arguments)}, "{interface}", {pointers})\n'
+        f"{f'NPUKB_LAUNCH_DIRECT({launched}){chr(10)}' if unit.direct else launch}"
     )
     return text, renamed
 
@@ -267,7 +293,10 @@ def compile_command(toolchain: Toolchain, runtime: Runtime, unit: Unit, kind: Ki
     """How ``unit`` is compiled for one kind of core."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
     name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
-    include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()))
+    include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")
+    if unit.direct:  # host code lies in the same files; what no kernel calls is left out
+        direct, host = (f"-I{source_root() / folder}" for folder in ("include_direct", "include_host"))
+        include = (direct, host, *include, "-I.", "-ffunction-sections", "-fdata-sections")
     files = ("-c", f"{unit.name}.unit.cc", "-o", f"{name}.o")
     return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
 

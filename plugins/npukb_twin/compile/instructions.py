@@ -7,15 +7,23 @@ messages the names that exist; tests are generated from the rows.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
 from npukb_twin.compile.build import source_root
 
-__all__ = ["CastRow", "Row", "casts", "instructions"]
+__all__ = ["CastRow", "LibraryRow", "Row", "casts", "instructions", "library", "type_name", "types"]
 
 _ROW = re.compile(r"^NPUKB_INSTRUCTION\((.*?)\)$", re.MULTILINE | re.DOTALL)
 _CAST = re.compile(r"^NPUKB_CAST\((\w+), (\w+), ([\w| ]+)\)$", re.MULTILINE)
+_LIBRARY = re.compile(r"^NPUKB_LIBRARY_(UNARY|BINARY|OTHER)\((\w+), ([\w| ]+), \d+, (\w+)\)$", re.MULTILINE)
+_DOMAIN = re.compile(r"^NPUKB_LIBRARY_DOMAIN\((\w+),", re.MULTILINE)
+#: Types of the tables as C++ calls them.
+_TYPES: Mapping[str, str] = {
+    "F16": "half", "F32": "float", "BF16": "bfloat16_t", "I4": "int4b_t", "I8": "int8_t", "U8": "uint8_t",
+    "I16": "int16_t", "U16": "uint16_t", "I32": "int32_t", "U32": "uint32_t", "I64": "int64_t", "U64": "uint64_t",
+}  # fmt: skip
 _PAIRS = re.compile(r"Into\(([\w| ]+), ([\w| ]+)\)")
 
 
@@ -41,12 +49,32 @@ class Row(NamedTuple):
         return tuple(dst for dst, src in self.pairs if dst == src)
 
 
+class LibraryRow(NamedTuple):
+    """An element-wise function of the high-level library. ``bounded``: the page gives a domain for its arguments."""
+
+    name: str
+    kind: str
+    dtypes: tuple[str, ...]
+    sharing: str
+    bounded: bool
+
+
 class CastRow(NamedTuple):
     """A pair of types that Cast converts between, and the rounding modes that are documented for it."""
 
     dst: str
     src: str
     modes: frozenset[str]
+
+
+def types() -> tuple[str, ...]:
+    """Element types by the names that the tables call them."""
+    return tuple(_TYPES)
+
+
+def type_name(bits: str) -> str:
+    """A type of the tables as C++ calls it."""
+    return _TYPES.get(bits, bits)
 
 
 def _text(name: str) -> str:
@@ -99,3 +127,16 @@ def instructions() -> tuple[Row, ...]:
 def casts() -> tuple[CastRow, ...]:
     """Every pair of types that Cast takes."""
     return tuple(CastRow(dst, src, _set(modes)) for dst, src, modes in _CAST.findall(_text("casts.def")))
+
+
+@cache
+def library() -> tuple[LibraryRow, ...]:
+    """Element-wise functions of the high-level library that no instruction shares its name with."""
+    text = _text("library.def")
+    bounded = set(_DOMAIN.findall(text))
+    taken = {row.name for row in instructions()}
+    return tuple(
+        LibraryRow(name, kind, tuple(_words(types)), sharing, name in bounded)
+        for kind, name, types, sharing in _LIBRARY.findall(text)
+        if name not in taken
+    )

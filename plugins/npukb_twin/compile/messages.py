@@ -12,15 +12,26 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
+from typing import cast
 
 from npukb_twin.compile.build import source_root
 from npukb_twin.compile.dialect import find_entry
 from npukb_twin.compile.instructions import instructions
 from npukb_twin.compile.refused_names import is_forbidden_name
 from npukernelbench.nouns import Candidate, Diagnostic, Severity
+from npukernelbench.packaged import packaged_table
 
-__all__ = ["GAP", "Message", "explain", "foreign_names", "gap_names", "messages_of", "only_gaps", "supported_names"]
+__all__ = [
+    "GAP",
+    "Message",
+    "explain",
+    "foreign_names",
+    "foreign_type",
+    "gap_names",
+    "messages_of",
+    "only_gaps",
+    "supported_names",
+]
 
 #: The file every candidate's device code is in.
 KERNEL_FILE = "kernel.cpp"
@@ -39,8 +50,15 @@ _MISSING_HEADER = re.compile(r"'([^']+)' file not found|^([^\s:]+): No such file
 _NAME = re.compile(r"['‘](?:\w+::)*~?(\w+)(?:<.*>)?['’]")
 #: What names of the API look like.
 _OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
+#: What clang says of an instruction's type that the chip does not have.
+_OF_TYPE = re.compile(r"implicit instantiation of undefined template 'npukb::\w+<.*>'")
 _INTO = re.compile(r"Into\(([^,()]+), ([^()]+)\)")
 _DECLARED = re.compile(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(")
+#: The one warning that is told, by the option that the compiler names: 256 repeats are none, because a parameter of
+#: 8 bits holds no more, and the call does nothing.
+_TOLD = re.compile(r" \[-Wconstant-conversion\]$")
+#: What a parameter's type is called (include/twin/narrow.h), and what it is.
+_PARAMETER = re.compile(r"'(?:const )?npukb::of::(\w+)::(\w+)' \(aka '(?:const )?([\w ]+)'\)")
 _STATIC_ASSERT = re.compile(r"^static assertion failed(?: due to requirement '.*?')?: ")
 
 
@@ -74,9 +92,12 @@ def explain(output: str, entry: str, candidate: Candidate, renamed: Mapping[str,
     """
     for name, author_s in renamed.items():
         output = re.sub(rf"\b{re.escape(name)}\b", author_s, output)
+    output = output.replace("npukb_undocumented::", "")
+    output = _PARAMETER.sub(r"'\3', which \2 of \1 is,", output)
     messages = list(messages_of(output, candidate.files.keys()))
     if not messages and output.strip():
         return (Diagnostic(Severity.ERROR, COMPILE, output.strip()[:2000]),)
+    messages = [message for message in messages if message.kind != "warning" or _TOLD.search(message.text)]
     gaps = _gaps(messages, candidate)
     return tuple(_diagnostic(message, entry, candidate, index in gaps) for index, message in enumerate(messages))
 
@@ -139,17 +160,29 @@ def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
 
 def header_gap(text: str) -> str:
     """The header of the toolkit that a message says is missing; empty when it says no such thing."""
-    missing = _MISSING_HEADER.search(text)
-    name = (missing[1] or missing[2]) if missing else ""
+    name = missing_header(text)
     folders = _listed()["headers"]
     assert isinstance(folders, list)
     return name if any(name.startswith(f"{folder}/") for folder in folders) else ""
 
 
+def missing_header(text: str) -> str:
+    """The header that a message says is not there; empty when it says no such thing."""
+    missing = _MISSING_HEADER.search(text)
+    return (missing[1] or missing[2]) if missing else ""
+
+
+def supplied_by(header: str) -> str:
+    """Which option supplies a header that is neither the candidate's nor the toolkit's."""
+    first, _, rest = header.lstrip("./").partition("/")
+    what = f"the folder that holds {first}/" if rest else "the folder that holds it"
+    return f"npukb judge … --include DIR supplies it, where DIR is {what}; an answer must bring it along."
+
+
 def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool) -> Diagnostic:
     place = (message.file, message.line, message.column)
     if message.kind == "warning":
-        return Diagnostic(Severity.WARNING, COMPILE, message.text, *place)
+        return Diagnostic(Severity.WARNING, COMPILE, _TOLD.sub("", message.text), *place)
     text, remedy = _reword(message, entry)
     if not message.file and text.startswith("the kernel entry must take"):
         place = _entry_place(candidate, entry)
@@ -158,6 +191,8 @@ def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool
             text = f"{header} is a header of the toolkit, but the twin does not have it yet"
         if message.missing in gap_names():
             text = f"{message.missing} is Ascend C, but the twin does not support it yet"
+            if message.missing in _communication():
+                text += ": it runs one device, so nothing that several ranks exchange"
         return Diagnostic(Severity.ERROR, GAP, text, *place, remedy="Not the kernel's fault: use another executor.")
     if is_forbidden_name(message.text):
         return Diagnostic(Severity.ERROR, FORBIDDEN, _forbidden(message, candidate), *place)
@@ -179,12 +214,27 @@ def _reword(message: Message, entry: str) -> tuple[str, str]:
     if name == entry and not message.file:
         remedy = f'define extern "C" __global__ __aicore__ void {entry}(...) at namespace scope'
         return f"the source defines no kernel entry named '{entry}'", remedy
+    if header := missing_header(text):
+        return f"{header} is not among the kernel's files, nor a header of the twin", supplied_by(header)
+    remedy = "Use what the chip's own instructions offer."
     if name in foreign_names():
-        return f"{text} ({name} is not available on this chip)", "Use what the chip's own instructions offer."
+        return f"{text} ({name} is not available on this chip)", remedy
+    if kind := foreign_type(text):
+        return f"{kind} is an element type of other chips: {_OF_TYPE.sub('it has no such operation', text)}", remedy
     if name:
-        near = get_close_matches(name, sorted(supported_names()), n=3, cutoff=0.7)
+        near = _nearest(name)
         return text, f"Nearest names that exist: {', '.join(near)}." if near else ""
     return _types_in_words(_STATIC_ASSERT.sub("", text).strip('"')), ""
+
+
+def _nearest(name: str) -> list[str]:
+    """Names that exist and are like it, first those that differ in case only, which a comparison finds unlike."""
+    known = sorted(supported_names())
+    same = [other for other in known if other.casefold() == name.casefold()]
+    return [
+        *same,
+        *(close_match for close_match in get_close_matches(name, known, n=3, cutoff=0.7) if close_match not in same),
+    ][:3]
 
 
 def _types_in_words(text: str) -> str:
@@ -204,11 +254,7 @@ def _entry_place(candidate: Candidate, entry: str) -> tuple[str, int, int]:
 
 @cache
 def _listed() -> Mapping[str, object]:
-    import yaml
-
-    text = (files("npukb_twin") / "unsupported_api.yaml").read_text(encoding="utf-8")
-    document: Mapping[str, object] = yaml.safe_load(text)
-    return document
+    return cast("Mapping[str, object]", packaged_table("npukb_twin", "unsupported_api.yaml"))
 
 
 @cache
@@ -220,11 +266,25 @@ def gap_names() -> frozenset[str]:
 
 
 @cache
+def _communication() -> frozenset[str]:
+    groups = _listed()["unsupported"]
+    assert isinstance(groups, dict)
+    return frozenset(groups["communication"])
+
+
+@cache
 def foreign_names() -> frozenset[str]:
     """Documented Ascend C of other chips."""
     names = _listed()["other_chips"]
     assert isinstance(names, list)
     return frozenset(names)
+
+
+def foreign_type(text: str) -> str:
+    """The element type of other chips that ``text`` names, which may be a mangled name; empty for none."""
+    types = _listed()["other_chips_types"]
+    assert isinstance(types, list)
+    return next((str(name) for name in types if name in text), "")
 
 
 @cache

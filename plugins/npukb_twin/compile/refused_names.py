@@ -30,8 +30,8 @@ _ATTRIBUTES = _words(
     "no_instrument_function no_split_stack naked ifunc address_space nocf_check indirect_branch function_return",
     "target_clones target_version cpu_dispatch cpu_specific no_stack_protector indirect_return",
 )
-#: Other spellings, and attributes whose plain name may well be a variable's.
-_WORDS = ("__target__", "__section__", "__seg_fs", "__seg_gs")
+#: Other spellings, and attributes whose plain name may well be a variable's; a word in the header that is read once.
+_WORDS = ("__target__", "__section__", "__seg_fs", "__seg_gs", "npukb_read_once")
 #: Builtin functions of every processor: jumps, frames, and writes that the compiler does not announce.
 _BUILTINS = _words(
     "setjmp longjmp eh_return eh_return_data_regno unwind_init dwarf_cfa dwarf_sp_column init_dwarf_reg_size_table",

@@ -11,14 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from npukb_twin.compile.dialect import SOURCE_SUFFIXES, find_entry, masked
+from npukb_twin.compile.dialect import SOURCE_SUFFIXES, at_commas, find_entry, masked
 
-__all__ = ["NO_KEY", "TemplateParameter", "arguments_of", "template_of"]
+__all__ = ["NO_KEY", "TemplateParameter", "arguments_of", "selected_arguments", "template_of"]
 
 #: The key of values that no combination has.
 NO_KEY = (1 << 64) - 1
 _DECLARATION = re.compile(r"\bASCENDC_TPL_ARGS_DECL\s*\(")
 _PARAMETER = re.compile(r"\s*ASCENDC_TPL_(?P<kind>[A-Z_]+)_DECL\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
+_SELECTION = re.compile(r"\bASCENDC_TPL_ARGS_SEL\s*\(")
+_SELECTED = re.compile(r"\s*ASCENDC_TPL_(?P<kind>[A-Z]+)_SEL\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
 #: A line of the preprocessor, with its continuations.
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\r?\n|.))*", re.MULTILINE)
 _WIDTHS = {"BOOL": 1}
@@ -42,7 +44,7 @@ def template_of(files: Mapping[str, str], entry: str) -> tuple[TemplateParameter
     for text in sources:
         declaration = _DECLARATION.search(text)
         if declaration is not None and not text[: declaration.start()].rstrip().endswith("#define"):
-            _, *parameters = _split(_inside(text, declaration.end()))
+            _, *parameters = at_commas(_inside(text, declaration.end()))
             return tuple(_parameters(parameters))
     return None
 
@@ -71,6 +73,34 @@ def arguments_of(parameters: Iterable[TemplateParameter], key: int, types: Mappi
     return ", ".join(arguments)
 
 
+def selected_arguments(
+    files: Mapping[str, str], parameters: Iterable[TemplateParameter], types: Mapping[str, str]
+) -> Iterator[str]:
+    """The first template arguments of every combination that the sources list (``ASCENDC_TPL_ARGS_SEL``), as C++.
+
+    ``types`` are the C++ names of element types by the graph engine's (``DT_FLOAT``). Values that a combination leaves
+    out are the declaration's first.
+    """
+    declared = tuple(parameters)
+    for text in (_DIRECTIVE.sub("", masked(text)) for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)):
+        for match in _SELECTION.finditer(text):
+            chosen: dict[str, str] = {}
+            for part in at_commas(_inside(text, match.end())):
+                if (selected := _SELECTED.match(part)) is not None:
+                    name, *values = at_commas(selected["inside"])
+                    values = list(_expanded(values)) if selected["kind"] == "UINT" else values
+                    chosen |= {name: values[0]} if values else {}
+            if chosen:
+                firsts = {parameter.name: parameter.values[0] if parameter.values else "0" for parameter in declared}
+                pairs = [(parameter.kind, chosen.get(parameter.name, firsts[parameter.name])) for parameter in declared]
+                yield ", ".join(_argument(kind, value, types) for kind, value in pairs)
+
+
+def _argument(kind: str, value: str, types: Mapping[str, str]) -> str:
+    """A value as C++: element types by name where the parameter is a type."""
+    return types.get(value.removeprefix("C_"), value) if kind == "DATATYPE" else value
+
+
 def _is_template(code: str, entry: str) -> bool:
     """Whether one of the entry's declarations is a template: directives around its head may choose among them."""
     code = _DIRECTIVE.sub("", code)
@@ -88,7 +118,7 @@ def _parameters(texts: Iterable[str]) -> Iterator[TemplateParameter]:
         match = _PARAMETER.match(text)
         if match is None:
             continue
-        name, *values = _split(match["inside"])
+        name, *values = at_commas(match["inside"])
         kind, bits = match["kind"], _WIDTHS.get(match["kind"], 8)
         if kind == "UINT":
             width, *values = values
@@ -123,15 +153,3 @@ def _inside(text: str, start: int) -> str:
         if depth == 0:
             return text[start:at]
     return text[start:]
-
-
-def _split(text: str) -> list[str]:
-    """What is between the commas, parentheses kept together; empty pieces are left out."""
-    pieces, depth = [""], 0
-    for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return [piece.strip() for piece in pieces if piece.strip()]

@@ -29,6 +29,9 @@ _GLIBC_MINOR = 28  # what the runtime is linked against: older than any supporte
 #: Addresses of functions are filled in before anything runs and read-only from then on; a source names no libraries.
 _LINKED = ("-z", "now", "-z", "relro", "--no-dependent-libraries")
 
+#: Where zig keeps what it made, in the folder that it works in.
+ZIG_CACHE = "zig-cache"
+
 _LIBCXX_DEFINES = (
     "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE",
     "-D_LIBCPP_ABI_VERSION=1",
@@ -69,6 +72,10 @@ class Toolchain:
         """For provenance: name and version, no path."""
         return f"{self.name} {self.version}"
 
+    def link_word(self, word: str) -> tuple[str, ...]:
+        """An option of the linker as ``link_kernel`` takes it."""
+        return (word if self.links_directly else f"-Wl,{word}",)
+
     def identity(self, words: Iterable[str]) -> tuple[str, ...]:
         """Words of its commands for the key of a build that does not remember where the compiler lies."""
         own = "" if self.library_sources is None else f"{self.library_sources.parent}/"
@@ -102,7 +109,8 @@ def _zig() -> Toolchain | None:
         name="zig",
         version=_zig_version(root),
         compile=(str(zig), "clang", *flags),
-        link_kernel=(str(zig), "ld.lld", "-shared", "--build-id=none", *_LINKED),
+        # one object links in a millisecond: starting a thread per CPU takes longer
+        link_kernel=(str(zig), "ld.lld", "--threads=1", "-shared", "--build-id=none", *_LINKED),
         link_host=(str(zig), "cc", "-target", f"{arch}-linux-gnu.2.{_GLIBC_MINOR}", "-rdynamic", "-pie"),
         is_clang=True,
         library_sources=library,
@@ -198,6 +206,6 @@ def clean_environment(work: Path) -> dict[str, str]:
         "HOME": str(work),
         "TMPDIR": str(work),
         "LC_ALL": "C",
-        "ZIG_GLOBAL_CACHE_DIR": str(work / "zig-cache"),
-        "ZIG_LOCAL_CACHE_DIR": str(work / "zig-cache"),
+        "ZIG_GLOBAL_CACHE_DIR": str(work / ZIG_CACHE),
+        "ZIG_LOCAL_CACHE_DIR": str(work / ZIG_CACHE),
     }

@@ -169,4 +169,6 @@ void AnswerTiling(const Call& call) {
          ",\"data\":\"" + hex + "\"");
 }
 
+void AnswerSteps(const std::string& noted) { Send("\"status\":\"noted\"," + noted); }
+
 }  // namespace npukb_host

@@ -9,6 +9,8 @@ void SetAnswerDescriptor(int descriptor, const char* token);
 // {"token":…,"status":status,"message":message}
 void AnswerFailure(const char* status, const std::string& message);
 void AnswerDescription(const Operator& target, const Arguments& inputs, const Arguments& outputs);
+// What a host function of a direct launch did, as members of a JSON object.
+void AnswerSteps(const std::string& noted);
 void AnswerTiling(const Call& call);
 constexpr int kTrail = 32;
 // From a signal handler: allocates nothing. At most kTrail places.

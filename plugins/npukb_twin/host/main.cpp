@@ -6,7 +6,9 @@
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · chip KEY VALUE · deterministic 0|1 · operator NAME
 //   input|output none | input|output list COUNT | input|output|item DTYPE FORMAT RANK DIM… DATA_BYTES [PATH]
 //   attribute NAME COUNT TOKEN…           (text as hex after 'x'; rows of a table end in ';')
-//   describe IMAGE | tile IMAGE           (last: loads and asks)
+//   memory ADDRESS                        (where a direct launch's own device memory begins)
+//   given KIND …                          (an argument of its host function: direct.h)
+//   describe IMAGE | tile IMAGE | direct IMAGE           (last: loads and asks)
 #include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
@@ -20,6 +22,7 @@
 
 #include "answer.h"
 #include "define.h"
+#include "direct.h"
 #include "process/sandbox.h"
 
 namespace npukb_host {
@@ -47,6 +50,7 @@ struct Request {
     std::string name, operator_name;
     std::vector<ArgumentLine> inputs, outputs;
     std::map<std::string, std::vector<std::string>> attributes;
+    std::vector<npukb_direct::Argument> given;
     bool deterministic = false;
     bool confine = false;
 };
@@ -287,7 +291,7 @@ void CheckCount(const char* what, size_t declared, size_t given) {
 
 // ---- asking
 
-void Load(const std::string& path) {
+void* Load(const std::string& path) {
     // The image names no libraries: what it may call of the C library must be here already.
     for (const char* library : {"libm.so.6", "libpthread.so.0", "librt.so.1"}) dlopen(library, RTLD_NOW | RTLD_GLOBAL);
     void* image = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -306,6 +310,7 @@ void Load(const std::string& path) {
     link_map* map = nullptr;
     if (dlinfo(image, RTLD_DI_LINKMAP, &map) == 0) g_image_base = map->l_addr;
     dl_iterate_phdr(FindImage, nullptr);
+    return image;
 }
 
 void Describe(const Request& request) {
@@ -348,6 +353,14 @@ void Tile(const Request& request) {
     AnswerTiling(call);
 }
 
+void CallDirect(const Request& request, void* image) {
+    auto call =
+        reinterpret_cast<void (*)(const std::vector<npukb_direct::Argument>&)>(dlsym(image, "npukb_direct_call"));
+    if (call == nullptr) throw Refused{"the image has no host function"};
+    call(request.given);
+    AnswerSteps(Noted());
+}
+
 void Ask(const std::string& verb, const std::string& image, const Request& request) {
     CatchSignals();
     setvbuf(stdout, nullptr, _IOLBF, 65536);
@@ -355,8 +368,11 @@ void Ask(const std::string& verb, const std::string& image, const Request& reque
         throw BadRequest{"the host code's process cannot be confined"};
     twin::ForbidProcesses();
     try {
-        Load(image);
-        verb == "describe" ? Describe(request) : Tile(request);
+        void* loaded = Load(image);
+        if (verb == "direct")
+            CallDirect(request, loaded);
+        else
+            verb == "describe" ? Describe(request) : Tile(request);
     } catch (const Refused& refused) {
         fflush(nullptr);
         AnswerFailure("launch_error", refused.message);
@@ -408,7 +424,12 @@ void Read(const char* path) {
         else if (word == "attribute" && line >> token >> number) {
             auto& tokens = request.attributes[token];
             while (tokens.size() < number && line >> token) tokens.push_back(token);
-        } else if ((word == "describe" || word == "tile") && line >> std::ws && std::getline(line, token)) {
+        } else if (word == "memory" && line >> number)
+            SetFirstAddress(number);
+        else if (word == "given" && line >> std::ws && std::getline(line, token))
+            request.given.push_back(ReadGiven(token));
+        else if ((word == "describe" || word == "tile" || word == "direct") && line >> std::ws &&
+                 std::getline(line, token)) {
             unlink(path);  // what is in it is not the host code's to know
             Ask(word, token, request);
         } else

@@ -1,5 +1,5 @@
 // What static objects of host code register while the library is loaded: definitions, tiling and inference functions.
-#include "call.h"
+#include "define.h"
 
 namespace npukb_host {
 
@@ -168,7 +168,20 @@ OpAICoreDef& OpAICoreDef::AddConfig(const char* soc, OpAICoreConfig& config) {
     return *this;
 }
 
-OpDef::OpDef(const char* type) : data_(&npukb_host::TheRegistry().Of(type)), core_(data_) {}
+OpMC2Def& OpMC2Def::HcclGroup(const char* value) {
+    for (const auto& attribute : owner_->attributes) {
+        bool named = attribute.name == value;
+        if (named && attribute.kind == AttributeKind::kString && attribute.option == REQUIRED) return *this;
+    }
+    throw npukb_host::Refused{"HcclGroup: '" + std::string(value) +
+                              "' is no attribute of text that is required and declared before"};
+}
+OpMC2Def& OpMC2Def::HcclGroup(std::vector<const char*> value) {
+    for (const char* name : value) HcclGroup(name);
+    return *this;
+}
+
+OpDef::OpDef(const char* type) : data_(&npukb_host::TheRegistry().Of(type)), core_(data_), ranks_(data_) {}
 OpParamDef& OpDef::Input(const char* name) { return npukb_host::Named(data_->inputs, name).handle; }
 OpParamDef& OpDef::Output(const char* name) { return npukb_host::Named(data_->outputs, name).handle; }
 OpAttrDef& OpDef::Attr(const char* name) {

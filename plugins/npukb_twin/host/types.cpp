@@ -165,17 +165,35 @@ size_t Tensor::GetSize() const {
 
 }  // namespace gert
 
+namespace {
+// Of warnings and errors only.
+bool Shown(int level) { return level >= 2 && level < 4; }
+void Say(int level, const char* who, const char* format, va_list arguments) {
+    if (!Shown(level)) return;
+    fputs(level == 2 ? "warning: " : "error: ", stderr);
+    if (who != nullptr) fprintf(stderr, format == nullptr ? "%s" : "[%s] ", who);
+    if (format != nullptr) vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+}  // namespace
+
 extern "C" {
 
-int CheckLogLevel(int, int level) { return level >= 2 && level < 4 ? 1 : 0; }
+int CheckLogLevel(int, int level) { return Shown(level) ? 1 : 0; }
+
+int AlogCheckDebugLevel(unsigned, int level) { return Shown(level) ? 1 : 0; }
 
 void DlogRecord(int, int level, const char* format, ...) {
-    if (CheckLogLevel(0, level) == 0) return;
     va_list arguments;
     va_start(arguments, format);
-    fputs(level == 2 ? "warning: " : "error: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    Say(level, nullptr, format, arguments);
+    va_end(arguments);
+}
+
+void NpukbSay(int level, const char* who, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    Say(level, who, format, arguments);
     va_end(arguments);
 }
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from npukernelbench.nouns.execution import Array
 
-__all__ = ["Buffers", "Plan", "Slot", "SlotKind", "static_slots"]
+__all__ = ["Buffers", "Plan", "Slot", "SlotKind", "static_slots", "write_buffer"]
 
 _GRANULE = 512  # device allocations are multiples of this
 _SPARE_BYTES = 32  # and hold at least so much more than was asked for
@@ -143,18 +143,19 @@ class Buffers:
 
     def _output(self, slot: Slot) -> Iterator[str]:
         name, declared = slot.name, self._request.case.outputs[slot.name]
+        mode = "b" if slot.fill is None else "w"  # whether it holds something of the program before
         if isinstance(declared, TensorShape):
             size = max(declared.nbytes, slot.at_least_bytes)
             path = self._blank(f"out-{name}", size, name, slot.fill)
             self._outputs[name] = [(declared, path)]
-            yield f"argument buffer {name} w {size} {path}"
+            yield f"argument buffer {name} {mode} {size} {path}"
             return
         yield f"argument list {name} {len(declared)}"
         self._outputs[name] = []
         for index, tensor in enumerate(declared):
             path = self._blank(f"out-{name}-{index}", tensor.nbytes, f"{name}[{index}]", slot.fill)
             self._outputs[name].append((tensor, path))
-            yield f"item {_shape(tensor.shape)} {name}[{index}] w {tensor.nbytes} {path}"
+            yield f"item {_shape(tensor.shape)} {name}[{index}] {mode} {tensor.nbytes} {path}"
 
     def _aliased(self, source: str, output: str) -> list[tuple[TensorShape, Path]]:
         declared = self._request.case.outputs[output]
@@ -177,15 +178,7 @@ class Buffers:
 
     def _write(self, name: str, data: NDArray[np.uint8]) -> Path:
         path = self._work / name
-        rounded = _rounded(data.size)
-        with path.open("wb", buffering=0) as file:
-            data.tofile(file)
-            if self._request.allocation is Allocation.POOLED:  # whoever had this memory before left something there
-                poison(-(-rounded // _PAGE) * _PAGE - data.size, self._request.seed, f"behind {name}").tofile(file)
-                self.total_bytes += _LARGEST_SEGMENT
-            else:
-                file.truncate(rounded)
-        self.total_bytes += rounded
+        self.total_bytes += write_buffer(path, data, name, self._request)
         return path
 
     def collect(self) -> dict[str, Array | list[Array]]:
@@ -201,6 +194,19 @@ class Buffers:
 
         raw = np.fromfile(path, dtype=np.uint8, count=tensor.nbytes)
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
+
+
+def write_buffer(path: Path, data: NDArray[np.uint8], name: str, request: RunRequest) -> int:
+    """Write a buffer's file; bytes of address space that it takes."""
+    rounded = _rounded(data.size)
+    with path.open("wb", buffering=0) as file:
+        data.tofile(file)
+        if request.allocation is not Allocation.POOLED:
+            file.truncate(rounded)
+            return rounded
+        # whoever had this memory before left something there
+        poison(-(-rounded // _PAGE) * _PAGE - data.size, request.seed, f"behind {name}").tofile(file)
+    return rounded + _LARGEST_SEGMENT
 
 
 def _rounded(size: int) -> int:

@@ -7,21 +7,27 @@ import os
 import secrets
 import signal
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from npukb_twin.compile.lines import LineTable, Place
 from npukb_twin.compile.toolchain import clean_environment
 from npukb_twin.launch.buffers import Buffers, Plan
 from npukb_twin.launch.process import Finished, Limits, run
+from npukb_twin.launch.recording import ROOM_BYTES, read_recording, record_line
 from npukb_twin.launch.sandbox import Sandbox
+from npukb_twin.launch.tracing import steps_of, watch_lines
 from npukb_twin.timing.machine import Machine
 from npukb_twin.timing.profiles import profile_of
 from npukernelbench.errors import ExecutorError
 from npukernelbench.nouns import Diagnostic, Observation, Outcome, RunRequest, Severity, Touched
 
-__all__ = ["Checker", "Detail", "Start", "Switch", "run_case"]
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Array
+
+__all__ = ["Checker", "Detail", "LaunchBuffers", "Launcher", "Start", "Switch", "run_case"]
 
 
 class Checker(str, Enum):
@@ -56,52 +62,108 @@ class Detail(str, Enum):
 
 #: What the runtime adds to offsets in the image of the cube cores.
 _CUBE_IMAGE = 1 << 40
+#: The file of what a core did.
+_RECORD = "record"
 
 
-def run_case(
-    request: RunRequest,
-    plan: Plan,
-    *,
-    host: Path,
-    sandbox: Sandbox,
-    machine: Machine,
-    threads: int,
-    memory_bytes: int,
-    checker: Checker,
-    auto_sync: Switch,
-    detail: Detail,
-    start: Start,
-    verifies: bool,
-    work: Path,
-) -> Observation:
-    """Run ``request`` as ``plan`` says, in a child process whose files live in the empty folder ``work``."""
+class LaunchBuffers(Protocol):
+    """What a launch works on."""
+
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def total_bytes(self) -> int: ...
+    def lines(self) -> Iterator[str]: ...
+    def collect(self) -> dict[str, Array | list[Array]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How launches are made here."""
+
+    host: Path
+    sandbox: Sandbox
+    machine: Machine
+    threads: int
+    memory_bytes: int
+    checker: Checker
+    auto_sync: Switch
+    detail: Detail
+    start: Start
+    verifies: bool
+
+    def launch(self, request: RunRequest, buffers: LaunchBuffers, threads: int, work: Path) -> tuple[Finished, str]:
+        """One child process, whose files live in ``work``; how it ended, and the token of a genuine report."""
+        plan = buffers.plan
+        read, write = os.pipe()
+        token = secrets.token_hex(16)
+        numbers = {**self.machine.numbers, **self.machine.rates}
+        script = [f"report {write} {token}", *(f"machine {key} {value!r}" for key, value in numbers.items())]
+        script += [] if self.machine.column is None else self.machine.column.lines()
+        arguments = list(buffers.lines())
+        room = ROOM_BYTES if request.recorded is not None else 0
+        limits = Limits(
+            wall_s=request.timeout_s, memory_bytes=self.memory_bytes + buffers.total_bytes + room, file_bytes=0
+        )
+        script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
+        script += [f"order {'backward' if request.repeat % 2 else 'forward'} {request.order}"]
+        script += ["confine"] if self.sandbox.measures.landlock else []
+        script += ["verify"] if self.verifies else []
+        script += [f"blocks {plan.blocks}", f"cores {plan.cores}", f"threads {threads}", f"seed {request.seed}"]
+        script += [f"tiling_key {plan.tiling_key}", f"system_workspace {plan.system_workspace_bytes}"]
+        script += [f"core_flags {plan.images.flag_support(plan.tiling_key)}"]
+        script += [f"checker {self.checker.value}", f"auto_sync {self.auto_sync.value}"]
+        script += [f"profile {self.detail.value}", f"launch {self.start.value}"]
+        script += [f"allocation {request.allocation.value}", *arguments, *watch_lines(request)]
+        if request.recorded is not None:
+            script.append(record_line(request.recorded, work / _RECORD))
+        file = work / "launch"
+        file.write_text("\n".join([*script, *_images(plan)]) + "\n", encoding="utf-8")
+        done = run(
+            (str(self.host), str(file)),
+            work=work,
+            environment=clean_environment(work),
+            limits=limits,
+            report=(read, write),
+            sandbox=self.sandbox.reaching(*plan.images.paths),
+        )
+        return done, token
+
+    def observe(self, request: RunRequest, done: Finished, token: str, buffers: LaunchBuffers) -> Observation:
+        """What the child's end and report mean."""
+        return _observe(request, done, token, buffers, self.machine)
+
+    @staticmethod
+    def talks(done: Finished, token: str) -> bool:
+        """Whether cores waited for each other through plain memory."""
+        return _talks(done, token)
+
+
+def run_case(request: RunRequest, plan: Plan, launcher: Launcher, work: Path) -> Observation:
+    """Run ``request`` as ``plan`` says, in a child process whose files live in the empty folder ``work``.
+
+    Cores that wait for each other through plain memory run once more, on one host thread: what they see of each other
+    depends on the host's threads otherwise, and so would their time.
+    """
+    traced = request.watched or request.recorded is not None
+    threads = 1 if traced else launcher.threads  # on one, so that what happened last did
     buffers = Buffers(request, plan, work)
-    read, write = os.pipe()
-    token = secrets.token_hex(16)
-    numbers = {**machine.numbers, **machine.rates}
-    script = [f"report {write} {token}", *(f"machine {key} {value!r}" for key, value in numbers.items())]
-    arguments = list(buffers.lines())
-    limits = Limits(wall_s=request.timeout_s, memory_bytes=memory_bytes + buffers.total_bytes, file_bytes=0)
-    script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
-    script += ["order last_first"] if request.repeat % 2 else []
-    script += ["confine"] if sandbox.measures.landlock else []
-    script += ["verify"] if verifies else []
-    script += [f"blocks {plan.blocks}", f"cores {plan.cores}", f"threads {threads}", f"seed {request.seed}"]
-    script += [f"tiling_key {plan.tiling_key}", f"system_workspace {plan.system_workspace_bytes}"]
-    script += [f"core_flags {plan.images.flag_support(plan.tiling_key)}"]
-    script += [f"checker {checker.value}", f"auto_sync {auto_sync.value}", f"profile {detail.value}"]
-    script += [f"launch {start.value}", f"allocation {request.allocation.value}", *arguments]
-    launch = work / "launch"
-    launch.write_text("\n".join([*script, *_images(plan)]) + "\n", encoding="utf-8")
-    done = run(
-        (str(host), str(launch)),
-        work=work,
-        environment=clean_environment(work),
-        limits=limits,
-        report=(read, write),
-        sandbox=sandbox.reaching(*plan.images.paths),
-    )
-    return _observe(request, done, token, buffers, machine)
+    done, token = launcher.launch(request, buffers, threads, work)
+    if threads > 1 and _talks(done, token):
+        alone = work / "alone"
+        alone.mkdir()
+        buffers = Buffers(request, plan, alone)
+        done, token = launcher.launch(request, buffers, 1, alone)
+    seen = launcher.observe(request, done, token, buffers)
+    if request.recorded is None:
+        return seen
+    return replace(seen, recording=read_recording(work / _RECORD, _Lines(plan).place))
+
+
+def _talks(done: Finished, token: str) -> bool:
+    """Whether cores waited for each other through plain memory."""
+    report = _parse(done) if _genuine(done.report, token) else None
+    return report is not None and bool(report.get("talks"))
 
 
 def _images(plan: Plan) -> tuple[str, ...]:
@@ -111,7 +173,7 @@ def _images(plan: Plan) -> tuple[str, ...]:
     return (f"cube {cube or '-'}", f"mix {max(plan.composition.vectors, 1)}", f"kernel {vector or '-'}")
 
 
-def _observe(request: RunRequest, done: Finished, token: str, buffers: Buffers, machine: Machine) -> Observation:
+def _observe(request: RunRequest, done: Finished, token: str, buffers: LaunchBuffers, machine: Machine) -> Observation:
     """What the child's end and report mean. A report is required: an exit code alone proves nothing."""
     if not _genuine(done.report, token):
         message = "the kernel wrote to the channel on which the executor reports"
@@ -144,7 +206,10 @@ def _observe(request: RunRequest, done: Finished, token: str, buffers: Buffers, 
     key = buffers.plan.tiling_key if buffers.plan.tiling else None
     profile = profile_of(report, machine, table, key) if "time_us" in report else None
     touched = {name: Touched(*counts) for name, *counts in report["buffers"]}
-    return Observation(Outcome.OK, buffers.collect(), diagnostics, profile, seconds=done.seconds, touched=touched)
+    traces = steps_of(report.get("journal", ()), request.watched, table.place)
+    return Observation(
+        Outcome.OK, buffers.collect(), diagnostics, profile, seconds=done.seconds, touched=touched, traces=traces
+    )
 
 
 class _Lines:

@@ -27,6 +27,8 @@ from npukb_twin.timing import machine
 from npukernelbench.config import default_cache_dir
 from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import Artifact, Case, Core, RunRequest, Task, TensorCase
+from npukernelbench.nouns.machine import DEFAULT_MACHINE
+from npukernelbench.tasks.making import digest_of
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Argument, Array
@@ -65,8 +67,11 @@ _ALONE = (
 
 @dataclass
 class Deriver:
-    """Derives kernels for the default machine. Host sides are compiled once per operator; ``close`` removes them."""
+    """Derives kernels for the machine ``soc``: what a tiling function says depends on it. Host sides are compiled once
+    per operator; ``close`` removes them.
+    """
 
+    soc: str = DEFAULT_MACHINE.soc
     _built: dict[str, dynamic.Built | str] = field(default_factory=dict)
     _work: Scratch | None = None
     _tools: dynamic.Tools | None = None
@@ -98,12 +103,14 @@ class Deriver:
                 self._work = None
 
     def _open(self, task: Task, files: Mapping[str, str]) -> dynamic.Built | str:
-        known = self._built.get(task.content_hash)
+        # One task may have several operators: a golden one, and slow ones.
+        key = f"{task.content_hash}/{digest_of(files)}"
+        known = self._built.get(key)
         if known is None:
             if self._tools is None:
                 chosen, cache = toolchain.find(), default_cache_dir()
                 host = host_build.ensure_host(chosen, cache)
-                self._tools = dynamic.Tools(chosen, build.ensure(chosen, cache), host, machine.load("ascend910b2"))
+                self._tools = dynamic.Tools(chosen, build.ensure(chosen, cache), host, machine.load(self.soc))
             if self._work is None:
                 self._work = Scratch("derive")
             work = Path(tempfile.mkdtemp(dir=self._work.path))
@@ -113,7 +120,7 @@ class Deriver:
                 if isinstance(opened, dynamic.Failed)
                 else opened
             )
-            self._built[task.content_hash] = known
+            self._built[key] = known
         return known
 
 
@@ -166,7 +173,7 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
     )
     lines = [
         '#include "kernel_operator.h"',
-        f"// Task {task.name}, case {case.id}: the operator for all cases, tiled for this one.",
+        f"// Task {task.operator}, case {case.id}: the operator for all cases, tiled for this one.",
         _mentioned(prelude(built.description, variant, device, dynamic.api_structures()), device).rstrip(),
         f"constexpr {structure.name} TILED_CASE = {value};",
         "#undef GET_TILING_DATA",

@@ -41,7 +41,19 @@ from npukernelbench.nouns import (
 )
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
-__all__ = ["Built", "Failed", "Tiled", "Tools", "build", "open_operator", "plan", "tile_case"]
+__all__ = [
+    "Built",
+    "Failed",
+    "Tiled",
+    "Tools",
+    "api_structures",
+    "build",
+    "open_operator",
+    "other_chip",
+    "plan",
+    "soc_numbers",
+    "tile_case",
+]
 
 HOST, DEVICE = "op_host/", "op_kernel/"
 #: The part of a workspace that belongs to the system: the documented reserve of this chip.
@@ -105,7 +117,7 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
     """Compile the host side and pair its definition with the task; no variant of the kernel is compiled yet."""
     deadline = time.monotonic() + timeout_s
     host_files = {name: text for name, text in files.items() if name.startswith(HOST)}
-    device_files = {name: text for name, text in files.items() if name.startswith(DEVICE)}
+    device_files = {name: text for name, text in files.items() if not name.startswith(HOST)}
     source = driver.device_file(device_files, task.kernel)
     if not any(name.endswith((".cpp", ".cc", ".cxx")) for name in host_files):
         return _no_code(f"no source file in {HOST}: the operator's definition and tiling function are missing")
@@ -122,7 +134,7 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
     bound = bind(description, task, host_files)
     if isinstance(bound, tuple):
         return Failed(Outcome.COMPILE_ERROR, bound)
-    problem = _other_chip(description, tools.machine, host_files)
+    problem = other_chip(description, tools.machine, host_files)
     if problem is not None:
         return Failed(Outcome.LAUNCH_ERROR, (problem,))
     template = template_of(device_files, task.kernel)
@@ -312,7 +324,7 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         attributes=attributes,
-        soc=_numbers(machine, fewer=request.fewer_cores),
+        soc=soc_numbers(machine, fewer=request.fewer_cores),
     )
 
 
@@ -340,7 +352,8 @@ def _attribute(kind: str, value: AttributeValue) -> host_types.AttributeValue:
     return value
 
 
-def _numbers(machine: Machine, *, fewer: bool) -> host_types.SocNumbers:
+def soc_numbers(machine: Machine, *, fewer: bool) -> host_types.SocNumbers:
+    """What host code is told of the machine; with ``fewer``, of one of its family with fewer cores."""
     numbers = machine.numbers
     cube_cores = _fewer(machine.cube_cores) if fewer else machine.cube_cores
     return replace(
@@ -374,7 +387,7 @@ def api_structures() -> frozenset[str]:
     return frozenset(re.findall(r"^(?:struct |NPUKB_TILING_BEGIN\()(\w+)", text, re.MULTILINE))
 
 
-def _other_chip(
+def other_chip(
     description: host_types.OperatorDescription, machine: Machine, files: Mapping[str, str]
 ) -> Diagnostic | None:
     """Whether the definition leaves the modelled chip out."""

@@ -14,15 +14,18 @@ from pathlib import Path, PurePosixPath
 from npukb_twin.compile.build import PRECOMPILED, refuse_stale, source_root
 from npukb_twin.compile.cached import build_launcher, call, call_all, make
 from npukb_twin.compile.cxxlib import ensure_library, locate_library
+from npukb_twin.compile.dialect import launches
 from npukb_twin.compile.toolchain import Toolchain, clean_environment
 from npukb_twin.launch.process import Finished, Limits, run
 from npukb_twin.launch.sandbox import LAUNCHER
+from npukb_twin.operator.host_cache import HostCache, HostCall, KeptHost, included
 from npukb_twin.operator.host_messages import begins_with_gap, explain_host
+from npukb_twin.operator.host_missing import defining, undefined
 from npukb_twin.operator.host_types import HostResult, HostRuntime
 from npukernelbench.judge.executor import HOST_STANDARD
-from npukernelbench.nouns import Diagnostic, Outcome, Severity
+from npukernelbench.nouns import INCLUDE_FOLDER, Diagnostic, Outcome, Severity
 
-__all__ = ["compile_host", "ensure_host", "locate_host", "sources_of"]
+__all__ = ["build_image", "compile_host", "ensure_host", "host_flags", "locate_host", "sources_of"]
 
 _LIBRARY_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-D_GNU_SOURCE")
 #: Host code runs for milliseconds: compiling it fast matters more than running it fast.
@@ -44,7 +47,16 @@ _FILE_BYTES = 256 << 20
 _INTERFACE = re.compile(
     r'^\s*#\s*include\s*[<"](?:opdev/(?:make_)?op_executor\.h|aclnn/aclnn_base\.h|aclnn_kernels/)', re.M
 )
+#: Host code that asks for the size of a half, and a half of its own.
+_HALF = re.compile(r"\bsizeof\s*\(\s*half\s*\)")
+_OWN_HALF = re.compile(
+    r"\b(?:struct|class|using|typedef[^;]*|#[ \t]*define)\s+half\b|include\s*[<\"]kernel_operator\.h"
+)
+#: Names of collectives, and those of a source's own.
+_RANKS = re.compile(r"\bHCCL_(?:CMD|REDUCE|DATA_TYPE)_\w+|\bHccl(?:CMDType|DataType|ReduceOp)\b")
+_OWN_RANKS = re.compile(r"\bHCCL_(?:CMD|REDUCE|DATA_TYPE)_\w+\s*=(?!=)|\benum\b[^{;]*\{[^}]*\bHCCL_")
 _SUFFIXES = frozenset({".cpp", ".cc", ".cxx"})
+_KEPT = HostCache()
 #: Where the C++ library looks for the image that a static object belongs to; a linker driver would add it.
 _DSO = 'extern "C" { __attribute__((visibility("hidden"))) void* __dso_handle = &__dso_handle; }\n'
 
@@ -93,7 +105,9 @@ def _programs_key(toolchain: Toolchain) -> str:
         digest.update(part.encode() + b"\0")
     root = source_root()
     folders = (root / "include_host", root / "host", root / "include/twin")
-    for path in sorted(p for folder in folders for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".def"}):
+    direct = [root / "include_direct/twin_direct" / name for name in ("record.h", "call.h")]
+    own = [p for folder in folders for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".def"}]
+    for path in sorted((*own, *direct)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for path in (*sorted((root / "runtime/process").glob("sandbox.*")), root / "launcher/launcher.cpp"):
         digest.update(path.read_bytes())
@@ -103,8 +117,8 @@ def _programs_key(toolchain: Toolchain) -> str:
 def _build_programs(toolchain: Toolchain, library: Sequence[Path], work: Path) -> None:
     """Compile the program that asks host code, what host code links to, and the sandbox's launcher into ``work``."""
     root, what = source_root(), "the twin's host runtime"
-    include = f"-I{root / 'include_host'}"
-    own = (*_LIBRARY_FLAGS, include, f"-I{root / 'runtime'}")
+    include = (f"-I{root / folder}" for folder in ("include_host", "runtime", "include_direct", "include"))
+    own = (*_LIBRARY_FLAGS, *include)
     sources = [*sorted((root / "host").glob("*.cpp")), root / "runtime/process/sandbox.cpp"]
     jobs = [[*toolchain.compile, *own, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
     (work / "dso.cpp").write_text(_DSO, encoding="ascii")
@@ -126,7 +140,7 @@ def _build(toolchain: Toolchain, programs: Path, work: Path) -> None:
         return
     root = source_root()
     include, header = f"-I{root / 'include_host'}", str(root / "include_host/twin_host/host.h")
-    made = (*PRECOMPILED, "-fpch-instantiate-templates", header, "-o", _HEADER)
+    made = (*PRECOMPILED, header, "-o", _HEADER)
     command = (*toolchain.compile, *host_flags(toolchain), include, *made)
     call(command, work, "the precompiled header of host code")
 
@@ -135,9 +149,10 @@ def sources_of(files: Mapping[str, str]) -> list[str]:
     """The host translation units among a candidate's files.
 
     Everything under a folder ``op_host``, or every source when there is no such folder; not what belongs to the
-    vendor's call interface (``aclnn_…``, ``…_l0``).
+    vendor's call interface (``aclnn_…``, ``…_l0``), and not what launches kernels itself.
     """
     units = [name for name in sorted(files) if PurePosixPath(name).suffix in _SUFFIXES]
+    units = [name for name in units if PurePosixPath(name).parts[0] != INCLUDE_FOLDER]
     own = [name for name in units if "op_host" in PurePosixPath(name).parts[:-1]]
     if not own:
         own = [name for name in units if "op_kernel" not in PurePosixPath(name).parts[:-1]]
@@ -145,8 +160,10 @@ def sources_of(files: Mapping[str, str]) -> list[str]:
 
 
 def _is_interface(stem: str, text: str) -> bool:
-    """Whether a source belongs to the layer that applications call: by its name, or by what it includes."""
-    return stem.startswith("aclnn") or stem.endswith("_l0") or _INTERFACE.search(text) is not None
+    """Whether a source belongs to the layer that applications call: by its name, what it includes, or its launches."""
+    if stem.startswith("aclnn") or stem.endswith("_l0") or _INTERFACE.search(text) is not None:
+        return True
+    return launches(text)
 
 
 def compile_host(
@@ -166,13 +183,36 @@ def compile_host(
     units = sources_of(files)
     if not units:
         return _failed(Outcome.NO_CODE, "no_code", "there is no host source (op_host/*.cpp)")
+    command = _command(files, toolchain, runtime, include)
+    return build_image(
+        files, units, command, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s, include=include
+    )
+
+
+def build_image(
+    files: Mapping[str, str],
+    units: Sequence[str],
+    command: Sequence[str],
+    *,
+    toolchain: Toolchain,
+    runtime: HostRuntime,
+    work: Path,
+    timeout_s: float,
+    include: Sequence[Path] = (),
+    linked: Sequence[str] = (),
+) -> HostResult:
+    """Compile ``units``, some of ``files``, with ``command`` each, and link them into ``work / "host.so"``."""
     for name, text in files.items():
         path = work / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
     environment = clean_environment(work)
-    command = _command(files, toolchain, runtime, include)
+    image = work / "host.so"
+    known = HostCall((*command, *linked), units, files)
+    if not include and (kept := _KEPT.find(known)) is not None:
+        image.write_bytes(kept.image)
+        return HostResult(Outcome.OK, image, kept.said)
     sandbox = runtime.sandbox.reaching(
         source_root(),
         runtime.runner.parent,
@@ -182,38 +222,65 @@ def compile_host(
     )
     call_compiler = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
 
-    def compile_unit(index: int) -> Finished:
-        own = (*command, "-c", units[index], "-o", f"host{index}.o")
+    def compile_unit(name: str, index: int) -> Finished:
+        own = (*command, "-MD", "-MF", f"host{index}.d", "-c", name, "-o", f"host{index}.o")
         return call_compiler(own)
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        done = list(pool.map(compile_unit, range(len(units))))
-    if any(compiled.timed_out for compiled in done):
-        return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
-    output = "".join(compiled.output for compiled in done)
-    refuse_stale(output, runtime.runner.parent)
-    said = explain_host(output, files)
-    if bad := [compiled for compiled in done if compiled.returncode != 0]:
-        return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
-    extra = _ld_flags(toolchain, runtime)
-    objects = [f"host{index}.o" for index in range(len(units))]
-    linked = call_compiler((*toolchain.link_kernel, *extra, *objects, "-o", "host.so"))
-    if linked.returncode != 0:
-        return _failed(Outcome.COMPILE_ERROR, "link", f"the host code does not link: {linked.output.strip()[:2000]}")
+    extra = (*_ld_flags(toolchain, runtime), *linked)
+    waiting, made, said = list(units), 0, tuple[Diagnostic, ...]()
+    spare = {name for name in files if _is_spare(name)} - set(units)
+    while waiting:
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            done = list(pool.map(compile_unit, waiting, range(made, made + len(waiting))))
+        if any(compiled.timed_out for compiled in done):
+            return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
+        output = "".join(compiled.output for compiled in done)
+        refuse_stale(output, runtime.runner.parent)
+        said += explain_host(output, files)
+        if bad := [compiled for compiled in done if compiled.returncode != 0]:
+            return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
+        made += len(waiting)
+        objects = [f"host{index}.o" for index in range(made)]
+        done_linking = call_compiler((*toolchain.link_kernel, *extra, *objects, "-o", image.name))
+        if done_linking.returncode != 0:
+            message = f"the host code does not link: {done_linking.output.strip()[:2000]}"
+            return _failed(Outcome.COMPILE_ERROR, "link", message)
+        waiting = _still_wanted(image, runtime, {name: files[name] for name in spare})
+        spare -= set(waiting)
     for name in objects:
         (work / name).unlink()
-    return HostResult(Outcome.OK, work / "host.so", said)
+    if not include:
+        rules = [(work / f"host{index}.d").read_text(errors="surrogateescape") for index in range(made)]
+        read = [name for rule in rules for name in included(rule)]
+        _KEPT.keep(known, read, KeptHost(image.read_bytes(), said))
+    return HostResult(Outcome.OK, image, said)
+
+
+def _still_wanted(image: Path, runtime: HostRuntime, spare: Mapping[str, str]) -> list[str]:
+    """The ``spare`` sources that define what the image lacks."""
+    return sorted(defining(undefined(image, runtime.runner), spare)) if spare else []
+
+
+def _is_spare(name: str) -> bool:
+    """Whether a file is a source that ``--include`` brought: it is compiled where a host side lacks what it defines."""
+    path = PurePosixPath(name)
+    return path.parts[0] == INCLUDE_FOLDER and path.suffix in _SUFFIXES
 
 
 def _command(
     files: Mapping[str, str], toolchain: Toolchain, runtime: HostRuntime, include: Sequence[Path]
 ) -> tuple[str, ...]:
     """A compiler call without source and output."""
-    header = ("-include-pch", str(runtime.header)) if runtime.header is not None else ()
+    header: tuple[str, ...] = ("-include-pch", str(runtime.header)) if runtime.header is not None else ()
     if not toolchain.is_clang:
         header = ("-include", str(source_root() / "include_host/twin_host/host.h"))
-    own = sorted({str(PurePosixPath(name).parent) for name in files})
-    folders = (*own, *map(str, include), str(source_root() / "include_host"))
+    texts = [text for name, text in files.items() if name.startswith("op_host/")]
+    if any(map(_HALF.search, texts)) and not any(map(_OWN_HALF.search, texts)):
+        header += ("-include", "twin_host/half.h")
+    if any(map(_RANKS.search, texts)) and not any(map(_OWN_RANKS.search, files.values())):
+        header += ("-include", "twin_host/rank_names.h")
+    own = sorted({str(path.parent) for path in map(PurePosixPath, files) if path.parts[0] != INCLUDE_FOLDER})
+    folders = (*own, *map(str, include), str(source_root() / "include_host"), INCLUDE_FOLDER)
     return (*toolchain.compile, *host_flags(toolchain), *header, *(f"-I{folder}" for folder in folders))
 
 

@@ -7,14 +7,15 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resource
+from typing import cast
 
-from npukb_twin.compile.messages import GAP, Message, messages_of
+from npukb_twin.compile.messages import GAP, Message, messages_of, missing_header, supplied_by
 from npukernelbench.nouns import Diagnostic, Severity
+from npukernelbench.packaged import packaged_table
 
 __all__ = ["begins_with_gap", "explain_host", "host_names", "known_gaps"]
 
 _VENDOR_SCOPE = re.compile(r"'(?:gert|ge|fe|ops|optiling|platform_ascendc|AscendC|matmul_tiling)(?:::\w+)*")
-_MISSING_HEADER = re.compile(r"'([^']+)' file not found|fatal error: (\S+): No such file")
 _GAP_REMEDY = "Not the host code's fault: use another executor."
 
 
@@ -39,13 +40,11 @@ def _diagnostic(message: Message) -> Diagnostic:
     if message.kind == "warning":
         return Diagnostic(Severity.WARNING, "compile", message.text, *place)
     known = known_gaps()
-    header = _MISSING_HEADER.search(message.text)
-    if header is not None:
-        name = header[1] or header[2]
+    if name := missing_header(message.text):
         text = f"{name} is not among the host headers of the twin, nor beside the source"
         if name.partition("/")[0] in known["headers"]:
             return Diagnostic(Severity.ERROR, GAP, text, *place, remedy=_GAP_REMEDY)
-        return Diagnostic(Severity.ERROR, "compile", text, *place)
+        return Diagnostic(Severity.ERROR, "compile", text, *place, remedy=supplied_by(name))
     missing = message.missing
     if missing in known["names"] or missing in known["namespaces"]:
         text = f"{missing} is documented host API, but the twin does not support it yet"
@@ -63,10 +62,8 @@ def _diagnostic(message: Message) -> Diagnostic:
 @cache
 def known_gaps() -> Mapping[str, frozenset[str]]:
     """Documented host API that the headers lack: ``names``, ``namespaces`` and first folders of ``headers``."""
-    import yaml
-
-    document = yaml.safe_load((resource("npukb_twin") / "unsupported_host_api.yaml").read_text(encoding="utf-8"))
-    return {key: frozenset(names) for key, names in document.items()}
+    table = cast("Mapping[str, list[str]]", packaged_table("npukb_twin", "unsupported_host_api.yaml"))
+    return {key: frozenset(names) for key, names in table.items()}
 
 
 @cache

@@ -39,7 +39,7 @@ from npukb_twin.operator.host_types import (
 from npukernelbench.errors import ExecutorError
 from npukernelbench.nouns import Diagnostic, Outcome, Presence, Severity
 
-__all__ = ["describe", "tile"]
+__all__ = ["call_direct", "describe", "tile"]
 
 _FILE_BYTES = 1 << 20
 _QUOTED_LINES = 5
@@ -73,6 +73,13 @@ def tile(
         schedule_mode=int(cut["schedule_mode"]),
         log=log,
     )
+
+
+def call_direct(
+    image: Path, lines: Sequence[str], soc: SocNumbers, runtime: HostRuntime, limits: HostLimits
+) -> tuple[Mapping[str, Any], str] | HostFailure:
+    """Call the host function of a direct launch with the arguments in ``lines``: what it did, and what it printed."""
+    return _ask("direct", image, lines, soc, runtime, limits)
 
 
 def _request_lines(request: TilingRequest, folder: Path) -> Iterator[str]:
@@ -163,7 +170,7 @@ def _judge(done: Finished, token: str, image: Path, limits: HostLimits) -> tuple
     if len(lines) != 1:
         return _failure(Outcome.CRASH, "crash", _silent_end(done), done)
     answer: Mapping[str, Any] = json.loads(lines[0])
-    if answer["status"] in ("described", "tiled"):
+    if answer["status"] in ("described", "tiled", "noted"):
         return answer, done.output
     if answer["status"] == "signal":
         return _crash(answer, image, done)

@@ -18,7 +18,16 @@ from npukb_twin.operator.host_types import OpArgument, OperatorDescription, Tili
 from npukb_twin.operator.interface import Bound, shapes_of
 from npukernelbench.nouns import Case, DType
 
-__all__ = ["Variant", "default_structure", "element_types", "prelude", "variant_of", "wants_key"]
+__all__ = [
+    "Variant",
+    "default_structure",
+    "element_types",
+    "macros_of_row",
+    "prelude",
+    "types_by_name",
+    "variant_of",
+    "wants_key",
+]
 
 #: Element types of the graph engine: their documented numbers.
 _DTYPE_NUMBERS = {
@@ -56,6 +65,8 @@ _FORMAT_NUMBERS = {
 _REGISTERED = re.compile(
     r"\bREGISTER_TILING_(?:DEFAULT\s*\(|FOR_TILINGKEY\s*\(\s*\"(?P<expression>[^\"\n]*)\"\s*,)\s*(?P<type>[\w:]+)\s*\)"
 )
+#: A choice by the tiling key that the preprocessor makes.
+_KEY_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:el)?if\b[^\n]*\bTILING_KEY_VAR\b", re.MULTILINE)
 #: Everything that opens or closes a scope: namespaces and structures by name.
 _SCOPE = re.compile(
     r"(?P<close>\})|(?:\bnamespace\s+(?P<space>\w+(?:::\w+)*)\s*"
@@ -108,6 +119,23 @@ def element_types() -> Mapping[int, str]:
     return {_DTYPE_NUMBERS[name]: type_ for name, type_ in _TYPES.items() if name in _DTYPE_NUMBERS}
 
 
+def types_by_name() -> Mapping[str, str]:
+    """The C++ type of every element type by the graph engine's name."""
+    return _TYPES
+
+
+def macros_of_row(description: OperatorDescription, row: int) -> tuple[tuple[str, str], ...]:
+    """The macros of a compilation for one combination of types, with every argument there."""
+    macros: dict[str, str] = {}
+    for argument in (*description.inputs, *description.outputs):
+        macros.update(_macros(argument, row))
+    names = {argument.name for argument in description.inputs}
+    for output in description.outputs:
+        if output.name in names:
+            macros.update(_macros(output, row, "_REF"))
+    return tuple(macros.items())
+
+
 def variant_of(bound: Bound, case: Case, row: int, key: int | None = None) -> Variant:
     """The variant that ``case`` runs, whose element types are in ``row`` of the definition."""
     macros: dict[str, str] = {}
@@ -150,7 +178,7 @@ def prelude(description: OperatorDescription, variant: Variant, device_text: str
 
 def wants_key(description: OperatorDescription, device_text: str) -> bool:
     """Whether what the kernel's text means depends on the tiling key, so that each key is a compilation of its own."""
-    if "REGISTER_TILING_FOR_TILINGKEY" in device_text:
+    if "REGISTER_TILING_FOR_TILINGKEY" in device_text or _KEY_DIRECTIVE.search(device_text):
         return True
     per_key = any(name != description.name for name in description.tiling)
     return per_key and re.search(r"\bGET_TILING_DATA\s*\(", device_text) is not None and len(description.tiling) > 1
@@ -210,7 +238,7 @@ def _macros(argument: OpArgument, row: int, suffix: str = "") -> Iterator[tuple[
 
 def _defined_structures(device_text: str) -> dict[str, tuple[str, ...]]:
     """Structures that the text defines at namespace scope, and the namespaces around each."""
-    found: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     scopes: list[str] = []
     for match in _SCOPE.finditer(masked(device_text)):
         if match["close"]:
@@ -218,9 +246,9 @@ def _defined_structures(device_text: str) -> dict[str, tuple[str, ...]]:
             continue
         structure, space = match["structure"], match["space"]
         if structure and "" not in scopes:
-            found[structure] = tuple(name for scope in scopes for name in scope.split("::"))
+            result[structure] = tuple(name for scope in scopes for name in scope.split("::"))
         scopes.append(space or "")
-    return found
+    return result
 
 
 def _structures(description: OperatorDescription, known: frozenset[str]) -> Iterator[str]:

@@ -3,20 +3,24 @@
 The intervals are quantiles of measured over predicted times, by what a kernel spends its time on and how long it takes
 (``residuals.yaml``, which ``python -m benchmarks.calibration.silicon.residuals`` writes). The measured kernels are the
 vendor's, the predicted ones ours for the same work, so the intervals hold both errors of the model and differences of
-the kernels. What no measurement is like gets the widest interval, and says so.
+the kernels. What no measurement is like gets the widest interval, and says so; so does every kernel on a chip of which
+nobody measured anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-__all__ = ["REGIMES", "SMALL_US", "Interval", "interval_of", "regime_of"]
+from npukernelbench.packaged import packaged_table
 
+__all__ = ["REGIMES", "SMALL_US", "UNCALIBRATED", "Interval", "Residuals", "interval_of", "regime_of"]
+
+#: Why a time on a chip without measurements has the widest interval.
+UNCALIBRATED = "documented and assumed numbers only, no kernel was measured on this chip"
 #: Predicted times below this are mostly start and end.
 SMALL_US = 15.0
 _PARTS = {
@@ -62,13 +66,31 @@ def regime_of(counters: Mapping[str, float], time_us: float) -> str:
     return f"{max(sums, key=lambda name: sums[name])} {size}"
 
 
-def interval_of(counters: Mapping[str, float], time_us: float) -> Interval:
-    """Where nine in ten measurements of such kernels lie around a predicted time."""
-    table = _table()
-    known = table.get(regime_of(counters, time_us))
-    if known is None:
-        low, high = min(entry.low for entry in table.values()), max(entry.high for entry in table.values())
-        return Interval(time_us * low, time_us * high, "no measured kernel spends its time like this one")
+def interval_of(
+    counters: Mapping[str, float], time_us: float, own: Residuals | None = None, *, calibrated: bool = True
+) -> Interval:
+    """Where nine in ten measurements of such kernels lie around a predicted time. ``own`` are those of the very machine
+    that is predicted, where kernels were measured on it; else those of kernels that spend their time alike. Without
+    ``calibrated``, the widest there is, of which nobody knows how many lie inside.
+    """
+    if own is not None:
+        return _around(time_us, own)
+    if not calibrated:
+        return _widest(time_us, UNCALIBRATED)
+    known = _table().get(regime_of(counters, time_us))
+    return (
+        _widest(time_us, "no measured kernel spends its time like this one")
+        if known is None
+        else _around(time_us, known)
+    )
+
+
+def _widest(time_us: float, note: str) -> Interval:
+    table = _table().values()
+    return Interval(time_us * min(entry.low for entry in table), time_us * max(entry.high for entry in table), note)
+
+
+def _around(time_us: float, known: Residuals) -> Interval:
     note = ""
     if not known.shortest_us / 2 <= time_us <= known.longest_us * 2:
         reach = f"{known.shortest_us:.1f} to {known.longest_us:.0f} µs"
@@ -78,7 +100,4 @@ def interval_of(counters: Mapping[str, float], time_us: float) -> Interval:
 
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, Residuals]:
-    import yaml
-
-    text = (files("npukb_twin") / "timing" / "residuals.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(dict[str, Residuals]).validate_python(yaml.safe_load(text))
+    return TypeAdapter(dict[str, Residuals]).validate_python(packaged_table("npukb_twin", "timing", "residuals.yaml"))

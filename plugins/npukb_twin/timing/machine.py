@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from npukb_twin.compile.columns import Column, column_of
 from npukb_twin.compile.instructions import instructions
 from npukb_twin.compile.kinds import Composition
+from npukb_twin.timing.intervals import Residuals
 from npukernelbench.errors import ConfigError, UsageError
 from npukernelbench.judge.roofline import Roof
+from npukernelbench.packaged import packaged_table
 
 __all__ = ["PRODUCTS", "VECTOR_BYTES", "Machine", "available", "documented_rates", "load"]
 
@@ -55,7 +59,7 @@ class Peaks(BaseModel):
 
 class MachineFile(BaseModel):
     """The schema of ``machines/*.yaml``. ``numbers`` extend and replace those of the file in ``machines/cores`` that
-    ``core`` names.
+    ``core`` names. What the chips of that core lack of the tables, its file in ``machines/columns`` says.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -72,7 +76,8 @@ class Overlay(BaseModel):
     """The schema of a file that replaces numbers of a packaged one, such as ``npukb calibrate`` writes.
 
     ``rates``: elements per cycle of vector instructions, ``Add.b16`` for types of up to 16 bits and ``Add.b32`` for
-    those of 32, in the place of what the instruction table says.
+    those of 32, in the place of what the instruction table says. ``residuals``: how far kernels measured on this very
+    machine were from what was predicted.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,8 +85,15 @@ class Overlay(BaseModel):
     name: str
     description: str
     extends: str
-    numbers: dict[str, Number] = Field(min_length=1)
+    numbers: dict[str, Number] = Field(default_factory=dict)
     rates: dict[str, Number] = Field(default_factory=dict)
+    residuals: Residuals | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Overlay:
+        if not self.numbers and self.residuals is None:
+            raise ValueError("it holds neither numbers nor residuals")
+        return self
 
 
 _SHARED: TypeAdapter[dict[str, Number]] = TypeAdapter(dict[str, Number])
@@ -92,7 +104,7 @@ class Machine:
     """One SoC. ``numbers`` in the units of the file, ``grades`` how each is known, ``digest`` for both.
 
     ``chip``: the packaged machine that it is or extends. ``rates``: throughputs that replace those of the instruction
-    table; see :class:`Overlay`.
+    table; see :class:`Overlay`. ``column``: what the chip has of the tables; None where they are written for it.
     """
 
     name: str
@@ -105,6 +117,18 @@ class Machine:
     roof: Roof
     digest: str
     rates: Mapping[str, float] = field(default_factory=dict)
+    residuals: Residuals | None = None
+    column: Column | None = None
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether anything was measured that says how far predicted times may be off."""
+        return self.residuals is not None or self.column is None or self.column.file.calibrated
+
+    @property
+    def label(self) -> str:
+        """The machine as profiles name it, which is how every table and page of times does."""
+        return self.name if self.calibrated else f"{self.name} (uncalibrated)"
 
     def blocks(self, composition: Composition) -> int:
         """Blocks of a launch that uses every core it can: each has the cores of ``composition``."""
@@ -137,14 +161,22 @@ def load(soc: str) -> Machine:
         raise UsageError(
             f"no machine file for SoC {soc!r}", field="soc", remedy=f"choose one of: {', '.join(available())}"
         )
+    return _packaged(name)
+
+
+@cache
+def _packaged(name: str) -> Machine:
+    """Every executor asks for one, and most processes for the same."""
     folder = files("npukb_twin") / "machines"
     text = (folder / f"{name}.yaml").read_text(encoding="utf-8")
     try:
-        data = MachineFile.model_validate(yaml.safe_load(text))
+        data = MachineFile.model_validate(packaged_table("npukb_twin", "machines", f"{name}.yaml"))
         shared = (folder / "cores" / f"{data.core}.yaml").read_text(encoding="utf-8")
-        numbers = _SHARED.validate_python(yaml.safe_load(shared)) | data.numbers
+        common = packaged_table("npukb_twin", "machines", "cores", f"{data.core}.yaml")
+        numbers = _SHARED.validate_python(common) | data.numbers
     except (ValidationError, FileNotFoundError) as error:
         raise ConfigError(f"machine file {name}.yaml is wrong: {error}") from error
+    column = column_of(data.core)
     return Machine(
         name=data.name,
         description=data.description,
@@ -160,7 +192,8 @@ def load(soc: str) -> Machine:
             data.cores.vector.value * VECTOR_BYTES * numbers["clock_hz"].value,
             data.cores.cube.value * PRODUCTS * numbers["clock_hz"].value,
         ),
-        digest=sha256((text + shared).encode()).hexdigest()[:16],
+        digest=sha256((text + shared + (column.text if column else "")).encode()).hexdigest()[:16],
+        column=column,
     )
 
 
@@ -186,5 +219,6 @@ def _extended(path: Path) -> Machine:
         numbers={**base.numbers, **{key: number.value for key, number in overlay.numbers.items()}},
         grades={**base.grades, **{key: number.grade for key, number in overlay.numbers.items()}},
         rates={**base.rates, **{key: number.value for key, number in overlay.rates.items()}},
+        residuals=overlay.residuals,
         digest=sha256((base.digest + text).encode()).hexdigest()[:16],
     )

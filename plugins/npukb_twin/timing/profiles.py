@@ -73,18 +73,19 @@ def profile_of(report: Mapping[str, Any], machine: Machine, table: Places, tilin
     time_us = float(report["time_us"])
     parts = {"launch": float(report["launch_us"]), **{name: float(value) for name, value in report["parts"].items()}}
     counters = dict(_counters(report, machine))
-    interval = interval_of(counters, time_us)
+    interval = interval_of(counters, time_us, machine.residuals, calibrated=machine.calibrated)
     bottleneck = _bottleneck(parts, time_us)
+    outside = "outside what was calibrated" if machine.calibrated else "uncalibrated"
     return Profile(
         time_us=time_us,
         predicted=True,
-        machine=machine.name,
+        machine=machine.label,
         blocks=int(report["blocks"]),
         counters=counters,
         tiling_key=tiling_key,
         low_us=interval.low_us,
         high_us=interval.high_us,
-        bottleneck=f"{bottleneck}; outside what was calibrated: {interval.note}" if interval.note else bottleneck,
+        bottleneck=f"{bottleneck}; {outside}: {interval.note}" if interval.note else bottleneck,
         analysis=_analysis(report, machine, table, time_us) if "choices" in report else None,
     )
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import npukb_twin
 from npukernelbench.errors import ExecutorError
@@ -16,6 +15,7 @@ from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Track
 from npukernelbench.plugins import Plugins
 from tests.adversarial.candidates import Candidate, edited, right
+from tests.tables import read_yaml
 
 HERE = Path(__file__).parent
 
@@ -32,7 +32,7 @@ def ways() -> list[Way]:
     entries = {
         name: entry
         for file in ("candidates.yaml", "native.yaml", "writes.yaml", "machine.yaml")
-        for name, entry in yaml.safe_load(HERE.joinpath(file).read_text(encoding="utf-8"))["candidates"].items()
+        for name, entry in read_yaml(HERE.joinpath(file))["candidates"].items()
     }
     return [Way(name, edited(right(), _edits(entry)), entry) for name, entry in entries.items()]
 

@@ -1,4 +1,4 @@
-"""Work that goes around the units: it takes time in the prediction, and is told; nobody is condemned for it."""
+"""Work that goes around the units: it takes time in the prediction, and is told; it changes no verdict."""
 
 from __future__ import annotations
 
@@ -34,6 +34,21 @@ WAITING = """    volatile uint32_t sum = 0;
         for (int j = 0; j < 40; ++j) sum = sum + 1;
         sum = sum + *(volatile __gm__ uint16_t*)x;
     }
+"""
+#: Calls that the compiler itself adds for its checks.
+FORGED = """extern "C" void __ubsan_handle_implicit_conversion(const void*, uint64_t, uint64_t);
+extern "C" void __ubsan_handle_divrem_overflow(const void*, uint64_t, uint64_t);
+"""
+MIXING = """    volatile uint32_t seen = 1;
+    uint32_t a = seen;
+    for (int i = 0;;) {
+        a = a * 1664525u + 1013904223u;
+        a ^= a >> 7; a += a << 3; a ^= a >> 11; a *= 2654435761u; a ^= a >> 15;
+        NEVER
+        if (++i >= 4000) break;
+        ALWAYS
+    }
+    seen = a;
 """
 
 
@@ -72,3 +87,17 @@ def test_what_is_done_without_instructions_takes_time(
     time_us, said = judged(judge, subject, right().replace(ENTRY, f"{work}{ENTRY}"))
     assert time_us > usual + 1.0
     assert said == []
+
+
+@pytest.mark.parametrize("check", ["implicit_conversion", "divrem_overflow"])
+def test_forged_checks_of_the_compiler_save_nothing(judge: Judge, subject: tuple[Task, Case], check: str) -> None:
+    def time_us(never: str = "", always: str = "") -> float:
+        mixing = MIXING.replace("NEVER", never).replace("ALWAYS", always)
+        return judged(judge, subject, FORGED + right().replace(ENTRY, mixing + ENTRY))[0]
+
+    call = f"__ubsan_handle_{check}(nullptr, 1, 1);"
+    without_us = time_us()
+    assert time_us(never=f"if (__builtin_expect(a == 12345u, 0)) {{ {call * 12} }}") > without_us - 0.01
+    if check == "implicit_conversion":  # the other one is told when it is called
+        assert time_us(always=call) > without_us - 0.01
+        assert time_us(always=call * 12) > without_us - 0.01

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.adversarial.candidates import Candidate, edited, right
+from tests.tables import read_yaml
 
 HERE = Path(__file__).parent
 
@@ -32,7 +32,7 @@ class Adversary(Candidate):
 
 
 def adversaries() -> list[Adversary]:
-    document = yaml.safe_load(HERE.joinpath("candidates.yaml").read_text(encoding="utf-8"))
+    document = read_yaml(HERE.joinpath("candidates.yaml"))
     return [
         Adversary(name, edited(str(entry.get("source", right())), entry.get("edits", ())), entry)
         for name, entry in document["candidates"].items()

@@ -9,7 +9,9 @@ import pytest
 from npukernelbench.errors import UsageError
 from npukernelbench.report.comparison.paired import compare_runs, on_shared_tasks
 from npukernelbench.report.comparison.present import compare_paths
+from npukernelbench.report.comparison.rates import fast_curve, fast_measure, rate_of
 from npukernelbench.report.comparison.records import read_record
+from npukernelbench.report.finding import only_run
 from npukernelbench.report.table import as_markdown
 
 FIRST = {f"T{i}/0": letters for i, letters in enumerate(("oo", "ow", "ww", "cc", "wc", "ii", "oo", "ow"))}
@@ -21,7 +23,7 @@ def test_rates_are_means_over_the_problems_that_both_runs_can_say_something_abou
     by_name = {difference.measure: difference for difference in pair.differences}
     correct = by_name["correct@1"]
     # T5 has no valid sample in the first run; the valid one of T6 in the second is right.
-    assert [str(one) for one in pair.left_out] == ["T5/0"]
+    assert [str(problem) for problem in pair.left_out] == ["T5/0"]
     assert (correct.problems, correct.tasks) == (7, 7)
     assert correct.first == pytest.approx((1 + 0.5 + 0 + 0 + 0 + 1 + 0.5) / 7)
     assert correct.second == pytest.approx((1 + 0 + 1 + 0.5 + 0.5 + 1 + 0.5) / 7)
@@ -36,7 +38,10 @@ def test_rates_are_means_over_the_problems_that_both_runs_can_say_something_abou
 
 def test_what_changed_sides_is_listed_lost_ones_first(record):
     (pair,) = compare_runs([record("a", FIRST), record("b", SECOND, model="n")])
-    assert [(str(one.problem), one.first, one.second, one.gained, one.outcomes) for one in pair.changed] == [
+    assert [
+        (str(changed.problem), changed.first, changed.second, changed.gained, changed.outcomes)
+        for changed in pair.changed
+    ] == [
         ("T1/0", (1, 2), (0, 2), False, "wrong_value ×2"),
         ("T2/0", (0, 2), (2, 2), True, "wrong_value ×2"),
         ("T3/0", (0, 2), (1, 2), True, "compile_error ×2"),
@@ -69,8 +74,9 @@ def test_other_rules_tiers_and_tasks_are_refused_by_name(record):
     cases = (
         ("tier", {"executor": {**executor, "tier": "npu"}}, "tier twin and .* tier npu"),
         ("machine", {"executor": {**executor, "description": {"machine": "m2"}}}, "description.machine: m1 against m2"),
-        ("limit", {"run_timeout_s": 5.0}, "run_timeout_s: None against 5.0"),
-        ("hidden", {"hidden": "c0ffee"}, "hidden: None against c0ffee"),
+        ("limit", {"run_timeout_s": 5.0}, "run_timeout_s: unset against 5.0"),
+        ("hidden", {"hidden": "c0ffee"}, "hidden: unset against c0ffee"),
+        ("rules", {"rules": {"name": "bench", "weights": {}}}, r"rules: ours against bench \(not comparable\)"),
         ("tasks", {"tasks": {**first.tasks, "T1": {"hash": "other"}}}, "differ in 1 tasks, .*: T1"),
     )
     for name, change, message in cases:
@@ -133,13 +139,48 @@ def test_too_few_and_too_different_things(folder, tmp_path):
     path = folder("a", FIRST)
     with pytest.raises(UsageError, match="nothing to compare with"):
         compare_paths([path])
+    with pytest.raises(UsageError, match=r"there is no .*nothing"):
+        compare_paths([path, tmp_path / "nothing"])
+    (tmp_path / "profile.json").touch()
     with pytest.raises(UsageError, match="more than two"):
         compare_paths([path, path, tmp_path / "profile.json"])
+    (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="there is no run"):
-        compare_paths([path, tmp_path])
+        compare_paths([path, tmp_path / "empty"])
+
+
+def test_a_folder_with_one_run_stands_for_it(folder, tmp_path):
+    path = folder("alpha/run", FIRST)
+    assert only_run(path) == only_run(path.parent) == path
+    folder("alpha/another", FIRST)
+    with pytest.raises(UsageError, match=r"2 runs lie below this folder: .*another, .*run"):
+        only_run(path.parent)
+    with pytest.raises(UsageError, match="there is no run"):
+        only_run(tmp_path / "nothing")
 
 
 def test_alike_runs_say_what_it_would_take(folder):
     paths = folder("a", FIRST), folder("b", FIRST, model="n")
     note = compare_paths(paths).tables[1].note
     assert "at least 6 must change sides" in note
+
+
+def test_a_curve_has_the_rates_of_its_points(record):
+    problems = record("a", {"T0/0": "of", "T1/0": "ow", "T2/0": "cw"}).problems
+    ps = (0.0, 0.2, 0.5, 0.8, 1.0)
+    curve = fast_curve("roofline", ps, problems)
+    assert curve == [rate_of(fast_measure("roofline", p), problems) for p in ps]
+    values = [rate.value for rate in curve if rate]
+    assert values[0] == 0.5
+    assert values[0] > values[3] > values[4] == 0
+
+
+def test_so_few_tasks_show_nothing(folder):
+    names = [f"T{i}/0" for i in range(5)]
+    paths = [
+        folder("a", dict.fromkeys(names, "ww")),
+        folder("b", {**dict.fromkeys(names, "oo"), "T0/0": "ow"}, model="n"),
+    ]
+    (note,) = (table.note for table in compare_paths(paths).tables if table.title == "B against A")
+    assert "No difference in correct@1 is shown" in note
+    assert "5 tasks cannot show any: at least 6 must change sides." in note

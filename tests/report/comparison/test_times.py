@@ -26,7 +26,7 @@ def saved(path: Path, profile: Profile | None) -> Path:
 
 def test_two_profiles(tmp_path: Path) -> None:
     first, second = (
-        read_side(saved(tmp_path / name, one)) for name, one in (("a.json", PREDICTED), ("b.json", MEASURED))
+        read_side(saved(tmp_path / name, profile)) for name, profile in (("a.json", PREDICTED), ("b.json", MEASURED))
     )
     table = compare(first, second)
     assert [column.name for column in table.columns] == [
@@ -60,7 +60,7 @@ def test_two_runs_are_paired_by_answer_and_case() -> None:
     assert table.note == "2 cases, geometric mean of ratios 1.483, 1 within the interval"
     found = comparison_json(*sides)
     assert found["first"] == "predicted ascend910b2"
-    assert [(one["first_us"], one["second_us"], one["within"]) for one in found["pairs"]] == [  # type: ignore[attr-defined]
+    assert [(pair["first_us"], pair["second_us"], pair["within"]) for pair in found["pairs"]] == [  # type: ignore[attr-defined]
         (10.0, 20.0, False),
         (10.0, 11.0, True),
     ]

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from npukernelbench.plugins import Plugins
+from npukernelbench.report.comparison.records import record_of
+from npukernelbench.report.html.index import index_of
 from npukernelbench.report.reporter import load_reporter, write
 from npukernelbench.report.results import summarise
 from npukernelbench.store import StoredRun, read_run
@@ -25,8 +27,14 @@ def test_an_inspect_log_holds_every_sample_with_its_conversation_and_scores(stor
     (path,) = export("inspect", stored, tmp_path / "logs")
     log = json.loads(path.read_text())
     assert (log["version"], log["status"]) == (2, "success")
+    assert log["stats"]["started_at"] <= log["stats"]["completed_at"]
     assert log["eval"]["model"] == "simulated"
-    assert log["eval"]["metadata"] == {"machine": "m1", "tier": "twin", "track": "static"}
+    assert log["eval"]["metadata"] == {
+        "machine": "m1",
+        "rules": "ours",
+        "tier": "twin",
+        "track": "static",
+    }
     assert (log["results"]["total_samples"], len(log["samples"])) == (9, 9)
     right, wrong, ours = log["samples"][:3]
     assert [message["role"] for message in right["messages"]] == ["system", "user", "assistant", "user", "assistant"]
@@ -41,10 +49,30 @@ def test_an_inspect_log_holds_every_sample_with_its_conversation_and_scores(stor
     assert accuracy["ci_low"]["value"] <= 0.5 <= accuracy["ci_high"]["value"]
 
 
+def test_whatever_shows_a_run_names_the_rules_of_a_benchmark(folder: Any, tmp_path: Path) -> None:
+    """Rates by other limits look the same. Rows of samples alone name none: their task's hash holds the rules."""
+    rules = {"name": "others", "comparable": False, "source": "ours: not comparable", "weights": {"1": 1.0}}
+    run = read_run(folder("ruled", {"Sqrt/0": "ow", "Abs/0": "o"}, rules=rules))
+    ours = read_run(folder("ours", {"Sqrt/0": "ow", "Abs/0": "o"}))
+    for name in Plugins.load(autoload=False, environ={}).reporters:
+        if name in ("jsonl", "parquet"):
+            continue
+        texts = []
+        for kind in (run, ours):
+            paths = export(name, kind, tmp_path / f"{kind.directory.name}-{name}")
+            texts.append("".join(path.read_text() for path in paths if path.suffix != ".jsonl"))
+        # The page keeps its data compressed: its index is looked at below.
+        told = ["others" in text and "not comparable" in text for text in texts]
+        assert name == "html" or told == [True, False], name
+    record = record_of(run)
+    assert index_of(record, {}, [], [], None)["rules"] == "others (not comparable)"
+    assert index_of(record_of(ours), {}, [], [], None)["rules"] == ""
+
+
 def test_inspects_own_reader_opens_the_log(stored: StoredRun, tmp_path: Path) -> None:
     reader = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed")
     (path,) = export("inspect", stored, tmp_path / "logs")
-    assert [Path(one.name).name for one in reader.list_eval_logs(str(tmp_path / "logs"))] == [path.name]
+    assert [Path(eval_log.name).name for eval_log in reader.list_eval_logs(str(tmp_path / "logs"))] == [path.name]
     log = reader.read_eval_log(str(path))
     assert (log.status, len(log.samples)) == ("success", 9)
     assert log.samples[0].output.completion == "second try"
@@ -101,7 +129,7 @@ def test_a_pull_requests_text_holds_the_numbers_and_nothing_that_markdown_would_
 def test_a_dataset_folder_has_a_card_and_one_file_format(stored: StoredRun, tmp_path: Path) -> None:
     card, *data = export("hf-dataset", stored, tmp_path / "set")
     head, _, text = card.read_text().removeprefix("---\n").partition("---\n")
-    configs = {one["config_name"]: one["data_files"][0]["path"] for one in yaml.safe_load(head)["configs"]}
+    configs = {config["config_name"]: config["data_files"][0]["path"] for config in yaml.safe_load(head)["configs"]}
     assert configs == {"samples": "samples.jsonl", "tasks": "tasks.jsonl"}
     assert sorted(path.name for path in data) == sorted(configs.values())
     assert "Times are predicted; no device has measured them." in text

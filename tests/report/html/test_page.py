@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
+from npukernelbench.nouns import Message, Outcome, Prompt, SampleKey, Track
 from npukernelbench.report.comparison.records import record_of
+from npukernelbench.report.html.detail import Block
 from npukernelbench.report.html.highlight import KINDS, highlight
 from npukernelbench.report.html.page import pack, write_page
 from npukernelbench.report.links import sample_anchor
 from npukernelbench.report.summary import sentences
 from npukernelbench.store import Manifest, RunStore, read_run
-from tests.report.whole_run import HOSTILE, SOURCE
+from tests.report.whole_run import HOSTILE, SOURCE, a_search, judged
 
 ASSETS = Path(__file__).resolve().parents[3] / "npukernelbench" / "report" / "html" / "assets"
 
@@ -54,7 +56,17 @@ def test_nothing_of_a_model_is_part_of_the_page_itself(text):
     assert "onerror=alert" not in text
     assert text.count("</script>") == text.count("<script")
     block = unpacked(re.findall(r'id="block-0">([^<]+)<', text)[0])
-    assert block["samples"][1]["turns"][0]["answer"]["text"] == HOSTILE.replace("\ud800", "?")
+    assert block["samples"][1]["turns"][0]["answer"]["parts"] == [HOSTILE.replace("\ud800", "?")]
+
+
+def test_an_answer_does_not_repeat_its_sources(tmp_path):
+    key = SampleKey("Task0", "0", Track.STATIC, 0)
+    text = f"Here:\n```cpp\n{SOURCE}```\nDone."
+    block = Block()
+    block.add([judged(key, Outcome.OK, text=text, prompt=Prompt((Message("user", "Add."),), "t@1", "h"))])
+    (turn,) = json.loads(json.dumps(block.as_json()))["samples"][0]["turns"]
+    assert turn["answer"]["parts"] == ["Here:\n```cpp\n", 0, "```\nDone."]
+    assert turn["files"][0]["text"] == SOURCE
 
 
 def test_the_page_needs_no_network(text):
@@ -121,6 +133,21 @@ def test_the_run_in_sentences(stored):
     assert said[3].startswith("3 of 9 samples are not counted (infra_error 3)")
     assert said[4] == "The same command tries again what can be tried again."
     assert said[5] == "Times are predictions of tier twin; no device has measured them."
+
+
+def test_what_a_search_reached_stands_against_what_it_took(tmp_path):
+    rows: Any = pack(read_run(a_search(tmp_path / "run"))).index["effort"]
+    assert [(row["calls"], row["solved"], row["speedup"]) for row in rows] == [(1, 0, None), (2, 1, 1), (3, 1, 2)]
+    assert [(row["tokens"], row["cost"]) for row in rows] == [(1000, 0.001), (2000, 0.002), (3000, 0.003)]
+    # Two seconds for an answer, and a tenth for judging it.
+    assert [row["seconds"] for row in rows] == pytest.approx([2.1, 4.2, 6.3])
+
+
+def test_a_trajectory_says_what_each_call_came_to_and_which_kernels_a_guard_refused(tmp_path):
+    (block,) = pack(read_run(a_search(tmp_path / "run", (4.0,), strategy="tools"))).blocks
+    refused, right = json.loads(block)["samples"][0]["turns"][0]["calls"]
+    assert (refused["outcome"], refused["refused"], refused["tokens"]) == ("guard_rejected", True, 900)
+    assert (right["outcome"], right["refused"], right["time_us"]) == ("ok", False, 4.0)
 
 
 def test_every_sample_of_a_run_has_its_place(stored):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,8 +17,11 @@ from npukernelbench.nouns import Message, Outcome, Prompt, SampleKey, Track
 from npukernelbench.report.html.live import Library
 from npukernelbench.report.html.server import ViewServer
 from npukernelbench.store import RunStore, read_run
-from tests.report.html.test_browser import CHROMIUM, opened
+from tests.report.html.browser import opened
 from tests.report.whole_run import HOSTILE, a_run, judged
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture
@@ -60,7 +63,8 @@ def test_a_run_is_listed_and_served_and_nothing_is_written(server, results):
     before = files(results)
     listing = asked(server, "/")[1].decode()
     assert '<a href="/run-deep-a/">deep-a</a>' in listing
-    assert "<td class=number>3/3</td>" in listing
+    assert "<td class=number>3/3<" in listing
+    assert '<span class="state finished">finished</span>' in listing
     page = asked(server, "/run-deep-a/")[1].decode()
     assert 'data-mode="live" data-where="/run-deep-a"' in page
     assert "connect-src 'self'" in page
@@ -68,7 +72,7 @@ def test_a_run_is_listed_and_served_and_nothing_is_written(server, results):
     assert [row["outcome"] for row in index["rows"]] == ["ok", "compile_error", "infra_error"]
     assert not index["running"]
     block = data(server, "/run-deep-a/block/0.json")
-    assert block["samples"][1]["turns"][0]["answer"]["text"] == HOSTILE.replace("\ud800", "?")
+    assert block["samples"][1]["turns"][0]["answer"]["parts"] == [HOSTILE.replace("\ud800", "?")]
     assert files(results) == before
 
 
@@ -81,7 +85,7 @@ def test_samples_land_while_a_run_goes_on(results):
     going_on = results / "b"
     with RunStore.open(going_on, manifest) as store:
         library = Library(results)
-        live = next(one for one in library.runs() if one.folder == going_on)
+        live = next(live_run for live_run in library.runs() if live_run.folder == going_on)
         assert live.index()["rows"] == []
         assert live.index()["running"]
         store.add_sample(
@@ -143,10 +147,26 @@ def test_no_folder_and_a_taken_port(server, tmp_path):
         ViewServer(tmp_path / "nothing")
     with pytest.raises(UsageError, match="cannot be used"):
         ViewServer(tmp_path, server.server_port)
+    with pytest.raises(UsageError, match=r"port 0 of 203\.0\.113\.7 cannot be used"):
+        ViewServer(tmp_path, host="203.0.113.7")
+
+
+def test_others_are_answered_only_where_that_was_asked_for(results: Path) -> None:
+    with ViewServer(results, host="0.0.0.0") as serving:
+        assert serving.open_to_others
+        thread = Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        response, listing = asked(serving, "/", host="lab.example:80")
+        serving.shutdown()
+        thread.join()
+    assert response.status == 200
+    assert b"deep-a" in listing
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")
-def test_the_live_page_in_a_browser(server, tmp_path):
-    page = opened(f"{server.url}/run-deep-a/#/sample/Task0/0/static/0", tmp_path / "profile")
-    assert "Repair it." in page
+def test_the_live_page_in_a_browser(browser: Browser, server: ViewServer) -> None:
+    with opened(browser, f"{server.url}/run-deep-a/#/sample/Task0/0/static/0") as page:
+        page.wait_for_selector("#turn-1")
+        assert "Repair it." in page.content()
+        page.get_by_role("link", name="Overview").click()
+        page.locator('svg[role="img"]').nth(3).wait_for()

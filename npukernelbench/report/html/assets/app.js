@@ -8,7 +8,8 @@ function describe() {
   const index = store.index;
   document.title = `${index.model} · npukernelbench`;
   find("model").textContent = index.model;
-  const badges = [`tier ${index.tier}`, `${Object.keys(index.tasks).length} tasks`, `track ${index.track}`, index.machine, `run ${index.run_id}`].filter(Boolean);
+  const count = Object.keys(index.tasks).length;
+  const badges = [`tier ${index.tier}`, count === 1 ? "1 task" : `${count} tasks`, `track ${index.track}`, index.machine, index.rules && `rules ${index.rules}`, `run ${index.run_id}`].filter(Boolean);
   find("badges").textContent = badges.join(" · ");
   find("words").replaceChildren(...index.sentences.map((text) => el("p", {}, text)));
   find("tiles").replaceChildren(...index.tiles.map((tile) => {
@@ -18,7 +19,7 @@ function describe() {
       whisker.children[1].style.left = `${100 * tile.value}%`;
     }
     return el("div", { class: "tile" }, el("div", { class: "name" }, named(tile.name)), el("div", { class: "value" }, percent(tile.value)),
-      el("div", { class: "range" }, tile.value === null ? "not known" : `95 % interval ${percent(tile.low)} to ${percent(tile.high)}`), whisker);
+      el("div", { class: "range" }, tile.value === null ? "not known" : `95 % interval ${percent(tile.low).replace(" %", "")}–${percent(tile.high)}`), whisker);
   }));
   const running = index.running;
   find("status").hidden = !running;
@@ -29,8 +30,10 @@ function named(name) {
   const [rate, baseline] = name.split(" ");
   const titles = { "correct@1": "right (correct@1)", "compile@1": "compile (compile@1)" };
   if (!baseline) return titles[name] ?? `right at least once (${name})`;
-  const than = { golden: "our kernel", eager: "torch, eager", roofline: "the roofline" }[baseline] ?? baseline;
-  return `right and ${rate.slice(5)} × ${than}`;
+  const p = rate.slice(5);
+  if (baseline === "roofline") return `right, ≥ ${p} of the roofline`;
+  const than = { golden: "our kernel", eager: "torch, eager" }[baseline] ?? baseline;
+  return p === "1" ? `right and as fast as ${than}` : `right, ${p} times as fast as ${than}`;
 }
 
 function fill(select, all, values) {
@@ -76,9 +79,15 @@ function list() {
     return el("li", {}, el("a", { href: anchor(row), "data-row": i, "aria-current": i === state.row ? "true" : null },
       el("span", { class: `mark f-${family(row)}`, "aria-hidden": "true" }, mark(row)),
       el("span", { class: "what" }, title(row)), el("span", { class: "time" }, micros(row.time)),
-      el("span", { class: "how" }, `${words(row.outcome)}${row.turns > 1 ? `, ${row.turns} turns` : ""}${row.message ? `: ${row.message}` : ""}`)));
+      el("span", { class: "how" }, how(row))));
   }));
   find("more").hidden = state.listed.length <= state.shown;
+}
+
+/** How a sample ended, in a line: what went wrong, or how fast it is. */
+function how(row) {
+  const speeds = [row.golden ? `${digits(row.golden)} × our kernel` : "", row.roofline ? `${digits(row.roofline)} of the roofline` : ""];
+  return [words(row.outcome), row.turns > 1 ? `, ${row.turns} turns` : "", row.message ? `: ${row.message}` : "", ...speeds.filter(Boolean).map((one) => ` · ${one}`)].join("");
 }
 
 function show(part) {
@@ -102,12 +111,16 @@ async function route() {
     drawCharts(store.index, find("charts"));
   }
   if (hash === "samples" && state.row < 0) {
+    const first = store.index.rows[state.listed[0]];
+    // Beside the list there is room for a sample; where there is none, the list alone is shown.
+    if (first && window.innerWidth > 900) return open([first.task, first.case || "*", first.track, String(first.index)], false);
     find("sample").replaceChildren(el("p", { class: "empty" }, "Choose a sample. j and k go to the next and the previous one."));
   }
 }
 
-async function open([task, name, track, number]) {
+async function open([task, name, track, number], chosen = true) {
   const { rows } = store.index;
+  const asked = location.hash;
   const wanted = name === "*" ? "" : name;
   const i = rows.findIndex((row) => row.task === task && row.case === wanted && row.track === track && String(row.index) === number);
   const place = find("sample");
@@ -126,6 +139,9 @@ async function open([task, name, track, number]) {
     const detail = await store.sample(i);
     if (state.row !== i) return;
     place.replaceChildren(...drawSample(rows[i], detail, store.index, neighbours));
+    showHits(place);
+    // Who has gone on by now, to the search for instance, is not called back.
+    if (!chosen || location.hash !== asked) return;
     document.title = `${title(rows[i])} · ${store.index.model}`;
     window.scrollTo(0, 0);
     place.focus({ preventScroll: true });
@@ -135,12 +151,15 @@ async function open([task, name, track, number]) {
 }
 
 function settings() {
+  const one = (value) => value === null || value === undefined || value === "" ? "–"
+    : typeof value !== "object" ? String(value)
+    : value.name ? [value.name, value.version].filter(Boolean).join(" ") : JSON.stringify(value);
   const flat = (value, name = "") => value !== null && typeof value === "object" && !Array.isArray(value)
     ? Object.entries(value).flatMap(([key, inner]) => flat(inner, name ? `${name}.${key}` : key))
-    : [[name, Array.isArray(value) ? JSON.stringify(value) : String(value)]];
+    : [[name, Array.isArray(value) ? value.map(one).join(", ") || "–" : one(value)]];
   const { identity, provenance } = store.index;
-  find("settings").replaceChildren(el("h3", {}, "Identity"), scrolled(table(["field", "value"], flat(identity).map(([k, v]) => [k, v || "–"]))),
-    el("h3", {}, "Circumstances"), scrolled(table(["field", "value"], flat(provenance).map(([k, v]) => [k, v || "–"]))));
+  find("settings").replaceChildren(el("h3", {}, "Identity"), scrolled(table(["field", "value"], flat(identity))),
+    el("h3", {}, "Circumstances"), scrolled(table(["field", "value"], flat(provenance))));
 }
 
 function theme(dark) {

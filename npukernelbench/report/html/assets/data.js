@@ -3,7 +3,7 @@
 
 /** gzip in base64 to an object. */
 async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+  const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text.trim()) : Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -79,6 +79,8 @@ function family(row) { return row.owner === "model" || row.owner === "none" ? FA
 function mark(row) { return row.outcome === "ok" ? "✓" : family(row) === "none" ? "○" : "✗"; }
 function words(outcome) { return outcome.replaceAll("_", " "); }
 function percent(value) { return value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 && value > 0 ? 1 : 0)} %`; }
+/** A number as people say it: two digits that count. */
+function digits(value) { return Number(value) >= 10 ? Number(value).toFixed(0) : String(Number(Number(value).toPrecision(2))); }
 function micros(value) { return value === null || value === undefined ? "" : `${Number(value) >= 100 ? Number(value).toFixed(0) : Number(value).toFixed(2)} µs`; }
 function anchor(row) {
   return "#/sample/" + [row.task, row.case || "*", row.track, row.index].map((part) => encodeURIComponent(part).replaceAll("%2A", "*")).join("/");

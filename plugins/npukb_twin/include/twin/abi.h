@@ -48,6 +48,7 @@ struct VectorInstruction {
     uint8_t mode;          // CMPMODE, RoundMode, SELMODE or ReduceOrder
     uint8_t use_register;  // mask form: lanes come from the mask register instead of `mask`
     uint8_t flags;         // of Ask
+    uint8_t counted;       // mask form: `count` says how many lanes, and `mask` is made of it
     uint32_t repeat;
     int64_t count;
     uint64_t mask[2];
@@ -98,6 +99,33 @@ constexpr uint32_t kReduceSumShift = kModeShift + 6;
 // Says that a tensor is about to be filled in.
 struct Unfilled {};
 
+// Communication between ranks; see library/ranks.h. How an object got its tiling: a copy of it, where it lies, or none.
+enum class RankInit : uint32_t { Copied, Global, Plain };
+enum class Exchange : uint32_t { AllReduce, AllGather, ReduceScatter, AlltoAll, AlltoAllV };
+inline constexpr uint32_t kExchanges = 5;
+
+// Which object calls: its communicator, from 1 on, and the core that gives its tasks to the server.
+struct RankClient {
+    uint32_t group;
+    uint8_t core_type;  // of AscendC::CoreType
+    int64_t block;
+};
+
+// What a task of one rank comes to: `count` elements from here to there, `repeat` times, each behind the last.
+struct RankTask {
+    Exchange what;
+    void* send;
+    void* receive;
+    uint64_t count;
+    int32_t type;  // of HcclDataType
+    int32_t reduce;
+    uint8_t repeat;
+    uint64_t received = 0;  // AlltoAllV alone, like what follows
+    int32_t received_type = 0;
+    uint64_t send_offset = 0;
+    uint64_t receive_offset = 0;
+};
+
 }  // namespace npukb
 
 #pragma GCC visibility push(default)
@@ -123,6 +151,7 @@ void npukb_bilinear(uint32_t shape, uint64_t lanes, const npukb::BufferView* con
                     uint32_t strides);
 void npukb_mask_mode(int counter);
 void npukb_mask_set(uint64_t high, uint64_t low);
+void npukb_mask_count(uint64_t elements);  // for the counter mode
 void npukb_compare_mask(uint32_t type_bytes, const npukb::BufferView* tensor, int write);
 void npukb_deq_scale(uint64_t word);
 void npukb_deq_scale_vector(const npukb::BufferView* tensor, const void* info);
@@ -148,6 +177,17 @@ void npukb_core_flag_wait(uint32_t mode, uint32_t id);
 void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block, int32_t event, int wait);
 void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step);
 
+void* npukb_rank_context(uint32_t index);
+uint32_t npukb_rank_open(npukb::RankInit how, const void* context, const void* tiling);
+int32_t npukb_rank_tiling(uint32_t group, uint64_t offset, const void* address);
+int32_t npukb_rank_prepare(npukb::RankClient client, const npukb::RankTask* task, int commit);
+void npukb_rank_commit(npukb::RankClient client, int32_t handle);
+int32_t npukb_rank_wait(npukb::RankClient client, int32_t handle);
+int32_t npukb_rank_query(npukb::RankClient client, int32_t handle);
+int32_t npukb_rank_iterate(npukb::RankClient client, int32_t handle, uint32_t blocks, int wait);
+void npukb_rank_finalize(npukb::RankClient client);
+uint32_t npukb_rank_number(uint32_t group, int dimension);
+
 void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes,
                           int write);                                      // the element's address
 void npukb_scalar_access(const void* address, uint32_t bytes, int write);  // in UB
@@ -157,6 +197,8 @@ int64_t npukb_group(void);           // the block that this core is a part of
 int64_t npukb_sub_block(int count);  // which of the block's cores of its kind this is; how many there are
 uint64_t npukb_tiling_key(void);
 void npukb_tiling_copy(void* data, const void* tiling, uint64_t bytes);
+// Argument `index` of a direct launch, of which there are to be `count`, as a value of `bytes` of this kind (direct.h).
+void npukb_tiling_argument(void* value, uint64_t bytes, int kind, uint32_t index, uint32_t count);
 void* npukb_user_workspace(void* workspace);
 void* npukb_system_workspace(void* workspace);  // remembers it, unless null; the one remembered
 }

@@ -24,14 +24,16 @@ NPUKB_API void Cast(const LocalTensor<T>&, const LocalTensor<U>&, const RoundMod
 }
 template <typename T, typename U, bool isSetMask = true>
 NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
-                    const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {
+                    const uint64_t mask[], const npukb::of::Cast::repeatTime repeatTime,
+                    const UnaryRepeatParams& repeatParams) {
     NPUKB_CAST_CHECK;
     npukb_vector_mask(NPUKB_CAST_CODE, NPUKB_LANES(Bits, Unary), reinterpret_cast<uint64_t>(mask), &dst.npukb_view,
                       &src.npukb_view, nullptr, &repeatParams, 0);
 }
 template <typename T, typename U, bool isSetMask = true>
 NPUKB_API void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
-                    const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {
+                    const uint64_t mask, const npukb::of::Cast::repeatTime repeatTime,
+                    const UnaryRepeatParams& repeatParams) {
     NPUKB_CAST_CHECK;
     npukb_vector_mask(NPUKB_CAST_CODE, NPUKB_LANES(Count, Unary), mask, &dst.npukb_view, &src.npukb_view, nullptr,
                       &repeatParams, 0);

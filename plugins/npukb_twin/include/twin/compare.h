@@ -14,24 +14,25 @@ NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, co
     static_assert(npukb::takes::Compare<U, T>::Check());
     npukb_vector_count(NPUKB_COMPARE_CODE(Compare), static_cast<int32_t>(count), NPUKB_TWO_VIEWS, 0);
 }
-#define NPUKB_COMPARE(lanes_type, source, lanes)                                                                      \
-    template <typename T, typename U, bool isSetMask = true>                                                          \
-    NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,         \
-                           CMPMODE cmpMode, lanes_type, uint8_t repeatTime, const BinaryRepeatParams& repeatParams) { \
-        static_assert(npukb::takes::Compare<U, T>::Check());                                                          \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS,           \
-                          &repeatParams, 0);                                                                          \
-    }                                                                                                                 \
-    /* The result goes to the CmpMask register; lanes that are off give 0. */                                         \
-    template <typename T, bool isSetMask = true>                                                                      \
-    NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,       \
-                           const BinaryRepeatParams& repeatParams) {                                                  \
-        NPUKB_SUPPORTS(Compare, F16 | F32);                                                                           \
-        constexpr uint32_t flag = npukb::ToRegister << npukb::kFlagShift;                                             \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                                \
-                          npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,        \
-                          npukb::Strides::Binary > | flag | 1, lanes, nullptr, &src0.npukb_view, &src1.npukb_view,    \
-                          &repeatParams, 0);                                                                          \
+#define NPUKB_COMPARE(lanes_type, source, lanes)                                                                   \
+    template <typename T, typename U, bool isSetMask = true>                                                       \
+    NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                           CMPMODE cmpMode, lanes_type, npukb::of::Compare::repeatTime repeatTime,                 \
+                           const BinaryRepeatParams& repeatParams) {                                               \
+        static_assert(npukb::takes::Compare<U, T>::Check());                                                       \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS,        \
+                          &repeatParams, 0);                                                                       \
+    }                                                                                                              \
+    /* The result goes to the CmpMask register; lanes that are off give 0. */                                      \
+    template <typename T, bool isSetMask = true>                                                                   \
+    NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,    \
+                           const BinaryRepeatParams& repeatParams) {                                               \
+        NPUKB_SUPPORTS(Compare, F16 | F32);                                                                        \
+        constexpr uint32_t flag = npukb::ToRegister << npukb::kFlagShift;                                          \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                             \
+                          npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,     \
+                          npukb::Strides::Binary > | flag | 1, lanes, nullptr, &src0.npukb_view, &src1.npukb_view, \
+                          &repeatParams, 0);                                                                       \
     }
 NPUKB_COMPARE(const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_COMPARE(const uint64_t mask, Count, mask)
@@ -47,14 +48,16 @@ NPUKB_COMPARE(const uint64_t mask, Count, mask)
     }                                                                                                               \
     template <typename T, typename U, bool isSetMask = true>                                                        \
     NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
-                        const uint64_t mask[], uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {         \
+                        const uint64_t mask[], npukb::of::name::repeatTime repeatTime,                              \
+                        const UnaryRepeatParams& repeatParams) {                                                    \
         static_assert(npukb::takes::Compares<U, T>::Check());                                                       \
         npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Bits, Unary), reinterpret_cast<uint64_t>(mask), \
                           &dst.npukb_view, &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));   \
     }                                                                                                               \
     template <typename T, typename U, bool isSetMask = true>                                                        \
     NPUKB_API void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar, CMPMODE cmpMode, \
-                        const uint64_t mask, uint8_t repeatTime, const UnaryRepeatParams& repeatParams) {           \
+                        const uint64_t mask, npukb::of::name::repeatTime repeatTime,                                \
+                        const UnaryRepeatParams& repeatParams) {                                                    \
         static_assert(npukb::takes::Compares<U, T>::Check());                                                       \
         npukb_vector_mask(NPUKB_COMPARE_CODE(Compares), NPUKB_LANES(Count, Unary), mask, &dst.npukb_view,           \
                           &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1Scalar));                    \
@@ -104,8 +107,8 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
 #define NPUKB_SELECT(lanes_type, source, lanes)                                                                 \
     template <typename T, typename U, bool isSetMask = true>                                                    \
     NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
-                          const LocalTensor<T>& src1, SELMODE selMode, lanes_type, uint8_t repeatTime,          \
-                          const BinaryRepeatParams& repeatParams) {                                             \
+                          const LocalTensor<T>& src1, SELMODE selMode, lanes_type,                              \
+                          npukb::of::Select::repeatTime repeatTime, const BinaryRepeatParams& repeatParams) {   \
         NpukbCheckSelect<T, U>();                                                                               \
         constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
         npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
@@ -113,7 +116,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
     }                                                                                                           \
     template <typename T, typename U, bool isSetMask = true>                                                    \
     NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
-                          T src1, SELMODE selMode, lanes_type, uint8_t repeatTime,                              \
+                          T src1, SELMODE selMode, lanes_type, npukb::of::Select::repeatTime repeatTime,        \
                           const BinaryRepeatParams& repeatParams) {                                             \
         NpukbCheckSelect<T, U>();                                                                               \
         constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
@@ -128,7 +131,7 @@ NPUKB_SELECT(uint64_t mask, Count, mask)
 // With mask and CmpMask registers. A scalar, or the address of the bits, comes out of SetCmpMask.
 template <typename T, SELMODE selMode>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                      uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
+                      npukb::of::Select::repeatTime repeatTime, const BinaryRepeatParams& repeatParams) {
     NpukbCheckSelect<T, uint8_t>();
     static_assert(selMode != SELMODE::VSEL_TENSOR_SCALAR_MODE, "Select of a scalar takes selMask and src0");
     npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(selMode) << npukb::kModeShift,
@@ -137,7 +140,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, con
 }
 template <typename T, typename U>
 NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
-                      uint8_t repeatTime, const BinaryRepeatParams& repeatParams) {
+                      npukb::of::Select::repeatTime repeatTime, const BinaryRepeatParams& repeatParams) {
     NpukbCheckSelect<T, U>();
     constexpr uint32_t mode = static_cast<uint32_t>(SELMODE::VSEL_TENSOR_SCALAR_MODE) << npukb::kModeShift;
     constexpr uint32_t shape =

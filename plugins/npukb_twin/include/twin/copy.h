@@ -28,6 +28,16 @@ enum class BlockMode : uint8_t {
 };
 enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
 struct DataCopyEnhancedParams {
+    constexpr DataCopyEnhancedParams() = default;
+    constexpr DataCopyEnhancedParams(BlockMode blockModeIn, DeqScale deqScaleIn, uint64_t deqValueIn,
+                                     uint8_t sidStoreModeIn, bool isReluIn, pad_t padModeIn, uint64_t padValueIn)
+        : blockMode(blockModeIn),
+          deqScale(deqScaleIn),
+          deqValue(deqValueIn),
+          sidStoreMode(sidStoreModeIn),
+          isRelu(isReluIn),
+          padMode(padModeIn),
+          padValue(padValueIn) {}
     BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
     DeqScale deqScale = DeqScale::DEQ_NONE;
     uint64_t deqValue = 0;
@@ -46,6 +56,14 @@ NPUKB_DATA_COPY(LocalTensor, GlobalTensor, npukb::kIn)
 NPUKB_DATA_COPY(GlobalTensor, LocalTensor, npukb::kOut)
 NPUKB_DATA_COPY(LocalTensor, LocalTensor, npukb::kInside)
 #undef NPUKB_DATA_COPY
+// From one type to another on the way is for other chips: kernels for several chips name it.
+template <typename T, typename U>
+NPUKB_API void DataCopy(const LocalTensor<T>&, const LocalTensor<U>&, const DataCopyParams&,
+                        const DataCopyEnhancedParams&) {
+    static_assert(npukb::kSame<T, U>,
+                  "DataCopy of this chip keeps the element type; to convert on the way is for "
+                  "chips whose cube unit writes to the unified buffer");
+}
 
 // Part of a dimension: bursts of burstLen blocks, `stride` elements between one and the next. Dimension 0 is the
 // innermost.
@@ -75,9 +93,13 @@ NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, c
 // Row-major matrices into columns of 32 bytes, the last one filled up with zeros.
 struct Nd2NzParams {
     constexpr Nd2NzParams() = default;
-    constexpr Nd2NzParams(uint16_t ndNumIn, uint16_t nValueIn, uint16_t dValueIn, uint16_t srcNdMatrixStrideIn,
-                          uint16_t srcDValueIn, uint16_t dstNzC0StrideIn, uint16_t dstNzNStrideIn,
-                          uint16_t dstNzMatrixStrideIn)
+    constexpr Nd2NzParams(npukb::of::Nd2NzParams::ndNum ndNumIn, npukb::of::Nd2NzParams::nValue nValueIn,
+                          npukb::of::Nd2NzParams::dValue dValueIn,
+                          npukb::of::Nd2NzParams::srcNdMatrixStride srcNdMatrixStrideIn,
+                          npukb::of::Nd2NzParams::srcDValue srcDValueIn,
+                          npukb::of::Nd2NzParams::dstNzC0Stride dstNzC0StrideIn,
+                          npukb::of::Nd2NzParams::dstNzNStride dstNzNStrideIn,
+                          npukb::of::Nd2NzParams::dstNzMatrixStride dstNzMatrixStrideIn)
         : ndNum(ndNumIn),
           nValue(nValueIn),
           dValue(dValueIn),
@@ -86,8 +108,14 @@ struct Nd2NzParams {
           dstNzC0Stride(dstNzC0StrideIn),
           dstNzNStride(dstNzNStrideIn),
           dstNzMatrixStride(dstNzMatrixStrideIn) {}
-    uint16_t ndNum = 0, nValue = 0, dValue = 0, srcNdMatrixStride = 0, srcDValue = 0, dstNzC0Stride = 0,
-             dstNzNStride = 0, dstNzMatrixStride = 0;
+    npukb::of::Nd2NzParams::ndNum ndNum = 0;
+    npukb::of::Nd2NzParams::nValue nValue = 0;
+    npukb::of::Nd2NzParams::dValue dValue = 0;
+    npukb::of::Nd2NzParams::srcNdMatrixStride srcNdMatrixStride = 0;
+    npukb::of::Nd2NzParams::srcDValue srcDValue = 0;
+    npukb::of::Nd2NzParams::dstNzC0Stride dstNzC0Stride = 0;
+    npukb::of::Nd2NzParams::dstNzNStride dstNzNStride = 0;
+    npukb::of::Nd2NzParams::dstNzMatrixStride dstNzMatrixStride = 0;
 };
 
 template <typename T>
@@ -190,18 +218,22 @@ NPUKB_API void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {
 enum class CacheLine : uint64_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
 enum class DcciDst : uint64_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
 
-// Caches of the twin are coherent: what is written is seen. These calls take time and change nothing.
+// The data cache of the scalar unit. Other destinations than global memory are reserved: nothing happens.
 template <typename T, CacheLine entireType, DcciDst dcciDst>
-NPUKB_API void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
-    npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
+NPUKB_API void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst) {
+    if constexpr (dcciDst == DcciDst::CACHELINE_ALL || dcciDst == DcciDst::CACHELINE_OUT) {
+        npukb_cache_clean(&dst, entireType == CacheLine::ENTIRE_DATA_CACHE);
+    } else {
+        npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
+    }
 }
 template <typename T, CacheLine entireType, DcciDst dcciDst>
 NPUKB_API void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
     npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
 }
 template <typename T, CacheLine entireType>
-NPUKB_API void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
-    npukb_cache_hint(entireType == CacheLine::SINGLE_CACHE_LINE ? 8 : 512);
+NPUKB_API void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst) {
+    npukb_cache_clean(&dst, entireType == CacheLine::ENTIRE_DATA_CACHE);
 }
 template <typename T>
 NPUKB_API void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {

@@ -7,24 +7,27 @@ namespace AscendC {
 
 struct GatherRepeatParams {
     constexpr GatherRepeatParams() = default;
-    constexpr GatherRepeatParams(uint8_t dstBlkStrideIn, uint8_t dstRepStrideIn)
+    constexpr GatherRepeatParams(npukb::of::GatherRepeatParams::dstBlkStride dstBlkStrideIn,
+                                 npukb::of::GatherRepeatParams::dstRepStride dstRepStrideIn)
         : dstBlkStride(dstBlkStrideIn), dstRepStride(dstRepStrideIn) {}
-    uint8_t dstBlkStride = 1;
-    uint8_t dstRepStride = 8;
+    npukb::of::GatherRepeatParams::dstBlkStride dstBlkStride = 1;
+    npukb::of::GatherRepeatParams::dstRepStride dstRepStride = 8;
 };
 
 struct GatherMaskParams {
     constexpr GatherMaskParams() = default;
-    constexpr GatherMaskParams(uint8_t src0BlockStrideIn, uint16_t repeatTimesIn, uint16_t src0RepeatStrideIn,
-                               uint8_t src1RepeatStrideIn)
+    constexpr GatherMaskParams(npukb::of::GatherMaskParams::src0BlockStride src0BlockStrideIn,
+                               npukb::of::GatherMaskParams::repeatTimes repeatTimesIn,
+                               npukb::of::GatherMaskParams::src0RepeatStride src0RepeatStrideIn,
+                               npukb::of::GatherMaskParams::src1RepeatStride src1RepeatStrideIn)
         : src0BlockStride(src0BlockStrideIn),
           repeatTimes(repeatTimesIn),
           src0RepeatStride(src0RepeatStrideIn),
           src1RepeatStride(src1RepeatStrideIn) {}
-    uint8_t src0BlockStride = 1;
-    uint16_t repeatTimes = 0;
-    uint16_t src0RepeatStride = 0;
-    uint8_t src1RepeatStride = 0;
+    npukb::of::GatherMaskParams::src0BlockStride src0BlockStride = 1;
+    npukb::of::GatherMaskParams::repeatTimes repeatTimes = 0;
+    npukb::of::GatherMaskParams::src0RepeatStride src0RepeatStride = 0;
+    npukb::of::GatherMaskParams::src1RepeatStride src1RepeatStride = 0;
 };
 
 enum class GatherMaskMode : uint8_t { VERSION_V1, VERSION_V2 };
@@ -46,7 +49,8 @@ NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, cons
     template <typename T>                                                                                \
     NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,                          \
                           const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type, \
-                          const uint8_t repeatTime, const uint16_t dstRepStride) {                       \
+                          const npukb::of::Gather::repeatTime repeatTime,                                \
+                          const npukb::of::Gather::dstRepStride dstRepStride) {                          \
         NPUKB_WIDE_TYPES(Gather);                                                                        \
         npukb::VectorInstruction v = prepare;                                                            \
         v.dst = npukb::Strided(dst, 1, dstRepStride);                                                    \
@@ -61,7 +65,7 @@ NPUKB_GATHER(const uint64_t mask, npukb::MaskedCount<T>(npukb::Op::Copy, mask, r
 // Gatherb: whole blocks of 32 bytes, eight in a repeat.
 template <typename T>
 NPUKB_API void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& offset,
-                       const uint8_t repeatTime, const GatherRepeatParams& repeatParams) {
+                       const npukb::of::Gatherb::repeatTime repeatTime, const GatherRepeatParams& repeatParams) {
     NPUKB_WIDE_TYPES(Gatherb);
     npukb_gather_blocks(sizeof(T), &dst.npukb_view, &src0.npukb_view, &offset.npukb_view, repeatTime, &repeatParams);
 }
@@ -96,23 +100,24 @@ NPUKB_API void DuplicateImpl(__ubuf__ T* dst, const T& scalarValue, const int32_
 
 template <typename T, bool isSetMask = true>
 NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
-                    const uint8_t repeatTime, const CopyRepeatParams& p) {
+                    const npukb::of::Copy::repeatTime repeatTime, const CopyRepeatParams& p) {
     NPUKB_WIDE_TYPES(Copy);
     npukb::VectorInstruction v = npukb::Masked(npukb::Op::Copy, mask, repeatTime, isSetMask);
     npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize),
                  npukb::Strided(src, p.srcStride, p.srcRepeatSize));
 }
 
-#define NPUKB_INDEX(mask_type, prepare)                                                                          \
-    template <typename T>                                                                                        \
-    NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, mask_type, uint8_t repeatTime, \
-                                  uint16_t dstBlkStride, uint8_t dstRepStride) {                                 \
-        using namespace npukb::types;                                                                            \
-        static_assert((npukb::kSetOf<T> & (I16 | F16 | I32 | F32)) != 0,                                         \
-                      "CreateVecIndex takes int16_t, half, int32_t and float");                                  \
-        npukb::VectorInstruction v = prepare;                                                                    \
-        v.scalar = npukb::RawBits(firstValue);                                                                   \
-        npukb::Issue(v, npukb::Strided(dst, dstBlkStride, dstRepStride), npukb::Operand{});                      \
+#define NPUKB_INDEX(mask_type, prepare)                                                                               \
+    template <typename T>                                                                                             \
+    NPUKB_API void CreateVecIndex(                                                                                    \
+        const LocalTensor<T>& dst, const T& firstValue, mask_type, npukb::of::CreateVecIndex::repeatTime repeatTime,  \
+        npukb::of::CreateVecIndex::dstBlkStride dstBlkStride, npukb::of::CreateVecIndex::dstRepStride dstRepStride) { \
+        using namespace npukb::types;                                                                                 \
+        static_assert((npukb::kSetOf<T> & (I16 | F16 | I32 | F32)) != 0,                                              \
+                      "CreateVecIndex takes int16_t, half, int32_t and float");                                       \
+        npukb::VectorInstruction v = prepare;                                                                         \
+        v.scalar = npukb::RawBits(firstValue);                                                                        \
+        npukb::Issue(v, npukb::Strided(dst, dstBlkStride, dstRepStride), npukb::Operand{});                           \
     }
 NPUKB_INDEX(uint64_t mask[], npukb::Masked(npukb::Op::CreateVecIndex, mask, repeatTime, true))
 NPUKB_INDEX(uint64_t mask, npukb::MaskedCount<T>(npukb::Op::CreateVecIndex, mask, repeatTime, true))

@@ -33,14 +33,15 @@ inline constexpr uint32_t kRegisterShape = kShape<LaneSource::Register, strides,
 
 }  // namespace npukb
 
-#define NPUKB_STRIDES_TWO                                                                                              \
-    uint8_t repeat, uint8_t dstBlockStride, uint8_t src0BlockStride, uint8_t src1BlockStride, uint8_t dstRepeatStride, \
-        uint8_t src0RepeatStride, uint8_t src1RepeatStride
+#define NPUKB_STRIDES_TWO                                                                                          \
+    npukb::of::intrinsic::repeat repeat, uint8_t dstBlockStride, uint8_t src0BlockStride, uint8_t src1BlockStride, \
+        uint8_t dstRepeatStride, uint8_t src0RepeatStride, uint8_t src1RepeatStride
 #define NPUKB_STRIDES_TWO_PASSED                                                                                \
     const AscendC::BinaryRepeatParams params(dstBlockStride, src0BlockStride, src1BlockStride, dstRepeatStride, \
                                              src0RepeatStride, src1RepeatStride)
-#define NPUKB_STRIDES_ONE \
-    uint8_t repeat, uint16_t dstBlockStride, uint16_t srcBlockStride, uint8_t dstRepeatStride, uint8_t srcRepeatStride
+#define NPUKB_STRIDES_ONE                                                                                           \
+    npukb::of::intrinsic::repeat repeat, uint16_t dstBlockStride, uint16_t srcBlockStride, uint8_t dstRepeatStride, \
+        uint8_t srcRepeatStride
 #define NPUKB_STRIDES_ONE_PASSED \
     const AscendC::UnaryRepeatParams params(dstBlockStride, srcBlockStride, dstRepeatStride, srcRepeatStride)
 
@@ -150,14 +151,14 @@ NPUKB_RAW_CASTS(s642f32, float, int64_t)
 #undef NPUKB_RAW_CAST
 
 // Reductions: repeat, the destination's repeat stride in results, the source's block and repeat strides.
-#define NPUKB_RAW_REDUCE(name, op)                                                                                  \
-    template <typename T>                                                                                           \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride, \
-                        uint16_t srcBlockStride, uint16_t srcRepeatStride) {                                        \
-        static_assert(npukb::takes::op<T>::Check());                                                                \
-        const npukb::Raw d(dst), a(src);                                                                            \
-        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(), 0, repeat, &d, &a,         \
-                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                             \
+#define NPUKB_RAW_REDUCE(name, op)                                                                             \
+    template <typename T>                                                                                      \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::of::intrinsic::repeat repeat, \
+                        uint16_t dstRepeatStride, uint16_t srcBlockStride, uint16_t srcRepeatStride) {         \
+        static_assert(npukb::takes::op<T>::Check());                                                           \
+        const npukb::Raw d(dst), a(src);                                                                       \
+        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(), 0, repeat, &d, &a,    \
+                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                        \
     }
 NPUKB_RAW_REDUCE(vcgadd, BlockReduceSum)
 NPUKB_RAW_REDUCE(vcgmax, BlockReduceMax)
@@ -168,8 +169,9 @@ NPUKB_RAW_REDUCE(vcpadd, PairReduceSum)
 // With `accumulate` the sum over all repeats goes to the accumulator (GetAccVal) and dst is not written: it may be
 // null.
 template <typename T>
-NPUKB_API void vcadd(__ubuf__ npukb::PlainOf<T>* dst, __ubuf__ T* src, uint8_t repeat, uint16_t dstRepeatStride,
-                     uint16_t srcBlockStride, uint16_t srcRepeatStride, bool accumulate = false) {
+NPUKB_API void vcadd(__ubuf__ npukb::PlainOf<T>* dst, __ubuf__ T* src, npukb::of::intrinsic::repeat repeat,
+                     uint16_t dstRepeatStride, uint16_t srcBlockStride, uint16_t srcRepeatStride,
+                     bool accumulate = false) {
     static_assert(npukb::takes::WholeReduceSum<T>::Check());
     const npukb::Raw d(dst), a(src);
     constexpr uint32_t code = npukb::ReduceCode<npukb::Op::WholeReduceSum, T, npukb::LaneSource::Register>();
@@ -177,14 +179,15 @@ NPUKB_API void vcadd(__ubuf__ npukb::PlainOf<T>* dst, __ubuf__ T* src, uint8_t r
                  srcBlockStride, srcRepeatStride);
 }
 
-#define NPUKB_RAW_EXTREME(name, op)                                                                                 \
-    template <typename T>                                                                                           \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint8_t repeat, uint16_t dstRepeatStride, \
-                        uint16_t srcBlockStride, uint16_t srcRepeatStride, Order_t order = VALUE_INDEX) {           \
-        static_assert(npukb::takes::op<T>::Check());                                                                \
-        const npukb::Raw d(dst), a(src);                                                                            \
-        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(order), 0, repeat, &d, &a,    \
-                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                             \
+#define NPUKB_RAW_EXTREME(name, op)                                                                              \
+    template <typename T>                                                                                        \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::of::intrinsic::repeat repeat,   \
+                        uint16_t dstRepeatStride, uint16_t srcBlockStride, uint16_t srcRepeatStride,             \
+                        Order_t order = VALUE_INDEX) {                                                           \
+        static_assert(npukb::takes::op<T>::Check());                                                             \
+        const npukb::Raw d(dst), a(src);                                                                         \
+        npukb_reduce(npukb::ReduceCode<npukb::Op::op, T, npukb::LaneSource::Register>(order), 0, repeat, &d, &a, \
+                     dstRepeatStride, srcBlockStride, srcRepeatStride);                                          \
     }
 NPUKB_RAW_EXTREME(vcmax, WholeReduceMax)
 NPUKB_RAW_EXTREME(vcmin, WholeReduceMin)
@@ -252,7 +255,7 @@ NPUKB_API void vsel(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ 
 // Eight elements into eight blocks a repeat; strides come before the repeat count.
 template <typename T>
 NPUKB_API void vbrcb(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, uint16_t dstBlockStride,
-                     uint16_t dstRepeatStride, uint8_t repeat) {
+                     uint16_t dstRepeatStride, npukb::of::intrinsic::repeat repeat) {
     NPUKB_SUPPORTS(vbrcb, U16 | U32);
     npukb::VectorInstruction v = npukb::Counted(npukb::Op::Brcb, 0);
     v.repeat = repeat;

@@ -26,12 +26,16 @@ namespace AscendC {
 
 template <typename T, MaskMode mode = MaskMode::NORMAL>
 NPUKB_API void SetVectorMask(const uint64_t maskHigh, const uint64_t maskLow) {
-    npukb_mask_set(maskHigh, maskLow);
+    if constexpr (mode == MaskMode::COUNTER) {
+        npukb_mask_count(maskLow);
+    } else {
+        npukb_mask_set(maskHigh, maskLow);
+    }
 }
 template <typename T, MaskMode mode = MaskMode::NORMAL>
 NPUKB_API void SetVectorMask(int32_t length) {
     if constexpr (mode == MaskMode::COUNTER) {
-        npukb_mask_set(0, static_cast<uint64_t>(length));
+        npukb_mask_count(static_cast<uint64_t>(length));
     } else {
         npukb::MaskLeading<T>(length);
     }
@@ -60,6 +64,9 @@ class AscendCUtils {
     // Elements of a 32-byte block.
     NPUKB_API static int32_t GetC0Count(const int32_t typeBytes) { return 32 / typeBytes; }
     NPUKB_API static int32_t GetC0Size() { return 32; }
+    // No page describes these two: the bits of a type of so many bytes, and bit 48 of the control register (cast.h).
+    NPUKB_API static constexpr int32_t GetBitSize(int32_t typeBytes) { return 8 * typeBytes; }
+    NPUKB_API static void SetOverflow(uint64_t mode) { npukb_saturation(1, mode == 0); }
 };
 
 }  // namespace AscendC

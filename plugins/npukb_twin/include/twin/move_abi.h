@@ -68,6 +68,7 @@ void npukb_atomic(npukb::AtomicMode mode, npukb::DType dtype);
 void npukb_atomic_type(npukb::DType dtype);
 uint32_t npukb_atomic_state(int question);
 void npukb_cache_hint(uint32_t cycles);
+void npukb_cache_clean(const void* tensor, int whole);
 void npukb_l2_hint(const void* tensor, int which, int mode);
 
 void npukb_pipe_create(void* self);
@@ -75,7 +76,9 @@ void npukb_pipe_destroy(void* self, int reset);
 void* npukb_pipe_current(void);
 // A view is put where the caller says and the runtime has looked, never returned: where results of that size go is
 // decided by the processor's convention, which nobody can check.
-uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t count, int64_t bytes);
+// `que` is the queue's object and `before` its number, 0 when it has never had buffers.
+uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t count, int64_t bytes, const void* que,
+                          uint32_t before);
 void npukb_buffer_init(npukb::BufferView* view, uint32_t pool, int position, int64_t bytes);
 uint32_t npukb_pool_init(uint32_t parent, int position, int64_t bytes, uint32_t shared);
 void npukb_pool_reset(uint32_t pool);

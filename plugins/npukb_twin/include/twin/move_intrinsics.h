@@ -8,10 +8,10 @@
 // Address registers: two neighbours hold the sixteen addresses of one operand.
 enum ub_addr8_t { VA0, VA1, VA2, VA3, VA4, VA5, VA6, VA7 };
 
-#define NPUKB_BURSTS(name, direction)                                                                    \
-    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, uint16_t nBurst, uint16_t lenBurst, \
-                        uint16_t srcGap, uint16_t dstGap) {                                              \
-        npukb_copy_raw(direction, dst, src, nBurst, lenBurst, srcGap, dstGap);                           \
+#define NPUKB_BURSTS(name, direction)                                                                     \
+    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, npukb::of::intrinsic::nBurst nBurst, \
+                        npukb::of::intrinsic::lenBurst lenBurst, uint16_t srcGap, uint16_t dstGap) {      \
+        npukb_copy_raw(direction, dst, src, nBurst, lenBurst, srcGap, dstGap);                            \
     }
 NPUKB_BURSTS(copy_gm_to_ubuf, npukb::kIn)
 NPUKB_BURSTS(copy_ubuf_to_gm, npukb::kOut)
@@ -20,8 +20,9 @@ NPUKB_BURSTS(copy_ubuf_to_ubuf, npukb::kInside)
 
 // Bursts of bytes. Padding is counted in elements and has no value.
 #define NPUKB_ALIGNED(name, bytes, direction)                                                                       \
-    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, uint16_t nBurst, uint32_t lenBurst,            \
-                        uint8_t leftPaddingNum, uint8_t rightPaddingNum, uint32_t srcGap, uint32_t dstGap) {        \
+    NPUKB_API void name(void* dst, const void* src, uint8_t /*sid*/, npukb::of::intrinsic::nBurst nBurst,           \
+                        uint32_t lenBurst, uint8_t leftPaddingNum, uint8_t rightPaddingNum, uint32_t srcGap,        \
+                        uint32_t dstGap) {                                                                          \
         npukb_copy_raw_align(bytes, direction, dst, src, nBurst, lenBurst, leftPaddingNum, rightPaddingNum, srcGap, \
                              dstGap);                                                                               \
     }
@@ -34,8 +35,9 @@ NPUKB_ALIGNED(copy_ubuf_to_gm_align_b32, 4, npukb::kOut)
 #undef NPUKB_ALIGNED
 
 template <typename T>
-NPUKB_API void vector_dup(T* dst, T value, uint8_t repeat, uint16_t dstBlockStride, uint16_t /*srcBlockStride*/,
-                          uint8_t dstRepeatStride, uint8_t /*srcRepeatStride*/) {
+NPUKB_API void vector_dup(T* dst, std::common_type_t<T> value, npukb::of::intrinsic::repeat repeat,
+                          uint16_t dstBlockStride, uint16_t /*srcBlockStride*/, uint8_t dstRepeatStride,
+                          uint8_t /*srcRepeatStride*/) {
     using namespace npukb::types;
     static_assert((npukb::kSetOf<T> & (F16 | BF16 | I16 | U16 | F32 | I32 | U32)) != 0,
                   "vector_dup takes elements of 16 and 32 bits");
@@ -48,18 +50,18 @@ NPUKB_API void vector_dup(T* dst, T value, uint8_t repeat, uint16_t dstBlockStri
 }
 
 NPUKB_API void set_va_reg_sb(ub_addr8_t va, uint64_t* addresses) { npukb_address_registers(va, addresses); }
-NPUKB_API void scatter_vnchwconv_b16(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride,
-                                     uint16_t srcStride) {
+NPUKB_API void scatter_vnchwconv_b16(ub_addr8_t dst, ub_addr8_t src, npukb::of::intrinsic::repeat repeat,
+                                     uint16_t dstStride, uint16_t srcStride) {
     AscendC::TransDataTo5HDParams params(false, false, repeat, dstStride, srcStride);
     npukb_transpose_registers(2, dst, src, &params);
 }
-NPUKB_API void scatter_vnchwconv_b32(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride,
-                                     uint16_t srcStride) {
+NPUKB_API void scatter_vnchwconv_b32(ub_addr8_t dst, ub_addr8_t src, npukb::of::intrinsic::repeat repeat,
+                                     uint16_t dstStride, uint16_t srcStride) {
     AscendC::TransDataTo5HDParams params(false, false, repeat, dstStride, srcStride);
     npukb_transpose_registers(4, dst, src, &params);
 }
-NPUKB_API void scatter_vnchwconv_b8(ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dstStride,
-                                    uint16_t srcStride, bool dstHighHalf, bool srcHighHalf) {
+NPUKB_API void scatter_vnchwconv_b8(ub_addr8_t dst, ub_addr8_t src, npukb::of::intrinsic::repeat repeat,
+                                    uint16_t dstStride, uint16_t srcStride, bool dstHighHalf, bool srcHighHalf) {
     AscendC::TransDataTo5HDParams params(dstHighHalf, srcHighHalf, repeat, dstStride, srcStride);
     npukb_transpose_registers(1, dst, src, &params);
 }

@@ -209,7 +209,8 @@ class TBufPool {
     NPUKB_API TBufPool() : pool_(0) {}
     template <TPosition src, TPosition dst, int32_t depth, auto mask>
     NPUKB_API bool InitBuffer(TQueBind<src, dst, depth, mask>& que, uint8_t num, uint32_t len) {
-        que.queue_ = npukb_queue_init(Pool(), TQueBind<src, dst, depth, mask>::kPositions, depth, num, len);
+        que.queue_ =
+            npukb_queue_init(Pool(), TQueBind<src, dst, depth, mask>::kPositions, depth, num, len, &que, que.queue_);
         return true;
     }
     template <TPosition at>
@@ -247,7 +248,8 @@ class TPipe {
     NPUKB_API void Reset() { npukb_pipe_destroy(this, 1); }
     template <TPosition src, TPosition dst, int32_t depth, auto mask>
     NPUKB_API bool InitBuffer(TQueBind<src, dst, depth, mask>& que, uint8_t num, uint32_t len) {
-        que.queue_ = npukb_queue_init(0, TQueBind<src, dst, depth, mask>::kPositions, depth, num, len);
+        que.queue_ =
+            npukb_queue_init(0, TQueBind<src, dst, depth, mask>::kPositions, depth, num, len, &que, que.queue_);
         return true;
     }
     template <TPosition position>

@@ -152,10 +152,17 @@ NPUKB_API T sqrt(const T src) {
 
 }  // namespace AscendC
 
-// Plain functions on purpose: a kernel's own template of the same name stays unambiguous.
-#define NPUKB_MINMAX(type)                                                 \
-    NPUKB_API constexpr type min(type a, type b) { return a < b ? a : b; } \
-    NPUKB_API constexpr type max(type a, type b) { return a > b ? a : b; }
+// Of one type each, so that a kernel's own template of the same name stays unambiguous; the empty pack lets a kernel
+// define a plain function for the same types.
+#define NPUKB_MINMAX(type)                                                         \
+    template <typename... None, typename = std::enable_if_t<sizeof...(None) == 0>> \
+    NPUKB_API constexpr type min(type a, type b, None...) {                        \
+        return a < b ? a : b;                                                      \
+    }                                                                              \
+    template <typename... None, typename = std::enable_if_t<sizeof...(None) == 0>> \
+    NPUKB_API constexpr type max(type a, type b, None...) {                        \
+        return a > b ? a : b;                                                      \
+    }
 NPUKB_MINMAX(int32_t)
 NPUKB_MINMAX(uint32_t)
 NPUKB_MINMAX(int64_t)

@@ -6,13 +6,13 @@
 namespace AscendC {
 
 struct PadParams {
-    uint16_t leftPad = 0;
-    uint16_t rightPad = 0;
+    npukb::of::PadParams::leftPad leftPad = 0;
+    npukb::of::PadParams::rightPad rightPad = 0;
     int32_t padValue = 0;
 };
 struct UnPadParams {
-    uint16_t leftPad = 0;
-    uint16_t rightPad = 0;
+    npukb::of::UnPadParams::leftPad leftPad = 0;
+    npukb::of::UnPadParams::rightPad rightPad = 0;
 };
 
 // Repeats the axis that has one element in src and more in dst.

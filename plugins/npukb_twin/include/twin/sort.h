@@ -51,7 +51,10 @@ struct MrgSortSrcList {
     LocalTensor<T> src4;
 };
 
+#ifndef NPUKB_TOPK_MODE
+#define NPUKB_TOPK_MODE
 enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
+#endif
 
 template <typename T>
 NPUKB_API void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& src1,
@@ -70,7 +73,7 @@ NPUKB_API void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& src, 
 // The library's form: `sortedNum` receives how many records of each queue were taken when one ran out.
 template <typename T, bool isExhaustedSuspension = false>
 NPUKB_API void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& sortList, const uint16_t elementCountList[4],
-                       uint32_t sortedNum[4], uint16_t validBit, const int32_t repeatTime) {
+                       uint32_t sortedNum[4], npukb::of::MrgSort::validBit validBit, const int32_t repeatTime) {
     NPUKB_SORTABLE(MrgSort);
     MrgSort4Info params(elementCountList, isExhaustedSuspension, validBit, static_cast<uint16_t>(repeatTime));
     npukb_merge_sort(sizeof(T), 0, &dst.npukb_view, &sortList.src1.npukb_view, &sortList.src2.npukb_view,

@@ -27,11 +27,72 @@ struct Expression {
     const BufferView* b;
 };
 
+// A tensor's `address_`, through which kernels place tensors themselves. Its parts lie over the tensor's own view, so
+// that they take no room and what is written into one is seen by all.
+struct LogicPosition {
+    BufferView view;
+    NPUKB_API operator uint8_t() const { return static_cast<uint8_t>(npukb_tensor_position(view.handle)); }
+    // The address in the memory stays.
+    NPUKB_API void operator=(uint8_t position) {
+        uint64_t offset = view.address == nullptr ? 0 : reinterpret_cast<uint64_t>(view.address) - Begin(view.address);
+        npukb_memory_at(&view, position, offset, ~0ull);
+    }
+    // Where the memory that an address lies in begins; the unified buffer for none.
+    NPUKB_API static uint64_t Begin(const void* address) { return npukb_memory_base(Of(address)); }
+    NPUKB_API static int Of(const void* address) {
+        constexpr int kUnified = static_cast<int>(AscendC::TPosition::VECCALC);
+        if (address == nullptr) return kUnified;
+        int found = kUnified;
+        uint64_t nearest = 0;
+        for (int position = 1; position < 16; ++position) {
+            uint64_t begin = npukb_memory_base(position);
+            if (begin > reinterpret_cast<uint64_t>(address) || begin <= nearest) continue;
+            nearest = begin;
+            found = position;
+        }
+        return found;
+    }
+};
+struct BufferAddress {
+    BufferView view;
+    NPUKB_API operator uint64_t() const { return reinterpret_cast<uint64_t>(view.address); }
+    template <typename T>
+    NPUKB_API explicit operator T*() const {
+        return static_cast<T*>(view.address);
+    }
+    // An offset in the tensor's memory, or what GetPhyAddr returns.
+    NPUKB_API void operator=(uint64_t address) {
+        bool offset = address < (1ull << 32);
+        int position = LogicPosition::Of(offset ? view.address : reinterpret_cast<void*>(address));
+        npukb_memory_at(&view, position, offset ? address : address - npukb_memory_base(position), ~0ull);
+    }
+};
+struct DataLength {
+    BufferView view;
+    NPUKB_API operator uint32_t() const { return view.bytes; }
+    NPUKB_API void operator=(uint32_t bytes) { view.bytes = bytes; }
+};
+union TensorAddress {
+    LogicPosition logicPos;
+    BufferAddress bufferAddr;
+    DataLength dataLen;
+};
+
 }  // namespace npukb
 
 namespace AscendC {
 
+// The same as a value of its own.
+struct TBuffAddr {
+    uint32_t dataLen;
+    uint64_t bufferAddr;
+    uint8_t logicPos;
+};
+
+#ifndef NPUKB_DATA_FORMAT
+#define NPUKB_DATA_FORMAT
 enum class DataFormat : uint8_t { ND, NZ, NCHW, NC1HWC0, NHWC, NCDHW, NDC1HWC0, FRACTAL_Z_3D };
+#endif
 
 inline constexpr uint32_t K_MAX_SHAPE_DIM = 8;
 
@@ -179,8 +240,23 @@ class LocalTensor {
     }
     NPUKB_API void SetUserTag(TTagType tag) { Note(nullptr, tag, 1); }
     NPUKB_API TTagType GetUserTag() const { return npukb_notes_tag(npukb_view.notes); }
-    // What the runtime knows of this tensor. Not part of Ascend C; read directly because every call would be compiled.
-    npukb::BufferView npukb_view;
+    NPUKB_API explicit LocalTensor(TBuffAddr& address) : LocalTensor() { SetAddr(address); }
+    NPUKB_API void SetAddr(const TBuffAddr& address) {
+        address_.logicPos = address.logicPos;
+        address_.bufferAddr = address.bufferAddr;
+        address_.dataLen = address.dataLen;
+    }
+    // A part of the memory that the tensor lies in.
+    NPUKB_API void InitBuffer(uint32_t bufferOffset, uint32_t bufferElementSize) {
+        npukb_view.address = reinterpret_cast<void*>(npukb::LogicPosition::Begin(npukb_view.address) + bufferOffset);
+        SetSize(bufferElementSize);
+    }
+    union {
+        // What the runtime knows of this tensor. Not part of Ascend C; read directly because every call would be
+        // compiled.
+        npukb::BufferView npukb_view;
+        npukb::TensorAddress address_;
+    };
 
   private:
     NPUKB_API T* Element(uint32_t index, int write) const {

@@ -4,13 +4,18 @@
 #pragma once
 #include <stdint.h>
 
+#include "narrow.h"
+
 // The structures live in AscendC::tiling, where kernels may declare them ahead; AscendC and the global namespace have
 // their names.
+#ifndef NPUKB_PLAIN_TILING  // a file that launches kernels may include both sides
+#define NPUKB_PLAIN_TILING
 namespace AscendC {
 namespace tiling {
 #include "plain_tiling.def"
 }  // namespace tiling
 }  // namespace AscendC
+#endif
 
 #define NPUKB_TILING_BEGIN(name) using AscendC::tiling::name;
 #define NPUKB_TILING_FIELD(type, name)
@@ -19,6 +24,9 @@ namespace tiling {
 #undef NPUKB_TILING_BEGIN
 #undef NPUKB_TILING_FIELD
 #undef NPUKB_TILING_END
+
+using AscendC::tiling::Mc2CcTiling;
+using AscendC::tiling::Mc2InitTiling;
 
 namespace AscendC {
 
@@ -70,11 +78,14 @@ struct NormalizePara {
     uint32_t aLength = 0, rLength = 0, rLengthWithPadding = 0;
 };
 
+#ifndef NPUKB_REDUCE_PATTERNS
+#define NPUKB_REDUCE_PATTERNS
 enum class ReducePattern : uint32_t {
 #define NPUKB_REDUCE_PATTERN(name) name,
 #include "reduce_patterns.def"
 #undef NPUKB_REDUCE_PATTERN
 };
+#endif
 
 struct WelfordUpdateParam {
     uint32_t rnLength = 1, abLength = 0, abComputeLength = 0;
@@ -99,14 +110,16 @@ struct AntiQuantShapeInfo {
 
 struct MrgSort4Info {
     constexpr MrgSort4Info() = default;
-    constexpr MrgSort4Info(const uint16_t lengths[4], bool suspend, uint16_t valid, uint16_t repeat)
+    constexpr MrgSort4Info(const uint16_t lengths[4], bool suspend, npukb::of::MrgSort4Info::validBit valid,
+                           npukb::of::MrgSort4Info::repeatTimes repeat)
         : elementLengths{lengths[0], lengths[1], lengths[2], lengths[3]},
           ifExhaustedSuspension(suspend),
           validBit(valid),
           repeatTimes(repeat) {}
-    uint16_t elementLengths[4] = {0, 0, 0, 0};
+    npukb::of::MrgSort4Info::elementLengths elementLengths[4] = {0, 0, 0, 0};
     bool ifExhaustedSuspension = false;
-    uint16_t validBit = 0, repeatTimes = 1;
+    npukb::of::MrgSort4Info::validBit validBit = 0;
+    npukb::of::MrgSort4Info::repeatTimes repeatTimes = 1;
 };
 
 }  // namespace AscendC

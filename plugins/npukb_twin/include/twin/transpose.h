@@ -23,25 +23,33 @@ enum class TransposeType : uint8_t {
 
 struct TransposeParamsExt {
     constexpr TransposeParamsExt() = default;
-    constexpr TransposeParamsExt(uint16_t nSizeIn, uint16_t cSizeIn, uint16_t hSizeIn, uint16_t wSizeIn,
-                                 TransposeType transposeTypeIn)
+    constexpr TransposeParamsExt(npukb::of::TransposeParamsExt::nSize nSizeIn,
+                                 npukb::of::TransposeParamsExt::cSize cSizeIn,
+                                 npukb::of::TransposeParamsExt::hSize hSizeIn,
+                                 npukb::of::TransposeParamsExt::wSize wSizeIn, TransposeType transposeTypeIn)
         : nSize(nSizeIn), cSize(cSizeIn), hSize(hSizeIn), wSize(wSizeIn), transposeType(transposeTypeIn) {}
-    uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
+    npukb::of::TransposeParamsExt::nSize nSize = 0;
+    npukb::of::TransposeParamsExt::cSize cSize = 0;
+    npukb::of::TransposeParamsExt::hSize hSize = 0;
+    npukb::of::TransposeParamsExt::wSize wSize = 0;
     TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
 };
 
 struct TransDataTo5HDParams {
     constexpr TransDataTo5HDParams() = default;
-    constexpr TransDataTo5HDParams(bool dstHighHalfIn, bool srcHighHalfIn, uint8_t repeatTimesIn,
-                                   uint16_t dstRepStrideIn, uint16_t srcRepStrideIn)
+    constexpr TransDataTo5HDParams(bool dstHighHalfIn, bool srcHighHalfIn,
+                                   npukb::of::TransDataTo5HDParams::repeatTimes repeatTimesIn,
+                                   npukb::of::TransDataTo5HDParams::dstRepStride dstRepStrideIn,
+                                   npukb::of::TransDataTo5HDParams::srcRepStride srcRepStrideIn)
         : dstHighHalf(dstHighHalfIn),
           srcHighHalf(srcHighHalfIn),
           repeatTimes(repeatTimesIn),
           dstRepStride(dstRepStrideIn),
           srcRepStride(srcRepStrideIn) {}
     bool dstHighHalf = false, srcHighHalf = false;
-    uint8_t repeatTimes = 1;
-    uint16_t dstRepStride = 0, srcRepStride = 0;
+    npukb::of::TransDataTo5HDParams::repeatTimes repeatTimes = 1;
+    npukb::of::TransDataTo5HDParams::dstRepStride dstRepStride = 0;
+    npukb::of::TransDataTo5HDParams::srcRepStride srcRepStride = 0;
 };
 
 inline constexpr uint32_t NCHW_CONV_ADDR_LIST_SIZE = 16;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "narrow.h"
 
 #define __aicore__
 #define __global__
@@ -165,7 +166,7 @@ NPUKB_API constexpr Pairs operator|(Pairs a, const Pairs& b) {
     return a;
 }
 
-// The pairs of casts.def. Most kernels ask for one of them: comparing is cheaper to compile than a table of sets.
+// The pairs of casts.def.
 struct CastPairs {};
 inline constexpr CastPairs Casts{};
 }  // namespace types
@@ -186,13 +187,17 @@ NPUKB_API constexpr bool Takes(const types::Pairs& pairs) {
     return (pairs.sources[static_cast<uint32_t>(DTypeOf<T>::value)] & kSetOf<U>) != 0;
 }
 
+// Whether casts.def has a pair. Looked up by name: an expression over all rows costs every kernel that casts
+// milliseconds per pair of types.
+template <DType to, DType from>
+inline constexpr bool kCasts = false;
+#define NPUKB_CAST(dst, src, modes) \
+    template <>                     \
+    inline constexpr bool kCasts<DType::dst, DType::src> = true;
+#include "casts.def"
 template <typename T, typename U>
 NPUKB_API constexpr bool Takes(const types::CastPairs&) {
-    constexpr DType to = DTypeOf<T>::value, from = DTypeOf<U>::value;
-    return false
-#define NPUKB_CAST(dst, src, modes) || (to == DType::dst && from == DType::src)
-#include "casts.def"
-        ;
+    return kCasts<DTypeOf<T>::value, DTypeOf<U>::value>;
 }
 
 template <typename T>
@@ -292,70 +297,97 @@ namespace AscendC {
 
 struct BinaryRepeatParams {
     constexpr BinaryRepeatParams() = default;
-    NPUKB_API constexpr BinaryRepeatParams(uint8_t dstBlk, uint8_t src0Blk, uint8_t src1Blk, uint8_t dstRep,
-                                           uint8_t src0Rep, uint8_t src1Rep)
+    NPUKB_API constexpr BinaryRepeatParams(npukb::of::BinaryRepeatParams::dstBlkStride dstBlk,
+                                           npukb::of::BinaryRepeatParams::src0BlkStride src0Blk,
+                                           npukb::of::BinaryRepeatParams::src1BlkStride src1Blk,
+                                           npukb::of::BinaryRepeatParams::dstRepStride dstRep,
+                                           npukb::of::BinaryRepeatParams::src0RepStride src0Rep,
+                                           npukb::of::BinaryRepeatParams::src1RepStride src1Rep)
         : dstBlkStride(dstBlk),
           src0BlkStride(src0Blk),
           src1BlkStride(src1Blk),
           dstRepStride(dstRep),
           src0RepStride(src0Rep),
           src1RepStride(src1Rep) {}
-    uint8_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1, dstRepStride = 8, src0RepStride = 8,
-            src1RepStride = 8;
+    npukb::of::BinaryRepeatParams::dstBlkStride dstBlkStride = 1;
+    npukb::of::BinaryRepeatParams::src0BlkStride src0BlkStride = 1;
+    npukb::of::BinaryRepeatParams::src1BlkStride src1BlkStride = 1;
+    npukb::of::BinaryRepeatParams::dstRepStride dstRepStride = 8;
+    npukb::of::BinaryRepeatParams::src0RepStride src0RepStride = 8;
+    npukb::of::BinaryRepeatParams::src1RepStride src1RepStride = 8;
 };
 
 struct UnaryRepeatParams {
     constexpr UnaryRepeatParams() = default;
-    NPUKB_API constexpr UnaryRepeatParams(uint16_t dstBlk, uint16_t srcBlk, uint8_t dstRep, uint8_t srcRep)
+    NPUKB_API constexpr UnaryRepeatParams(npukb::of::UnaryRepeatParams::dstBlkStride dstBlk,
+                                          npukb::of::UnaryRepeatParams::srcBlkStride srcBlk,
+                                          npukb::of::UnaryRepeatParams::dstRepStride dstRep,
+                                          npukb::of::UnaryRepeatParams::srcRepStride srcRep)
         : dstBlkStride(dstBlk), srcBlkStride(srcBlk), dstRepStride(dstRep), srcRepStride(srcRep) {}
-    uint16_t dstBlkStride = 1, srcBlkStride = 1;
-    uint8_t dstRepStride = 8, srcRepStride = 8;
+    npukb::of::UnaryRepeatParams::dstBlkStride dstBlkStride = 1;
+    npukb::of::UnaryRepeatParams::srcBlkStride srcBlkStride = 1;
+    npukb::of::UnaryRepeatParams::dstRepStride dstRepStride = 8;
+    npukb::of::UnaryRepeatParams::srcRepStride srcRepStride = 8;
 };
 
 struct CopyRepeatParams {
     constexpr CopyRepeatParams() = default;
-    NPUKB_API constexpr CopyRepeatParams(uint16_t dstStrideIn, uint16_t srcStrideIn, uint16_t dstRep, uint16_t srcRep)
+    NPUKB_API constexpr CopyRepeatParams(npukb::of::CopyRepeatParams::dstStride dstStrideIn,
+                                         npukb::of::CopyRepeatParams::srcStride srcStrideIn,
+                                         npukb::of::CopyRepeatParams::dstRepeatSize dstRep,
+                                         npukb::of::CopyRepeatParams::srcRepeatSize srcRep)
         : dstStride(dstStrideIn), srcStride(srcStrideIn), dstRepeatSize(dstRep), srcRepeatSize(srcRep) {}
-    uint16_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8;
+    npukb::of::CopyRepeatParams::dstStride dstStride = 1;
+    npukb::of::CopyRepeatParams::srcStride srcStride = 1;
+    npukb::of::CopyRepeatParams::dstRepeatSize dstRepeatSize = 8;
+    npukb::of::CopyRepeatParams::srcRepeatSize srcRepeatSize = 8;
 };
 
 struct BrcbRepeatParams {
     constexpr BrcbRepeatParams() = default;
-    NPUKB_API constexpr BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep)
+    NPUKB_API constexpr BrcbRepeatParams(npukb::of::BrcbRepeatParams::dstBlkStride dstBlk,
+                                         npukb::of::BrcbRepeatParams::dstRepStride dstRep)
         : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
-    uint16_t dstBlkStride = 1, dstRepStride = 8;
+    npukb::of::BrcbRepeatParams::dstBlkStride dstBlkStride = 1;
+    npukb::of::BrcbRepeatParams::dstRepStride dstRepStride = 8;
 };
 
 struct DataCopyParams {
     constexpr DataCopyParams() = default;
-    NPUKB_API constexpr DataCopyParams(uint16_t count, uint16_t len, uint16_t srcGap, uint16_t dstGap)
+    NPUKB_API constexpr DataCopyParams(npukb::of::DataCopyParams::blockCount count,
+                                       npukb::of::DataCopyParams::blockLen len,
+                                       npukb::of::DataCopyParams::srcStride srcGap,
+                                       npukb::of::DataCopyParams::dstStride dstGap)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap) {}
-    uint16_t blockCount = 1, blockLen = 0;
+    npukb::of::DataCopyParams::blockCount blockCount = 1;
+    npukb::of::DataCopyParams::blockLen blockLen = 0;
     union {
-        uint16_t srcStride = 0;
-        uint16_t srcGap;
+        npukb::of::DataCopyParams::srcStride srcStride = 0;
+        npukb::of::DataCopyParams::srcGap srcGap;
     };
     union {
-        uint16_t dstStride = 0;
-        uint16_t dstGap;
+        npukb::of::DataCopyParams::dstStride dstStride = 0;
+        npukb::of::DataCopyParams::dstGap dstGap;
     };
 };
 
 struct DataCopyExtParams {
     constexpr DataCopyExtParams() = default;
-    NPUKB_API constexpr DataCopyExtParams(uint16_t count, uint32_t len, uint32_t srcGap, uint32_t dstGap,
-                                          uint32_t reserved)
+    NPUKB_API constexpr DataCopyExtParams(npukb::of::DataCopyExtParams::blockCount count, uint32_t len, uint32_t srcGap,
+                                          uint32_t dstGap, uint32_t reserved)
         : blockCount(count), blockLen(len), srcStride(srcGap), dstStride(dstGap), rsv(reserved) {}
-    uint16_t blockCount = 1;
+    npukb::of::DataCopyExtParams::blockCount blockCount = 1;
     uint32_t blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
 };
 
 struct DataCopyPadParams {
     constexpr DataCopyPadParams() = default;
-    NPUKB_API constexpr DataCopyPadParams(bool pad, uint8_t left, uint8_t right, uint64_t value)
+    NPUKB_API constexpr DataCopyPadParams(bool pad, npukb::of::DataCopyPadParams::leftPadding left,
+                                          npukb::of::DataCopyPadParams::rightPadding right, uint64_t value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
     bool isPad = false;
-    uint8_t leftPadding = 0, rightPadding = 0;
+    npukb::of::DataCopyPadParams::leftPadding leftPadding = 0;
+    npukb::of::DataCopyPadParams::rightPadding rightPadding = 0;
     uint64_t paddingValue = 0;
 };
 
@@ -374,10 +406,12 @@ struct DataCopyPadExtParams {
     constexpr DataCopyPadExtParams() : paddingValue{} {}
 #endif
     template <typename V>
-    NPUKB_API constexpr DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
+    NPUKB_API constexpr DataCopyPadExtParams(bool pad, npukb::of::DataCopyPadExtParams::leftPadding left,
+                                             npukb::of::DataCopyPadExtParams::rightPadding right, V value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
     bool isPad = false;
-    uint8_t leftPadding = 0, rightPadding = 0;
+    npukb::of::DataCopyPadExtParams::leftPadding leftPadding = 0;
+    npukb::of::DataCopyPadExtParams::rightPadding rightPadding = 0;
     T paddingValue{};
 };
 template <typename V>

@@ -36,6 +36,7 @@ NPUKB_API VectorInstruction MaskedCount(Op op, uint64_t count, uint32_t repeat, 
     uint64_t mask[2] = {n >= 64 ? ~0ull : (1ull << n) - 1,
                         n <= 64 ? 0ull : (n >= 128 ? ~0ull : (1ull << (n - 64)) - 1)};
     VectorInstruction v = Masked(op, mask, repeat, set_mask);
+    v.counted = 1;
     v.count = static_cast<int64_t>(count);
     return v;
 }
@@ -81,14 +82,14 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
 
 #define NPUKB_MASK_FORMS(name, op, check, D, S, template_parameters, operand_parameters, strides, views, scalar) \
     template <template_parameters, bool isSetMask = true>                                                        \
-    NPUKB_API void name(operand_parameters, const uint64_t mask[], const uint8_t repeatTime,                     \
+    NPUKB_API void name(operand_parameters, const uint64_t mask[], const npukb::of::name::repeatTime repeatTime, \
                         const strides##RepeatParams& repeatParams) {                                             \
         check;                                                                                                   \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Bits, strides),                      \
                           reinterpret_cast<uint64_t>(mask), views, &repeatParams, scalar);                       \
     }                                                                                                            \
     template <template_parameters, bool isSetMask = true>                                                        \
-    NPUKB_API void name(operand_parameters, const uint64_t mask, const uint8_t repeatTime,                       \
+    NPUKB_API void name(operand_parameters, const uint64_t mask, const npukb::of::name::repeatTime repeatTime,   \
                         const strides##RepeatParams& repeatParams) {                                             \
         check;                                                                                                   \
         npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, D, S>, NPUKB_LANES(Count, strides), mask, views,        \
@@ -179,16 +180,18 @@ namespace AscendC {
 // ShiftRight that adds the last bit shifted out, of signed elements.
 static_assert(npukb::Round == 1, "roundEn is shifted to where flags lie");
 template <typename T, bool isSetMask = true>
-NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[], const uint8_t repeatTime,
-                          const UnaryRepeatParams& repeatParams, bool roundEn) {
+NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[],
+                          const npukb::of::ShiftRight::repeatTime repeatTime, const UnaryRepeatParams& repeatParams,
+                          bool roundEn) {
     static_assert(npukb::takes::ShiftRight<T>::Check());
     npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
                       NPUKB_LANES(Bits, Unary) | roundEn << npukb::kFlagShift, reinterpret_cast<uint64_t>(mask),
                       NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
 }
 template <typename T, bool isSetMask = true>
-NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask, const uint8_t repeatTime,
-                          const UnaryRepeatParams& repeatParams, bool roundEn) {
+NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask,
+                          const npukb::of::ShiftRight::repeatTime repeatTime, const UnaryRepeatParams& repeatParams,
+                          bool roundEn) {
     static_assert(npukb::takes::ShiftRight<T>::Check());
     npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
                       NPUKB_LANES(Count, Unary) | roundEn << npukb::kFlagShift, mask, NPUKB_ONE_VIEWS, &repeatParams,
@@ -207,16 +210,20 @@ NPUKB_API void Duplicate(const LocalTensor<T>&, const T&, const int32_t&) {
     npukb::takes::Duplicate<T>::Refuse(0);
 }
 template <typename T, bool isSetMask = true>
-NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask[], const uint8_t repeatTime,
-                         const uint16_t dstBlockStride, const uint8_t dstRepeatStride) {
+NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask[],
+                         const npukb::of::Duplicate::repeatTime repeatTime,
+                         const npukb::of::Duplicate::dstBlockStride dstBlockStride,
+                         const npukb::of::Duplicate::dstRepeatStride dstRepeatStride) {
     static_assert(npukb::takes::Duplicate<T>::Check());
     npukb::VectorInstruction v = npukb::Masked(npukb::Op::Duplicate, mask, repeatTime, isSetMask);
     v.scalar = npukb::RawBits(scalarValue);
     npukb::Issue(v, npukb::Strided(dst, dstBlockStride, dstRepeatStride), npukb::Operand{});
 }
 template <typename T, bool isSetMask = true>
-NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask, const uint8_t repeatTime,
-                         const uint16_t dstBlockStride, const uint8_t dstRepeatStride) {
+NPUKB_API void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, uint64_t mask,
+                         const npukb::of::Duplicate::repeatTime repeatTime,
+                         const npukb::of::Duplicate::dstBlockStride dstBlockStride,
+                         const npukb::of::Duplicate::dstRepeatStride dstRepeatStride) {
     static_assert(npukb::takes::Duplicate<T>::Check());
     npukb::VectorInstruction v = npukb::MaskedCount<T>(npukb::Op::Duplicate, mask, repeatTime, isSetMask);
     v.scalar = npukb::RawBits(scalarValue);
@@ -233,7 +240,7 @@ NPUKB_API void CreateVecIndex(const LocalTensor<T>& dst, const T& firstValue, ui
 
 // Brcb: eight elements become eight blocks, each filled with one of them.
 template <typename T>
-NPUKB_API void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t repeatTime,
+NPUKB_API void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const npukb::of::Brcb::repeatTime repeatTime,
                     const BrcbRepeatParams& p) {
     static_assert(npukb::takes::Brcb<T>::Check());
     npukb::VectorInstruction v = npukb::Counted(npukb::Op::Brcb, 0);
@@ -243,8 +250,8 @@ NPUKB_API void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const
 
 // Copy: masked moves inside UB.
 template <typename T, bool isSetMask = true>
-NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask, const uint8_t repeatTime,
-                    const CopyRepeatParams& p) {
+NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask,
+                    const npukb::of::Copy::repeatTime repeatTime, const CopyRepeatParams& p) {
     static_assert(npukb::takes::Copy<T>::Check());
     npukb::VectorInstruction v = npukb::MaskedCount<T>(npukb::Op::Copy, mask, repeatTime, isSetMask);
     npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize),

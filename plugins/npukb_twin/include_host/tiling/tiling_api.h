@@ -1,2 +1,2 @@
 #pragma once
-#include "twin_host/host.h"
+#include "twin_host/ranks.h"

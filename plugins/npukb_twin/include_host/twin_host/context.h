@@ -80,6 +80,26 @@ TilingData& operator<<(TilingData& out, const T& data) {
     return out;
 }
 
+// Steps between the elements of a tensor, dimension by dimension.
+class Stride {
+  public:
+    Stride() = default;
+    Stride(const std::initializer_list<int64_t>& steps) : count_(std::min(steps.size(), kMaxDimNum)) {
+        std::copy_n(steps.begin(), count_, steps_);
+    }
+    static constexpr size_t kMaxDimNum = 25;
+    size_t GetDimNum() const { return count_; }
+    void SetDimNum(const size_t count) { count_ = count; }
+    int64_t GetStride(const size_t index) const { return index < count_ ? steps_[index] : 0; }
+    void SetStride(const size_t index, const int64_t step) {
+        if (index < kMaxDimNum) steps_[index] = step;
+    }
+
+  private:
+    size_t count_ = 0;
+    int64_t steps_[kMaxDimNum] = {};
+};
+
 class TilingContext : public ExtendedKernelContext {
   public:
     using ExtendedKernelContext::ExtendedKernelContext;
@@ -102,6 +122,23 @@ class TilingContext : public ExtendedKernelContext {
     const StorageShape* GetOutputShape(size_t index) const;
     const StorageShape* GetRequiredOutputShape(size_t ir_index) const { return GetDynamicOutputShape(ir_index, 0); }
     const StorageShape* GetDynamicOutputShape(size_t ir_index, size_t relative) const;
+
+    // Documented as reserved: no tensor carries a description of strides, so there is none.
+    const Stride* GetInputStride(size_t) const { return nullptr; }
+    const Stride* GetOptionalInputStride(size_t) const { return nullptr; }
+    const Stride* GetRequiredInputStride(size_t) const { return nullptr; }
+    const Stride* GetDynamicInputStride(size_t, size_t) const { return nullptr; }
+    const Stride* GetOutputStride(size_t) const { return nullptr; }
+    bool InputIsView(size_t) const { return false; }
+    bool OptionalInputIsView(size_t) const { return false; }
+    bool RequiredInputIsView(size_t) const { return false; }
+    bool DynamicInputIsView(size_t, size_t) const { return false; }
+    bool OutputIsView(size_t) const { return false; }
+    int64_t GetInputOffset(size_t) const { return 0; }
+    int64_t GetOptionalInputOffset(size_t) const { return 0; }
+    int64_t GetRequiredInputOffset(size_t) const { return 0; }
+    int64_t GetDynamicInputOffset(size_t, size_t) const { return 0; }
+    int64_t GetOutputOffset(size_t) const { return 0; }
 
     ge::graphStatus SetTilingKey(uint64_t key);
     uint64_t GetTilingKey() const;

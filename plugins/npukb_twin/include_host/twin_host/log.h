@@ -25,8 +25,17 @@ enum { OP = 63, GE = 45, FE = 30 };
 extern "C" {
 int CheckLogLevel(int module, int level);
 void DlogRecord(int module, int level, const char* format, ...) __attribute__((format(printf, 3, 4)));
+// The same with who speaks; a message may be left out.
+void NpukbSay(int level, const char* who, const char* format, ...);
+// Names of newer toolkits, known from their use: whether a level is on, and a record.
+int AlogCheckDebugLevel(unsigned module, int level);
+#define AlogRecord(module, type, level, ...) DlogRecord((module), (level), __VA_ARGS__)
 }
+#define DLOG_TYPE_DEBUG 0
+#define DLOG_TYPE_RUN 1
 #define DlogSub(module, submodule, level, ...) DlogRecord((module), (level), __VA_ARGS__)
+// A helper of repositories that no page describes: written from its use.
+#define OpLogSub(module, level, description, ...) DlogRecord((module), (level), __VA_ARGS__)
 #define dlog_error(module, ...) DlogRecord((module), DLOG_ERROR, __VA_ARGS__)
 #define dlog_warn(module, ...) DlogRecord((module), DLOG_WARN, __VA_ARGS__)
 #define dlog_info(module, ...) DlogRecord((module), DLOG_INFO, __VA_ARGS__)
@@ -43,8 +52,7 @@ const char* Speaker(const Context* context) {
 }
 }  // namespace npukb_host
 
-#define NPUKB_LOG(level, who, format, ...) \
-    DlogRecord(OP, level, "[%s] " format, npukb_host::Speaker(who), ##__VA_ARGS__)
+#define NPUKB_LOG(level, who, ...) NpukbSay(level, npukb_host::Speaker(who), ##__VA_ARGS__, nullptr)
 
 #define REPORT_INNER_ERROR(code, ...) DlogRecord(OP, DLOG_ERROR, __VA_ARGS__)
 #define REPORT_CALL_ERROR(code, ...) DlogRecord(OP, DLOG_ERROR, __VA_ARGS__)

@@ -12,7 +12,7 @@ enum class DataType : int32_t {
 #include "twin_host/dtypes.def"
 #undef NPUKB_DTYPE
     DT_BFLOAT16 = DT_BF16,
-    DT_MAX = 39
+    DT_MAX = 42
 };
 enum class TPosition : int32_t {
 #define NPUKB_POSITION(name) name,

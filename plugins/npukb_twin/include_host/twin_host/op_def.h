@@ -20,7 +20,7 @@ enum class FollowType { ALL = 0, DTYPE = 1, FORMAT = 2, SHAPE = 3, INVALID_TYPE 
 enum class DependScope { ALL = 0, TILING = 1, INVALID_SCOPE = 2 };
 enum class FormatCheckOption { DEFAULT = 0, STRICT = 1, MAX = 2 };
 enum class ItemFindStatus { ITEM_FIND = 0, ITEM_NOEXIST = 1 };
-enum class HcclServerType { AICPU, AICORE, MAX };
+enum class HcclServerType : uint32_t { AICPU = 0, AICORE, CCU, MAX };
 enum class InitValueType { INIT_VALUE_UINT64_T = 0, INIT_VALUE_DEFAULT };
 
 class OpParamDef {
@@ -122,6 +122,20 @@ class OpAICoreDef {
     npukb_host::Operator* owner_;
 };
 
+// The communicators of an operator that communicates while it computes: kernels get them by GetHcclContext.
+class OpMC2Def {
+  public:
+    explicit OpMC2Def(npukb_host::Operator* owner) : owner_(owner) {}
+    // Each is the name of a required attribute of text, which is declared before.
+    OpMC2Def& HcclGroup(const char* value);
+    OpMC2Def& HcclGroup(std::vector<const char*> value);
+    // The twin's server is of no kind: there is nothing to exchange.
+    void HcclServerType(enum HcclServerType, const char* = nullptr) {}
+
+  private:
+    npukb_host::Operator* owner_;
+};
+
 class OpDef {
   public:
     explicit OpDef(const char* type);
@@ -137,10 +151,12 @@ class OpDef {
     OpDef& FormatMatchMode(FormatCheckOption option);
     OpDef& EnableFallBack();
     OpAICoreDef& AICore() { return core_; }
+    OpMC2Def& MC2() { return ranks_; }
 
   private:
     npukb_host::Operator* data_;
     OpAICoreDef core_;
+    OpMC2Def ranks_;
 };
 
 }  // namespace ops

@@ -31,10 +31,16 @@ using OptionalInfos = PlatFormInfos;
 enum class NpuArch : uint32_t {
     DAV_1001 = 1001,
     DAV_2002 = 2002,
+    DAV_2102 = 2102,
     DAV_2201 = 2201,
     DAV_3002 = 3002,
+    DAV_3003 = 3003,
+    DAV_3004 = 3004,
     DAV_3102 = 3102,
+    DAV_3113 = 3113,
+    DAV_3505 = 3505,
     DAV_3510 = 3510,
+    DAV_5102 = 5102,
     DAV_RESV = 0xffff
 };
 
@@ -43,14 +49,9 @@ namespace platform_ascendc {
 enum class ReservedSize { RESERVED_SIZE_8K, RESERVED_SIZE_16K, RESERVED_SIZE_32K };
 enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
 enum class SocVersion {
-    ASCEND910 = 0,
-    ASCEND910B,
-    ASCEND310P,
-    ASCEND310B,
-    ASCEND910_95,
-    ASCEND910_55,
-    AS31XM1,
-    MC62CM12A,
+#define NPUKB_SOC(name) name,
+#include "twin_host/soc_versions.def"
+#undef NPUKB_SOC
     RESERVED_VERSION = 99999
 };
 

@@ -95,6 +95,13 @@ enum TensorPlacement {
     kOnDeviceP2p,
     kTensorPlacementEnd,
 };
+class TensorPlacementUtils {
+  public:
+    static bool IsOnHost(TensorPlacement place) { return place == kOnHost || place == kFollowing; }
+    static bool IsOnDevice(TensorPlacement place) { return place == kOnDeviceHbm || place == kOnDeviceP2p; }
+    static bool IsOnDeviceHbm(TensorPlacement place) { return place == kOnDeviceHbm; }
+    static bool IsOnDeviceP2p(TensorPlacement place) { return place == kOnDeviceP2p; }
+};
 using TensorAddress = void*;
 using ConstTensorAddressPtr = const void*;
 

@@ -81,8 +81,7 @@ class Sweep {
         const Transfer& y = *b.transfer;
         if (!(x.write || y.write) || (x.atomic && y.atomic) || Knew(b, a) || Knew(a, b)) return;
         uint64_t from = 0, to = 0;
-        if (Overlap(x.range, y.range, &from, &to)) return Meet(a, b, from, to);
-        if (x.scalar && y.scalar && x.write && y.write) CompareLines(a, b);
+        if (Overlap(x.range, y.range, &from, &to)) Meet(a, b, from, to);
     }
 
   private:
@@ -117,19 +116,6 @@ class Sweep {
             a.core->Warn("core_race", x.pc, "Give every block its own part, or put SyncAll between them.", "%s: %s",
                          x.instruction, text);
         }
-    }
-    void CompareLines(const Stretch& a, const Stretch& b) {
-        const Transfer& x = *a.transfer;
-        const Transfer& y = *b.transfer;
-        uint64_t last = (x.range.End() - 1) / kCacheLine, first = y.range.begin / kCacheLine;
-        if (last != first || !New(x.pc, y.pc)) return;
-        auto* at = reinterpret_cast<const void*>(first * kCacheLine);
-        a.core->related = y.pc;
-        a.core->Warn("cache_line_shared", x.pc, "Let blocks write to different cache lines, or use DataCopyPad.",
-                     "%s: %s write elements of one cache line of %llu bytes of '%s'; one core's line may "
-                     "overwrite the other's",
-                     x.instruction, Pair(*a.core, *b.core).text, static_cast<unsigned long long>(kCacheLine),
-                     a.core->launch->memory.NameOf(at));
     }
     Found found_[kMostFound];
     int count_ = 0;

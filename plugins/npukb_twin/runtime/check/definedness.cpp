@@ -2,6 +2,7 @@
 // sources is the flow column of its row in instructions.def, where its lanes lie the span column.
 #include <string.h>
 
+#include "check/journal.h"
 #include "check/tracker.h"
 #include "semantics/span.h"
 
@@ -174,6 +175,7 @@ void CheckReduced(Core& core, const VectorInstruction& v, const Lanes& lanes, co
 }  // namespace
 
 void TrackVector(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
+    if (core.launch->journal != nullptr) core.launch->journal->Vector(core, v, lanes, pc);
     if (core.order == nullptr) return;
     if (!lanes.contiguous && lanes.repeats > 1) {
         const Operand* operands[] = {&v.dst, &v.src0, &v.src1};
@@ -222,6 +224,11 @@ void DefineStored(Core& core, Shadow& shadow, const CopyInstruction& c, const vo
     if (buffer == nullptr || c.block_bytes == 0) return;
     uint64_t begin = core.launch->memory.OffsetOf(to), end = begin + c.block_bytes;
     bool atomic = core.atomic_mode != npukb::AtomicMode::None;
+    if (atomic && buffer->undefined != nullptr && GlobalMemory::AnyUndefined(*buffer, begin, end)) {
+        core.Warn("uninitialized_read", pc, "Write zeros there first, and let all cores meet: SyncAll.",
+                  "%s: an atomic sum in bytes %llu to %llu of '%s' begins with what nothing has written", c.name,
+                  static_cast<unsigned long long>(begin), static_cast<unsigned long long>(end), buffer->name);
+    }
     if (shadow.Clean(from, c.block_bytes)) {
         if (!atomic) core.launch->memory.Mark(buffer, begin, end, false);
         return;
@@ -249,6 +256,7 @@ void DefineMoved(Shadow& shadow, uint32_t to, uint32_t from, uint64_t bytes) {
 }  // namespace
 
 void TrackCopy(Core& core, const CopyInstruction& c, const void* pc) {
+    if (core.launch->journal != nullptr) core.launch->journal->Copied(core, c, pc);
     if (core.order == nullptr) return;
     uint64_t in_ub = c.block_bytes;
     if (c.padded && c.direction == npukb::kIn)

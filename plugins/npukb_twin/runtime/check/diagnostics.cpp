@@ -11,6 +11,13 @@ bool Diagnostics::Same(const Diagnostic& a, const Diagnostic& b) const {
     return a.severity != Severity::Note || strcmp(a.message, b.message) == 0;
 }
 
+// What was a warning at first may be an error the next time: the error is what is told.
+void Diagnostics::Join(Diagnostic& known, const Diagnostic& d) {
+    uint64_t count = known.count + d.count;
+    if (d.severity < known.severity) known = d;
+    known.count = count;
+}
+
 bool Diagnostics::Full(Severity severity) const {
     if (severity != Severity::Note) return size_ == kMaxDiagnostics;
     int notes = 0;
@@ -32,7 +39,7 @@ void Diagnostics::Add(Severity severity, const char* rule, uint64_t pc, uint64_t
     snprintf(d.remedy, sizeof d.remedy, "%s", remedy);
     for (int i = 0; i < size_; ++i) {
         if (!Same(items_[i], d)) continue;
-        ++items_[i].count;
+        Join(items_[i], d);
         return;
     }
     if (!Full(severity)) items_[size_++] = d;
@@ -60,7 +67,7 @@ void Diagnostics::Merge(const Diagnostics& other) {
         bool known = false;
         for (int k = 0; k < size_ && !known; ++k) {
             if (!Same(items_[k], d)) continue;
-            items_[k].count += d.count;
+            Join(items_[k], d);
             known = true;
         }
         if (!known && !Full(d.severity)) items_[size_++] = d;

@@ -6,7 +6,7 @@
 
 namespace twin {
 
-enum class Severity : uint8_t { Error, Warning, Note };
+enum class Severity : uint8_t { Error, Warning, Note };  // the graver one first
 
 struct Diagnostic {
     Severity severity;
@@ -39,6 +39,7 @@ class Diagnostics {
   private:
     bool Same(const Diagnostic& a, const Diagnostic& b) const;
     bool Full(Severity severity) const;
+    static void Join(Diagnostic& known, const Diagnostic& d);
     Diagnostic items_[kMaxDiagnostics];
     int size_ = 0;
 };

@@ -5,19 +5,28 @@
 #include <stdio.h>
 
 #include "cores/fiber.h"
+#include "cores/ranks.h"
+#include "check/journal.h"
+#include "check/late_stores.h"
 #include "check/tracker.h"
 
 namespace twin {
 namespace {
 
-constexpr uint32_t kPolls = 64;
+constexpr uint32_t kPolls = 64, kYields = 1024;
 
 // A block that reads the same place again and again waits for another block to write it, which must get its turn.
 void NotePoll(Core& core, const GlobalRegion& r, const void* pc) {
-    core.polls = core.polled == r.address ? core.polls + 1 : 0;
+    bool again = core.polled == r.address;
+    core.polls = again ? core.polls + 1 : 0;
     core.polled = r.address;
+    if (!again) core.yields = 0;
+    const GlobalBuffer* buffer = again ? core.launch->memory.Holding(r.address) : nullptr;
+    bool shared = buffer != nullptr && buffer->writes.open();
+    if (shared) __atomic_store_n(&core.launch->talks, true, __ATOMIC_RELAXED);
     if (core.polls < kPolls) {
-        if (Overdue()) Yield();
+        // Others get their turn at once, so that the block looks as seldom as on the device; but not for ever.
+        if ((shared && ++core.yields < kYields) || Overdue()) Yield();
         return;
     }
     core.polls = 0;
@@ -135,6 +144,7 @@ Memory Locate(Core& core, const LocalRegion& r, const void* pc) {
 
 void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
     core.Place(pc);
+    if (core.late != nullptr) core.late->SettleKnown(core);
     if (!r.write) core.polls = 0;  // something is done with what was read
     if (r.bytes == 0) return;
     CheckKind(core, r, pc);
@@ -145,6 +155,10 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
         core.Violate("out_of_bounds", pc, "Shrink the count, mask, repeat or transfer, or move the tensor.",
                      "%s: %s spans bytes %u to %llu of %s, which has %u bytes", r.instruction, r.role, offset,
                      static_cast<unsigned long long>(offset + r.bytes), MemoryName(memory), capacity);
+    }
+    if (core.launch->journal != nullptr) {
+        Range span = Whole(core.UbOffset(r.address), r.bytes);
+        core.launch->journal->Note(core, {r.instruction, r.role, pc, span, r.write, false, false, false});
     }
     if (core.launch->checker == Checker::Off) return;
     if (offset % r.alignment != 0) {
@@ -164,7 +178,7 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
     offset = core.UbOffset(r.address);
     bool sound = CheckOwner(core, r, offset, past_tensor, pc) && !past_tensor;
     if (core.order != nullptr)
-        core.order->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, !sound});
+        core.order->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, !sound, r.loads});
 }
 
 bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const void* pc) {
@@ -184,7 +198,9 @@ bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const
 
 void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
     core.Place(pc);
-    if (r.write) core.polls = 0;
+    if (core.late != nullptr) core.late->SettleKnown(core);
+    if (core.ranks != nullptr) CheckUnderWay(core, r, pc);
+    if (r.write) core.polls = core.yields = 0;
     if (!r.write && core.launch->CoreCount() > 1) NotePoll(core, r, pc);
     const char* rule = r.write ? "illegal_write" : "illegal_read";
     const char* verb = r.write ? "writes" : "reads";
@@ -211,6 +227,10 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
                      static_cast<long long>(begin), static_cast<long long>(end), buffer->name,
                      static_cast<unsigned long long>(buffer->bytes));
     }
+    if (core.launch->journal != nullptr) {
+        Range span = Whole(reinterpret_cast<uint64_t>(r.address), r.bytes);
+        core.launch->journal->Note(core, {r.instruction, "gm", pc, span, r.write, true, false, false});
+    }
     GlobalMemory::Cover(*buffer, r.address, r.bytes, r.write);
     if (r.write && core.atomic_mode != npukb::AtomicMode::None) GlobalMemory::Cover(*buffer, r.address, r.bytes, false);
     if (core.launch->checker == Checker::Off && (!r.write || buffer->writable)) return;
@@ -232,7 +252,9 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
     if (core.order != nullptr && buffer->writable) {
         bool atomic = r.write && core.atomic_mode != npukb::AtomicMode::None;
         core.order->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true,
-                          atomic, false});
+                          atomic, false, false});
+        if (core.late != nullptr && r.write)
+            atomic ? core.late->SettleAll() : core.late->Before(reinterpret_cast<uint64_t>(r.address), r.bytes);
     }
 }
 

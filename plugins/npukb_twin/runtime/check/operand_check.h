@@ -35,6 +35,7 @@ struct LocalRegion {
     uint32_t alignment;
     bool write;
     MemorySet memories = SetOf(Memory::Ub);  // where it may lie
+    bool loads = false;                      // a transfer from global memory writes it
 };
 
 // Ends the block with a violation when the region is in none of its memories or misaligned; warns when it leaves its

@@ -9,6 +9,9 @@
 
 #include <new>
 
+#include "check/data_cache.h"
+#include "check/journal.h"
+#include "check/late_stores.h"
 #include "check/tracker.h"
 
 namespace twin {
@@ -33,6 +36,7 @@ namespace {
 
 constexpr uint32_t kNumberBits = 29, kNumber = (1u << kNumberBits) - 1;
 constexpr uint32_t kNever = ~0u;
+constexpr uint64_t kMostKept = 1u << 20;  // bytes of global memory
 
 thread_local OrderTables* t_spare = nullptr;
 
@@ -89,10 +93,7 @@ void StopOrder(Core& core) {
 
 PipeOrder::PipeOrder(Core& core) : core_(core), tables_(TakeTables(core.launch->arena_bytes / 32)) {}
 
-PipeOrder::~PipeOrder() {
-    Release();
-    free(kept_);
-}
+PipeOrder::~PipeOrder() { Release(); }
 
 void PipeOrder::Release() {
     if (tables_ != nullptr) GiveBack(tables_);
@@ -102,7 +103,8 @@ void PipeOrder::Release() {
 void PipeOrder::Note(const Access& access) {
     if (count_ == kMost) return;
     pending_[count_++] = access;
-    if (access.write && !access.global && !access.excused) Keep(access);
+    if (!access.write || access.excused) return;
+    access.global ? KeepGlobal(access) : Keep(access);
 }
 
 namespace {
@@ -115,38 +117,68 @@ Pipe FillerOf(Memory memory) {
 
 }  // namespace
 
-// To write what is there already does no harm to those who may still be reading it.
+// Which instruction does it is not known yet.
 void PipeOrder::Keep(const Access& access) {
-    Pipe pipe = FillerOf(core_.Holding(core_.ub + access.range.begin));
+    Pipe pipe = access.loads ? Pipe::MTE2 : FillerOf(core_.Holding(core_.ub + access.range.begin));
     Knowledge known = core_.time.Known(pipe);
     known.Join(core_.time.Known(Pipe::S));  // which issues the instruction, and waits first
     const Limits limits = LimitsOf(pipe, known);
     const Blocks blocks = BlocksOf(access.range, 0, core_.launch->arena_bytes / 32);
     Other other;
-    if (tables_ == nullptr || !FindReader(pipe, limits, blocks.first, blocks.last, &other)) return;
-    if (access.range.bytes > kept_room_) {
-        kept_room_ = access.range.bytes;
-        kept_ = static_cast<uint8_t*>(realloc(kept_, kept_room_));
-        if (kept_ == nullptr) abort();
+    if (tables_ != nullptr && FindIn(pipe, access, limits, blocks.first, blocks.last, &other))
+        kept_.Take(access.range.begin, access.range.End(), core_.ub + access.range.begin);
+}
+
+void PipeOrder::KeepGlobal(const Access& access) {
+    Pipe pipe = core_.kind == CoreKind::Vector ? Pipe::MTE3 : Pipe::FIX;
+    Knowledge known = core_.time.Known(pipe);
+    known.Join(core_.time.Known(Pipe::S));
+    const Limits limits = LimitsOf(pipe, known);
+    uint64_t from = access.range.End(), to = access.range.begin;
+    for (int q = 0; q < kPipes; ++q) {
+        for (uint32_t back = 1; back <= kRecent && back <= moves_[q]; ++back) {
+            const Recent& recent = recent_[q][(moves_[q] - back) % kRecent];
+            if (recent.when <= limits.done[q]) break;
+            uint64_t begin = recent.range.begin, end = recent.range.End();
+            if (begin >= access.range.End() || end <= access.range.begin) continue;
+            from = begin < from ? begin : from;
+            to = end > to ? end : to;
+        }
     }
-    kept_range_ = access.range;
-    memcpy(kept_, core_.ub + access.range.begin, access.range.bytes);
+    from = from < access.range.begin ? access.range.begin : from;
+    to = to > access.range.End() ? access.range.End() : to;
+    if (from < to && to - from <= kMostKept) kept_global_.Take(from, to, reinterpret_cast<const uint8_t*>(from));
 }
 
 // Whether all that pipe `reader` may still be reading is what it was before the instruction ran.
-bool PipeOrder::Kept(int reader, const Limits& limits) const {
-    const uint64_t begin = kept_range_.begin, end = kept_range_.End();
+bool PipeOrder::Unread(int reader, const Limits& limits) const {
     for (uint32_t back = 1; back <= kRecent && back <= reads_[reader]; ++back) {
         const Recent& source = sources_[reader][(reads_[reader] - back) % kRecent];
         if (source.when <= limits.done[reader]) return true;
         for (uint32_t i = 0; i < source.range.count; ++i) {
-            uint64_t from = source.range.begin + i * source.range.stride, to = from + source.range.bytes;
-            from = from < begin ? begin : from;
-            to = to > end ? end : to;
-            if (from < to && memcmp(kept_ + (from - begin), core_.ub + from, to - from) != 0) return false;
+            uint64_t from = source.range.begin + i * source.range.stride;
+            if (!kept_.Same(from, from + source.range.bytes)) return false;
         }
     }
     return reads_[reader] <= kRecent;
+}
+
+// Whether the write has left everything as it was that others may still be at.
+bool PipeOrder::Unseen(Pipe pipe, const Access& access, const Limits& limits) {
+    const Snapshot& kept = access.global ? kept_global_ : kept_;
+    if (access.write && access.global && core_.late != nullptr) return true;  // it waits; the first run has looked
+    if (!access.write || kept.Empty()) return false;
+    bool chance = derives_ && kept.Plain();
+    if (access.global) return !chance && kept.Same(kept.begin(), kept.end());
+    if (kept.begin() != access.range.begin || kept.end() < access.range.End()) return false;
+    for (uint64_t at = kept.begin() / 32; at * 32 < kept.end(); ++at) {
+        auto block = static_cast<uint32_t>(at);
+        Other other;
+        bool same = kept.Same(at * 32, at * 32 + 32);
+        if ((same && !chance) || !FindIn(pipe, access, limits, block, block + 1, &other)) continue;
+        if (same || other.wrote || !Unread(other.pipe, limits)) return false;
+    }
+    return true;
 }
 
 void PipeOrder::Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count) {
@@ -156,29 +188,50 @@ void PipeOrder::Refine(const void* address, bool write, uint64_t bytes, uint64_t
         uint64_t begin = a.global ? reinterpret_cast<uint64_t>(address) : core_.UbOffset(address);
         if (a.write != write || a.range.begin != begin) continue;
         a.range = {begin, bytes, stride, count};
+        if (core_.launch->journal != nullptr) core_.launch->journal->Refine(core_, a);
         return;
     }
 }
 
 void PipeOrder::Served() {
     if (core_.tracker != nullptr) core_.tracker->Served(pending_, count_);
+    if (core_.launch->journal != nullptr) core_.launch->journal->Issued(core_, Pipe::FIX);
+    Forget();
+}
+
+void PipeOrder::Forget() {
     count_ = 0;
+    kept_.Forget();
+    kept_global_.Forget();
+    if (core_.launch->journal != nullptr) core_.launch->journal->Forget(core_);
+    if (core_.late != nullptr) core_.late->Drop();
 }
 
 void PipeOrder::Issued(Pipe pipe) {
+    if (core_.launch->journal != nullptr) core_.launch->journal->Issued(core_, pipe);
     if (core_.tracker != nullptr) core_.tracker->Issued(pipe, pending_, count_);
     int count = count_;
     count_ = 0;
     if (count > 0 && tables_ != nullptr) Look(pipe, count);
-    kept_range_ = {};
+    kept_.Forget();
+    kept_global_.Forget();
+    if (core_.late == nullptr) return;
+    Range pieces{};
+    for (int i = 0; i < count; ++i) {
+        if (pending_[i].global && pending_[i].write) pieces = pending_[i].range;
+    }
+    core_.late->After(pipe, core_.time.Begun(pipe), pieces);
 }
 
 void PipeOrder::Look(Pipe pipe, int count) {
     places_[static_cast<int>(pipe)][core_.time.Begun(pipe) % kPlaces] = {pending_[0].pc, pending_[0].instruction};
     const Limits limits = LimitsOf(pipe, core_.time.Known(pipe));
+    derives_ = false;
+    for (int i = 0; i < count; ++i) derives_ = derives_ || !pending_[i].write || pending_[i].loads;
     for (int i = 0; i < count; ++i) {
         const Access& access = pending_[i];
         if (!access.excused) access.global ? CheckGlobal(pipe, access, limits) : CheckLocal(pipe, access, limits);
+        if (access.global && pipe != Pipe::S) PastCaches(core_, access);
     }
     if (pipe == Pipe::S && core_.launch->auto_sync) return;  // whoever comes after it waits for it
     for (int i = 0; i < count; ++i) Remember(pipe, pending_[i]);
@@ -203,15 +256,19 @@ PipeOrder::Limits PipeOrder::LimitsOf(Pipe pipe, const Knowledge& known) const {
 bool PipeOrder::FindIn(Pipe pipe, const Access& access, const Limits& limits, uint32_t first, uint32_t last,
                        Other* other) {
     uint32_t before = 0;
+    bool own = false;
     for (uint32_t b = first; b < last; ++b) {
         uint32_t writer = tables_->written[b];
         if (writer == before) continue;
         before = writer;
         if ((writer & kNumber) <= limits.done[writer >> kNumberBits]) continue;
-        *other = {static_cast<int>(writer >> kNumberBits), writer & kNumber, true};
-        return true;
+        Other found = {static_cast<int>(writer >> kNumberBits), writer & kNumber, true};
+        bool ours = found.pipe == static_cast<int>(pipe);  // graver if it is another pipe's, which may come later
+        if (!ours || !own) *other = found;
+        if (!ours) return true;
+        own = true;
     }
-    return access.write && FindReader(pipe, limits, first, last, other);
+    return (access.write && FindReader(pipe, limits, first, last, other)) || own;
 }
 
 bool PipeOrder::FindReader(Pipe pipe, const Limits& limits, uint32_t first, uint32_t last, Other* other) const {
@@ -232,7 +289,7 @@ void PipeOrder::CheckLocal(Pipe pipe, const Access& access, const Limits& limits
         Blocks blocks = BlocksOf(r, i, core_.launch->arena_bytes / 32);
         Other other;
         if (!FindIn(pipe, access, limits, blocks.first, blocks.last, &other)) continue;
-        if (!other.wrote && kept_range_.begin == r.begin && !kept_range_.Empty() && Kept(other.pipe, limits)) return;
+        if (Unseen(pipe, access, limits)) return;
         uint64_t begin = r.begin + i * r.stride;
         if (!Report(pipe, access, other, begin, begin + r.bytes)) return;
     }
@@ -246,9 +303,25 @@ void PipeOrder::CheckGlobal(Pipe pipe, const Access& access, const Limits& limit
             if (!(recent.write || access.write) || (recent.atomic && access.atomic)) continue;
             if (!recent.write && q == static_cast<int>(pipe)) continue;
             uint64_t from, to;
-            if (!Overlap(recent.range, access.range, &from, &to)) continue;
+            if (!Overlap(recent.range, access.range, &from, &to) || Unseen(pipe, access, limits)) continue;
             if (!Report(pipe, access, {q, recent.when, recent.write}, from, to)) return;
             break;
+        }
+    }
+}
+
+void PipeOrder::Handed(const Access& access) {
+    const Limits limits = LimitsOf(Pipe::S, core_.time.Known(Pipe::S));
+    for (int q = 0; q < kPipes; ++q) {
+        for (uint32_t back = 1; back <= kRecent && back <= moves_[q]; ++back) {
+            const Recent& recent = recent_[q][(moves_[q] - back) % kRecent];
+            if (recent.when <= limits.done[q]) break;
+            uint64_t from, to;
+            if (!(recent.write || access.write) || !Overlap(recent.range, access.range, &from, &to)) continue;
+            core_.Violate("missing_sync", access.pc, "Put PipeBarrier<PIPE_ALL> before.",
+                          "%s %s what pipe %s may still be %s; nothing makes the core wait for it", access.instruction,
+                          access.write ? "writes" : "reads", PipeName(static_cast<Pipe>(q)),
+                          recent.write ? "writing" : "reading");
         }
     }
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include "cores/core.h"
 #include "check/range.h"
+#include "check/snapshot.h"
 
 namespace twin {
 
@@ -19,6 +20,7 @@ struct Access {
     bool global;
     bool atomic;   // adds to what is there
     bool excused;  // something worse has been said about it
+    bool loads;    // a transfer from global memory does it
 };
 
 struct OrderTables;
@@ -36,9 +38,11 @@ class PipeOrder final : public Observer {
     void Refine(const void* address, bool write, uint64_t bytes, uint64_t stride, uint32_t count);
     void Issued(Pipe pipe) override;
     // What was noted last is no instruction of the kernel.
-    void Forget() { count_ = 0; }
+    void Forget();
     // What was noted last is done for this core by another one, and over when the core's call is.
     void Served();
+    // Something outside of the core, which no flag of the compiler's waits for, is about to touch global memory.
+    void Handed(const Access& access);
 
   private:
     static constexpr int kPipes = npukb::kPipes;
@@ -69,7 +73,9 @@ class PipeOrder final : public Observer {
     Limits LimitsOf(Pipe pipe, const Knowledge& known) const;
     bool FindReader(Pipe pipe, const Limits& limits, uint32_t first, uint32_t last, Other* other) const;
     void Keep(const Access& access);
-    bool Kept(int reader, const Limits& limits) const;
+    void KeepGlobal(const Access& access);
+    bool Unread(int reader, const Limits& limits) const;
+    bool Unseen(Pipe pipe, const Access& access, const Limits& limits);
     void Look(Pipe pipe, int count);
     void CheckLocal(Pipe pipe, const Access& access, const Limits& limits);
     void CheckGlobal(Pipe pipe, const Access& access, const Limits& limits);
@@ -88,10 +94,9 @@ class PipeOrder final : public Observer {
     uint32_t reads_[kPipes] = {};
     Access pending_[kMost];
     int count_ = 0;
-    // What the memory held that the next instruction is about to write while others may still be reading it.
-    uint8_t* kept_ = nullptr;
-    uint64_t kept_room_ = 0;
-    Range kept_range_{};
+    // What the memory held that the next instruction is about to write while others may still be at it.
+    Snapshot kept_, kept_global_;
+    bool derives_ = false;  // what the instruction writes comes from a tensor
 };
 
 // Makes the order of the core's pipes known when the launch asks for it.

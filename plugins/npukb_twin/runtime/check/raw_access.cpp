@@ -12,6 +12,7 @@
 #include "time/scalar_operations.h"
 #include "cores/core.h"
 #include "cores/fiber.h"
+#include "check/data_cache.h"
 #include "check/operand_check.h"
 #include "cores/sanitizer.h"
 
@@ -24,6 +25,7 @@ uint8_t* g_loading_stack;
 uint64_t g_loading_frame;
 
 constexpr uint64_t kWaiting = 32;          // operations from one look at a flag to the next
+constexpr uint64_t kOfComparison = 2;      // of two words, and what follows from it
 constexpr uint64_t kWord = 8, kLine = 64;  // bytes of one access of the scalar unit, and of its cache
 
 struct Range {
@@ -67,17 +69,64 @@ void CheckWhileLoading(uint64_t address, uint64_t bytes, uint64_t pc) {
     if (!image.range.Holds(address, bytes) && !stack.Holds(address, bytes)) RefuseAccess(0, address);
 }
 
-// Reading the same few places again and again is waiting for other blocks: how often depends on the host, and takes no
-// time. Whoever does more than to look in between is at work.
-bool ReadLately(Core& core, uint64_t address) {
-    for (uint64_t read : core.read_lately) {
-        if (read != address) continue;
-        uint64_t operations = TakeOperations();
-        if (operations > kWaiting) core.time.Scalar(operations * core.launch->machine.scalar_operation_cycles);
-        return true;
+// Reading the same few places again and again may be waiting for other blocks, which get their turn first. Returns
+// where the core remembers the place, or kReadLately.
+uint32_t Polled(Core& core, uint64_t address) {
+    for (uint32_t i = 0; i < kReadLately; ++i) {
+        if (core.read_lately[i] != address) continue;
+        __atomic_store_n(&core.launch->talks, true, __ATOMIC_RELAXED);
+        Yield();
+        return i;
     }
-    core.read_lately[core.next_read++ % kReadLately] = address;
-    return false;
+    return kReadLately;
+}
+
+// How often a core looks depends on the host, and takes no time but that of the block that is waited for. So it is paid
+// for when it turns out that nobody else wrote there. Whoever does more than to look in between is at work. `written`
+// says when others have written last. Returns whether the access is paid for.
+bool LooksAgain(Core& core, uint64_t address, uint32_t slot, double written) {
+    if (slot == kReadLately) {
+        core.PayPolls();
+        slot = core.next_read++ % kReadLately;
+        core.read_lately[slot] = address;
+        core.written_before[slot] = written;
+        return false;
+    }
+    const Machine& m = core.launch->machine;
+    uint64_t operations = TakeOperations();
+    double cycles = static_cast<double>(operations) * m.scalar_operation_cycles;
+    if (operations > kWaiting) core.time.Scalar(cycles);
+    core.polled_cycles += m.dcache_hit_cycles + (operations > kWaiting ? 0 : cycles);
+    if (written != core.written_before[slot]) {
+        core.written_before[slot] = written;
+        core.polled_cycles = 0;
+        core.time.Access(m.gm_scalar_cycles);  // what another core has written is not in this one's cache
+    }
+    return true;
+}
+
+// A load of what other cores may write. Returns whether it is paid for.
+bool Loads(Core& core, const WriteTimes& writes, uint64_t address, uint64_t offset, uint64_t bytes) {
+    if (!writes.open()) return false;
+    uint32_t slot = bytes <= kWord ? Polled(core, address) : kReadLately;
+    double written = core.AwaitUntilWritten(Pipe::S, writes, offset, offset + bytes);
+    return bytes <= kWord && LooksAgain(core, address, slot, written);
+}
+
+// Variables of the kernel lie in global memory, too, but its compiler keeps them near: only what others wrote there
+// is waited for.
+void SeeVariable(Core& core, const Image& image, uint64_t address, uint64_t bytes, bool write) {
+    Launch& launch = *core.launch;
+    WriteTimes& variables = launch.variables[static_cast<int>(core.kind)];
+    uint64_t begin = address - image.base;
+    if (write) {
+        core.PayPolls();
+        core.time.SpendOperations();
+        variables.Note(begin, begin + bytes, core.number, core.time.At(Pipe::S).time);
+        __atomic_store_n(&launch.variables_written, true, __ATOMIC_RELEASE);
+    } else if (launch.shares_variables || __atomic_load_n(&launch.variables_written, __ATOMIC_ACQUIRE)) {
+        Loads(core, variables, address, begin, bytes);
+    }
 }
 
 // The memories of this kind of core.
@@ -87,6 +136,17 @@ bool InOwnMemory(const Core& core, const void* address, uint64_t bytes) {
     return bytes <= core.launch->RangeOf(memory).bytes - core.OffsetIn(memory, address);
 }
 
+// An access of the scalar unit has eight bytes: the first of a line may have to be brought, the others find it near.
+void PayWords(Core& core, uint64_t address, uint64_t bytes) {
+    for (uint64_t at = address, end = address + bytes; at < end;) {
+        uint64_t behind = at / kLine * kLine + kLine, part = (behind < end ? behind : end) - at;
+        core.PayGlobal(reinterpret_cast<const void*>(at));
+        if (part > kWord)
+            core.time.Access(core.launch->machine.dcache_hit_cycles * static_cast<double>((part - 1) / kWord));
+        at += part;
+    }
+}
+
 void Check(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
     Core* running = RunningCore();
     if (running == nullptr) return CheckWhileLoading(address, bytes, pc);
@@ -94,7 +154,10 @@ void Check(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
     if (OnOwnStack(address, bytes) || (!write && OnReturnStack(address, bytes))) return;
     const Launch& launch = *core.launch;
     const Image& image = launch.images[static_cast<int>(core.kind)];
-    if (Range{image.base, image.end}.Holds(address, bytes)) return;
+    if (Range{image.base, image.end}.Holds(address, bytes)) {
+        if (launch.CoreCount() > 1) SeeVariable(core, image, address, bytes, write);
+        return;
+    }
     bool announced = core.announced == address && bytes <= core.announced_bytes;
     core.announced = 0;
     const auto* at = reinterpret_cast<const void*>(address);
@@ -112,9 +175,13 @@ void Check(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
     if ((bytes > end - address || address > end) && !Strays(core, {name, at, bytes, 1, write}, *buffer, caller))
         RefuseAccess(core.PcOf(caller), address);
     GlobalMemory::Cover(*buffer, at, bytes, write);
-    if (announced || (!write && bytes <= kWord && ReadLately(core, address))) return;
+    if (announced) return;
+    ThroughCache(core, *buffer, at, bytes, write, name, caller);
+    auto offset = address - reinterpret_cast<uint64_t>(buffer->address);
+    if (!write && Loads(core, buffer->writes, address, offset, bytes)) return;
     core.Place(caller);
-    for (uint64_t paid = 0; paid < bytes; paid += kLine) core.PayGlobal(static_cast<const uint8_t*>(at) + paid);
+    PayWords(core, address, bytes);
+    if (write) core.Wrote(Pipe::S, {at, bytes, 1, 0});
 }
 
 // What the compiler copies and fills for the kernel. The parts of an assignment may overlap.
@@ -129,6 +196,7 @@ int Compare(const void* one, const void* other, uint64_t bytes, uint64_t pc) {
     if (bytes == 0) return 0;
     Check(reinterpret_cast<uint64_t>(one), bytes, false, pc);
     Check(reinterpret_cast<uint64_t>(other), bytes, false, pc);
+    t_operations += kOfComparison * ((bytes + kWord - 1) / kWord);
     return memcmp(one, other, bytes);
 }
 

@@ -19,6 +19,13 @@ void CheckResult(const void* address, uint64_t bytes, const void* pc);
 // The same for what the API reads for the kernel and gives back to it.
 void CheckSource(const void* address, uint64_t bytes, const void* pc);
 
+// A structure that a kernel gives by its address: read once, and only where the kernel itself may read.
+template <typename T>
+T Given(const void* address, const void* pc) {
+    CheckSource(address, sizeof(T), pc);
+    return *static_cast<const T*>(address);
+}
+
 // Ends the launch unless a second stack that has grown to `address` is the running block's own, or the loader's: no
 // frame of a kernel is larger than the guard below it.
 void CheckSeenStack(const void* address, const void* pc);

@@ -83,7 +83,7 @@ void Tracker::Served(const Access* accesses, int count) {
 // What was moved lies in global memory by now; what the scalar unit stores does not yet.
 void Tracker::NoteTraffic(Pipe pipe, const Access& access, bool scalar) {
     if (phase_ + 1 == kMostViews) return;
-    bool hashed = access.write && !access.atomic && !scalar;
+    bool hashed = access.write && !access.atomic && !scalar && core_.late == nullptr;
     uint32_t content = hashed ? ContentHash(access.range) : 0;
     traffic_.Note({access.range, access.pc, access.instruction, phase_, told_others_, core_.time.Begun(pipe), content,
                    static_cast<uint8_t>(ClockPipe(pipe)), access.write, access.atomic, scalar, hashed});

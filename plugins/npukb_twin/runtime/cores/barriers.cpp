@@ -145,6 +145,7 @@ void npukb_sync_all(int vector_only) {
     uint64_t nth = everyone ? ++core.cross.everyone : ++core.cross.all;
     Arrive(&meeting, nth, core.time.End());
     WaitFor(&meeting.complete, nth, {"SyncAll", pc});
+    ++core.cross.met;
     LeaveTogether(core, meeting.complete.At(nth));
 }
 
@@ -171,6 +172,8 @@ void npukb_sync_all_soft(const void* gm, const npukb::BufferView* ub, int32_t us
     Drain(core);
     Arrive(&soft->meeting, nth, core.time.End());
     WaitFor(&soft->meeting.complete, nth, {"SyncAll", pc});
+    if (soft->meeting.expected == blocks) ++core.cross.met;
+    core.cross.paired = core.cross.paired || soft->meeting.expected != blocks;
     LeaveTogether(core, soft->meeting.complete.At(nth));
 }
 
@@ -198,6 +201,7 @@ void npukb_block_flag(const void* gm, const npukb::BufferView* ub, int32_t block
         Raise(&flag->signal, core.time.End());
         return;
     }
+    core.cross.paired = true;
     uint64_t nth = ++WaitsFor(core, flag, name, pc);
     WaitFor(&flag->signal, nth, {name, pc});
     LeaveTogether(core, flag->signal.At(nth));
@@ -225,6 +229,7 @@ void npukb_block_order(const void* gm, const npukb::BufferView* ub, int step) {
         return;
     }
     // Block 0 opens the first round; every later round begins when the last block has finished the one before.
+    core.cross.paired = true;
     uint64_t round = ++core.cross.turns_waited;
     uint64_t target = core.index == 0 ? round - 1 : round;
     const Signal& before = core.launch->cross->turns[(core.index + blocks - 1) % blocks];

@@ -41,6 +41,7 @@ struct CrossCore {
     PairFlag pairs[kPairs];
     Signal* turns;                // NotifyNextBlock, one per core
     struct MatmulOrders* orders;  // that vector cores give their cube core, one per core; see matmul/sharing.h
+    struct RankServer* ranks;     // null until a task is given; see cores/ranks.h
 
     void Start(const Launch& launch);
     // The barrier of `expected` blocks at `workspace`, which is made when it is asked for first; null when there are
@@ -53,6 +54,8 @@ struct CrossCore {
 struct CrossCoreState {
     uint64_t all;
     uint64_t everyone;
+    uint64_t met;  // meetings of all cores of its kind
+    bool paired;   // has waited for some of them in another way
     uint64_t flag_sets[kCoreFlagModes][kCoreFlags];
     uint64_t flag_waits[kCoreFlags];
     const void* flag_set_by[kCoreFlags];

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "cores/fiber.h"
+#include "cores/ranks.h"
 #include "matmul/sharing.h"
+#include "check/data_cache.h"
+#include "check/late_stores.h"
 #include "check/tracker.h"
 
 namespace twin {
@@ -78,6 +81,7 @@ void Core::Start(Launch* shared, int64_t core, uint8_t* arena) {
         time.Record(shared->tapes[number] = Tape::New(kTapeEvents), shared->machine.scalar_operation_cycles);
     if (shared->checker != Checker::Off) StartOrder(*this);
     if (shared->checker == Checker::Full) StartTracker(*this);
+    if (shared->late) StartLate(*this);
 }
 
 Memory Core::Holding(const void* address) const {
@@ -103,11 +107,14 @@ void Core::Own(uint32_t handle) {
 }
 
 void Core::Finish() {
+    PayPolls();
     time.Finish();
     ended = true;
     if (order != nullptr) order->Release();
+    if (cache != nullptr) cache->Retire();
     if (tracker != nullptr) tracker->Release();
     FinishMatmul(*this);
+    FinishRanks(*this);
     free(notes);
     notes = nullptr;
     for (uint32_t i = 1; i <= buffer_count; ++i) {
@@ -118,12 +125,16 @@ void Core::Finish() {
         Warn("queue_leak", b.allocated_by, "Pair every AllocTensor with EnQue, DeQue and FreeTensor.",
              "a tensor of a %s queue was %s when the kernel ended", PositionName(q.position), what);
     }
+    if (counter_mode) {
+        Fault("mask_mode", counter_set_by, "Call SetMaskNorm when the last instruction by counter is given.",
+              "the mask is still in counter mode when the kernel ends");
+    }
     for (int from = 0; from < npukb::kPipes; ++from) {
         for (int to = 0; to < npukb::kPipes; ++to) {
             if (flags[from][to] == 0) continue;
-            Warn("unpaired_flag", flag_set_by[from][to], "Give every SetFlag a WaitFlag with the same event and id.",
-                 "a flag %s_%s was set and never waited for; it would still be set when the next kernel starts",
-                 PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
+            Fault("unpaired_flag", flag_set_by[from][to], "Give every SetFlag a WaitFlag with the same event and id.",
+                  "a flag %s_%s was set and never waited for; it would still be set when the next kernel starts",
+                  PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
         }
     }
 }
@@ -163,6 +174,56 @@ void Core::PayGlobal(const void* address) {
     Tape::Found place = time.Look(launch->memory.DeviceAddress(address));
     double from_memory = place == Tape::Found::L2 ? m.gm_scalar_cycles : m.hbm_scalar_cycles;
     time.Access(place == Tape::Found::Cache ? m.dcache_hit_cycles : from_memory);
+}
+
+namespace {
+
+// Calls `each` with the beginning and the end of every piece in the buffer.
+template <typename Each>
+void InBuffer(const GlobalBuffer& buffer, const Pieces& pieces, Each each) {
+    auto from = static_cast<int64_t>(static_cast<const uint8_t*>(pieces.address) - buffer.address);
+    auto limit = static_cast<int64_t>(buffer.mapped);
+    bool whole = pieces.stride == static_cast<int64_t>(pieces.bytes);
+    auto bytes = static_cast<int64_t>(whole ? pieces.bytes * pieces.count : pieces.bytes);
+    for (uint64_t i = 0; i < (whole ? 1 : pieces.count); ++i, from += pieces.stride) {
+        int64_t begin = from < 0 ? 0 : from, end = from + bytes < limit ? from + bytes : limit;
+        if (begin < end) each(static_cast<uint64_t>(begin), static_cast<uint64_t>(end));
+    }
+}
+
+}  // namespace
+
+void Core::Wrote(Pipe pipe, const Pieces& pieces) {
+    const GlobalBuffer* buffer = launch->memory.Holding(pieces.address);
+    if (buffer == nullptr || !buffer->writes.open()) return;
+    PayPolls();
+    WriteTimes& writes = launch->memory[launch->memory.IndexOf(buffer)].writes;
+    double cycles = time.At(pipe).time;
+    InBuffer(*buffer, pieces, [&](uint64_t begin, uint64_t end) { writes.Note(begin, end, number, cycles); });
+}
+
+void Core::AwaitWriters(Pipe pipe, const Pieces& pieces) {
+    const GlobalBuffer* buffer = launch->memory.Holding(pieces.address);
+    if (buffer == nullptr || !buffer->writes.open()) return;
+    InBuffer(*buffer, pieces,
+             [&](uint64_t begin, uint64_t end) { AwaitUntilWritten(pipe, buffer->writes, begin, end); });
+}
+
+double Core::AwaitUntilWritten(Pipe pipe, const WriteTimes& writes, uint64_t begin, uint64_t end) {
+    int64_t round = launch->cores * launch->CoresPerBlock();
+    double written = writes.OthersUntil(begin, end, number, round);
+    double own = time.At(pipe).time, scalar = time.At(Pipe::S).time;
+    if (written > (own > scalar ? own : scalar)) {
+        __atomic_store_n(&launch->talks, true, __ATOMIC_RELAXED);
+        time.AwaitUntil(written);
+    }
+    return written;
+}
+
+void Core::PayPolls() {
+    if (polled_cycles == 0) return;
+    time.Access(polled_cycles);
+    polled_cycles = 0;
 }
 
 void Core::Report(Severity severity, const char* rule, const void* pc, const char* remedy, const char* format,

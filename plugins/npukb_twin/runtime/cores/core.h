@@ -70,6 +70,7 @@ struct Queue {
     uint32_t fifo[kMaxBuffers];
     uint32_t waiting;
     const char* name;
+    const void* object;  // of the kernel, which it was made for
 };
 
 // How much is checked. Off: what a crash would come from. Fast: whatever costs the same for every operand, however
@@ -86,12 +87,16 @@ struct Image {
     uint64_t end;
 };
 
-// Everything the launch shares between cores.
+class Chip;
+class Journal;
+
 // Whether the type that a kernel declares of itself comes with flags between cores.
 enum class FlagSupport : uint8_t { Yes, No, Undeclared };
 
+// Everything the launch shares between cores.
 struct Launch {
     Machine machine;
+    const Chip* chip;  // what the machine lacks of the tables; null for the chips that they are written for
     GlobalMemory memory;
     int64_t blocks;
     int64_t cores;              // blocks that run at the same time; more than that run in waves
@@ -105,12 +110,20 @@ struct Launch {
     FlagSupport core_flags;
     CrossCore* cross;
     Detail profile;
-    Tape** tapes;           // of all blocks; null when nothing is reported
-    bool last_first;        // blocks begin with the last: what they do must not depend on it
+    Tape** tapes;                      // of all blocks; null when nothing is reported
+    uint64_t order;                    // draws the order in which cores begin: what they do must not depend on it
+    bool backward;                     // they begin in the opposite order
+    WriteTimes variables[kCoreKinds];  // of the images
+    bool variables_written;
+    bool late;              // stores to global memory take effect as late as they may
+    bool talks;             // cores have waited for each other through plain memory
     bool shares_variables;  // the kernel has variables that all blocks share, through which they may take turns unseen
     uint64_t tiling_key;
     uint64_t system_workspace_bytes;  // of the workspace argument, in front of the kernel's own part
     void* system_workspace;
+    const uint8_t* direct;  // the arguments of a direct launch (direct_arguments.h), or null
+    uint64_t direct_bytes;
+    Journal* journal;  // of instructions, for people who debug a kernel; null otherwise
     Image images[kCoreKinds];
     double copy_in_cycles_per_byte;
     double copy_out_cycles_per_byte;
@@ -130,9 +143,21 @@ struct Launch {
 // The offset of `address` in the kernel's image, plus kCubeImage for that of the cube cores; 0 when it lies in neither.
 uint64_t PlaceOf(const Launch& launch, uint64_t address);
 
+// Pieces of global memory that one transfer or one access reads or writes.
+struct Pieces {
+    const void* address;
+    uint64_t bytes;
+    uint64_t count;
+    int64_t stride;
+};
+
+class DataCache;
+class Edges;
+class LateStores;
 class PipeOrder;
 class Tracker;
 struct MatmulCore;
+struct RankCore;
 
 struct Core {
     Launch* launch;
@@ -146,7 +171,9 @@ struct Core {
     bool ended;  // the kernel came to its end
     void* pipe;
     bool counter_mode;
+    const void* counter_set_by;  // SetMaskCount, whichever was last
     uint64_t mask[2];
+    bool mask_counts;    // it holds a number of elements, for the counter mode
     uint16_t merged[4];  // elements that the last MrgSort took from each queue
     VectorState vector;
     CubeState cube;
@@ -169,20 +196,27 @@ struct Core {
     const void* flag_set_by[npukb::kPipes][npukb::kPipes];
     uint8_t held_ids[npukb::kPipes][npukb::kPipes];
     CrossCoreState cross;
-    const void* polled;                 // global memory that was read last
-    uint32_t polls;                     // how often in a row
-    uint64_t announced_bytes;           // of one number at most, at the place that follows
-    uint64_t announced;                 // where the kernel's next load or store goes that has been paid for already
-    uint64_t read_lately[kReadLately];  // global memory, through raw pointers
+    const void* polled;                  // global memory that was read last
+    uint32_t polls;                      // how often in a row
+    uint32_t yields;                     // to others in between
+    uint64_t announced_bytes;            // of one number at most, at the place that follows
+    uint64_t announced;                  // where the kernel's next load or store goes that has been paid for already
+    uint64_t read_lately[kReadLately];   // shared memory, through raw pointers
+    double written_before[kReadLately];  // by others, when it was read last
     uint32_t next_read;
-    uint32_t ub_used;  // the most that its buffers took
+    double polled_cycles;  // of reading the same again: paid for when it turns out to be no waiting
+    uint32_t ub_used;      // the most that its buffers took
     uint64_t bytes_in;
     uint64_t bytes_out;
     CacheHints hints;
     Timeline time;
     PipeOrder* order;             // of its pipes; null when nothing is checked
+    DataCache* cache;             // of its scalar unit; null until that touches what the kernel may write
+    Edges* edges;                 // of what its transfers write; null until one ends inside of a cache line
+    LateStores* late;             // to global memory; null unless they take effect late
     Tracker* tracker;             // of the full checker; null otherwise
     MatmulCore* matmul;           // objects that multiply matrices; see matmul/sharing.h
+    RankCore* ranks;              // tasks for other ranks; null until there is one; see cores/ranks.h
     const void* related;          // another place that the next diagnostic is about
     uint8_t owner[kArenaBlocks];  // per 32-byte block of the arena: the buffer that it belongs to, 0 for none, or
                                   // kSharedBlock
@@ -195,6 +229,13 @@ struct Core {
     uint64_t PcOf(const void* return_address) const;
     // The scalar unit's time for a load or store of global memory.
     void PayGlobal(const void* address);
+    // This core has written: the pieces are there for others when `pipe` is through with what it was given.
+    void Wrote(Pipe pipe, const Pieces& pieces);
+    // This core has read, and goes on no earlier than others had written the pieces.
+    void AwaitWriters(Pipe pipe, const Pieces& pieces);
+    // The same for [begin, end) of whatever `writes` is about. Returns when others had written it.
+    double AwaitUntilWritten(Pipe pipe, const WriteTimes& writes, uint64_t begin, uint64_t end);
+    void PayPolls();
     // What is issued from now on belongs to this line.
     void Place(const void* pc) {
         uint64_t offset = PcOf(pc);

@@ -8,6 +8,7 @@
 
 #include "cores/core_clock.h"
 #include "cores/core.h"
+#include "check/late_stores.h"
 
 namespace twin {
 namespace {
@@ -315,6 +316,7 @@ void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id) {
     const Setting set{nth, core.time.At(pipe).time, pc, pipe};
     core.Place(pc);
     TellCoreFlag(core, pipe, static_cast<int>(mode), static_cast<int>(id), nth);
+    if (core.late != nullptr) core.late->Settle(core.time.At(pipe).known);
     pthread_mutex_lock(&g_lock);
     mode == 0 ? SetAmongAll(core, id, set) : SetInBlock(core, mode, id, set);
     pthread_mutex_unlock(&g_lock);
@@ -332,6 +334,7 @@ void npukb_core_flag_wait(uint32_t, uint32_t id) {
     Counter& counter = core.launch->cross->flags->Of(core.number, id);
     uint64_t nth = core.cross.flag_waits[id]++;
     core.cross.flag_awaited = id;
+    core.cross.paired = true;
     WaitFor(&counter.signal, nth + 1, {WaitName(id), pc, Explain});
     pthread_mutex_lock(&g_lock);
     Raising& raised = counter.raised.At(nth);

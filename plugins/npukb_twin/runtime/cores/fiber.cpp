@@ -24,6 +24,8 @@
 #include "cores/sanitizer.h"
 #include "cores/stack_switch.h"
 #include "check/core_traffic.h"
+#include "check/data_cache.h"
+#include "check/late_stores.h"
 
 namespace twin {
 namespace {
@@ -94,12 +96,24 @@ bool Runnable(const Fiber& fiber) {
     return fiber.signal != nullptr && __atomic_load_n(&fiber.signal->count, __ATOMIC_ACQUIRE) >= fiber.target;
 }
 
+// Calls compare with all cores; those that have not begun are null.
+void CompareCores(const Scheduler* s, void (*compare)(Core* const* cores, int64_t count)) {
+    auto** cores = static_cast<Core**>(malloc(static_cast<size_t>(s->count) * sizeof(Core*)));
+    if (cores == nullptr) abort();
+    for (int64_t b = 0; b < s->count; ++b) {
+        Fiber* fiber = __atomic_load_n(&s->fibers[b], __ATOMIC_ACQUIRE);
+        cores[b] = fiber == nullptr ? nullptr : &fiber->core;
+    }
+    compare(cores, s->count);
+    free(cores);
+}
+
 // Runs this worker's blocks (every threads-th one), each until it ends or waits.
 Sweep RunReady(Worker* worker) {
     Scheduler* s = worker->scheduler;
     Sweep sweep{};
     for (int64_t turn = worker->index; turn < s->count; turn += s->threads) {
-        int64_t block = s->launch->last_first ? s->count - 1 - turn : turn;
+        int64_t block = s->order[s->launch->backward ? s->count - 1 - turn : turn];
         Fiber*& fiber = s->fibers[block];
         if (fiber == nullptr && !MayStart(s, block)) continue;
         if (fiber == nullptr) {
@@ -133,6 +147,7 @@ Sweep RunReady(Worker* worker) {
             ++sweep.done;
         }
         sweep.polling = sweep.polling || fiber->state == State::Polling;
+        if (s->launch->late && fiber->state == State::Polling) CompareCores(s, SettleCores);  // it waits for a store
         sweep.progress = sweep.progress || progress;
     }
     return sweep;
@@ -372,12 +387,7 @@ void AbandonFiber() {
 namespace {
 
 void CompareTraffic(const Scheduler* s) {
-    if (s->launch->checker != Checker::Full) return;
-    auto** cores = static_cast<Core**>(malloc(static_cast<size_t>(s->count) * sizeof(Core*)));
-    if (cores == nullptr) abort();
-    for (int64_t b = 0; b < s->count; ++b) cores[b] = &s->fibers[b]->core;
-    CheckRaces(cores, s->count);
-    free(cores);
+    if (s->launch->checker == Checker::Full) CompareCores(s, CheckRaces);
 }
 
 }  // namespace
@@ -395,6 +405,7 @@ void Raise(Signal* signal, double time, const uint32_t* known) {
 
 void Raise(Signal* signal, double time) {
     Core& core = t_worker->running->core;
+    if (core.late != nullptr) core.late->SettleAll();
     int64_t name = NameOf(*core.launch, signal);
     if (name != kUntimed) core.time.Tell(TapeMark::Raise, Pipe::S, name, 0, 0);
     Clock known = nullptr;
@@ -406,6 +417,7 @@ void Raise(Signal* signal, double time) {
 void Arrive(Meeting* meeting, uint64_t nth, double time) {
     Scheduler* s = t_worker->scheduler;
     Core& core = t_worker->running->core;
+    if (core.late != nullptr) core.late->SettleAll();
     core.time.Tell(TapeMark::Arrive, Pipe::S, NameOf(*core.launch, &meeting->complete), nth, meeting->expected);
     pthread_mutex_lock(&s->lock);
     int slot = static_cast<int>(nth % kSignalDepth);
@@ -485,6 +497,23 @@ void Poll(const Waiting& waiting) {
 
 bool Overdue() { return __atomic_load_n(&t_worker->overdue, __ATOMIC_RELAXED); }
 
+namespace {
+
+// A kernel that sees which of its blocks began first learns nothing of which run this is.
+int64_t* DrawOrder(int64_t count, uint64_t seed) {
+    auto* order = static_cast<int64_t*>(calloc(static_cast<size_t>(count), sizeof(int64_t)));
+    if (order == nullptr) abort();
+    for (int64_t i = 0; i < count; ++i) {
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        auto other = static_cast<int64_t>((seed >> 33) % static_cast<uint64_t>(i + 1));
+        order[i] = order[other];
+        order[other] = i;
+    }
+    return order;
+}
+
+}  // namespace
+
 void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threads, void (*finish)(Core*, void*),
                void* context) {
     Scheduler s;
@@ -495,6 +524,7 @@ void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threa
     s.threads = threads < s.count ? threads : static_cast<int>(s.count);
     s.storage = static_cast<Fiber*>(calloc(static_cast<size_t>(s.count), sizeof(Fiber)));
     s.fibers = static_cast<Fiber**>(calloc(static_cast<size_t>(s.count), sizeof(Fiber*)));
+    s.order = DrawOrder(s.count, launch->order);
     s.running = static_cast<int*>(calloc(static_cast<size_t>(launch->blocks), sizeof(int)));
     s.workers = static_cast<Worker*>(calloc(static_cast<size_t>(s.threads), sizeof(Worker)));
     if (s.storage == nullptr || s.fibers == nullptr || s.workers == nullptr || s.running == nullptr) abort();
@@ -511,9 +541,12 @@ void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threa
     for (int i = 0; i < s.threads; ++i) pthread_join(s.workers[i].thread, nullptr);
     sem_post(&watch.over);
     pthread_join(watcher, nullptr);
+    CompareCores(&s, SettleCores);
     CompareTraffic(&s);
+    CompareCores(&s, CheckLines);
     for (int64_t b = 0; b < s.count; ++b) finish(&s.fibers[b]->core, context);
     free(s.running);
+    free(s.order);
     free(s.storage);
     free(s.fibers);
     free(s.workers);

@@ -39,6 +39,7 @@ struct Scheduler {
     int64_t count;   // of cores
     Fiber* storage;  // of all cores; those that have begun are in `fibers`, too
     Fiber** fibers;
+    int64_t* order;  // in which cores begin
     Worker* workers;
     int threads;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,5 @@
 // Flags and barriers inside one core.
+#include "check/journal.h"
 #include "cores/core.h"
 
 namespace twin {
@@ -72,6 +73,8 @@ void npukb_flag_set(npukb::Pipe from, npukb::Pipe to, int32_t id) {
     }
     core.flags[f][t] = static_cast<uint8_t>(core.flags[f][t] | 1u << id);
     core.flag_set_by[f][t] = pc;
+    if (core.launch->journal != nullptr)
+        core.launch->journal->Event(core, "SetFlag", pc, "%s_%s %d", PipeName(from), PipeName(to), id);
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
     core.flag_time[f][t][id] = core.time.At(from);
 }
@@ -88,6 +91,8 @@ void npukb_flag_wait(npukb::Pipe from, npukb::Pipe to, int32_t id) {
                      PipeName(to), id);
     }
     core.flags[f][t] = static_cast<uint8_t>(core.flags[f][t] & ~(1u << id));
+    if (core.launch->journal != nullptr)
+        core.launch->journal->Event(core, "WaitFlag", pc, "%s_%s %d", PipeName(from), PipeName(to), id);
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
     core.Place(pc);
     core.time.HoldUntil(to, core.flag_time[f][t][id] + core.launch->machine.flag_cycles);
@@ -112,6 +117,10 @@ void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id) {
     twin::Core& core = twin::ThisCore();
     twin::CheckEvent(core, from, to, id, "ReleaseEventID", NPUKB_PC);
     uint8_t& held = core.held_ids[static_cast<int>(from)][static_cast<int>(to)];
+    if ((held >> id & 1) == 0) {
+        core.Warn("bad_event_id", NPUKB_PC, "Release what AllocEventID returned, once.",
+                  "ReleaseEventID: event id %d does not come from AllocEventID, or has been released", id);
+    }
     held = static_cast<uint8_t>(held & ~(1u << id));
 }
 
@@ -121,6 +130,8 @@ void npukb_barrier(npukb::Pipe pipe) {
     if (pipe != Pipe::All) CheckPipes(core, pipe, pipe, "PipeBarrier", NPUKB_PC);
     const Machine& m = core.launch->machine;
     core.Place(NPUKB_PC);
+    if (core.launch->journal != nullptr)
+        core.launch->journal->Event(core, "PipeBarrier", NPUKB_PC, "%s", PipeName(pipe));
     if (pipe == Pipe::All) {
         core.time.BarrierAll(m.barrier_all_cycles);
         return;

@@ -45,6 +45,7 @@ bool GlobalMemory::Add(const char* name, uint8_t* address, uint64_t bytes, Exten
     b.mapped = extent.mapped;
     b.revealed = revealed;
     b.writable = writable;
+    b.fresh = false;
     b.undefined = nullptr;
     b.coverage.Open(bytes);
     b.device = device_end_;

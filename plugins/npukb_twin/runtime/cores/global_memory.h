@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "check/coverage.h"
+#include "time/write_times.h"
 
 namespace twin {
 
@@ -15,8 +16,10 @@ struct GlobalBuffer {
     uint64_t mapped;     // up to where a device reads without a fault: `reachable`, or the end of a pool's segment
     uint64_t revealed;   // what of it can be read here
     bool writable;
+    bool fresh;       // holds nothing of the program when the kernel begins
     uint64_t device;  // where it lies on the device: the same in every run
     Coverage coverage;
+    WriteTimes writes;   // of what several cores may write
     uint8_t* undefined;  // one bit per byte: holds nothing that the program put there; null when there is no such byte
 };
 
@@ -48,6 +51,8 @@ class GlobalMemory {
     void Reveal(const GlobalBuffer* buffer, uint64_t end, uint64_t seed);
     // What a kernel reads or writes: so many bytes at `address`, of which those in the buffer count.
     static void Cover(const GlobalBuffer& buffer, const void* address, uint64_t bytes, bool write);
+    // Notes from now on who writes what.
+    void Share(GlobalBuffer* buffer) { buffer->writes.Open(buffer->mapped); }
     // Nothing has been written to this buffer yet.
     void MarkFresh(GlobalBuffer* buffer);
     // Where `address` would lie on the device; 0 when it is in no buffer.

@@ -24,7 +24,7 @@ struct MemoryRange {
     uint32_t bytes;
 };
 inline constexpr uint32_t kMemoryGranule = 1u << 16;  // memories begin at multiples of this
-inline constexpr uint32_t kArenaBlocks = 40960;       // of 32 bytes, at most
+inline constexpr uint32_t kArenaBlocks = 53248;       // of 32 bytes, at most
 
 const char* MemoryName(Memory memory);
 const char* CoreKindName(CoreKind kind);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cores/core.h"
+#include "check/journal.h"
 #include "check/raw_access.h"
 
 namespace twin {
@@ -128,6 +129,15 @@ void Reserve(Core& core, uint32_t handle, uint32_t pool, int position, int64_t b
     if (handle > core.buffer_count) core.buffer_count = handle;
 }
 
+// A queue gets buffers once; new ones take the place of what Reset took back.
+void CheckFirst(Core& core, const void* que, uint32_t before, const void* pc) {
+    if (before == 0 || before > core.queue_count) return;
+    const Queue& q = core.queues[before];
+    if (!q.live || q.object != que) return;
+    core.Warn("queue_misuse", pc, "Call InitBuffer once for a queue, or TPipe::Reset before it is called again.",
+              "InitBuffer: this %s queue has %u buffers already, which are lost", PositionName(q.position), q.count);
+}
+
 Queue& QueueOf(Core& core, uint32_t queue, const char* operation, const void* pc) {
     if (queue == 0 || queue > core.queue_count || !core.queues[queue].live) {
         core.Violate("queue_misuse", pc, "Call pipe.InitBuffer for the queue first.",
@@ -168,6 +178,14 @@ uint32_t AliveAtPosition(const Core& core, int position) {
     return alive;
 }
 
+// For people who step through the kernel.
+void Tell(Core& core, const char* what, uint32_t handle, const void* pc) {
+    if (core.launch->journal == nullptr) return;
+    const Buffer& b = core.buffers[handle & 0xffffu];
+    core.launch->journal->Event(core, what, pc, "%s queue %u, %u bytes at %u", PositionName(b.position), b.queue,
+                                b.bytes, b.offset);
+}
+
 int Enque(uint32_t queue, const npukb::BufferView* tensor, const Pipe* producer, const void* pc) {
     Core& core = ThisCore();
     Queue& q = QueueOf(core, queue, "EnQue", pc);
@@ -190,6 +208,7 @@ int Enque(uint32_t queue, const npukb::BufferView* tensor, const Pipe* producer,
     b.notes = tensor->notes;
     b.enqueued_at = core.time.At(producer != nullptr ? *producer : q.producer);
     q.fifo[q.waiting++] = tensor->handle;
+    Tell(core, "EnQue", tensor->handle, pc);
     return 1;
 }
 
@@ -205,6 +224,7 @@ void Deque(uint32_t queue, npukb::BufferView* tensor, const Pipe* consumer, cons
     for (uint32_t i = 0; i < q.waiting; ++i) q.fifo[i] = q.fifo[i + 1];
     Buffer& b = core.buffers[handle];
     b.state = BufferState::Dequeued;
+    Tell(core, "DeQue", handle, pc);
     core.Place(pc);
     core.time.HoldUntil(consumer != nullptr ? *consumer : q.consumer, b.enqueued_at + core.launch->machine.flag_cycles);
     *tensor = View(core, handle);
@@ -230,7 +250,7 @@ void Core::TakeBack(uint32_t pool) {
     pools[pool].used = 0;
     if (pool != 0) return;
     for (int m = 1; m < kMemories; ++m) TakeBack(WholePool(static_cast<Memory>(m)));
-    memset(owner, 0, sizeof owner);
+    memset(owner, 0, launch->arena_bytes / 32);
 }
 
 }  // namespace twin
@@ -263,10 +283,12 @@ void npukb_pipe_destroy(void* self, int reset) {
 
 void* npukb_pipe_current(void) { return twin::ThisCore().pipe; }
 
-uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t count, int64_t bytes) {
+uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t count, int64_t bytes, const void* que,
+                          uint32_t before) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
+    CheckFirst(core, que, before, pc);
     if (count < 1) {
         core.Violate("limit_exceeded", pc, "Ask for one buffer, or two for double buffering.",
                      "InitBuffer: a queue needs at least one buffer, not %d", count);
@@ -281,6 +303,7 @@ uint32_t npukb_queue_init(uint32_t pool, int positions, int32_t depth, int32_t c
     q.consumer = ConsumerOf(src, dst);
     q.live = true;
     q.depth = depth;
+    q.object = que;
     q.first = first;
     q.count = static_cast<uint32_t>(count);
     for (uint32_t handle = first; handle < first + q.count; ++handle) {
@@ -354,6 +377,7 @@ void npukb_queue_alloc(uint32_t queue, npukb::BufferView* tensor) {
         q.next = (q.next + i + 1) % q.count;
         b.state = BufferState::Allocated;
         b.allocated_by = pc;
+        Tell(core, "AllocTensor", handle, pc);
         core.Place(pc);
         if (b.used) core.time.HoldForBuffer(q.producer, b.freed_at + core.launch->machine.flag_cycles, b.freed_before);
         *tensor = View(core, handle);
@@ -397,6 +421,7 @@ void npukb_queue_free(uint32_t queue, const npukb::BufferView* tensor) {
     }
     b.state = BufferState::Idle;
     b.used = true;
+    Tell(core, "FreeTensor", tensor->handle, pc);
     b.freed_before = b.freed_at;
     b.freed_at = core.time.At(q.consumer);
 }

@@ -140,6 +140,12 @@ void npukb_buffer_part(npukb::BufferView* view, const npukb::BufferView* buffer,
     CheckResult(view, sizeof *view, pc);
     CheckSource(buffer, sizeof *buffer, pc);
     const npukb::BufferView whole = *buffer;
+    const Buffer* owner = whole.handle != 0 && whole.handle <= kMaxBuffers ? &core.buffers[whole.handle] : nullptr;
+    if (owner != nullptr && !owner->live) {
+        core.Warn("use_after_free", pc, "Call InitBuffer again after Reset.",
+                  "TBuf: Reset has taken back the %u bytes of this buffer; the next InitBuffer may give them away",
+                  whole.bytes);
+    }
     if (offset % 32 != 0) {
         core.Violate("misaligned", pc, "Use an offset that is a multiple of 32 bytes.",
                      "GetWithOffset: offset %llu is not a multiple of 32 bytes",

@@ -1,7 +1,10 @@
 // DataCopy on the cube core's own memories, and row-major matrices into fractals on their way from global memory.
 #include <string.h>
 
+#include <numeric>
+
 #include "../../include/twin/copy.h"
+#include "check/raw_access.h"
 #include "semantics/copy.h"
 #include "cube/cube.h"
 #include "check/tracker.h"
@@ -75,6 +78,32 @@ void Rearrange(Core& core, const Rearrangement& r, uint8_t* to, const uint8_t* f
     }
 }
 
+// Where strides are 0 that keep pieces of a matrix apart.
+void CheckApart(Core& core, const AscendC::Nd2NzParams& p, const Rearrangement& r, const void* pc) {
+    bool rows = r.rows > 1 && (p.srcDValue == 0 || p.dstNzNStride == 0), pieces = r.Pieces() > 1;
+    if (!rows && !(pieces && p.dstNzC0Stride == 0)) return;
+    core.Violate("limit_exceeded", pc, "Give every stride that is used: they begin at 1.",
+                 "DataCopy: Nd2NzParams with srcDValue %u, dstNzC0Stride %u, dstNzNStride %u for %u rows of %u blocks",
+                 p.srcDValue, p.dstNzC0Stride, p.dstNzNStride, r.rows, r.Pieces());
+}
+
+// Whether a block of one column of the result lies where a row of another column does: both are multiples of the
+// least distance that the strides have in common.
+bool BlocksMeet(const Rearrangement& r) {
+    if (r.rows < 2 || r.Pieces() < 2) return false;
+    uint64_t common = std::gcd(r.dst_row, r.dst_column);
+    return r.dst_row / common < r.Pieces() && r.dst_column / common < r.rows;
+}
+
+void UndefineBlocks(const Rearrangement& r, uint8_t* to) {
+    for (uint64_t matrix = 0; matrix < r.matrices; ++matrix) {
+        for (uint64_t row = 0; row < r.rows; ++row) {
+            uint8_t* here = to + matrix * r.dst_matrix + row * r.dst_row;
+            for (uint64_t piece = 0; piece < r.Pieces(); ++piece) memset(here + piece * r.dst_column, 0xff, 32);
+        }
+    }
+}
+
 }  // namespace
 
 void RunInsideCopy(const char* name, const npukb::BufferView& dst, const npukb::BufferView& src, const void* params,
@@ -85,7 +114,7 @@ void RunInsideCopy(const char* name, const npukb::BufferView& dst, const npukb::
     uint64_t bytes = count_bytes & ~31ull, src_step = 0, dst_step = 0;
     uint64_t factor = half_to_float ? 2 : 1;
     if (params != nullptr) {
-        const auto p = *static_cast<const AscendC::DataCopyParams*>(params);
+        const auto p = twin::Given<AscendC::DataCopyParams>(params, NPUKB_PC);
         pieces = p.blockCount;
         bytes = static_cast<uint64_t>(p.blockLen) * move.unit;
         src_step = static_cast<uint64_t>(p.srcStride) * move.src_gap + (move.heads ? 0 : bytes);
@@ -122,7 +151,7 @@ void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, 
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::Nd2NzParams*>(params);
+    const auto p = twin::Given<AscendC::Nd2NzParams>(params, NPUKB_PC);
     if (p.ndNum > 4095 || p.nValue > 16384 || p.dstNzC0Stride > 16384 || p.dstNzNStride > 16384) {
         core.Violate("limit_exceeded", pc, "Split the transfer.",
                      "DataCopy: Nd2NzParams with ndNum %u, nValue %u, dstNzC0Stride %u, dstNzNStride %u; the limits "
@@ -139,6 +168,7 @@ void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, 
                     p.dstNzNStride * 32ull,
                     p.dstNzC0Stride * 32ull,
                     element_bytes};
+    CheckApart(core, p, r, pc);
     const auto local = *static_cast<const npukb::BufferView*>(dst);
     const auto global = *static_cast<const npukb::GlobalView*>(src);
     CheckLocal(core, {"DataCopy", "dst", local.address, r.DstSpan(), local.bytes, 32, true, CopyMemories(core)}, pc);
@@ -149,9 +179,18 @@ void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, 
         if (r.dst_row == 32) core.order->Refine(local.address, true, r.rows * 32ull, r.dst_column, r.Pieces());
     }
     Rearrange(core, r, static_cast<uint8_t*>(local.address), static_cast<const uint8_t*>(global.address));
+    if (BlocksMeet(r)) {
+        core.Warn("overlap", pc, "Set dstNzC0Stride to the rows of the result, rounded up to 16.",
+                  "DataCopy: with dstNzC0Stride %u and dstNzNStride %u, columns of %u rows overlap; the result is "
+                  "undefined on the device",
+                  p.dstNzC0Stride, p.dstNzNStride, r.rows);
+        UndefineBlocks(r, static_cast<uint8_t*>(local.address));
+    }
     double bytes = static_cast<double>(r.matrices) * r.rows * r.columns * element_bytes;
-    TimeTransfer(core, Pipe::MTE2, {global.address, global.origin}, static_cast<uint64_t>(r.columns) * element_bytes,
-                 static_cast<uint64_t>(r.matrices) * r.rows, static_cast<int64_t>(r.src_row));
+    const Pieces pieces{global.address, static_cast<uint64_t>(r.columns) * element_bytes,
+                        static_cast<uint64_t>(r.matrices) * r.rows, static_cast<int64_t>(r.src_row)};
+    core.AwaitWriters(Pipe::MTE2, pieces);
+    TimeTransfer(core, Pipe::MTE2, {global.address, global.origin}, pieces.bytes, pieces.count, pieces.stride);
     core.bytes_in += static_cast<uint64_t>(bytes);
 }
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../../include/twin/cube/params.h"
+#include "check/raw_access.h"
 #include "cube/cube.h"
 #include "check/tracker.h"
 
@@ -27,6 +28,8 @@ uint32_t Outputs(uint32_t size, uint32_t before, uint32_t after, uint32_t filter
     int64_t free = static_cast<int64_t>(size) + before + after - (static_cast<int64_t>(dilation) * (filter - 1) + 1);
     return free < 0 || stride == 0 ? 0 : static_cast<uint32_t>(free / stride) + 1;
 }
+
+constexpr uint32_t kLongestSide = 32767;
 
 // No pixel: padding, or a channel that is not there.
 constexpr int64_t kNoPixel = -1;
@@ -133,6 +136,27 @@ void CheckImage(Core& core, const AscendC::NpukbImageParams& p, DType type, bool
     if (p.fMatrixCtrl) {
         core.Violate("limit_exceeded", pc, "Leave fMatrixCtrl false.", "LoadData: fMatrixCtrl must be false");
     }
+    if (p.mStartPt > kLongestSide) {
+        core.Violate("limit_exceeded", pc, "Begin nearer to the top.", "LoadData: mStartPt %u, the limit is %u",
+                     p.mStartPt, kLongestSide);
+    }
+}
+
+// A map has 1 to 32767 rows and columns; one without any loads nothing.
+void CheckMap(Core& core, const char* name, uint32_t height, uint32_t width, const void* pc) {
+    if (height <= kLongestSide && width <= kLongestSide) return;
+    core.Violate("limit_exceeded", pc, "Cut the feature map.", "%s: l1H %u and l1W %u, the limit is %u", name, height,
+                 width, kLongestSide);
+}
+
+// Loads end between fractals, or inside of the last one of the matrix.
+void CheckWidth(Core& core, const AscendC::NpukbImageParams& p, const FeatureMap& image, const void* pc) {
+    uint32_t group = ColumnsOfFractal(image.type), taps = image.filter_w * image.filter_h;
+    uint32_t columns = Blocks(image.channels, group) * group * taps, end = p.kStartPt + p.kExtension;
+    if (p.kExtension % group == 0 || end + group > columns) return;
+    core.Warn("limit_exceeded", pc, "Load whole fractals, or up to the end of the matrix.",
+              "LoadData: kExtension %u is not a multiple of %u and ends at column %u of %u", p.kExtension, group, end,
+              columns);
 }
 
 // Rows and columns of the whole matrix that the loaded block consists of, repeated as SetLoadDataRepeat says.
@@ -189,14 +213,19 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     CubeState& state = core.cube;
-    const auto p = *static_cast<const AscendC::NpukbImageParams*>(params);
+    const auto p = twin::Given<AscendC::NpukbImageParams>(params, NPUKB_PC);
     if (!(keep & 1)) {
-        state.map_height = p.l1H, state.map_width = p.l1W;
+        state.map_height = p.l1H, state.map_width = p.l1W, state.map_set = true;
         memcpy(state.map_padding, p.padList, sizeof state.map_padding);
     }
     if (!(keep & 2)) {
         state.padding_value = 0;
         memcpy(&state.padding_value, padding, npukb::kDTypeBytes[static_cast<int>(type)]);
+    }
+    CheckMap(core, "LoadData", state.map_height, state.map_width, pc);
+    if (!state.map_set) {
+        core.Violate("limit_exceeded", pc, "Call SetFmatrix first.",
+                     "LoadData: SetFmatrix has not said how large the feature map is");
     }
     uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0), filter_h = p.filterH + (p.filterSizeH ? 256u : 0);
     uint32_t times = state.repeat_set ? state.repeat_times : 1;
@@ -231,6 +260,7 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
                      "LoadData: a filter of %u by %u does not fit into a feature map of %u by %u", filter_w, filter_h,
                      image.width, image.height);
     }
+    if (times == 1) CheckWidth(core, p, image, pc);
     uint32_t m = p.mExtension * (state.repeat_mode == 0 ? times : 1),
              k = p.kExtension * (state.repeat_mode == 1 ? times : 1);
     Target target = Arrange(p, type, right, m, k);
@@ -251,16 +281,26 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
                     LoadCycles(core, right ? Memory::L0B : Memory::L0A, static_cast<double>(bytes) * slower));
 }
 
-void npukb_cube_feature_map(uint32_t height, uint32_t width, const uint8_t* padding) {
+void npukb_cube_feature_map(uint32_t height, uint32_t width, const uint8_t* padding, int right) {
     twin::Core& core = twin::ThisCore();
+    if (right) {
+        core.Violate("limit_exceeded", NPUKB_PC, "Use FMATRIX_LEFT: both matrices read it.",
+                     "SetFmatrix: this chip has FMATRIX_LEFT only");
+    }
+    twin::CheckMap(core, "SetFmatrix", height, width, NPUKB_PC);
     core.cube.map_height = static_cast<uint16_t>(height);
     core.cube.map_width = static_cast<uint16_t>(width);
+    core.cube.map_set = true;
     memcpy(core.cube.map_padding, padding, sizeof core.cube.map_padding);
     core.time.Scalar(1);
 }
 
 void npukb_cube_load_repeat(uint32_t stride, uint32_t times, uint32_t mode) {
     twin::Core& core = twin::ThisCore();
+    if (mode > 1) {
+        core.Violate("limit_exceeded", NPUKB_PC, "Use 0 for repeats along the height and 1 along the width.",
+                     "SetLoadDataRepeat: repeatMode is %u, which is outside of 0 to 1", mode);
+    }
     core.cube.repeat_stride = stride;
     core.cube.repeat_times = times;
     core.cube.repeat_mode = mode;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../../include/twin/cube/params.h"
+#include "check/raw_access.h"
 #include "semantics/copy.h"
 #include "cube/cube.h"
 #include "check/tracker.h"
@@ -95,6 +96,15 @@ void TransposeSquare(DType type, uint8_t* to, uint64_t dst_fractal_bytes, const 
     }
 }
 
+// Whether a fractal of one iteration lies where another iteration puts one.
+bool Overlaps(const FractalWalk& w) {
+    for (uint64_t apart = 1; apart < w.per_step; ++apart) {
+        uint64_t between = apart * w.dst_fractal;
+        if (between % w.dst_step == 0 && between / w.dst_step < w.count) return true;
+    }
+    return false;
+}
+
 void CheckDestination(Core& core, const FractalWalk& w, const npukb::BufferView& dst, MemorySet memories,
                       const void* pc) {
     uint32_t alignment = core.Holding(dst.address) == Memory::L1 ? 32 : kFractalBytes;
@@ -139,10 +149,14 @@ void npukb_cube_load(npukb::DType type, const npukb::BufferView* dst, const void
     const Pinned pinned[] = {dst};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::LoadData2DParams*>(params);
+    const auto p = twin::Given<AscendC::LoadData2DParams>(params, NPUKB_PC);
     if (p.ifTranspose && (BitsOfType(type) != 16 || global)) {
         core.Violate("limit_exceeded", pc, "Use LoadDataWithTranspose.",
                      "LoadData: ifTranspose is for elements of 16 bits on their way from L1 to L0A and L0B");
+    }
+    if (p.addrMode > 1) {
+        core.Violate("limit_exceeded", pc, "Use 0 to go upwards and 1 to go downwards.",
+                     "LoadData: addrMode is %u, which is outside of 0 to 1", p.addrMode);
     }
     if (p.repeatTimes == 0) return;
     int64_t step = p.addrMode == 1 ? -static_cast<int64_t>(p.srcStride) : p.srcStride;
@@ -175,6 +189,7 @@ void npukb_cube_load(npukb::DType type, const npukb::BufferView* dst, const void
     }
     double bytes = static_cast<double>(w.count) * kFractalBytes;
     if (global) {
+        core.AwaitWriters(Pipe::MTE2, {from, static_cast<uint64_t>(bytes), 1, 0});
         TimeTransfer(core, Pipe::MTE2, {from, nullptr}, static_cast<uint64_t>(bytes), 1, 0);
         core.bytes_in += static_cast<uint64_t>(bytes);
     } else {
@@ -188,7 +203,7 @@ void npukb_cube_load_transposed(npukb::DType type, const npukb::BufferView* dst,
     const Pinned pinned[] = {dst, src};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::LoadData2dTransposeParams*>(params);
+    const auto p = twin::Given<AscendC::LoadData2dTransposeParams>(params, NPUKB_PC);
     if (p.repeatTimes == 0) return;
     uint32_t bits = BitsOfType(type), fractals = bits == 16 ? 1 : bits == 4 ? 4 : 2;
     int64_t step = static_cast<int64_t>(p.srcStride) * fractals;
@@ -210,6 +225,16 @@ void npukb_cube_load_transposed(npukb::DType type, const npukb::BufferView* dst,
         for (uint32_t f = 0; f < fractals; ++f)
             DefineOnChip(core, here + f * w.dst_fractal * kFractalBytes, kFractalBytes);
     }
+    if (Overlaps(w)) {
+        core.Warn("overlap", pc, "Leave room for all fractals of an iteration: see dstGap and dstFracGap.",
+                  "%s: with dstGap %u and dstFracGap %u iterations put fractals where others do; the result is "
+                  "undefined on the device",
+                  w.name, p.dstGap, p.dstFracGap);
+        for (uint64_t i = 0; i < w.count; ++i) {
+            for (uint64_t f = 0; f < fractals; ++f)
+                memset(to + (i * w.dst_step + f * w.dst_fractal) * kFractalBytes, 0xff, kFractalBytes);
+        }
+    }
     core.time.Issue(
         core.launch->machine, Pipe::MTE1,
         LoadCycles(core, core.Holding(dst->address), static_cast<double>(w.count) * fractals * kFractalBytes));
@@ -221,7 +246,7 @@ void npukb_cube_load_sparse(const npukb::BufferView* dst, const npukb::BufferVie
     const Pinned pinned[] = {dst, src, index};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::LoadData2DParams*>(params);
+    const auto p = twin::Given<AscendC::LoadData2DParams>(params, NPUKB_PC);
     if (p.repeatTimes == 0) return;
     FractalWalk w{"LoadDataWithSparse", p.repeatTimes, 1, p.startIndex, 1, 1, 1};
     constexpr uint32_t kIndexBytes = kFractalBytes / 4;
@@ -242,7 +267,13 @@ void npukb_cube_fill(npukb::DType type, const npukb::BufferView* dst, const void
     const Pinned pinned[] = {dst};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::InitConstValueParams<uint16_t>*>(params);  // every variant begins alike
+    const auto p =
+        twin::Given<AscendC::InitConstValueParams<uint16_t>>(params, NPUKB_PC);  // every variant begins alike
+    if (p.repeatTimes > 32767 || p.blockNum > 32767 || p.dstGap > 32767) {
+        core.Violate("limit_exceeded", pc, "Split the fill.",
+                     "Fill: repeatTimes %u, blockNum %u, dstGap %u; the limit is 32767", p.repeatTimes, p.blockNum,
+                     p.dstGap);
+    }
     if (p.repeatTimes == 0 || p.blockNum == 0) return;
     bool l1 = core.Holding(dst->address) == Memory::L1;
     uint64_t unit = l1 ? 32 : kFractalBytes, piece = p.blockNum * unit, stride = piece + p.dstGap * unit;

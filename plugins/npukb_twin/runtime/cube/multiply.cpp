@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../include/twin/cube/params.h"
+#include "check/raw_access.h"
 #include "cube/cube.h"
 #include "cube/product.h"
 #include "time/cube_pace.h"
@@ -182,6 +183,29 @@ void Multiply(const Core& core, const Product& p, uint8_t* c, const uint8_t* a, 
     }
 }
 
+// Where the parts of an operand begin, one in each fractal.
+struct Fractals {
+    const char* role;
+    const void* address;
+    uint64_t count;
+    uint32_t bytes;  // from one to the next
+};
+
+// Operands that nothing has filled in. The beginnings of fractals do: they hold elements of every product.
+void CheckFilled(Core& core, const char* name, const Fractals& f, const void* pc) {
+    if (core.tracker == nullptr) return;
+    Shadow& shadow = core.tracker->shadow();
+    const Memory memory = core.Holding(f.address);
+    for (uint64_t i = 0; i < f.count; ++i) {
+        auto begin = static_cast<uint32_t>(core.UbOffset(f.address) + i * f.bytes);
+        if (shadow.FirstUndefined(begin, 32) != begin) continue;
+        core.Warn("uninitialized_read", pc, "Load both factors, and begin a sum with cmatrixInitVal or a bias.",
+                  "%s: %s holds bytes at %s offset %u that nothing has written", name, f.role, MemoryName(memory),
+                  begin - core.launch->RangeOf(memory).offset);
+        return;
+    }
+}
+
 void CheckLimits(Core& core, const char* name, const AscendC::MmadParams& p, bool floats, bool sparse, const void* pc) {
     if (p.m > 4095 || p.n > 4095 || p.k > 4095) {
         core.Violate("limit_exceeded", pc, "Cut the matrices into smaller blocks.",
@@ -235,7 +259,7 @@ extern "C" void npukb_cube_multiply(uint32_t types, const npukb::BufferView* dst
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     const char* name = sparse ? "MmadWithSparse" : "Mmad";
-    const auto p = *static_cast<const AscendC::MmadParams*>(params);
+    const auto p = twin::Given<AscendC::MmadParams>(params, NPUKB_PC);
     auto type = static_cast<npukb::DType>(types >> 8 & 0xff);
     bool floats = type == npukb::DType::F32;
     CheckLimits(core, name, p, floats, sparse, pc);
@@ -262,6 +286,12 @@ extern "C" void npukb_cube_multiply(uint32_t types, const npukb::BufferView* dst
                             0, 0};
     if (from_table && bias != nullptr) table = *bias;
     if (from_table) CheckCubeOperand(core, name, "bias", table, p.n * 4ull, 64, SetOf(Memory::Bt), false, pc);
+    if (product.vector || product.a_columns == depth) {
+        uint64_t pieces = static_cast<uint64_t>(depth) * (product.vector ? 1 : strips);
+        CheckFilled(core, name, {"fm", a->address, pieces, product.vector ? 32u : kFractalBytes}, pc);
+    }
+    CheckFilled(core, name, {"filter", b->address, b_bytes / kFractalBytes, kFractalBytes}, pc);
+    if (accumulates) CheckFilled(core, name, {"dst", dst->address, c_bytes / 1024, 1024}, pc);
     auto* c = static_cast<uint8_t*>(dst->address);
     if (!accumulates) Begin(product, c, from_table ? static_cast<const uint8_t*>(table.address) : nullptr);
     Multiply(core, product, c, static_cast<const uint8_t*>(a->address), static_cast<const uint8_t*>(b->address),

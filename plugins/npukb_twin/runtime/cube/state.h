@@ -18,6 +18,7 @@ struct CubeState {
     uint16_t map_height;
     uint16_t map_width;
     uint8_t map_padding[4];
+    bool map_set;
     uint32_t repeat_stride;
     uint32_t repeat_times;  // 0 until SetLoadDataRepeat is called: once
     uint32_t repeat_mode;

@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "../../include/twin/cube/params.h"
+#include "check/raw_access.h"
 #include "semantics/atomic.h"
 #include "semantics/copy.h"
 #include "cube/cube.h"
 #include "semantics/numeric.h"
+#include "check/late_stores.h"
 #include "check/tracker.h"
 
 namespace twin {
@@ -150,7 +152,7 @@ void Put(Core& core, const Store& s, uint8_t* to, const uint8_t* from, uint64_t 
     if (!s.local && core.atomic_mode != npukb::AtomicMode::None) {
         AtomicMove(core, to, from, bytes, pc);
     } else {
-        memcpy(to, from, bytes);
+        memcpy(s.local || core.late == nullptr ? to : core.late->Place(to), from, bytes);
         if (!s.local) TrackStored(core, to, bytes);
     }
 }
@@ -197,9 +199,10 @@ void StoreFractals(Core& core, const Store& s, const void* pc) {
 
 void CheckLimits(Core& core, const Store& s, const void* pc) {
     const char* remedy = "See the ranges of the parameters; cut the matrix into smaller ones.";
-    if (s.n > 4095 || (s.row_major && s.m > 8192)) {
+    if (s.n == 0 || s.m == 0 || s.n > 4095 || (s.row_major && s.m > 8192)) {
         core.Violate("limit_exceeded", pc, remedy,
-                     "%s: nSize %u, mSize %u; the limits are 4095 and, for row-major results, 8192", s.name, s.n, s.m);
+                     "%s: nSize %u, mSize %u; both begin at 1, the limits are 4095 and, for row-major results, 8192",
+                     s.name, s.n, s.m);
     }
     if (!s.row_major && s.n % (s.split ? 8 : 16) != 0) {
         core.Violate("limit_exceeded", pc, "Round nSize up to whole fractals.",
@@ -217,6 +220,10 @@ void CheckLimits(Core& core, const Store& s, const void* pc) {
         core.Violate("quant_mode", pc, "Split channels of float results in NZ only.",
                      "%s: channels are split where floats stay floats and the result is in NZ", s.name);
     }
+    if (s.mode >= QF322F16_PRE) {
+        core.Violate("quant_mode", pc, "Use a mode that this chip has, such as F322F16 or QF322B8_PRE.",
+                     "%s: quantPre is a mode of other chips", s.name);
+    }
     if (!Fits(s.mode, s.from, s.to)) {
         core.Violate("quant_mode", pc, "Choose the mode that leads from the type in L0C to the destination's.",
                      "%s: quantPre %d does not make the element type of dst out of that of src", s.name,
@@ -226,6 +233,20 @@ void CheckLimits(Core& core, const Store& s, const void* pc) {
         core.Violate("limit_exceeded", pc, remedy,
                      "%s: srcNdStride is %llu, between several matrices 1 to 512 are possible", s.name,
                      static_cast<unsigned long long>(s.src_matrix / 1024));
+    }
+}
+
+// Columns of fractals lie behind one another in L0C, rows or columns of the result in the destination.
+void CheckStrides(Core& core, const Store& s, const void* pc) {
+    if (s.n > 16 && s.src_stride < s.m) {
+        core.Violate("limit_exceeded", pc, "Set srcStride to mSize rounded up to 16.",
+                     "%s: srcStride is %u, and columns of fractals have %u rows", s.name, s.src_stride, s.m);
+    }
+    uint64_t row = static_cast<uint64_t>(s.n) * Bytes(s.to);
+    if (s.row_major && s.m > 1 && s.dst_stride < row) {
+        core.Warn("overlap", pc, "Set dstStride to the number of elements in a row of the result.",
+                  "%s: rows of %u elements are stored %llu bytes apart; each overwrites a part of the one before",
+                  s.name, s.n, static_cast<unsigned long long>(s.dst_stride));
     }
 }
 
@@ -245,8 +266,13 @@ void CheckScales(Core& core, const Store& s, const void* pc) {
 
 // Fixpipe reads blocks of L0C whose flag is 1.
 void MindUnitFlags(Core& core, const Store& s, uint64_t bytes, const void* pc) {
-    if (s.unit == 0) return;
     uint32_t begin = core.OffsetIn(Memory::L0C, s.src);
+    if (s.unit == 0) {
+        if (core.cube.unit_flags[begin / kFractalBytes] == 0) return;
+        core.Warn("unit_flag", pc, "Give Mmad and Fixpipe of a result both a unitFlag, or none.",
+                  "%s: unitFlag is 0, and Mmad has set the unit flag of what is stored; it stays set", s.name);
+        return;
+    }
     for (uint32_t i = begin / kFractalBytes; i <= (begin + bytes - 1) / kFractalBytes; ++i) {
         if (core.cube.unit_flags[i] != 0) continue;
         core.Violate("unit_flag", pc, "Give the last Mmad of this result unitFlag 3.",
@@ -293,18 +319,21 @@ void CheckDestination(Core& core, const Store& s, const npukb::BufferView* local
         return;
     }
     CheckGlobal(core, {s.name, s.dst, DstSpan(s), s.row_major ? Bytes(s.to) : 32, true, origin}, pc);
-    if (core.order != nullptr && s.row_major && s.matrices == 1) {
+    bool rows = s.row_major && s.matrices == 1;
+    if (core.order != nullptr && rows)
         core.order->Refine(s.dst, true, static_cast<uint64_t>(s.n) * Bytes(s.to), s.dst_stride, s.m);
-    }
+    uint64_t bytes = static_cast<uint64_t>(s.matrices) * s.m * s.n * Bytes(s.to);
+    if (core.late != nullptr && !rows && DstSpan(s) != bytes) core.late->Drop();
 }
 
 void Run(Core& core, const Store& s, const npukb::BufferView& src, const npukb::BufferView* local, const void* origin,
          const void* pc) {
-    if (s.n == 0 || s.m == 0 || s.matrices == 0) return;
     CheckLimits(core, s, pc);
+    if (s.matrices == 0) return;
     uint64_t src_bytes = (static_cast<uint64_t>(Blocks(s.n, 16) - 1) * s.src_stride + Blocks(s.m, 16) * 16ull) * 64;
     if (s.row_major) src_bytes += (s.matrices - 1) * s.src_matrix;
     CheckCubeOperand(core, s.name, "src", src, src_bytes, 64, SetOf(Memory::L0C), false, pc);
+    CheckStrides(core, s, pc);
     CheckScales(core, s, pc);
     CheckWritten(core, s, pc);
     MindUnitFlags(core, s, src_bytes, pc);
@@ -326,8 +355,10 @@ void Run(Core& core, const Store& s, const npukb::BufferView& src, const npukb::
                                                                        : m.fixpipe_l1_b8_bytes_per_cycle));
     } else {
         uint64_t row = static_cast<uint64_t>(s.n) * Bytes(s.to), rows = static_cast<uint64_t>(s.matrices) * s.m;
-        TimeTransfer(core, Pipe::FIX, {s.dst, origin}, s.row_major ? row : row * rows, s.row_major ? rows : 1,
-                     static_cast<int64_t>(s.dst_stride));
+        const Pieces pieces{s.dst, s.row_major ? row : row * rows, s.row_major ? rows : 1,
+                            static_cast<int64_t>(s.dst_stride)};
+        TimeTransfer(core, Pipe::FIX, {s.dst, origin}, pieces.bytes, pieces.count, pieces.stride);
+        core.Wrote(Pipe::FIX, pieces);
         core.bytes_out += static_cast<uint64_t>(bytes);
     }
     ClearUnitFlags(core, s, src_bytes);
@@ -360,7 +391,7 @@ void npukb_cube_fixpipe(uint32_t types, uint32_t flags, const void* dst, const n
     const Pinned pinned[] = {src, scales};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::FixpipeParamsV220*>(params);
+    const auto p = twin::Given<AscendC::FixpipeParamsV220>(params, NPUKB_PC);
     Store s = Prepare(core, "Fixpipe", types, flags, dst, *src);
     s.n = p.nSize, s.m = p.mSize, s.src_stride = p.srcStride;
     s.dst_stride = static_cast<uint64_t>(p.dstStride) * (s.row_major ? Bytes(s.to) : 32);
@@ -390,7 +421,7 @@ void npukb_cube_copy_out(uint32_t types, uint32_t flags, const void* dst, const 
     const Pinned pinned[] = {src};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::DataCopyCO12DstParams*>(params);
+    const auto p = twin::Given<AscendC::DataCopyCO12DstParams>(params, NPUKB_PC);
     Store s = Prepare(core, "DataCopy", types, flags, dst, *src);
     s.row_major = p.nz2ndEn && !s.local;
     s.n = p.nSize, s.m = p.mSize, s.src_stride = p.srcStride;
@@ -405,6 +436,10 @@ void npukb_cube_copy_out(uint32_t types, uint32_t flags, const void* dst, const 
         s.matrices = core.cube.nz_to_nd & 0xffff;
         s.src_matrix = (core.cube.nz_to_nd >> 16 & 0xffff) * 1024;
         s.dst_matrix = (core.cube.nz_to_nd >> 32 & 0xffff) * Bytes(s.to);
+        if (s.matrices > 1 && s.dst_matrix == 0) {
+            core.Violate("limit_exceeded", pc, "Say with SetFixpipeNz2ndFlag how far apart the matrices lie.",
+                         "DataCopy: dstNdStride is 0, and %u matrices are stored", s.matrices);
+        }
     } else if (s.row_major) {
         core.Violate("quant_mode", pc, "Call SetFixpipeNz2ndFlag first.",
                      "DataCopy: nz2ndEn is set, and SetFixpipeNz2ndFlag has not said how many matrices there are");

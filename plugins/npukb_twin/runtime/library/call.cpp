@@ -4,6 +4,18 @@
 
 namespace twin {
 
+// Results that lie in the scratch buffer are lost with it.
+Library::~Library() {
+    for (int i = 0; i < span_count_; ++i) {
+        const Span& own = spans_[i];
+        if (exclusive_ && own.write && Shared(own))
+            __builtin_memset(reinterpret_cast<void*>(own.begin), 0xff, own.end - own.begin);
+        uint64_t from = scratch_.begin > spans_[i].begin ? scratch_.begin : spans_[i].begin;
+        uint64_t to = scratch_.end < spans_[i].end ? scratch_.end : spans_[i].end;
+        if (spans_[i].write && from < to) __builtin_memset(reinterpret_cast<void*>(from), 0xff, to - from);
+    }
+}
+
 void* Library::Check(const npukb::BufferView* view, int64_t elements, uint32_t element_bytes, const char* role,
                      uint32_t alignment, bool write) const {
     if (elements < 0) {
@@ -14,7 +26,9 @@ void* Library::Check(const npukb::BufferView* view, int64_t elements, uint32_t e
     void* address = view->address;  // read once: another block may change the view meanwhile
     CheckLocal(core_, {name_, role, address, bytes, view->bytes, alignment, write}, pc_);
     auto begin = reinterpret_cast<uint64_t>(address);
-    if (span_count_ < kMaxSpans && bytes > 0) spans_[span_count_++] = {role, begin, begin + bytes, write};
+    if (span_count_ == kMaxSpans || bytes == 0) return address;
+    const Span& span = spans_[span_count_++] = {role, begin, begin + bytes, write};
+    if (scratch_.begin < span.end && span.begin < scratch_.end) WarnShared(scratch_, span);
     return address;
 }
 
@@ -35,7 +49,7 @@ constexpr ScratchRow kScratch[] = {
 #undef NPUKB_SCRATCH_WHOLE
 };
 
-constexpr const char* kScratchRemedy = "Ask the matching Get…TmpSize function how large the buffer has to be.";
+constexpr const char* kScratchRemedy = "Ask the matching Get...MaxMinTmpSize function how large the buffer has to be.";
 
 uint64_t LeastScratch(const char* name, uint64_t data_bytes) {
     for (const ScratchRow& row : kScratch) {
@@ -67,6 +81,19 @@ void Library::Apart(bool same) const {
     }
 }
 
+bool Library::Shared(const Span& result) const {
+    for (int i = 0; i < span_count_; ++i) {
+        const Span& s = spans_[i];
+        if (!s.write && result.begin < s.end && s.begin < result.end) return true;
+    }
+    return false;
+}
+
+void Library::Exclusive() const {
+    Apart();
+    exclusive_ = true;
+}
+
 void Library::ScratchFor(const npukb::BufferView* view, uint64_t data_bytes) const {
     if (view == nullptr) return;
     uint64_t bytes = LeastScratch(name_, data_bytes);
@@ -83,17 +110,19 @@ void Library::ScratchFor(const npukb::BufferView* view, uint64_t data_bytes) con
 }
 
 void Library::Scratch(const npukb::BufferView* view, uint64_t bytes) const {
-    if (view == nullptr || bytes == 0) return;
+    if (view == nullptr) return;
+    if (bytes == 0) bytes = view->bytes < 32 ? view->bytes : 32;  // nobody says how much of it is used
     if (view->bytes < bytes) {
         core_.Violate("scratch_too_small", pc_, kScratchRemedy, "%s: sharedTmpBuffer has %u bytes and needs %llu",
                       name_, view->bytes, static_cast<unsigned long long>(bytes));
     }
     CheckLocal(core_, {name_, "sharedTmpBuffer", view->address, bytes, view->bytes, 32, true}, pc_);
     auto begin = reinterpret_cast<uint64_t>(view->address);
-    Span scratch{"sharedTmpBuffer", begin, begin + bytes, true};
+    scratch_ = {"sharedTmpBuffer", begin, begin + bytes, true};
     for (int i = 0; i < span_count_; ++i) {
-        if (scratch.begin < spans_[i].end && spans_[i].begin < scratch.end) WarnShared(scratch, spans_[i]);
+        if (scratch_.begin < spans_[i].end && spans_[i].begin < scratch_.end) WarnShared(scratch_, spans_[i]);
     }
+    __builtin_memset(reinterpret_cast<void*>(begin), 0xff, bytes);
 }
 
 void Library::Spoil(const npukb::BufferView* source, uint64_t bytes, const npukb::BufferView* dst) const {

@@ -17,6 +17,8 @@ namespace twin {
 class Library {
   public:
     Library(const char* name, const void* pc) : core_(ThisCore()), name_(name), pc_(pc) {}
+    ~Library();
+    Library(const Library&) = delete;
 
     Core& core() const { return core_; }
     const char* name() const { return name_; }
@@ -33,6 +35,8 @@ class Library {
     // No destination may share memory with a source (as most of the library wants), or only the whole of it if `same`
     // is true. Looks at what Read and Write have been asked for.
     void Apart(bool same = false) const;
+    // The same where the documentation offers no sharing at all: results that share memory with a source are lost.
+    void Exclusive() const;
     // The temporary buffer, null if the caller gave none: apart from all operands, and as large as scratch.def says for
     // so many bytes of data; a smaller one is a warning, but it has to hold a block at least. What is in it afterwards
     // is undefined.
@@ -56,12 +60,16 @@ class Library {
     };
     static constexpr int kMaxSpans = 12;
     void WarnShared(const Span& a, const Span& b) const;
+    // Whether a source lies where this result does.
+    bool Shared(const Span& result) const;
 
     Core& core_;
     const char* name_;
     const void* pc_;
     mutable Span spans_[kMaxSpans];
     mutable int span_count_ = 0;
+    mutable Span scratch_{};
+    mutable bool exclusive_ = false;
 };
 
 }  // namespace twin

@@ -1,5 +1,6 @@
 // Broadcast, Pad, UnPad and ArithProgression.
 #include "../../include/twin/shape.h"
+#include "check/raw_access.h"
 
 #include <string.h>
 
@@ -28,12 +29,6 @@ uint32_t ValueBits(DType dtype, int32_t value) {
     return static_cast<uint32_t>(value);
 }
 
-// Rows of a tensor that Pad or UnPad works on.
-void CheckRows(const Library& call, const char* role, const npukb::BufferView* view, int64_t bytes, bool write) {
-    CheckLocal(call.core(), {call.name(), role, view->address, static_cast<uint64_t>(bytes), view->bytes, 32, write},
-               call.pc());
-}
-
 }  // namespace
 }  // namespace twin
 
@@ -52,7 +47,7 @@ void npukb_progression(npukb::DType dtype, const npukb::BufferView* dst, uint64_
 }
 
 void npukb_broadcast(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src,
-                     const npukb::BufferView*, const uint32_t* dst_shape, const uint32_t* src_shape,
+                     const npukb::BufferView* tmp, const uint32_t* dst_shape, const uint32_t* src_shape,
                      uint32_t dim_axis) {
     using namespace twin;
     const Pinned pinned[] = {dst, src};
@@ -70,8 +65,9 @@ void npukb_broadcast(npukb::DType dtype, const npukb::BufferView* dst, const npu
     uint64_t src_rows = dim == 2 ? src_shape[0] : 1, src_columns = src_shape[last];
     auto* s = static_cast<const uint8_t*>(src->address);
     auto* d = static_cast<uint8_t*>(dst->address);
-    CheckRows(call, "src", src, Area(Area(src_rows, src_columns), bytes), false);
-    CheckRows(call, "dst", dst, Area(Area(rows, columns), bytes), true);
+    call.Read<uint8_t>(src, Area(Area(src_rows, src_columns), bytes), "src");
+    call.Write<uint8_t>(dst, Area(Area(rows, columns), bytes), "dst");
+    call.ScratchFor(tmp, 0);
     // From the last element down, so that dst may begin where src does.
     for (uint64_t r = rows; r-- > 0;) {
         const uint8_t* row = s + (src_rows == 1 ? 0 : r) * src_columns * bytes;
@@ -86,12 +82,12 @@ void npukb_broadcast(npukb::DType dtype, const npukb::BufferView* dst, const npu
     call.Charge(dtype, static_cast<int64_t>(rows * columns), 2);
 }
 
-void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src, const npukb::BufferView*,
-               const void* params, const void* tiling) {
+void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src,
+               const npukb::BufferView* tmp, const void* params, const void* tiling) {
     using namespace twin;
     const Pinned pinned[] = {dst, src};
     Library call("Pad", NPUKB_PC);
-    const auto p = *static_cast<const AscendC::PadParams*>(params);
+    const auto p = twin::Given<AscendC::PadParams>(params, NPUKB_PC);
     const auto t = *static_cast<const PadTiling*>(tiling);
     uint64_t bytes = npukb::kDTypeBytes[static_cast<int>(dtype)];
     bool aligned = t.srcWidth * bytes % 32 == 0;
@@ -104,8 +100,9 @@ void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::Bu
             "Pad: rows of %llu elements become %llu elements of %llu bytes", static_cast<unsigned long long>(kept),
             static_cast<unsigned long long>(width), static_cast<unsigned long long>(bytes));
     }
-    CheckRows(call, "src", src, Area(Area(t.srcHeight, t.srcWidth), bytes), false);
-    CheckRows(call, "dst", dst, Area(Area(t.srcHeight, width), bytes), true);
+    call.Read<uint8_t>(src, Area(Area(t.srcHeight, t.srcWidth), bytes), "src");
+    call.Write<uint8_t>(dst, Area(Area(t.srcHeight, width), bytes), "dst");
+    call.ScratchFor(tmp, 0);
     auto* s = static_cast<const uint8_t*>(src->address);
     auto* d = static_cast<uint8_t*>(dst->address);
     uint32_t value = ValueBits(dtype, p.padValue);
@@ -119,11 +116,11 @@ void npukb_pad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::Bu
 }
 
 void npukb_unpad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::BufferView* src,
-                 const npukb::BufferView*, const void* params, const void* tiling) {
+                 const npukb::BufferView* tmp, const void* params, const void* tiling) {
     using namespace twin;
     const Pinned pinned[] = {dst, src};
     Library call("UnPad", NPUKB_PC);
-    const auto p = *static_cast<const AscendC::UnPadParams*>(params);
+    const auto p = twin::Given<AscendC::UnPadParams>(params, NPUKB_PC);
     const auto t = *static_cast<const UnPadTiling*>(tiling);
     uint64_t bytes = npukb::kDTypeBytes[static_cast<int>(dtype)];
     if (t.srcWidth * bytes % 32 != 0 || p.rightPad == 0 || p.rightPad * bytes >= 32 || p.rightPad > t.srcWidth) {
@@ -132,8 +129,9 @@ void npukb_unpad(npukb::DType dtype, const npukb::BufferView* dst, const npukb::
                             static_cast<unsigned long long>(bytes));
     }
     uint64_t width = t.srcWidth - p.rightPad;
-    CheckRows(call, "src", src, Area(Area(t.srcHeight, t.srcWidth), bytes), false);
-    CheckRows(call, "dst", dst, Area(Area(t.srcHeight, width), bytes), true);
+    call.Read<uint8_t>(src, Area(Area(t.srcHeight, t.srcWidth), bytes), "src");
+    call.Write<uint8_t>(dst, Area(Area(t.srcHeight, width), bytes), "dst");
+    call.ScratchFor(tmp, 0);
     auto* s = static_cast<const uint8_t*>(src->address);
     auto* d = static_cast<uint8_t*>(dst->address);
     for (uint64_t r = 0; r < t.srcHeight; ++r)

@@ -6,6 +6,7 @@
 #include "check/raw_access.h"
 #include "check/operand_check.h"
 #include "check/tracker.h"
+#include "check/late_stores.h"
 
 namespace twin {
 namespace {
@@ -99,6 +100,7 @@ void Init(Core& core, MatmulState* state, const MatmulForm* form, const TCubeTil
         core.Violate("wrong_core", pc, "Declare KERNEL_TYPE_MIX_AIC_1_2, or leave the type out.",
                      "%s: a kernel of vector cores alone has no cube core that could multiply", name);
     }
+    if (core.late != nullptr) core.late->Stop();  // the cube core reads for it
     CheckResult(state, sizeof *state, pc);
     CheckSource(form, sizeof *form, pc);
     const int number = Number(core, state, name, pc);
@@ -135,11 +137,11 @@ void Share(MatmulJob& job, const char* name, const void* pc) {
     if (core.kind == CoreKind::Cube || !(form.a_shared && form.b_shared)) return;
     if (core.launch->per_block[static_cast<int>(CoreKind::Vector)] < 2) return;
     MatmulOrders& first = core.launch->cross->orders[core.number - core.sub_block];
-    if (core.sub_block == 0) return Raise(&first.shared, job.state().done_at);
+    if (core.sub_block == 0) return Raise(&first.shared, MatmulOf(core).done_at);
     MatmulCore& own = MatmulOf(core);
     uint64_t nth = ++own.shared_seen;
     WaitFor(&first.shared, nth, {name, pc});
-    job.state().done_at = first.shared.At(nth);
+    own.done_at = first.shared.At(nth);
     own.due = nth;
     own.due_place = (core.number - core.sub_block) % core.launch->CoresPerBlock();
 }
@@ -155,7 +157,7 @@ void IterateAhead(MatmulJob& job) {
     s.ahead = true;
     s.taken = 0;
     const MatmulTarget aside{&s.workspace, nullptr, 0, true};
-    Charge(job.core(), s, job.Plan(&aside, {}));
+    Charge(job.core(), job.Plan(&aside, {}));
 }
 
 // Into a tensor of the caller's in L0C: fractals of 16 by 16.
@@ -208,7 +210,7 @@ bool Iterate(MatmulState* state, bool sync, bool partial, const npukb::BufferVie
     Served(job.core());
     MatmulPlan plan = job.Plan(nullptr, {});
     plan.only = block;
-    Charge(job.core(), s, plan);
+    Charge(job.core(), plan);
     return true;
 }
 
@@ -217,7 +219,7 @@ uint8_t* TakeAside(MatmulJob& job) {
     MatmulState& s = job.state();
     if (!s.ahead) job.Misuse("Call Iterate<false>() first.", "nothing was computed ahead");
     if (s.taken >= job.BlockCount()) job.Misuse("Take as many blocks as there are.", "all blocks have been taken");
-    AwaitMatmul(job.core(), s);
+    AwaitMatmul(job.core());
     int64_t area = int64_t{s.tiling.baseM} * s.tiling.baseN;
     return static_cast<uint8_t*>(s.workspace.address) + BytesOfType(s.form->c, area * s.taken++);
 }
@@ -253,8 +255,8 @@ void Get(MatmulState* state, bool, const MatmulTarget* target, const void* pc) {
     MatmulPlan plan = job.Plan(target, {});
     plan.multiplies = false;
     plan.only = block;
-    Charge(job.core(), s, plan);
-    AwaitMatmul(job.core(), s);
+    Charge(job.core(), plan);
+    AwaitMatmul(job.core());
 }
 
 void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* pc) {
@@ -264,10 +266,10 @@ void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* 
     if (Heard(job)) {
         job.Whole(*target, {});
         Served(job.core());
-        Charge(job.core(), *state, job.Plan(target, {}));
+        Charge(job.core(), job.Plan(target, {}));
     }
     Share(job, "IterateAll", pc);
-    if (sync) AwaitMatmul(job.core(), *state);
+    if (sync) AwaitMatmul(job.core());
 }
 
 // Matrix number `i` of a batch: how far its operands and its result lie behind the first ones.
@@ -336,7 +338,7 @@ void OneBatch(MatmulJob& job, const npukb::MatmulBatch& batch, const MatmulTarge
         bool last = i % reduced == reduced - 1 || i == all - 1;
         if (last) job.Store(target, block, sums, s.n, place);
         Served(job.core());
-        Charge(job.core(), job.state(), job.Plan(last ? &target : nullptr, place));
+        Charge(job.core(), job.Plan(last ? &target : nullptr, place));
     }
     free(sums);
 }
@@ -359,7 +361,7 @@ void Batch(MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const
         OneBatch(job, *batch, target != nullptr ? *target : aside, before.a, before.b, before.c);
     }
     s.taken = 0;
-    if (sync) AwaitMatmul(job.core(), s);
+    if (sync) AwaitMatmul(job.core());
 }
 
 void* GetBatch(MatmulState* state, uint32_t batches, const npukb::BufferView* local, const void* pc) {
@@ -368,7 +370,7 @@ void* GetBatch(MatmulState* state, uint32_t batches, const npukb::BufferView* lo
     MatmulState& s = *state;
     if (s.workspace.address == nullptr)
         job.Misuse("Call SetWorkspace and IterateNBatch first.", "nothing was computed ahead");
-    AwaitMatmul(job.core(), s);
+    AwaitMatmul(job.core());
     const int64_t elements = int64_t{batches} * s.m * s.n;
     auto bytes = static_cast<uint64_t>(BytesOfType(s.form->c, elements));
     uint8_t* from = static_cast<uint8_t*>(s.workspace.address) + bytes * static_cast<uint64_t>(s.taken++);
@@ -387,10 +389,14 @@ void* GetWorkspace(MatmulState* state, const void* pc) {
     return TakeAside(job);
 }
 
-void Wait(MatmulState* state, const void* pc) { AwaitMatmul(ThisCore(), *OwnState(state, pc)); }
+void Wait(MatmulState* state, const void* pc) {
+    OwnState(state, pc);
+    AwaitMatmul(ThisCore());
+}
 
 void End(MatmulState* state, const void* pc) {
-    AwaitMatmul(ThisCore(), *OwnState(state, pc));
+    OwnState(state, pc);
+    AwaitMatmul(ThisCore());
     state->begun = state->ahead = false;
 }
 

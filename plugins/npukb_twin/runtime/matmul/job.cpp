@@ -12,6 +12,7 @@
 #include "check/raw_access.h"
 #include "check/operand_check.h"
 #include "check/tracker.h"
+#include "cores/fiber.h"
 
 namespace twin {
 namespace {
@@ -42,6 +43,12 @@ float ScalarValue(uint64_t bits, DType type) {
 
 npukb::MatmulState* OwnState(npukb::MatmulState* state, const void* pc) {
     CheckResult(state, sizeof *state, pc);
+    // What is computed and what it costs follow from the same numbers, which other cores may change in between only
+    // where they lie in variables: such a kernel runs on one thread, on which nothing happens in between.
+    Launch& launch = *ThisCore().launch;
+    bool shared = !OnOwnStack(reinterpret_cast<uint64_t>(state), sizeof *state) ||
+                  __atomic_load_n(&launch.variables_written, __ATOMIC_ACQUIRE);
+    if (shared) __atomic_store_n(&launch.talks, true, __ATOMIC_RELAXED);
     if (state->form != nullptr) CheckSource(state->form, sizeof *state->form, pc);  // null before it was registered
     return state;
 }

@@ -82,7 +82,7 @@ void ChargeInit(Core& core, bool constant) {
     core.time.Scalar(Cycles(m, constant ? m.matmul_constant_init_s : m.matmul_init_s));
 }
 
-void Charge(Core& core, npukb::MatmulState& s, const MatmulPlan& plan) {
+void Charge(Core& core, const MatmulPlan& plan) {
     const Machine& machine = core.launch->machine;
     if (core.kind == CoreKind::Cube) {
         Carry(core, plan);
@@ -96,12 +96,12 @@ void Charge(Core& core, npukb::MatmulState& s, const MatmulPlan& plan) {
     core.time.Tell(TapeMark::Raise, Pipe::S, GivenName(PlaceIn(core)), 0, 0);
     double shares = core.launch->per_block[static_cast<int>(CoreKind::Vector)];
     orders.free_at = std::max(orders.free_at, core.time.End() + half) + EstimateOf(machine, plan) * shares;
-    s.done_at = orders.free_at + half;
+    MatmulOf(core).done_at = orders.free_at + half;
     MatmulOf(core).due = orders.count;
     MatmulOf(core).due_place = PlaceIn(core);
 }
 
-void AwaitMatmul(Core& core, npukb::MatmulState& s) {
+void AwaitMatmul(Core& core) {
     MatmulCore& own = MatmulOf(core);
     if (own.due > 0) {
         const Machine& m = core.launch->machine;
@@ -109,8 +109,8 @@ void AwaitMatmul(Core& core, npukb::MatmulState& s) {
         core.time.Scalar(Cycles(m, m.matmul_order_s) / 2);
     }
     own.due = 0;
-    if (s.done_at > 0) core.time.AssumeOver(s.done_at);
-    s.done_at = 0;
+    if (own.done_at > 0) core.time.AssumeOver(own.done_at);
+    own.done_at = 0;
 }
 
 }  // namespace twin

@@ -33,6 +33,7 @@ struct MatmulCore {
     uint64_t shared_seen;
     uint64_t due;       // the order that has to be over before the core goes on, 0 for none
     int64_t due_place;  // among the cores of the block: whose order that is
+    double done_at;     // when the last multiplication that nobody has waited for is through
 };
 
 MatmulOrders* NewMatmulOrders(const Launch& launch);
@@ -43,7 +44,7 @@ void FinishMatmul(Core& core);
 // An object gets its tiling: what that takes a core.
 void ChargeInit(Core& core, bool constant);
 // Puts the work down for the right core.
-void Charge(Core& core, npukb::MatmulState& state, const MatmulPlan& plan);
-void AwaitMatmul(Core& core, npukb::MatmulState& state);
+void Charge(Core& core, const MatmulPlan& plan);
+void AwaitMatmul(Core& core);
 
 }  // namespace twin

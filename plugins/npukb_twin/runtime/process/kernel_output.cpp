@@ -159,10 +159,4 @@ void npukb_assert(const char* condition) {
 void npukb_trap(void) {
     twin::ThisCore().Violate("trap", NPUKB_PC, "Trap ends the kernel with an exception.", "the kernel called Trap");
 }
-
-// Kernels call this before they divide an integer by zero: the compiler checks for it, see build.py.
-__attribute__((visibility("default"))) void __ubsan_handle_divrem_overflow_minimal(void) {
-    twin::ThisCore().Warn("division_by_zero", NPUKB_PC, "Check the divisor before dividing.",
-                          "an integer is divided by zero; the result is undefined, and the device may report an error");
-}
 }

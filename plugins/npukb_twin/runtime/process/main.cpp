@@ -6,11 +6,18 @@
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · verify · machine KEY VALUE
+//   lacks NAME DST SRC MODES MESSAGE     (of the tables; see check/chip.h)
 //   blocks N · cores N · threads N · seed N · order last_first
 //   tiling_key N · system_workspace BYTES · core_flags yes|no|undeclared · allocation exact|pooled
 //   checker off|fast|full · auto_sync on|off · profile off|time|full · launch warm|cold
 //   argument null · argument same INDEX · argument buffer NAME r|w|t BYTES PATH
+//   memory ADDRESS NAME r|w BYTES PATH · direct PATH      (direct launches: buffers by place, packed arguments)
 //   argument list NAME COUNT, followed by COUNT lines: item SHAPE NAME r|w BYTES PATH
+//
+// behind the arguments, for people who debug a kernel; asked for on one thread only:
+//
+//   watch NAME OFFSET BYTES     where these bytes of a buffer come from is reported
+//   record BLOCK CORE BYTES PATH what a core does is written to this file, which has so many bytes
 //
 // and at the end, in this order:
 //
@@ -28,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,6 +47,10 @@
 #include "check/raw_access.h"
 #include "process/report.h"
 #include "process/sandbox.h"
+#include "check/chip.h"
+#include "check/data_cache.h"
+#include "check/journal.h"
+#include "check/late_stores.h"
 #include "check/tracker.h"
 #include "verify/image.h"
 
@@ -49,8 +61,11 @@ constexpr uint32_t kMaxDimensions = 16;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kOwnZeros = 16;  // bytes of zeros that every image has
 constexpr uint64_t kGuard = 1u << 16;
+constexpr uint64_t kBuffersEnd = 1ull << 45;   // no system puts anything below it by itself, and no direct launch does
+constexpr uint64_t kBuffersRoom = 1ull << 40;  // in which the first buffer's place is drawn
 
 Launch g_launch;
+uint8_t* g_lowest_buffer;
 bool g_pooled;
 bool g_verifies;
 Totals g_totals;
@@ -94,6 +109,7 @@ void CatchSignals() {
 enum Mode : char {
     kRead = 'r',
     kWrite = 'w',  // what the kernel writes is seen by the judge
+    kBlank = 'b',  // the same, and it holds nothing of the program before
     kTile = 't',   // the file is repeated until the buffer is full; what the kernel writes is seen by nobody else
 };
 
@@ -109,25 +125,50 @@ void* MapTiles(uint8_t* at, uint64_t length, int file) {
     return at;
 }
 
-// Maps a buffer between two regions that no one may touch; `room` bytes from its beginning are reserved for it.
-uint8_t* Map(const char* path, uint64_t length, uint64_t room, char mode) {
-    auto* reserved = static_cast<uint8_t*>(
-        mmap(nullptr, room + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (reserved == MAP_FAILED)
-        Fail("infra_error", "cannot reserve %llu bytes", static_cast<unsigned long long>(length));
-    int file = open(path, mode == kWrite ? O_RDWR : O_RDONLY);
+// Memory that no one may touch, at `wanted`; null when that is taken.
+uint8_t* ReserveAt(uint8_t* wanted, uint64_t bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void* got = mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
+    if (got == wanted) return wanted;
+    if (got != MAP_FAILED) munmap(got, bytes);  // a kernel before 4.17 takes the address for a hint
+    return nullptr;
+}
+
+// Each buffer lies right below the one before, so that what is said of a stray access is the same each time. The first
+// one's place is drawn: no kernel tells one run from another by its addresses. Where a range is taken, the system
+// chooses.
+uint8_t* ReserveNext(uint64_t bytes) {
+    if (g_lowest_buffer == nullptr) {
+        uint64_t drawn = 0;
+        if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
+            Fail("infra_error", "the system gives no random number");
+        g_lowest_buffer = reinterpret_cast<uint8_t*>(kBuffersEnd - drawn % (kBuffersRoom / kPage) * kPage);
+    }
+    uint8_t* got = ReserveAt(g_lowest_buffer - bytes, bytes);
+    if (got != nullptr) return g_lowest_buffer = got;
+    void* any = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return any == MAP_FAILED ? nullptr : static_cast<uint8_t*>(any);
+}
+
+// Maps a buffer between two regions that no one may touch; `room` bytes from its beginning are reserved for it. It lies
+// at `place` unless that is null.
+uint8_t* Map(const char* path, uint64_t length, uint64_t room, char mode, uint8_t* place) {
+    const bool kept = mode == kWrite || mode == kBlank;
+    const uint64_t around = (room + kPage - 1) / kPage * kPage + 2 * kGuard;
+    uint8_t* reserved = place == nullptr ? ReserveNext(around) : ReserveAt(place - kGuard, around);
+    if (reserved == nullptr) Fail("infra_error", "cannot reserve %llu bytes", static_cast<unsigned long long>(length));
+    int file = open(path, kept ? O_RDWR : O_RDONLY);
     if (file < 0) Fail("infra_error", "cannot open buffer %s", path);
     uint8_t* at = reserved + kGuard;
-    void* mapped = mode == kTile
-                       ? MapTiles(at, length, file)
-                       : mmap(at, length, mode == kWrite ? PROT_READ | PROT_WRITE : PROT_READ,
-                              MAP_FIXED | MAP_POPULATE | (mode == kWrite ? MAP_SHARED : MAP_PRIVATE), file, 0);
+    void* mapped = mode == kTile ? MapTiles(at, length, file)
+                                 : mmap(at, length, kept ? PROT_READ | PROT_WRITE : PROT_READ,
+                                        MAP_FIXED | MAP_POPULATE | (kept ? MAP_SHARED : MAP_PRIVATE), file, 0);
     close(file);
     if (mapped == MAP_FAILED) Fail("infra_error", "cannot map buffer %s", path);
     return at;
 }
 
-uint8_t* AddBuffer(const char* text) {
+uint8_t* AddBuffer(const char* text, uint8_t* place = nullptr) {
     char name[64];
     char mode;
     unsigned long long bytes;
@@ -137,10 +178,24 @@ uint8_t* AddBuffer(const char* text) {
     bool pooled = g_pooled && strcmp(name, "tiling") != 0;  // which no framework allocates
     Extent extent = pooled ? PooledExtent(bytes) : ExactExtent(bytes);
     uint64_t length = (PooledExtent(bytes).reachable + kPage - 1) / kPage * kPage;
-    uint8_t* address = Map(text + path, length, extent.mapped < length ? length : extent.mapped, mode);
+    uint8_t* address = Map(text + path, length, extent.mapped < length ? length : extent.mapped, mode, place);
     if (!g_launch.memory.Add(name, address, bytes, extent, mode != kRead, length))
         Fail("infra_error", "too many buffers");
+    g_launch.memory[g_launch.memory.size() - 1].fresh = mode == kBlank || mode == kTile;
     return address;
+}
+
+// The packed arguments of a direct launch, which the kernel reads through the runtime alone.
+void ReadDirect(const char* path) {
+    struct stat info;
+    int file = open(path, O_RDONLY);
+    if (file < 0 || fstat(file, &info) != 0) Fail("infra_error", "cannot open the arguments %s", path);
+    auto* bytes = static_cast<uint8_t*>(calloc(static_cast<size_t>(info.st_size) + 8, 1));
+    if (bytes == nullptr || read(file, bytes, static_cast<size_t>(info.st_size)) != info.st_size)
+        Fail("infra_error", "cannot read the arguments %s", path);
+    close(file);
+    g_launch.direct = bytes;
+    g_launch.direct_bytes = static_cast<uint64_t>(info.st_size);
 }
 
 bool NextLine(char* line, size_t size, FILE* file) {
@@ -273,6 +328,7 @@ Entry Load(const char* path, CoreKind kind) {
     if (entry == nullptr || dladdr(entry, &where) == 0) Fail("launch_error", "the image has no kernel entry");
     found->base = reinterpret_cast<uint64_t>(where.dli_fbase);
     dl_iterate_phdr(FindImage, found);
+    if (g_launch.CoreCount() > 1) g_launch.variables[static_cast<int>(kind)].Open(found->end - found->base);
     CountInRegister(path, found->base);
     return reinterpret_cast<Entry>(entry);
 }
@@ -281,6 +337,8 @@ void Collect(Core* core, void*) {
     FinishCoreFlags(*core);
     StopTracker(*core);
     StopOrder(*core);
+    StopDataCache(*core);
+    StopLate(*core);
     g_totals.Add(*core);
 }
 
@@ -316,12 +374,55 @@ void Run(const char* vector, const char* cube, int vectors_per_block, void** arg
     l.cross->Start(l);
     if (l.profile != Detail::Off)
         l.tapes = static_cast<Tape**>(calloc(static_cast<size_t>(l.CoreCount()), sizeof(Tape*)));
+    for (int i = 0; l.CoreCount() > 1 && i < l.memory.size(); ++i) {
+        if (l.memory[i].writable) l.memory.Share(&l.memory[i]);
+    }
     for (int i = 0; l.checker == Checker::Full && i < l.memory.size(); ++i) {
-        if (strcmp(l.memory[i].name, "workspace") == 0) l.memory.MarkFresh(&l.memory[i]);
+        if (l.memory[i].fresh) l.memory.MarkFresh(&l.memory[i]);
     }
     const Entry entries[kCoreKinds] = {Load(vector, CoreKind::Vector), Load(cube, CoreKind::Cube)};
+    l.late = l.backward && l.checker != Checker::Off && !l.shares_variables;
+    if (l.journal != nullptr && !l.journal->Start(l)) {
+        Fail("launch_error", "no such core: the launch has %lld blocks of %d cores", static_cast<long long>(l.blocks),
+             l.CoresPerBlock());
+    }
     RunBlocks(&l, entries, arguments, threads, Collect, nullptr);
     ReportFinished(l, g_totals);
+}
+
+// What the machine lacks of the tables.
+void Lack(const char* text) {
+    static Chip chip;
+    g_launch.chip = &chip;
+    if (!chip.Lack(text)) Fail("infra_error", "bad line about the chip: %s", text);
+}
+
+Journal& TheJournal() {
+    static Journal journal;
+    g_launch.journal = &journal;
+    return journal;
+}
+
+// Bytes of a buffer that the launch is asked to explain.
+void Watch(const char* name, uint64_t offset, uint64_t bytes) {
+    Journal& journal = TheJournal();
+    for (int i = 0; i < g_launch.memory.size(); ++i) {
+        const GlobalBuffer& buffer = g_launch.memory[i];
+        if (strcmp(buffer.name, name) != 0) continue;
+        bool inside = offset < buffer.bytes && bytes <= buffer.bytes - offset;
+        if (inside && journal.Watch(i, offset, static_cast<uint32_t>(bytes))) return;
+    }
+    Fail("infra_error", "cannot watch %llu bytes of %s", static_cast<unsigned long long>(bytes), name);
+}
+
+// What one core does is written to a file.
+void Record(uint64_t block, uint64_t core, uint64_t bytes, const char* path) {
+    int file = open(path, O_RDWR);
+    if (file < 0) Fail("infra_error", "cannot open the record %s", path);
+    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (mapped == MAP_FAILED) Fail("infra_error", "cannot map the record %s", path);
+    TheJournal().Record(static_cast<int64_t>(block), static_cast<int64_t>(core), static_cast<uint8_t*>(mapped), bytes);
 }
 
 int Main(const char* path) {
@@ -340,7 +441,7 @@ int Main(const char* path) {
     while (NextLine(line, sizeof line, file)) {
         char key[64];
         double number;
-        unsigned long long value;
+        unsigned long long value, bytes, block;
         if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
         if (sscanf(line, "report %llu %63s", &value, key) == 2)
             SetReportDescriptor(static_cast<int>(value), key);
@@ -352,6 +453,8 @@ int Main(const char* path) {
             Limit(key, value);
         else if (sscanf(line, "machine %63s %lf", key, &number) == 2)
             SetMachine(key, number);
+        else if (strncmp(line, "lacks ", 6) == 0)
+            Lack(line + 6);
         else if (sscanf(line, "blocks %llu", &value) == 1)
             g_launch.blocks = static_cast<int64_t>(value);
         else if (sscanf(line, "cores %llu", &value) == 1)
@@ -362,8 +465,8 @@ int Main(const char* path) {
             g_launch.system_workspace_bytes = value;
         else if (sscanf(line, "threads %llu", &value) == 1)
             threads = static_cast<int>(value);
-        else if (strcmp(line, "order last_first") == 0)
-            g_launch.last_first = true;
+        else if (sscanf(line, "order %63s %llu", key, &value) == 2)
+            g_launch.backward = strcmp(key, "backward") == 0, g_launch.order = value;
         else if (sscanf(line, "seed %llu", &value) == 1)
             g_launch.seed = value;
         else if (sscanf(line, "checker %63s", key) == 1)
@@ -380,6 +483,14 @@ int Main(const char* path) {
                                                 : FlagSupport::Undeclared;
         } else if (sscanf(line, "auto_sync %63s", key) == 1)
             g_launch.auto_sync = strcmp(key, "off") != 0;
+        else if (int rest = 0; sscanf(line, "memory %llu %n", &value, &rest) == 1 && rest != 0)
+            AddBuffer(line + rest, reinterpret_cast<uint8_t*>(value));
+        else if (strncmp(line, "direct ", 7) == 0)
+            ReadDirect(line + 7);
+        else if (sscanf(line, "watch %63s %llu %llu", key, &value, &bytes) == 3)
+            Watch(key, value, bytes);
+        else if (int at = 0; sscanf(line, "record %llu %llu %llu %n", &block, &value, &bytes, &at) == 3 && at != 0)
+            Record(block, value, bytes, line + at);
         else if (strcmp(line, "argument null") == 0)
             arguments[count++] = nullptr;
         else if (sscanf(line, "argument same %llu", &value) == 1)

@@ -1,6 +1,7 @@
 // JSON is put into memory that exists before the kernel runs, because a signal handler may have to write it.
 #include "process/report.h"
 
+#include "check/journal.h"
 #include "time/replay.h"
 
 #include <stdarg.h>
@@ -312,12 +313,60 @@ void PutBuffers(Json& json, const GlobalMemory& memory) {
 
 }  // namespace
 
+namespace {
+
+// So many bytes as one number, or null.
+void PutValue(Json& json, const char* name, const uint8_t* value, uint32_t bytes, bool known) {
+    uint64_t bits = 0;
+    memcpy(&bits, value, bytes);
+    if (known) json.Put(",\"%s\":%llu", name, static_cast<unsigned long long>(bits));
+}
+
+void PutStep(Json& json, const Launch& launch, const JournalStep& s) {
+    json.Put("{\"parent\":%d,\"role\":\"%s\",\"memory\":", s.parent, s.role);
+    json.Text(s.memory);
+    json.Put(",\"offset\":%llu,\"bytes\":%u,\"dtype\":%d", static_cast<unsigned long long>(s.offset), s.bytes, s.dtype);
+    PutValue(json, "after", s.after, s.bytes, s.knows_after);
+    if (s.instruction != nullptr) {
+        json.Put(",\"instruction\":");
+        json.Text(s.instruction);
+        json.Put(",\"pc\":%llu,\"sequence\":%llu,\"block\":%lld,\"kind\":\"%s\",\"pipe\":\"%s\"",
+                 static_cast<unsigned long long>(s.place), static_cast<unsigned long long>(s.sequence),
+                 static_cast<long long>(s.core / launch.CoresPerBlock()), CoreKindName(launch.KindOf(s.core)),
+                 PipeName(s.pipe));
+        PutValue(json, "before", s.before, s.bytes, s.knows_before);
+        if (s.has_scalar)
+            json.Put(",\"scalar\":%llu,\"scalar_dtype\":%d", static_cast<unsigned long long>(s.scalar), s.scalar_type);
+    }
+    json.Put("}");
+}
+
+// The way back from every watched place.
+void PutJournal(Json& json, const Launch& launch) {
+    constexpr int kMostSteps = 96;
+    static JournalStep steps[kMostSteps];
+    json.Put("\"journal\":[");
+    for (int w = 0; w < launch.journal->watches(); ++w) {
+        int count = launch.journal->Follow(w, steps, kMostSteps);
+        json.Put("%s[", w == 0 ? "" : ",");
+        for (int i = 0; i < count; ++i) {
+            if (i > 0) json.Put(",");
+            PutStep(json, launch, steps[i]);
+        }
+        json.Put("]");
+    }
+    json.Put("],");
+}
+
+}  // namespace
+
 void ReportFinished(const Launch& launch, const Totals& totals) {
     Json& json = Document();
     json.Open();
     json.Put("\"status\":\"finished\",\"blocks\":%lld,", static_cast<long long>(launch.blocks));
     json.Put("\"bytes_in\":%llu,\"bytes_out\":%llu,\"ub_used\":%u,", static_cast<unsigned long long>(totals.bytes_in),
              static_cast<unsigned long long>(totals.bytes_out), totals.ub_used);
+    json.Put("\"talks\":%s,", launch.talks ? "true" : "false");
     bool failed = false;
     for (int i = 0; i < totals.diagnostics.size(); ++i)
         failed = failed || totals.diagnostics[i].severity == Severity::Error;
@@ -326,6 +375,10 @@ void ReportFinished(const Launch& launch, const Totals& totals) {
         json.Put(",");
     }
     PutBuffers(json, launch.memory);
+    if (launch.journal != nullptr) {
+        PutJournal(json, launch);
+        launch.journal->WriteRecord();
+    }
     json.Put("\"diagnostics\":[");
     for (int i = 0; i < totals.diagnostics.size(); ++i) {
         const Diagnostic& d = totals.diagnostics[i];

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace twin {
 namespace {
 
@@ -65,8 +67,10 @@ bool Allow(int ruleset, const Reachable& file, uint64_t known) {
 
 // ---- system calls
 
+using Numbers = std::initializer_list<uint32_t>;
+
 // Other processes, the network, the kernel itself, and what outlives the process.
-constexpr uint32_t kForbidden[] = {
+constexpr Numbers kForbidden = {
     __NR_ptrace,
     __NR_process_vm_readv,
     __NR_process_vm_writev,
@@ -163,13 +167,14 @@ constexpr uint32_t kForbidden[] = {
     __NR_sysfs,
 #endif
 };
-constexpr uint32_t kNewProcess[] = {
+constexpr Numbers kNewProcess = {
+    // clone alone on newer processors
 #if defined(__NR_fork)
     __NR_fork,
     __NR_vfork,
 #endif
 };
-constexpr uint32_t kNewProgram[] = {__NR_execve, __NR_execveat};
+constexpr Numbers kNewProgram = {__NR_execve, __NR_execveat};
 constexpr uint32_t kCloneThree = 435;  // not in older headers
 constexpr uint32_t kFirstUnknown = 451;
 
@@ -190,8 +195,7 @@ class Filter {
         Add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kFirstUnknown, 0, 1));  // also calls of the other ABI of x86-64
         Add(Return(SECCOMP_RET_ERRNO | ENOSYS));
     }
-    template <size_t n>
-    void Forbid(const uint32_t (&numbers)[n]) {
+    void Forbid(Numbers numbers) {
         for (uint32_t number : numbers) {
             Add(SkipUnless(number));
             Add(Return(SECCOMP_RET_ERRNO | EPERM));

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "check/chip.h"
 #include "cores/fiber.h"
 #include "semantics/numeric.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 using npukb::AtomicMode;
 using npukb::DType;
+
+// What sets each of AtomicMode.
+const char* const kSetters[] = {"SetAtomicNone", "SetAtomicAdd", "SetAtomicMax", "SetAtomicMin"};
 
 template <typename T>
 T Combine(AtomicMode mode, T old, T value) {
@@ -77,12 +81,18 @@ extern "C" {
 
 void npukb_atomic(npukb::AtomicMode mode, npukb::DType dtype) {
     twin::Core& core = twin::ThisCore();
+    if (core.launch->chip != nullptr && mode != npukb::AtomicMode::None && mode <= npukb::AtomicMode::Min)
+        core.launch->chip->Check(core, twin::kSetters[static_cast<int>(mode)], dtype, NPUKB_PC);
     core.atomic_mode = mode;
     core.atomic_type = dtype;
     core.time.Scalar(1);
 }
 
-void npukb_atomic_type(npukb::DType dtype) { twin::ThisCore().atomic_type = dtype; }
+void npukb_atomic_type(npukb::DType dtype) {
+    twin::Core& core = twin::ThisCore();
+    if (core.launch->chip != nullptr) core.launch->chip->Check(core, "SetAtomicType", dtype, NPUKB_PC);
+    core.atomic_type = dtype;
+}
 
 uint32_t npukb_atomic_state(int question) {
     const twin::Core& core = twin::ThisCore();

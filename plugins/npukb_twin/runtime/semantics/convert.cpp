@@ -162,6 +162,17 @@ constexpr Pair kPairs[] = {
 #include "../../include/twin/casts.def"
 };
 
+// Two int4b_t share a byte, which is converted as a whole.
+void CheckPairs(Core& core, const Lanes& lanes, const void* pc) {
+    constexpr uint64_t kLower = 0x5555555555555555u;
+    auto split = [](uint64_t mask) { return ((mask ^ mask >> 1) & kLower) != 0; };
+    bool by_number = lanes.contiguous || lanes.counted;
+    if (by_number ? lanes.total % 2 == 0 : !split(lanes.mask[0]) && !split(lanes.mask[1])) return;
+    core.Violate("limit_exceeded", pc, "Convert an even number of elements: two of them share a byte.",
+                 "Cast: int4b_t elements come in pairs, and the %s",
+                 by_number ? "count is odd" : "mask has one without the other");
+}
+
 // Whether the documentation lists this mode for this pair of types.
 bool Documented(DType dst, DType src, Rounding mode) {
     for (const Pair& pair : kPairs) {
@@ -173,6 +184,7 @@ bool Documented(DType dst, DType src, Rounding mode) {
 }  // namespace
 
 void ExecuteCast(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
+    if (v.dst.dtype == DType::I4 || v.src0.dtype == DType::I4) CheckPairs(core, lanes, pc);
     auto mode = static_cast<Rounding>(v.mode);
     if (!Documented(v.dst.dtype, v.src0.dtype, mode)) {
         core.Warn("cast_mode", pc, "Use a rounding mode that the Cast documentation lists for these types.",

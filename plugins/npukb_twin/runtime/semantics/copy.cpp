@@ -2,9 +2,13 @@
 #include <string.h>
 
 #include "../../include/twin/types.h"
+#include "check/raw_access.h"
 #include "semantics/atomic.h"
 #include "semantics/copy.h"
 #include "cube/cube.h"
+#include "check/data_cache.h"
+#include "check/journal.h"
+#include "check/late_stores.h"
 #include "check/operand_check.h"
 #include "check/tracker.h"
 
@@ -34,7 +38,7 @@ void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t
              const char* role, bool write, const void* pc) {
     bool inner_source = c.direction == kInside && !write;
     MemorySet memories = inner_source ? SetOf(Memory::Ub) : CopyMemories(core);
-    CheckLocal(core, {c.name, role, address, span, tensor_bytes, 32, write, memories}, pc);
+    CheckLocal(core, {c.name, role, address, span, tensor_bytes, 32, write, memories, c.direction == kIn}, pc);
 }
 
 void CheckShape(Core& core, const CopyInstruction& c, const void* pc) {
@@ -103,6 +107,7 @@ void Execute(Core& core, const CopyInstruction& c, const void* pc) {
     auto* from = static_cast<const uint8_t*>(c.src);
     bool atomic = c.direction == kOut && core.atomic_mode != npukb::AtomicMode::None;
     if (atomic) WaitForTurn(core);
+    if (c.direction == kOut && core.late != nullptr) to = core.late->Place(to);
     for (uint32_t i = 0; i < c.blocks; ++i) {
         if (c.direction == kIn && c.padded) {
             PlacePadded(c, to, from);
@@ -119,12 +124,19 @@ void Execute(Core& core, const CopyInstruction& c, const void* pc) {
 }
 
 // Moves inside UB that overwrite what they have yet to read.
-void CheckOverlap(Core& core, const CopyInstruction& c, uint64_t src_span, const void* pc) {
+bool Overlaps(Core& core, const CopyInstruction& c, uint64_t src_span, const void* pc) {
     auto d = reinterpret_cast<uint64_t>(c.dst), s = reinterpret_cast<uint64_t>(c.src);
-    if (d <= s || d >= s + src_span) return;
+    if (d <= s || d >= s + src_span) return false;
     core.Warn("overlap", pc, "Keep dst and src apart, or move towards lower addresses.",
               "%s: dst begins inside src (UB offsets %u and %u); the move overwrites what it has yet to read", c.name,
               core.UbOffset(c.dst), core.UbOffset(c.src));
+    return true;
+}
+
+// The page does not say in which order blocks are copied, so nobody can rely on what comes of it.
+void Lose(const CopyInstruction& c) {
+    auto* to = static_cast<uint8_t*>(const_cast<void*>(c.dst));
+    for (uint32_t i = 0; i < c.blocks; ++i) memset(to + i * c.dst_stride, 0xff, c.block_bytes);
 }
 
 void Charge(Core& core, const CopyInstruction& c) {
@@ -133,13 +145,18 @@ void Charge(Core& core, const CopyInstruction& c) {
     if (c.direction == kInside) {
         auto whole = static_cast<uint64_t>(bytes);
         bool chained = core.vector.Chains(c.src, whole);
+        Lateness late{0, core.vector.Late(c.src, whole)};
         core.vector.Wrote(c.dst, whole);
-        core.time.Vector(m, m.copy_inside_head_cycles - m.vector_head_cycles + bytes / 256.0, 0, chained);
+        core.time.Vector(m, m.copy_inside_head_cycles - m.vector_head_cycles + bytes / 256.0, 0, chained, late);
         return;
     }
     bool in = c.direction == kIn;
+    const Pieces pieces{in ? c.src : c.dst, c.block_bytes, c.blocks,
+                        static_cast<int64_t>(in ? c.src_stride : c.dst_stride)};
+    if (in) core.AwaitWriters(Pipe::MTE2, pieces);
     TimeTransfer(core, in ? Pipe::MTE2 : Pipe::MTE3, {in ? c.src : c.dst, c.origin}, c.block_bytes, c.blocks,
                  in ? c.src_stride : c.dst_stride);
+    if (!in) core.Wrote(Pipe::MTE3, pieces);
     (in ? core.bytes_in : core.bytes_out) += static_cast<uint64_t>(bytes);
 }
 
@@ -204,8 +221,9 @@ void RunCopy(const CopyInstruction& c, const void* pc) {
         } else {
             CheckUb(core, c, c.src, src_span, c.direction == kOut ? c.ub_bytes : c.src_bytes, "src", false, pc);
         }
-        if (c.direction == kInside) CheckOverlap(core, c, src_span, pc);
+        bool lost = c.direction == kInside && Overlaps(core, c, src_span, pc);
         Execute(core, c, pc);
+        if (lost) Lose(c);
         TrackCopy(core, c, pc);
     }
     Charge(core, c);
@@ -273,7 +291,7 @@ void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* d
                             *static_cast<const npukb::BufferView*>(src), params, 0, false, NPUKB_PC);
         return;
     }
-    const auto p = *static_cast<const AscendC::DataCopyParams*>(params);
+    const auto p = twin::Given<AscendC::DataCopyParams>(params, NPUKB_PC);
     npukb::CopyInstruction c = twin::CopyBetween("DataCopy", dst, src, element_bytes, direction);
     twin::InBlocks(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
     twin::RunCopy(c, NPUKB_PC);
@@ -281,16 +299,19 @@ void npukb_copy_blocks(uint32_t element_bytes, uint32_t direction, const void* d
 
 void npukb_copy_pad_in(uint32_t element_bytes, const void* dst, const void* src, const void* params, const void* pad,
                        const void* pad_value) {
-    const auto p = *static_cast<const AscendC::DataCopyExtParams*>(params);
+    const auto p = twin::Given<AscendC::DataCopyExtParams>(params, NPUKB_PC);
     struct {
         bool isPad;
         uint8_t leftPadding, rightPadding;
     } padding;
+    twin::CheckSource(pad, sizeof padding, NPUKB_PC);
     memcpy(&padding, pad, sizeof padding);  // every variant begins alike
     npukb::CopyInstruction c = twin::CopyBetween("DataCopyPad", dst, src, element_bytes, twin::kIn);
     c.pad_value_set = padding.isPad;
     c.pad_left = padding.leftPadding;
     c.pad_right = padding.rightPadding;
+    if (element_bytes > sizeof c.pad_value) element_bytes = sizeof c.pad_value;
+    twin::CheckSource(pad_value, element_bytes, NPUKB_PC);
     memcpy(&c.pad_value, pad_value, element_bytes);
     twin::InBytes(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
     twin::Core& core = twin::ThisCore();
@@ -311,7 +332,7 @@ void npukb_pad_value(uint64_t value) {
 }
 
 void npukb_copy_pad_out(uint32_t element_bytes, const void* dst, const void* src, const void* params) {
-    const auto p = *static_cast<const AscendC::DataCopyExtParams*>(params);
+    const auto p = twin::Given<AscendC::DataCopyExtParams>(params, NPUKB_PC);
     npukb::CopyInstruction c = twin::CopyBetween("DataCopyPad", dst, src, element_bytes, twin::kOut);
     twin::InBytes(c, p.blockCount, p.blockLen, p.srcStride, p.dstStride);
     twin::RunCopy(c, NPUKB_PC);
@@ -347,8 +368,11 @@ void npukb_copy_init(uint32_t element_bytes, const void* gm, uint64_t count, uin
     uint64_t bytes = count * element_bytes;
     if (bytes == 0) return;
     CheckGlobal(core, {"InitOutput", to, bytes, element_bytes, true}, pc);
-    for (uint64_t i = 0; i < bytes; i += element_bytes) memcpy(to + i, &value, element_bytes);
+    uint8_t* place = core.late == nullptr ? to : core.late->Place(to);
+    for (uint64_t i = 0; i < bytes; i += element_bytes) memcpy(place + i, &value, element_bytes);
     TimeTransfer(core, Pipe::MTE3, {to, nullptr}, bytes, 1, 0);
+    core.Wrote(Pipe::MTE3, {to, bytes, 1, 0});
+    TrackStored(core, to, bytes);
     core.bytes_out += bytes;
 }
 
@@ -360,6 +384,14 @@ void npukb_l2_hint(const void* tensor, int which, int mode) {
 
 void npukb_cache_hint(uint32_t cycles) { twin::ThisCore().time.Scalar(cycles); }
 
+void npukb_cache_clean(const void* tensor, int whole) {
+    twin::Core& core = twin::ThisCore();
+    core.time.Scalar(whole ? 512 : 8);
+    if (core.late != nullptr) core.late->SettleAll();
+    if (core.cache != nullptr)
+        core.cache->Clean(whole ? nullptr : static_cast<const npukb::GlobalView*>(tensor)->address);
+}
+
 void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes, int write) {
     using namespace twin;
     const void* pc = NPUKB_PC;
@@ -369,7 +401,11 @@ void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t by
     const char* name = write ? "GlobalTensor::SetValue" : "GlobalTensor::GetValue";
     CheckGlobal(core, {name, address, bytes, bytes, write != 0, view.origin}, pc);
     TrackScalar(core, address, bytes, write != 0, true, pc);
+    const GlobalBuffer* buffer = core.launch->memory.Holding(address);
+    if (buffer != nullptr) ThroughCache(core, *buffer, address, bytes, write != 0, name, pc);
     core.PayGlobal(address);
+    const Pieces piece{address, bytes, 1, 0};
+    write ? core.Wrote(Pipe::S, piece) : core.AwaitWriters(Pipe::S, piece);
     core.announced = reinterpret_cast<uint64_t>(address);
     core.announced_bytes = bytes <= sizeof(uint64_t) ? bytes : 0;
     return address;
@@ -391,9 +427,14 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
     }
     core.Place(pc);
     TrackScalar(core, address, bytes, write != 0, false, pc);
+    if (core.launch->journal != nullptr) {
+        Range element = Whole(core.UbOffset(address), bytes);
+        core.launch->journal->Note(core, {write ? "LocalTensor::SetValue" : "LocalTensor::GetValue", "element", pc,
+                                          element, write != 0, false, false, false});
+    }
     if (core.order != nullptr)
         core.order->Note({"LocalTensor element access", "element", pc, Whole(core.UbOffset(address), bytes), write != 0,
-                          false, false, false});
+                          false, false, false, false});
     core.time.Access(m.scalar_access_cycles);
     core.announced = reinterpret_cast<uint64_t>(address);
     core.announced_bytes = bytes <= sizeof(uint64_t) ? bytes : 0;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../../include/twin/gather.h"
-#include "semantics/lanes.h"
+#include "semantics/overlap.h"
 #include "check/raw_access.h"
 #include "check/operand_check.h"
 
@@ -38,6 +38,25 @@ void CheckSource(Core& core, const char* name, const npukb::BufferView& src, con
     CheckLocal(core, {name, "src", src.address, 1, src.bytes, 32, false}, pc);
 }
 
+// What an instruction read. A result that begins elsewhere in it is undefined; both may begin at the same place,
+// because kernels that were verified on a device spread out a tensor in place.
+class Reach {
+  public:
+    const uint8_t* Note(const uint8_t* from, uint32_t bytes) {
+        if (begin_ == nullptr || from < begin_) begin_ = from;
+        if (from + bytes > end_) end_ = from + bytes;
+        return from;
+    }
+    void Settle(Core& core, const char* name, const Stretch& dst, const void* src, const void* pc) const {
+        Stretch read{"src", begin_, static_cast<uint64_t>(end_ - begin_)};
+        if (dst.address != src && Clashes(core, name, dst, read, false, pc)) Undefine(dst);
+    }
+
+  private:
+    const uint8_t* begin_ = nullptr;
+    const uint8_t* end_ = nullptr;
+};
+
 void Charge(Core& core, double repeats, double cycles_per_repeat) {
     const Machine& m = core.launch->machine;
     core.time.Vector(m, repeats * cycles_per_repeat, 0, false);
@@ -63,10 +82,13 @@ void npukb_gather_count(uint32_t element_bytes, const npukb::BufferView* dst, co
     CheckLocal(core, {"Gather", "srcOffset", offsets->address, n * 4, offsets->bytes, 32, false}, pc);
     CheckSource(core, "Gather", *src, pc);
     auto* to = static_cast<uint8_t*>(dst->address);
+    Reach read;
     for (uint64_t i = 0; i < n; ++i) {
         uint64_t offset = static_cast<uint64_t>(base) + OffsetAt(offsets->address, i);
-        memcpy(to + i * element_bytes, Source(core, "Gather", src->address, offset, element_bytes, pc), element_bytes);
+        const uint8_t* from = Source(core, "Gather", src->address, offset, element_bytes, pc);
+        memcpy(to + i * element_bytes, read.Note(from, element_bytes), element_bytes);
     }
+    read.Settle(core, "Gather", {"dst", to, n * element_bytes}, src->address, pc);
     Charge(core, 1, static_cast<double>(count) / kElementsPerCycle);
 }
 
@@ -76,14 +98,17 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
     Core& core = ThisCore();
     const VectorInstruction v = *lanes_of;
     uint32_t bytes = Bytes(v.dst.dtype);
+    CheckLanes(core, "Gather", v, bytes == 0 ? 0 : 256 / bytes, pc);
     Lanes lanes = ResolveLanes(core, v, bytes);
     if (v.dst.repeat_stride > kMaxStride) {
         core.Violate("limit_exceeded", pc, "Split the instruction.", "Gather: dstRepStride is %u, the limit is %u",
                      v.dst.repeat_stride, kMaxStride);
     }
     uint32_t top = lanes.Top();
+    uint64_t span = 0;
+    Reach read;
     if (lanes.repeats > 0 && top > 0) {
-        uint64_t span = ElementOffset(v.dst, lanes.repeats - 1, top - 1, bytes) + bytes;
+        span = ElementOffset(v.dst, lanes.repeats - 1, top - 1, bytes) + bytes;
         uint64_t last = static_cast<uint64_t>(lanes.repeats - 1) * lanes.per_repeat + top;
         CheckLocal(core, {"Gather", "dst", v.dst.address, span, v.dst.tensor_bytes, 32, true}, pc);
         CheckLocal(core, {"Gather", "srcOffset", v.src1.address, last * 4, v.src1.tensor_bytes, 32, false}, pc);
@@ -95,10 +120,11 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
             if (!lanes.On(r, lane)) continue;
             uint64_t offset = static_cast<uint64_t>(base) +
                               OffsetAt(v.src1.address, static_cast<uint64_t>(r) * lanes.per_repeat + lane);
-            memcpy(to + ElementOffset(v.dst, r, lane, bytes), Source(core, "Gather", v.src0.address, offset, bytes, pc),
-                   bytes);
+            const uint8_t* from = Source(core, "Gather", v.src0.address, offset, bytes, pc);
+            memcpy(to + ElementOffset(v.dst, r, lane, bytes), read.Note(from, bytes), bytes);
         }
     }
+    read.Settle(core, "Gather", {"dst", to, span}, v.src0.address, pc);
     Charge(core, lanes.repeats, lanes.per_repeat / kElementsPerCycle);
 }
 
@@ -108,9 +134,12 @@ void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, c
     const Pinned pinned[] = {dst, src, offsets};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::GatherRepeatParams*>(params);
+    auto p = twin::Given<AscendC::GatherRepeatParams>(params, NPUKB_PC);
+    if (p.dstBlkStride == 0) p.dstBlkStride = 1;  // as the page says
+    uint64_t span = 0;
+    Reach read;
     if (repeat > 0) {
-        uint64_t span = (static_cast<uint64_t>(repeat - 1) * p.dstRepStride + 7u * p.dstBlkStride + 1) * 32;
+        span = (static_cast<uint64_t>(repeat - 1) * p.dstRepStride + 7u * p.dstBlkStride + 1) * 32;
         CheckLocal(core, {"Gatherb", "dst", dst->address, span, dst->bytes, 32, true}, pc);
         CheckLocal(core, {"Gatherb", "offset", offsets->address, repeat * 32ull, offsets->bytes, 32, false}, pc);
         CheckSource(core, "Gatherb", *src, pc);
@@ -119,9 +148,10 @@ void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, c
     for (uint64_t r = 0; r < repeat; ++r) {
         for (uint64_t b = 0; b < 8; ++b) {
             const uint8_t* from = Source(core, "Gatherb", src->address, OffsetAt(offsets->address, r * 8 + b), 32, pc);
-            memmove(to + (r * p.dstRepStride + b * p.dstBlkStride) * 32, from, 32);
+            memmove(to + (r * p.dstRepStride + b * p.dstBlkStride) * 32, read.Note(from, 32), 32);
         }
     }
+    read.Settle(core, "Gatherb", {"dst", to, span}, src->address, pc);
     Charge(core, repeat, element_bytes == 2 ? 128.0 / 42 : 64.0 / 21);
 }
 
@@ -132,21 +162,27 @@ void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, u
     npukb::GatherMaskCall copied = *given;
     const Pinned pinned[] = {copied.dst, copied.src, copied.bits};
     const npukb::GatherMaskCall* call = &copied;
-    const auto p = *static_cast<const AscendC::GatherMaskParams*>(params);
+    const auto p = twin::Given<AscendC::GatherMaskParams>(params, NPUKB_PC);
     uint32_t bytes = call->element_bytes, per_block = 32 / bytes;
     if (call->bits == nullptr && (call->pattern < 1 || call->pattern > 7)) {
         core.Violate("limit_exceeded", pc, "Use pattern 1 to 7, or a tensor of bits.",
                      "GatherMask: there is no pattern %u", call->pattern);
     }
+    if (call->counted && call->count == 0) {
+        core.Warn("limit_exceeded", pc, "Leave the call out when there is nothing to do.",
+                  "GatherMask: the mask is 0; in counter mode it begins at 1");
+    }
     // Elements of one repeat: 256 bytes, or as many as `mask` says in counter mode.
     uint64_t per_repeat = call->counted ? call->count : 256 / bytes, repeats = p.repeatTimes;
+    Stretch read{"src0", call->src->address, 0}, pattern{"src1Pattern", nullptr, 0};
     if (per_repeat > 0 && repeats > 0) {
         uint64_t blocks = (per_repeat + per_block - 1) / per_block;
-        uint64_t span = ((repeats - 1) * p.src0RepeatStride + (blocks - 1) * p.src0BlockStride) * 32 +
-                        (per_repeat - 1) % per_block * bytes + bytes;
-        CheckLocal(core, {"GatherMask", "src0", call->src->address, span, call->src->bytes, 32, false}, pc);
+        read.bytes = ((repeats - 1) * p.src0RepeatStride + (blocks - 1) * p.src0BlockStride) * 32 +
+                     (per_repeat - 1) % per_block * bytes + bytes;
+        CheckLocal(core, {"GatherMask", "src0", call->src->address, read.bytes, call->src->bytes, 32, false}, pc);
         if (call->bits != nullptr) {
             uint64_t bits = (repeats - 1) * p.src1RepeatStride * 32 + (per_repeat + 7) / 8;
+            pattern = {"src1Pattern", call->bits->address, bits};
             CheckLocal(core, {"GatherMask", "src1Pattern", call->bits->address, bits, call->bits->bytes, 32, false},
                        pc);
         }
@@ -166,6 +202,9 @@ void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, u
         }
     }
     CheckLocal(core, {"GatherMask", "dst", call->dst->address, count * bytes, call->dst->bytes, 32, true}, pc);
+    const Stretch result{"dst", to, count * bytes};
+    bool lost = Clashes(core, "GatherMask", result, read, true, pc);
+    if (Clashes(core, "GatherMask", result, pattern, false, pc) || lost) Undefine(result);
     CheckResult(kept, sizeof *kept, pc);
     *kept = count;
     core.counter_mode = false;  // documented: whatever the mode was, it is normal afterwards

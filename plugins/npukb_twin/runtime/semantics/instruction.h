@@ -44,7 +44,8 @@ inline constexpr uint32_t Src0 = 1u << 0, Src1 = 1u << 1, Dst = 1u << 2, Scalar 
 inline constexpr uint32_t Round = npukb::Round, VectorScales = npukb::VectorScales, UpperHalf = npukb::UpperHalf,
                           ToRegister = npukb::ToRegister, ToAccumulator = npukb::ToAccumulator,
                           RegisterScalar = npukb::RegisterScalar;
-inline constexpr uint32_t KeepsMask = 1u << 8, LanesKeepMask = 1u << 9, CountsRepeats = 1u << 10, Bitwise = 1u << 11;
+inline constexpr uint32_t KeepsMask = 1u << 8, LanesKeepMask = 1u << 9, CountsRepeats = 1u << 10, Bitwise = 1u << 11,
+                          Accumulates = 1u << 12;
 }  // namespace bits
 
 struct Instruction {

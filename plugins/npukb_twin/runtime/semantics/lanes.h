@@ -54,6 +54,8 @@ struct Lanes {
 };
 
 Lanes ResolveLanes(const Core& core, const VectorInstruction& v, uint32_t widest_bytes);
+// Refuses a mask of its own that has no lanes of a repeat, or more than there are.
+void CheckLanes(Core& core, const char* name, const VectorInstruction& v, uint32_t per_repeat, const void* pc);
 
 // Byte offset of an element of an operand in mask form.
 inline uint64_t ElementOffset(const Operand& o, uint32_t repeat, uint32_t lane, uint32_t bytes) {

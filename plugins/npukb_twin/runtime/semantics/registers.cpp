@@ -4,6 +4,8 @@
 
 #include "../../include/twin/cast.h"
 #include "check/operand_check.h"
+#include "check/raw_access.h"
+#include "time/scalar_operations.h"
 #include "semantics/rounding.h"
 
 namespace twin {
@@ -24,6 +26,7 @@ extern "C" {
 void npukb_mask_mode(int counter) {
     twin::Core& core = twin::ThisCore();
     core.counter_mode = counter != 0;
+    core.counter_set_by = NPUKB_PC;
     core.time.Scalar(1);
 }
 
@@ -31,7 +34,13 @@ void npukb_mask_set(uint64_t high, uint64_t low) {
     twin::Core& core = twin::ThisCore();
     core.mask[0] = low;
     core.mask[1] = high;
+    core.mask_counts = false;
     core.time.Scalar(1);
+}
+
+void npukb_mask_count(uint64_t elements) {
+    npukb_mask_set(0, elements);
+    twin::ThisCore().mask_counts = true;
 }
 
 void npukb_compare_mask(uint32_t, const npukb::BufferView* tensor, int write) {
@@ -52,6 +61,7 @@ void npukb_compare_mask(uint32_t, const npukb::BufferView* tensor, int write) {
 void npukb_deq_scale(uint64_t word) {
     twin::Core& core = twin::ThisCore();
     core.vector.deq_scale = word;
+    core.vector.deq_set = true;
     core.time.Scalar(1);
 }
 
@@ -59,12 +69,14 @@ void npukb_deq_scale_vector(const npukb::BufferView* tensor, const void* info) {
     const twin::Pinned pinned[] = {tensor};
     twin::Core& core = twin::ThisCore();
     twin::CheckLocal(core, {"SetDeqScale", "vdeq", tensor->address, 128, tensor->bytes, 32, true}, NPUKB_PC);
+    const auto given = twin::Given<AscendC::VdeqInfo>(info, NPUKB_PC);
     for (int i = 0; i < AscendC::VDEQ_TENSOR_SIZE; ++i) {
-        uint64_t word = twin::QuantWord(*static_cast<const AscendC::VdeqInfo*>(info), i);
+        uint64_t word = twin::QuantWord(given, i);
         memcpy(static_cast<uint8_t*>(tensor->address) + 8 * i, &word, sizeof word);
     }
     core.vector.deq_scale = core.UbOffset(tensor->address) / 32;
-    core.time.Scalar(1);
+    core.vector.deq_set = true;
+    core.time.Access(core.launch->machine.scalar_access_cycles * AscendC::VDEQ_TENSOR_SIZE);  // it writes them itself
 }
 
 int npukb_saturation(int set, int value) {
@@ -82,6 +94,7 @@ uint64_t npukb_vector_register(int which) {
 
 uint32_t npukb_scalar_cast(float value, int mode, int to_half) {
     uint32_t bits = 0;
+    ++twin::t_operations;
     twin::WithMode(static_cast<twin::Rounding>(mode), [&](auto m) {
         constexpr twin::Rounding kMode = decltype(m)::value;
         bits = to_half ? twin::Bits<uint16_t>(twin::HalfFrom<kMode>(value))

@@ -291,6 +291,7 @@ void npukb_sort32(uint32_t element_bytes, const npukb::BufferView* dst, const np
     auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(repeats) * kSortWidth * kRecord, "dst");
     const void* values = ReadValues(call, element_bytes, value, repeats * kSortWidth, "src0");
     auto* indices = call.Read<uint32_t>(index, repeats * kSortWidth, "src1");
+    call.Exclusive();
     Sort32Into(call, element_bytes, out, values, indices, repeats);
 }
 
@@ -326,6 +327,7 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
         total = static_cast<uint64_t>(q.taken[0]) + q.taken[1] + q.taken[2] + q.taken[3];
     }
     auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(total * repeat * q.width), "dst", region ? q.width : 32);
+    call.Exclusive();
     MergeQueues(call, element_bytes, q, out, repeat);
 }
 

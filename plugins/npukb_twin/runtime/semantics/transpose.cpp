@@ -1,8 +1,10 @@
 // Transpose and TransDataTo5HD.
 #include "../../include/twin/transpose.h"
+#include "check/raw_access.h"
 
 #include <string.h>
 
+#include "semantics/overlap.h"
 #include "check/operand_check.h"
 
 namespace twin {
@@ -92,15 +94,12 @@ void TransposeImage(Core& core, uint32_t bytes, const npukb::BufferView& dst, co
     CheckLocal(core, {"Transpose", "dst", dst.address, total, dst.bytes, 32, true}, pc);
     CheckLocal(core, {"Transpose", "src", src.address, total, src.bytes, 32, false}, pc);
     CheckLocal(core, {"Transpose", "sharedTmpBuffer", scratch->address, needed, scratch->bytes, 32, true}, pc);
-    auto d = reinterpret_cast<uint64_t>(dst.address), s = reinterpret_cast<uint64_t>(src.address);
-    if (d < s + total && s < d + total) {
-        core.Warn("overlap", pc, "Give dst memory of its own.",
-                  "Transpose: dst and src overlap (UB offsets %u and %u); the result is undefined on the device",
-                  core.UbOffset(dst.address), core.UbOffset(src.address));
-    }
+    const Stretch result{"dst", dst.address, total};
+    bool lost = Clashes(core, "Transpose", result, {"src", src.address, total}, false, pc);
     uint64_t rows = to_channels_last ? p.cSize : image, columns = to_channels_last ? image : p.cSize;
     SwapInner(static_cast<uint8_t*>(dst.address), static_cast<const uint8_t*>(src.address), p.nSize, rows, columns,
               bytes);
+    if (lost) Undefine(result);
     Charge(core, static_cast<double>(total) / 512.0, 4);
 }
 
@@ -115,7 +114,7 @@ void npukb_transpose(uint32_t element_bytes, const npukb::BufferView* dst, const
     const Pinned pinned[] = {dst, src, scratch};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const auto p = *static_cast<const AscendC::TransposeParamsExt*>(params);
+    const auto p = twin::Given<AscendC::TransposeParamsExt>(params, NPUKB_PC);
     switch (p.transposeType) {
         case TransposeType::TRANSPOSE_TYPE_NONE: return;  // documented to do nothing
         case TransposeType::TRANSPOSE_NCHW2NHWC:
@@ -135,6 +134,8 @@ void npukb_transpose(uint32_t element_bytes, const npukb::BufferView* dst, const
     uint8_t in[512];
     memcpy(in, src->address, sizeof in);
     SwapInner(static_cast<uint8_t*>(dst->address), in, 1, 16, 16, 2);
+    const Stretch result{"dst", dst->address, 512};
+    if (Clashes(core, "Transpose", result, {"src", src->address, 512}, true, pc)) Undefine(result);
     Charge(core, 1, 2);
 }
 
@@ -156,7 +157,7 @@ void npukb_transpose_blocks(uint32_t element_bytes, const void* dst, const void*
         from[i] = layout == 0 ? reinterpret_cast<uint64_t>(static_cast<const npukb::BufferView*>(src)[i].address)
                               : static_cast<const uint64_t*>(src)[i];
     }
-    TransposeBlocks("TransDataTo5HD", element_bytes, to, from, *static_cast<const TransDataTo5HDParams*>(params), pc);
+    TransposeBlocks("TransDataTo5HD", element_bytes, to, from, twin::Given<TransDataTo5HDParams>(params, NPUKB_PC), pc);
 }
 
 void npukb_address_registers(int index, const uint64_t* addresses) {
@@ -175,7 +176,7 @@ void npukb_transpose_registers(uint32_t element_bytes, int dst, int src, const v
         to[i] = core.address_registers[(dst + i / 8) & 7][i % 8];
         from[i] = core.address_registers[(src + i / 8) & 7][i % 8];
     }
-    TransposeBlocks(kNames[element_bytes], element_bytes, to, from, *static_cast<const TransDataTo5HDParams*>(params),
+    TransposeBlocks(kNames[element_bytes], element_bytes, to, from, twin::Given<TransDataTo5HDParams>(params, NPUKB_PC),
                     NPUKB_PC);
 }
 }

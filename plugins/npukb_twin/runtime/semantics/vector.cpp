@@ -2,11 +2,15 @@
 #include <stdio.h>
 
 #include "../../include/twin/types.h"
+#include "check/raw_access.h"
 #include "time/banks.h"
 #include "semantics/instruction.h"
 #include "semantics/lanes.h"
+#include "semantics/overlap.h"
+#include "semantics/ranges.h"
 #include "semantics/reduce.h"
 #include "semantics/span.h"
+#include "check/chip.h"
 #include "check/operand_check.h"
 #include "check/tracker.h"
 
@@ -29,15 +33,27 @@ void CheckOperand(Core& core, const VectorInstruction& v, const Operand& o, uint
     CheckLocal(core, {Row(v.op).name, role, o.address, span, o.tensor_bytes, alignment, write}, pc);
 }
 
-// Operands must be identical or apart: what a partly overlapping instruction computes is undefined.
+// Operands must be identical or apart. A result that begins inside of its source replaces what is yet to be read; one
+// that ends there is written behind what has been read, and kernels that were verified on a device do that.
 void CheckOverlap(Core& core, const VectorInstruction& v, const Operand& src, uint64_t dst_span, uint64_t src_span,
                   const char* role, const void* pc) {
     auto d = reinterpret_cast<uint64_t>(v.dst.address);
     auto s = reinterpret_cast<uint64_t>(src.address);
     if (d == s || dst_span == 0 || src_span == 0 || d + dst_span <= s || s + src_span <= d) return;
+    core.vector.undefined = core.vector.undefined || d > s;
     core.Warn("overlap", pc, "Use the same start for both, or keep them apart.",
               "%s: dst and %s overlap partly (UB offsets %u and %u); the result is undefined on the device",
               Row(v.op).name, role, core.UbOffset(v.dst.address), core.UbOffset(src.address));
+}
+
+// The same for an instruction in its repeats' form: within its first repeat, and from one repeat to the next.
+void CheckRepeat(Core& core, const VectorInstruction& v, const Lanes& lanes, const Operand& src, const char* role,
+                 const void* pc) {
+    if (ReadsResults(core, v, lanes, src, role, pc)) core.vector.undefined = true;
+    if (v.dst.block_stride != 1 || src.block_stride != 1 || lanes.repeats == 0 || lanes.contiguous) return;
+    uint64_t top = lanes.counted && lanes.repeats > 1 ? lanes.per_repeat : lanes.Top();
+    if (v.dst.address > src.address)
+        CheckOverlap(core, v, src, top * Bytes(v.dst.dtype), top * Bytes(src.dtype), role, pc);
 }
 
 void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, const void* pc) {
@@ -45,6 +61,8 @@ void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, c
     bool reduces = row.unit == Unit::Reduce, scratch = row.Reads(bits::Scratch);
     uint64_t dst_span = SpanOf(v, lanes, v.dst);
     CheckOperand(core, v, v.dst, dst_span, reduces ? ReducedAlignment(v) : 32, "dst", true, pc);
+    if (WritesOneBlock(core, v, lanes, pc) || (reduces && ReadsReduced(core, v, lanes, pc)))
+        core.vector.undefined = true;
     bool needs_src1 = row.Reads(bits::Src1) && !row.Reads(bits::Scalar);
     if ((row.Reads(bits::Src0) && v.src0.address == nullptr) || (needs_src1 && v.src1.address == nullptr)) {
         core.Violate("illegal_address", pc, "Take the tensor from a queue or a TBuf before using it.",
@@ -60,14 +78,20 @@ void CheckOperands(Core& core, const VectorInstruction& v, const Lanes& lanes, c
                       "reads them",
                       Row(v.op).name);
         }
-        if (v.form == Form::Count && !reduces && !row.Converts()) {
-            CheckOverlap(core, v, v.src0, dst_span, span, "src0", pc);
+        bool alike = !reduces && !row.Converts();
+        if (alike && v.form == Form::Count) CheckOverlap(core, v, v.src0, dst_span, span, "src0", pc);
+        if (alike && row.span == Span::Lanes) CheckRepeat(core, v, lanes, v.src0, "src0", pc);
+        if (row.span == Span::Blocks) {
+            const Stretch to{"dst", v.dst.address, dst_span}, from{"src", v.src0.address, span};
+            core.vector.undefined = Clashes(core, row.name, to, from, false, pc) || core.vector.undefined;
         }
     }
     if (v.src1.address != nullptr) {
         uint64_t span = scratch ? ReduceScratchBytes(v, lanes) : SpanOf(v, lanes, v.src1);
         CheckOperand(core, v, v.src1, span, 32, scratch ? "sharedTmpBuffer" : "src1", scratch, pc);
         if (v.form == Form::Count && !scratch) CheckOverlap(core, v, v.src1, dst_span, span, "src1", pc);
+        if (!reduces && !row.Converts() && !scratch && row.span == Span::Lanes)
+            CheckRepeat(core, v, lanes, v.src1, "src1", pc);
     }
     if (row.Reads(bits::Choices) && v.mask[0] != 0 && dst_span > 0) {
         Operand mask{reinterpret_cast<const void*>(v.mask[0]), static_cast<uint32_t>(v.mask[1]), 1, 8, DType::U8};
@@ -134,12 +158,26 @@ Pace PaceOf(const Core& core, const VectorInstruction& v, const Lanes& lanes, ui
     return {free, banks > free ? banks : free};
 }
 
-// Whether the instruction reads what the one before it wrote.
-bool Chained(Core& core, const VectorInstruction& v, double repeats) {
+// Whether the instruction reads what the one before it wrote, and whether it has to wait for a late result. Its own
+// comes `drain` cycles late.
+bool Chained(Core& core, const VectorInstruction& v, const Lanes& lanes, double repeats, Lateness& late) {
     auto bytes = static_cast<uint64_t>(repeats * 256);
     bool chained = core.vector.Chains(v.src0.address, bytes) || core.vector.Chains(v.src1.address, bytes);
+    uint32_t first = core.vector.Late(v.src0.address, bytes), second = core.vector.Late(v.src1.address, bytes);
+    late.awaited = first > second ? first : second;
+    if (late.drain > 0) {
+        bytes = SpanOf(v, lanes, v.dst);
+        core.vector.WroteLate(v.dst.address, bytes, core.time.Entries(Pipe::V) + 1);
+    }
     core.vector.Wrote(v.dst.address, bytes);
     return chained;
+}
+
+// Levels of the tree in which an instruction reduces elements of so many bytes: neighbours, a block or a repeat.
+int Levels(const Instruction& row, uint32_t bytes) {
+    if (row.unit != Unit::Reduce) return 0;
+    if (row.span == Span::PerPair) return 1;
+    return __builtin_ctz((row.span == Span::PerBlock ? 32 : 256) / bytes);
 }
 
 void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t widest) {
@@ -149,14 +187,16 @@ void Charge(Core& core, const VectorInstruction& v, const Lanes& lanes, uint32_t
     if (Row(v.op).cost == Cost::Blocks) repeats = v.repeat;
     Pace pace = PaceOf(core, v, lanes, widest, repeats);
     double cycles = repeats * pace.free;
+    Lateness late{Levels(Row(v.op), widest) * m.reduce_level_cycles};
     if (Row(v.op).cost == Cost::Sequence) {
         // A software sequence: repeats into scratch, then the scratch again until one value is left.
         for (double left = repeats; left > 1; left = left / lanes.per_repeat) {
-            cycles += m.barrier_cycles + m.vector_head_cycles + pace.free * (left / lanes.per_repeat);
+            cycles += late.drain + m.barrier_cycles + m.vector_head_cycles + pace.free * (left / lanes.per_repeat);
         }
     }
     if (v.form == Form::Count) core.time.Scalar(m.mask_sequence_cycles);
-    core.time.Vector(m, cycles, repeats * (pace.banked - pace.free), Chained(core, v, repeats));
+    bool chained = Chained(core, v, lanes, repeats, late);
+    core.time.Vector(m, cycles, repeats * (pace.banked - pace.free), chained, late);
 }
 
 // What the form of an instruction that sets the mask leaves behind: by count, everything on; by lanes, those lanes.
@@ -164,6 +204,7 @@ void LeaveMask(Core& core, const VectorInstruction& v) {
     const Instruction& row = Row(v.op);
     if (v.use_register || row.Has(bits::KeepsMask)) return;
     if (v.form == Form::Mask && row.Has(bits::LanesKeepMask)) return;
+    core.mask_counts = false;
     if (v.form == Form::Count || row.OverTensor()) {
         core.counter_mode = false;
         core.mask[0] = core.mask[1] = ~0ull;
@@ -180,17 +221,46 @@ void FirstLanes(uint64_t n, uint32_t per_repeat, uint64_t mask[2]) {
     mask[1] = n <= 64 ? 0 : (n >= 128 ? ~0ull : (1ull << (n - 64)) - 1);
 }
 
-void TakeLanes(VectorInstruction& v, npukb::LaneSource source, uint64_t lanes) {
+}  // namespace
+
+void CheckLanes(Core& core, const char* name, const VectorInstruction& v, uint32_t per_repeat, const void* pc) {
+    bool counted = v.counted != 0;
+    if (core.counter_mode || core.launch->checker == Checker::Off || per_repeat == 0 || per_repeat > 128) return;
+    char remedy[96];
+    snprintf(remedy, sizeof remedy, "Use a mask of 1 to %u lanes; more elements take more repeats.", per_repeat);
+    if (counted && (v.count < 1 || v.count > per_repeat)) {
+        core.Violate("limit_exceeded", pc, remedy, "%s: a mask of %lld lanes; a repeat has %u", name,
+                     static_cast<long long>(v.count), per_repeat);
+    }
+    if (counted || ((v.mask[0] | v.mask[1]) != 0 && (per_repeat > 64 || v.mask[1] == 0))) return;
+    core.Violate("limit_exceeded", pc, remedy, "%s: the mask has %s; a repeat has %u lanes", name,
+                 v.mask[1] != 0 ? "bits in its second word" : "no bits", per_repeat);
+}
+
+namespace {
+
+// What a kernel's own mask register holds has to be of the mode that is on.
+void CheckRegister(Core& core, const VectorInstruction& v, const void* pc) {
+    if (!v.use_register || !core.mask_counts || core.counter_mode) return;
+    core.Violate("mask_mode", pc, "Call SetMaskCount before instructions that take a number of elements.",
+                 "%s: the mask holds a number of elements, %llu, but the mode is normal: its bits choose lanes",
+                 Row(v.op).name, static_cast<unsigned long long>(core.mask[0]));
+}
+
+void TakeLanes(VectorInstruction& v, npukb::LaneSource source, uint64_t lanes, const void* pc) {
     v.form = Form::Mask;
     v.use_register = source == npukb::LaneSource::Register;
+    if (v.use_register) return;
+    const uint32_t widest = Widest(v), per_repeat = widest == 0 ? 0 : 256 / widest;
     if (source == npukb::LaneSource::Count) {
         v.count = static_cast<int64_t>(lanes);
-        uint32_t widest = Widest(v);
-        FirstLanes(lanes, widest == 0 ? 0 : 256 / widest, v.mask);
+        FirstLanes(lanes, per_repeat, v.mask);
     } else if (source == npukb::LaneSource::Bits) {
         __builtin_memcpy(v.mask, reinterpret_cast<const void*>(lanes), sizeof v.mask);
         v.count = static_cast<int64_t>(v.mask[0]);  // in counter mode the low word is a number of elements
     }
+    v.counted = source == npukb::LaneSource::Count;
+    CheckLanes(ThisCore(), Row(v.op).name, v, per_repeat, pc);
 }
 
 }  // namespace
@@ -251,6 +321,14 @@ void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
         core.Violate("limit_exceeded", pc, "Split the instruction.", "%s: repeat is %u, the limit is 255", name,
                      v.repeat);
     }
+    CheckRanges(core, v, pc);
+    bool scales = Row(v.op).Has(bits::VectorScales) || (v.src0.dtype == DType::I32 && v.dst.dtype == DType::F16);
+    if (scales && !core.vector.deq_set) {
+        core.vector.undefined = true;
+        core.Warn("cast_mode", pc, "Call SetDeqScale first.",
+                  "%s multiplies by the scale of SetDeqScale, which the kernel has not set; the results are undefined",
+                  name);
+    }
     bool shifts = Row(v.op).call == Call::SHIFT;
     uint64_t width = 8 * Bytes(v.dst.dtype);
     if (shifts && v.scalar > width) {
@@ -266,12 +344,22 @@ void CheckShape(Core& core, const VectorInstruction& v, const void* pc) {
         core.Warn("compare_mode", pc, "Compare int32_t for equality only, or cast to float.",
                   "%s of int32_t is documented for CMPMODE::EQ only", name);
     }
+    constexpr auto kScalar = static_cast<uint8_t>(AscendC::SELMODE::VSEL_TENSOR_SCALAR_MODE);
+    constexpr auto kTensor = static_cast<uint8_t>(AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE);
+    if (Row(v.op).Reads(bits::Choices) && v.mode == (v.src1.address == nullptr ? kTensor : kScalar)) {
+        core.vector.undefined = true;
+        core.Warn("select_mode", pc,
+                  "Use VSEL_TENSOR_SCALAR_MODE with a scalar and VSEL_TENSOR_TENSOR_MODE with a tensor.",
+                  "%s: the mode is that of a %s, and src1 is a %s", name, v.mode == kScalar ? "scalar" : "tensor",
+                  v.mode == kScalar ? "tensor" : "scalar");
+    }
 }
 
 // Results that the documentation does not define hold all ones: NaN, -1, true. Nobody can rely on them unseen.
 void Poison(Core& core, const VectorInstruction& v, const Lanes& lanes) {
     if (v.flags & npukb::ToRegister) core.vector.compare_mask[0] = core.vector.compare_mask[1] = ~0ull;
     if (v.flags & npukb::ToRegister || v.dst.address == nullptr) return;
+    if (Row(v.op).unit == Unit::Reduce) return Undefine({"dst", v.dst.address, ReducedBytes(v, lanes)});
     const Grid grid = GridOf(v, lanes);
     auto* to = static_cast<uint8_t*>(const_cast<void*>(v.dst.address));
     for (uint32_t repeat = 0; repeat < grid.repeats; ++repeat) {
@@ -316,10 +404,12 @@ void RunCountedCopies(Core& core, VectorInstruction& v, uint32_t widest, const v
 void Run(VectorInstruction& v, const void* pc) {
     Core& core = ThisCore();
     CheckKnown(core, v, pc);
+    if (core.launch->chip != nullptr) core.launch->chip->Check(core, v, pc);
     uint32_t widest = Widest(v);
     core.vector.undefined = false;
     if (v.form == Form::Count) v.count = EffectiveCount(core, v, widest, pc);
     CheckShape(core, v, pc);
+    CheckRegister(core, v, pc);
     if (Row(v.op).Has(bits::CountsRepeats) && v.form == Form::Mask && core.counter_mode)
         return RunCountedCopies(core, v, widest, pc);
     Lanes lanes = ResolveLanes(core, v, widest);
@@ -357,28 +447,28 @@ void TakeOperands(VectorInstruction& v, uint32_t code, const npukb::BufferView* 
     v.src1 = OperandOf(src1, SrcOf(code));
 }
 
-void TakeStrides(VectorInstruction& v, npukb::Strides strides, const void* params) {
+void TakeStrides(VectorInstruction& v, npukb::Strides strides, const void* params, const void* pc) {
     auto set = [](Operand& o, uint16_t block, uint16_t repeat) {
         o.block_stride = block;
         o.repeat_stride = repeat;
     };
     if (strides == npukb::Strides::Unary) {
-        const auto& p = *static_cast<const AscendC::UnaryRepeatParams*>(params);
+        const auto p = Given<AscendC::UnaryRepeatParams>(params, pc);
         set(v.dst, p.dstBlkStride, p.dstRepStride);
         set(v.src0, p.srcBlkStride, p.srcRepStride);
         return;
     }
-    const auto& p = *static_cast<const AscendC::BinaryRepeatParams*>(params);
+    const auto p = Given<AscendC::BinaryRepeatParams>(params, pc);
     set(v.dst, p.dstBlkStride, p.dstRepStride);
     set(v.src0, p.src0BlkStride, p.src0RepStride);
     set(v.src1, p.src1BlkStride, p.src1RepStride);
 }
 
-void TakeShape(VectorInstruction& v, uint32_t shape, uint64_t lanes, const void* params) {
+void TakeShape(VectorInstruction& v, uint32_t shape, uint64_t lanes, const void* params, const void* pc) {
     v.repeat = shape & 0xffff;
     v.flags = static_cast<uint8_t>(shape >> npukb::kFlagShift);
-    TakeLanes(v, static_cast<npukb::LaneSource>(shape >> 16 & 3), lanes);
-    TakeStrides(v, static_cast<npukb::Strides>(shape >> 18 & 1), params);
+    TakeLanes(v, static_cast<npukb::LaneSource>(shape >> 16 & 3), lanes, pc);
+    TakeStrides(v, static_cast<npukb::Strides>(shape >> 18 & 1), params, pc);
 }
 
 // Where the bits of Select are: in the tensor, or in the register, which in tensor mode holds the address of a tensor.
@@ -402,7 +492,11 @@ extern "C" {
 
 void npukb_vector(const npukb::VectorInstruction* instruction) {
     twin::VectorInstruction v = *instruction;
-    twin::Run(v, NPUKB_PC);
+    const void* pc = NPUKB_PC;
+    twin::CheckKnown(twin::ThisCore(), v, pc);
+    if (v.form == npukb::Form::Mask && !v.use_register)
+        twin::CheckLanes(twin::ThisCore(), twin::Row(v.op).name, v, 256 / twin::Widest(v), pc);
+    twin::Run(v, pc);
 }
 
 void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* src0,
@@ -423,7 +517,7 @@ void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npuk
     twin::VectorInstruction v = twin::Unpacked(code);
     twin::TakeOperands(v, code, dst, src0, src1);
     v.scalar = scalar;
-    twin::TakeShape(v, shape, lanes, params);
+    twin::TakeShape(v, shape, lanes, params, NPUKB_PC);
     twin::Run(v, NPUKB_PC);
 }
 
@@ -435,11 +529,12 @@ void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::Bu
     twin::TakeOperands(v, code, dst, src0, src1);
     v.scalar =
         src1 == nullptr && bits != nullptr && (shape >> npukb::kFlagShift) != 0 ? core.vector.compare_mask[0] : scalar;
-    twin::TakeShape(v, shape, lanes, params);
+    twin::TakeShape(v, shape, lanes, params, NPUKB_PC);
     uint64_t mask[2] = {v.mask[0], v.mask[1]};
     if (!v.use_register && !core.counter_mode) {
         core.mask[0] = mask[0];
         core.mask[1] = mask[1];
+        core.mask_counts = false;
     }
     if (!v.use_register && core.counter_mode) core.mask[0] = static_cast<uint64_t>(v.count);
     v.use_register = 1;  // the instruction's own words say where the choices are
@@ -476,7 +571,7 @@ void npukb_reduce(uint32_t code, uint64_t lanes, int32_t repeat, const npukb::Bu
     v.src0.block_stride = static_cast<uint16_t>(block_stride);
     v.src0.repeat_stride = static_cast<uint16_t>(repeat_stride);
     v.repeat = static_cast<uint32_t>(repeat);
-    TakeLanes(v, source, lanes);
+    TakeLanes(v, source, lanes, NPUKB_PC);
     Run(v, NPUKB_PC);
 }
 
@@ -493,7 +588,7 @@ void npukb_reduce_tensor(uint32_t code, uint64_t lanes, int32_t repeat, const np
                            "%s: repeat is %d and srcRepStride %d", Row(v.op).name, repeat, repeat_stride);
     }
     v.repeat = static_cast<uint32_t>(repeat);
-    TakeLanes(v, source, lanes);
+    TakeLanes(v, source, lanes, NPUKB_PC);
     Run(v, NPUKB_PC);
 }
 }

@@ -58,8 +58,8 @@ constexpr char kArithmetic[] =
     "................"   // 80
     "................"   // 90: the result of a comparison is no operation of its own
     "...+++.....+++.+"   // A0: bits, shifts of two registers, products
-    "...+....+.++++.."   // B0: bits
-    "..+.....++++++++"   // C0: comparisons of floats, order of bytes
+    "++.+....+.++++.."   // B0: bits, exchanges after a comparison
+    "+++.....++++++++"   // C0: sums that exchange, comparisons of floats, order of bytes
     "................"   // D0
     "................"   // E0
     "................";  // F0
@@ -74,19 +74,19 @@ constexpr char kPacked[] =
     "................"   // 40
     "................"   // 50
     "....124........."   // 60: comparisons
-    ".248124........."   // 70: shifts, comparisons
+    ".248124.....84.."   // 70: shifts, comparisons, sums of neighbours
     "................"   // 80
     "................"   // 90
     "................"   // A0
     "................"   // B0
     "................"   // C0
-    ".24882..111.111."   // D0
+    "424882..111.111."   // D0
     "124222..221.222."   // E0
     ".248824.1248124.";  // F0
 constexpr char kPackedMore[] =
     "1242224222224..."   // 00
-    "................"   // 10
-    "222444......124."   // 20
+    "............124."   // 10: sizes without signs
+    "222444..88......"   // 20
     "222444.812421242"   // 30
     "44...484........"   // 40
     "................"   // 50
@@ -292,7 +292,9 @@ class Reader {
         bool same = !c.memory && c.reg == c.rm;
         bool logic = c.map == 1 && ((c.opcode >= 0x54 && c.opcode <= 0x57) || c.opcode == 0xdb || c.opcode == 0xdf ||
                                     c.opcode == 0xeb || c.opcode == 0xef);
-        if (logic) return same ? 0 : c.long_ ? 8 : 1;
+        bool of_integers =
+            (c.opcode & 0xc0) == 0xc0;  // a scalar unit has 64 bits; signs of floats are changed by others
+        if (logic) return same ? 0 : c.long_ ? 8 : of_integers ? 2 : 1;
         if (!computes_) {
             char width = c.map == 1 ? kPacked[c.opcode] : c.map == 2 ? kPackedMore[c.opcode] : '.';
             if (c.map == 2 && c.opcode == 0x13) return c.long_ ? 8 : 0;

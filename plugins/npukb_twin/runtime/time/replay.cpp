@@ -78,7 +78,7 @@ void Replay::Play(Followed* followed, const int64_t* leaders) {
         core.index = static_cast<int>(c);
         core.group = c / per_block;
         core.place = c % per_block;
-        core.scalar = launch_.machine.start_s;
+        core.scalar = core.began = launch_.machine.start_s;
         core.path.Add(Part::Scalar, core.scalar);
         core.result->pipes[kScalarPipe].busy_s += core.scalar;
         const Tape* tape = launch_.tapes[first];

@@ -25,7 +25,7 @@ struct QueueEntry {
     uint64_t address;
     Fate fate;        // Move
     double ready;     // when the scalar unit handed it over
-    uint64_t target;  // Hold: completions of the other pipe that are waited for
+    uint64_t target;  // Hold, Vector: completions of the other pipe, or of its own, that are waited for
     bool blocked;     // Hold: was found waiting
     Path path;        // of the scalar unit
 };
@@ -36,8 +36,10 @@ struct PipeQueue {
     QueueEntry entries[kQueueRoom];
     uint32_t head, count;
     uint64_t pushed, done;
-    double done_at[kRemembered];  // complete
-    Path done_path[kRecent];      // to those moments
+    uint64_t barrier;                 // the latest one among the entries, counted from one
+    double result_at[kTapeLateBack];  // of an entry alone, whatever those before it do
+    double done_at[kRemembered];      // complete
+    Path done_path[kRecent];          // to those moments
     double free_at;
     double complete_at;  // all entries so far
     double busy_until;   // what was counted as busy time so far
@@ -78,6 +80,7 @@ struct CoreState {
     Fates* fates;
     PipeQueue pipes[kPipes];
     double scalar, weight;
+    double began;  // the block that runs
     Path path;
     Stop stop;
     TapeEvent event;  // that the scalar unit is at

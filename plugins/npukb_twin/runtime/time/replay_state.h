@@ -95,6 +95,7 @@ struct Replay::State {
         e.path = core.path;
         ++q.pushed;
         if (event.mark == TapeMark::Move) e.fate = core.fates->Next();
+        if (event.mark == TapeMark::Vector) e.target = event.b == 0 || event.b > q.pushed ? 0 : q.pushed - event.b;
         if (event.mark == TapeMark::Hold) {
             uint32_t back = choice.double_buffer && (event.flags & kTapeBuffer) ? event.b : event.a;
             uint64_t pushed = core.pipes[static_cast<int>(event.other)].pushed - (event.other == event.pipe ? 1 : 0);
@@ -154,8 +155,17 @@ struct Replay::State {
                 Tell(core, e);
                 return true;
             case TapeMark::Wait: return StepSignal(core, e, now);
+            case TapeMark::Until: return StepUntil(core, e);
             case TapeMark::Again: break;
         }
+        return true;
+    }
+    bool StepUntil(CoreState& core, const TapeEvent& e) {
+        double wait = core.began + e.work * cycle - core.scalar;
+        if (wait <= 0) return true;
+        core.path.Add(Part::Sync, wait);
+        core.result->pipes[kScalarPipe].wait_s += wait;
+        core.scalar += wait;
         return true;
     }
     bool Later(CoreState& core) {
@@ -193,6 +203,7 @@ struct Replay::State {
             q.free_at = q.complete_at = core.scalar;
             q.path = q.done_path[q.done % kRecent] = core.path;
         }
+        if (e.mark == TapeMark::End) core.began = core.scalar;
         return true;
     }
     bool StepSignal(CoreState& core, const TapeEvent& e, double now) {
@@ -241,6 +252,7 @@ struct Replay::State {
     static void Finish(PipeQueue& q, double end, double after = 0, Part part = Part::Latency) {
         ++q.done;
         q.free_at = end;
+        q.result_at[q.done % kTapeLateBack] = end + after;
         Path& path = q.done_path[q.done % kRecent];
         if (end + after >= q.complete_at) {
             path = q.path;
@@ -310,7 +322,7 @@ struct Replay::State {
             bool idle = e.ready > q.free_at;
             if (idle) q.path = e.path;
             q.running = true;
-            q.start = start;
+            q.start = Ready(q, e, start);
             auto id = static_cast<uint32_t>(core.index * 8 + p);
             if (mark == TapeMark::Move) {
                 StartMove(core, q, e, id);
@@ -321,6 +333,17 @@ struct Replay::State {
             any = true;
         }
         return any;
+    }
+    // When a vector instruction may begin: issue goes on before the results of others are there, and only what reads a
+    // late one waits for it. A barrier between the two begins when it is there.
+    double Ready(PipeQueue& q, const QueueEntry& e, double start) {
+        if (e.event.mark == TapeMark::Run && (e.event.flags & kTapeBarrier)) q.barrier = q.done + 1;
+        if (e.event.mark != TapeMark::Vector || e.target == 0) return start;
+        bool barrier = q.barrier > e.target && !choice.no_barriers;
+        double there = q.result_at[e.target % kTapeLateBack] + (barrier ? m.barrier_cycles * cycle / choice.merge : 0);
+        if (there <= start) return start;
+        q.path.Add(Part::Issue, there - start);
+        return there;
     }
     // An instruction that needs nobody but its pipe.
     void Work(PipeQueue& q, const TapeEvent& event, bool idle, int p) {
@@ -460,6 +483,7 @@ struct Replay::State {
         if (static_cast<Pipe>(p) == Pipe::V) core.vector_s += q.own_end - q.start;
         uint64_t bytes = 0;
         double after = event.mark == TapeMark::Run ? event.conflict * cycle : 0;
+        if (event.mark == TapeMark::Vector) after = event.a * cycle / choice.merge;
         if (event.mark == TapeMark::Move) {
             double late = now - q.held_s - q.own_end;
             after = q.fixed_s + (q.hidden_s > late ? q.hidden_s - late : 0);
@@ -470,7 +494,8 @@ struct Replay::State {
         }
         Account(core, q, event, event.mark == TapeMark::Move ? now + after : now, bytes);
         q.running = false;
-        Finish(q, now, after, event.mark == TapeMark::Move ? Part::Latency : Part::Cube);
+        Part part = event.mark == TapeMark::Vector ? Part::Issue : Part::Cube;
+        Finish(q, now, after, event.mark == TapeMark::Move ? Part::Latency : part);
     }
     // The instruction at the head of the queue ends; the time that it shares with the one before it counts once.
     void Account(CoreState& core, PipeQueue& q, const TapeEvent& event, double end, uint64_t bytes) {

@@ -8,13 +8,15 @@
 #include <sys/mman.h>
 
 #include "time/machine_code.h"
+#include "time/pieces.h"
 #include "cores/onchip.h"
 #include "time/scalar_operations.h"
 #include "process/symbols.h"
 
 #if defined(__x86_64__)
 extern "C" void __sanitizer_cov_trace_pc();
-extern "C" void __ubsan_handle_divrem_overflow_minimal();
+extern "C" void __ubsan_handle_divrem_overflow();
+extern "C" void __ubsan_handle_implicit_conversion();
 extern "C" char __executable_start[], etext[];  // from the linker
 extern "C" uint64_t npukb_call_counting(void (*entry)(void**), void** arguments);
 
@@ -41,8 +43,6 @@ constexpr uint16_t kCounter = 1 << 13;                  // r13, the last one tha
 constexpr uint8_t kCount[] = {0x3e, 0x49, 0x83, 0xc5};  // addq $…, %r13; as long as a call with the constant's byte
 constexpr uint8_t kNothing[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};  // as long as a call, too
 constexpr uint32_t kMostAdded = 127;
-constexpr uint32_t kOfBranch = 2;
-constexpr uint32_t kOfLibrary = 16;  // assumed of a function of <cmath>: a range reduced, a polynomial of degree six
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAway = 1u << 20;
 constexpr int64_t kNear = int64_t{1} << 30;
@@ -145,9 +145,7 @@ class Image {
             return true;
         });
     }
-    // Notes how many operations every piece holds: what stands between its announcement and the jump, branch or return
-    // that ends it. What follows a branch belongs to it, as the comparisons of a switch do. Of code that is not
-    // understood the rest of the function is left out.
+    // Notes how many operations every piece holds. Of code that is not understood the rest of the function is left out.
     bool Weigh(const FunctionSpans& spans) {
         Announcements& found = g_announcements[g_images];
         if (g_images == kCoreKinds) return false;
@@ -156,31 +154,19 @@ class Image {
         if (found.behind == nullptr) abort();
         ++g_images;
         return EachFunction(spans, [&](const uint8_t* code, const uint8_t* end) {
-            WeighFunction(found, code, end);
+            auto begin = reinterpret_cast<uint64_t>(code);
+            for (const Piece& piece : WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt}).found)
+                found.behind[begin + piece.behind - found.code.begin] = 1 + piece.operations;
             return true;
         });
     }
-    void WeighFunction(const Announcements& found, const uint8_t* code, const uint8_t* end) {
-        uint32_t nowhere = 0;
-        uint32_t *piece = &nowhere, *last = &nowhere, *before = &nowhere;
-        while (code < end) {
-            Instruction one = ReadInstruction(code, static_cast<uint64_t>(end - code));
-            if (one.flow == Flow::Unknown && one.bytes == 1) return;
-            *piece += one.operations;
-            if (one.flow == Flow::Branch) *piece += kOfBranch;
-            if (one.flow != Flow::On && one.flow != Flow::Call) piece = &nowhere;
-            const void* called = one.flow == Flow::Call ? FunctionElsewhere(code + one.target) : nullptr;
-            code += one.bytes;
-            if (called != nullptr && !OfRuntime(called)) *piece += kOfLibrary;
-            if (called == reinterpret_cast<const void*>(&__sanitizer_cov_trace_pc)) {
-                before = last;
-                piece = last = found.behind + (reinterpret_cast<uint64_t>(code) - found.code.begin);
-                *piece = 1;
-            }
-            // the compiler's look at a divisor is no branch of the program
-            if (called == reinterpret_cast<const void*>(&__ubsan_handle_divrem_overflow_minimal) && *before > kOfBranch)
-                *before -= kOfBranch;
-        }
+    static Callee CalleeAt(const void* image, const uint8_t* code) {
+        const void* called = static_cast<const Image*>(image)->FunctionElsewhere(code);
+        if (called == nullptr) return Callee::Other;
+        if (called == reinterpret_cast<const void*>(&__sanitizer_cov_trace_pc)) return Callee::Announcement;
+        bool checks = called == reinterpret_cast<const void*>(&__ubsan_handle_divrem_overflow) ||
+                      called == reinterpret_cast<const void*>(&__ubsan_handle_implicit_conversion);
+        return checks ? Callee::Check : OfRuntime(called) ? Callee::Other : Callee::Library;
     }
     // The rest belongs to the C library.
     static bool OfRuntime(const void* function) {

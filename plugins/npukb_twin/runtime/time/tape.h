@@ -1,5 +1,6 @@
 // What one block did, in the order in which its scalar unit issued it: enough to compute its time again on another
-// machine, or after another decision of its author. Nothing in it is a time.
+// machine, or after another decision of its author. Nothing in it is a time, but for when another core had written what
+// this one reads.
 //
 // Loops repeat themselves: the tape holds what is new, and "the last n events again, so many times" for the rest. A
 // transfer's address is kept as the distance from the previous one of the same line, so that walking through a tensor
@@ -11,7 +12,7 @@
 
 namespace twin {
 
-enum class TapeMark : uint8_t { Run, Vector, Move, Hold, All, Raise, Arrive, Wait, End, Again };
+enum class TapeMark : uint8_t { Run, Vector, Move, Hold, All, Raise, Arrive, Wait, End, Again, Until };
 
 enum TapeFlag : uint8_t {
     kTapeWrite = 1,       // Move: to global memory
@@ -34,9 +35,11 @@ struct TapeEvent {
     uint8_t flags;
     uint32_t pc;
     float scalar;    // cycles of the scalar unit before this event
-    float work;      // Run, Vector: cycles; Hold, All: cycles of delay
-    uint32_t a;      // Move: bytes of a piece; Hold: instructions back; Arrive, Raise, Wait: the count
-    uint32_t b;      // Move: pieces; Hold: instructions back to the use of the buffer before; Arrive: how many meet
+    float work;      // Run, Vector: cycles; Hold, All: cycles of delay; Until: cycles from the block's beginning
+    uint32_t a;      // Move: bytes of a piece; Hold: instructions back; Arrive, Raise, Wait: the count; Vector: cycles
+                     // from its end to its result
+    uint32_t b;      // Move: pieces; Hold: instructions back to the use of the buffer before; Arrive: how many meet;
+                     // Vector: entries back to the one whose late result it reads, 0: none
     int64_t detail;  // Move: address as a distance; Arrive, Raise, Wait: which signal
     int32_t stride;  // Move: from piece to piece
     float conflict;  // Vector: cycles that bank conflicts cost; Run: cycles until its result is there
@@ -51,6 +54,7 @@ struct ScalarSite {
 };
 
 inline constexpr uint32_t kTapeWindow = 1024;
+inline constexpr uint32_t kTapeLateBack = 64;  // entries of a pipe after which every result is there
 inline constexpr uint32_t kTapeSites = 64;
 inline constexpr uint32_t kScalarSites = 128;
 

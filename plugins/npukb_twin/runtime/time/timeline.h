@@ -52,6 +52,13 @@ struct CoreFlagKind {
     bool of_cube;
 };
 
+// Of a vector instruction: cycles from its end to its result, and the entry of the pipe, counted from one, whose late
+// result it reads; 0: none.
+struct Lateness {
+    double drain = 0;
+    uint32_t awaited = 0;
+};
+
 // Is told of every instruction once its operands are known and it has run.
 class Observer {
   public:
@@ -87,13 +94,21 @@ class Timeline {
     }
     // A vector instruction: so many cycles besides its head, and so many more because of bank conflicts. `chained` when
     // it reads what the instruction before it writes.
-    void Vector(const Machine& machine, double cycles, double conflict, bool chained) {
+    void Vector(const Machine& machine, double cycles, double conflict, bool chained, const Lateness& late = {}) {
         TapeEvent event = Event(TapeMark::Vector, Pipe::V);
         event.work = static_cast<float>(cycles);
         event.conflict = static_cast<float>(conflict);
-        if (chained) event.flags = kTapeChain;
+        event.a = static_cast<uint32_t>(late.drain);
+        uint32_t back = Entries(Pipe::V) + 1 - late.awaited;
+        if (late.awaited != 0 && back < kTapeLateBack) event.b = back;
         double head = Idle(Pipe::V) ? machine.vector_idle_head_cycles : machine.vector_head_cycles;
-        Dispatch(machine, event, head + (chained ? machine.vector_chain_cycles : 0) + cycles + conflict);
+        if (chained) {
+            event.flags = kTapeChain;
+            head += machine.vector_chain_cycles;
+        }
+        if (event.b == 1) head += vector_drain_;
+        vector_drain_ = late.drain;
+        Dispatch(machine, event, head + cycles + conflict);
     }
     // A transfer; `cycles` is what it takes a core that is alone.
     void Move(const Machine& machine, const Movement& transfer, double cycles) {
@@ -142,6 +157,13 @@ class Timeline {
         moment.entry = entries_[p];
         PushHold(Pipe::S, moment, nullptr);
         Raise(Pipe::S, free_[p]);
+    }
+    // The scalar unit goes on no earlier than so many cycles after its beginning.
+    void AwaitUntil(double cycles) {
+        TapeEvent event = Event(TapeMark::Until, Pipe::S);
+        event.work = static_cast<float>(cycles);
+        Push(event);
+        Raise(Pipe::S, cycles);
     }
     double End() const {
         double end = 0;
@@ -192,6 +214,7 @@ class Timeline {
     }
     // Instructions that `pipe` was given, and what its latest could rely on.
     uint32_t Begun(Pipe pipe) const { return begun_[static_cast<int>(pipe)]; }
+    uint32_t Entries(Pipe pipe) const { return entries_[static_cast<int>(pipe)]; }
     const Knowledge& Known(Pipe pipe) const { return known_[static_cast<int>(pipe)]; }
     // The block has ended.
     void Finish() {
@@ -285,6 +308,7 @@ class Timeline {
     double operation_cycles_ = 0;
     double pending_ = 0;  // cycles of the scalar unit that are not on the tape yet
     double full_at_ = 0;
+    double vector_drain_ = 0;  // of the latest vector instruction
     uint32_t pc_ = 0;
     int32_t flag_ = 0;  // between cores, that the event is about
     Tape* tape_ = nullptr;

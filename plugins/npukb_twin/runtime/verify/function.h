@@ -11,6 +11,7 @@ enum class ImportKind : uint8_t {
     None,  // no import lies there
     Other,
     Announce,      // an access of so many bytes to the address in rdi; 0: rsi says how many
+    Count,         // announces a piece of code
     Fill,          // writes rdx bytes behind rdi, and checks it itself
     PointerPlace,  // checks the second stack's pointer, and says where it lies
     Computed,      // goes on at an address that it checks: any function of the image

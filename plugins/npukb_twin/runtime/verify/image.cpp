@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process/symbols.h"
+#include "time/pieces.h"
 #include "verify/function.h"
 #include "verify/list.h"
 
@@ -41,6 +42,7 @@ constexpr Announcer kAnnouncers[] = {
     {"npukb_raw_memset", {ImportKind::Fill, 0, true}},
     {"__safestack_pointer_address", {ImportKind::PointerPlace, 0, false}},
     {"__x86_indirect_thunk_r11", {ImportKind::Computed, 0, false}},
+    {"__sanitizer_cov_trace_pc", {ImportKind::Count, 0, false}},
 };
 
 Import ImportOf(const char* name) {
@@ -86,6 +88,9 @@ class ImageProof final : public Surroundings {
         if (!ReadTable()) return Forged("has a table for the loader that no kernel has");
         if (!ReadRelocations()) return Forged("asks the loader for more than to fill in addresses");
         if (!ReadFunctions()) return Forged("has functions that lie in each other");
+        for (const Function& function : functions_) {
+            if (Verdict verdict = Counted(function); verdict.refusal != Refusal::None) return verdict;
+        }
         for (int round = 0; round < kRounds; ++round) {
             bool changed = false;
             for (Function& function : functions_) {
@@ -289,6 +294,29 @@ class ImageProof final : public Surroundings {
             end = span.begin + span.bytes;
         }
         return true;
+    }
+
+    // Whether all that a function computes is announced, and so paid for. Compilers leave the announcements out of
+    // functions that they take for their own, by their names.
+    Verdict Counted(const Function& function) const {
+        const uint8_t* code = Code(function.begin);
+        Pieces pieces = WeighPieces(code, function.bytes, {this, CalleeAt});
+        uint64_t place = function.begin + pieces.place;
+        switch (pieces.untold) {
+            case Untold::None: return {};
+            case Untold::Unreadable:
+                return {Refusal::Foreign, "holds an instruction that a scalar unit does not have", place};
+            case Untold::Begins: return {Refusal::Forged, "computes what is not counted", place};
+            case Untold::Loops:
+                return {Refusal::Foreign, "goes round in an operation that a scalar unit does not have", place};
+        }
+        return {};
+    }
+    static Callee CalleeAt(const void* image, const uint8_t* code) {
+        auto* self = static_cast<const ImageProof*>(image);
+        const uint8_t* first = self->file_.data + self->code_.offset;
+        uint64_t place = self->code_.begin + static_cast<uint64_t>(code - first);
+        return self->ImportAt(place).kind == ImportKind::Count ? Callee::Announcement : Callee::Other;
     }
 
     // What the runtime calls: the exported function of that name.

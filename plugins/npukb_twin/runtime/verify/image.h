@@ -7,7 +7,8 @@
 // - what it reads elsewhere is announced likewise, so that it is paid for;
 // - it goes on inside itself, at the beginning of functions of the image, or in the linker's table of imports;
 // - it returns to its caller, with the caller's registers and stack as they were;
-// - it consists of instructions that are known to do nothing else (verify/effects.h).
+// - it consists of instructions that are known to do nothing else (verify/effects.h);
+// - whatever it computes is counted (time/pieces.h).
 // The loader's tables may add the image's place to its variables, and start whole functions.
 #pragma once
 #include <stdint.h>

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <type_traits>
-
 namespace twin {
 
 template <typename T>
 class List {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(__is_trivially_copyable(T));
 
   public:
     List() = default;

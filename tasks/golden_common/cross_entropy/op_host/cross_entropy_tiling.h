@@ -36,3 +36,4 @@ inline ge::graphStatus LaunchCrossEntropy(gert::TilingContext* context, size_t l
 }
 }  // namespace optiling
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

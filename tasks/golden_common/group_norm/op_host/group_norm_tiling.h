@@ -22,7 +22,8 @@ TILING_DATA_FIELD_DEF(float, mean);     // share of one element in the mean of i
 TILING_DATA_FIELD_DEF(float, epsilon);
 TILING_DATA_FIELD_DEF(float, swishScale);
 TILING_DATA_FIELD_DEF(uint32_t, activates);
-TILING_DATA_FIELD_DEF(uint32_t, wantsGamma);  // whether the gradient at gamma is returned
+TILING_DATA_FIELD_DEF(uint32_t, longChannels);  // whether tiles lie in one channel each
+TILING_DATA_FIELD_DEF(uint32_t, wantsGamma);    // whether the gradient at gamma is returned
 TILING_DATA_FIELD_DEF(uint32_t, wantsBeta);
 END_TILING_DATA_DEF;
 
@@ -56,3 +57,4 @@ inline uint32_t CutGroups(gert::TilingContext* context, const gert::Shape& x, ui
 }
 }  // namespace optiling
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

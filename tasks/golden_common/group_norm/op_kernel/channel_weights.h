@@ -77,3 +77,4 @@ __aicore__ inline void LoadNumbers(const LocalTensor<float>& blocks, const Local
     Spread(blocks, numbers, rows);
 }
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -94,3 +94,4 @@ inline uint64_t HandoverBytes(TCubeTiling& tiling, uint64_t blocks) {
 }
 }  // namespace optiling
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -121,10 +121,10 @@ class Handover {
 };
 
 // What the cube core does. In a place of the workspace rows follow one another as in the unified buffer.
-template <bool TURNED, typename T, typename Sum, typename Products>
+template <bool TURNED, const MatmulConfig& CONFIG = CFG_NORM, typename T, typename Sum, typename Products>
 __aicore__ inline void MultiplyAll(AscendC::TPipe* pipe, const TCubeTiling& tiling, __gm__ T* a, __gm__ T* b,
                                    Walk<Products>& walk, Handover<Sum>& handover) {
-    RectangleProduct<T, Sum, TURNED> product;
+    RectangleProduct<T, Sum, TURNED, CONFIG> product;
     product.Init(pipe, tiling);
     for (; !walk.Done(); walk.Next()) {
         const Matrices& matrices = walk.Product().Here();
@@ -137,3 +137,4 @@ __aicore__ inline void MultiplyAll(AscendC::TPipe* pipe, const TCubeTiling& tili
     handover.Close();
 }
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

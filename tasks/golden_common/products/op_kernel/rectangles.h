@@ -35,7 +35,7 @@ class Grid {
 
 // Multiplies rectangles of c = a @ b, with or without a row that is added to every row of c. If TURNED, a lies column
 // by column. The tiling tells the extents of the matrices until SetMatrices does.
-template <typename T, typename Result = T, bool TURNED = false>
+template <typename T, typename Result = T, bool TURNED = false, const MatmulConfig& CONFIG = CFG_NORM>
 class RectangleProduct {
   public:
     __aicore__ inline void Init(AscendC::TPipe* pipe, const TCubeTiling& tiling) {
@@ -97,7 +97,8 @@ class RectangleProduct {
     using Right = matmul::MatmulType<AscendC::TPosition::GM, CubeFormat::ND, T>;
     using Product = matmul::MatmulType<AscendC::TPosition::GM, CubeFormat::ND, Result>;
 
-    matmul::MatmulImpl<Left, Right, Product, Right> product;
+    matmul::MatmulImpl<Left, Right, Product, Right, CONFIG> product;
     uint64_t rows = 0, inner = 0, columns = 0, depth = 0, pitch = 0;
 };
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

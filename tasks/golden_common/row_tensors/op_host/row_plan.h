@@ -63,3 +63,4 @@ inline uint32_t PlanRows(gert::TilingContext* context, uint64_t rows, uint64_t c
 }
 }  // namespace optiling
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -112,3 +112,4 @@ class ColumnSums : public LaneSums {
     uint32_t cores = 0;
 };
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

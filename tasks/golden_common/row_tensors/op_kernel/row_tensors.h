@@ -195,3 +195,4 @@ __aicore__ inline void Spread(const LocalTensor<float>& blocks, const LocalTenso
     Brcb(blocks, numbers, (count + 7) / 8, BrcbRepeatParams(1, 8));
 }
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -120,3 +120,4 @@ __aicore__ inline void MulColumns(const AscendC::LocalTensor<float>& y, const As
     WithColumns<Times>(y, x, vector, rows, columns, pitch);
 }
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -198,3 +198,4 @@ __aicore__ inline void RunStridedExtreme(GM_ADDR x, GM_ADDR result, GM_ADDR work
     op.Process();
 }
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -87,3 +87,4 @@ def mhc_post(x: Input[T], h_res: Input[float32], h_out: Input[T], h_post: Input[
                 store(y[(t * 4 + 1) * d + c], y1, cols)
                 store(y[(t * 4 + 2) * d + c], y2, cols)
                 store(y[(t * 4 + 3) * d + c], y3, cols)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -99,3 +99,4 @@ def mhc_post_grad(grad_y: Input[T], x: Input[T], h_res: Input[float32], h_out: I
             store(grad_h_res[t * 16 + 4], r1, 4)
             store(grad_h_res[t * 16 + 8], r2, 4)
             store(grad_h_res[t * 16 + 12], r3, 4)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -43,10 +43,12 @@ class Maximum : public OpDef {
 public:
     explicit Maximum(const char* name) : OpDef(name)
     {
-        // one entry per supported combination: the first of every list belong together, then the second
-        this->Input("x").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
-        this->Input("y").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
-        this->Output("z").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        // entry i of every list together is one supported combination
+        const std::vector<ge::DataType> types{ge::DT_FLOAT16, ge::DT_FLOAT};
+        const std::vector<ge::Format> formats{ge::FORMAT_ND, ge::FORMAT_ND};
+        this->Input("x").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Input("y").ParamType(REQUIRED).DataType(types).Format(formats);
+        this->Output("z").ParamType(REQUIRED).DataType(types).Format(formats);
         this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
         this->AICore().SetTiling(optiling::TilingFunc);
         this->AICore().AddConfig("ascend910b");

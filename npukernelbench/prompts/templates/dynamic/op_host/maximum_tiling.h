@@ -1,5 +1,4 @@
-#ifndef MAXIMUM_TILING_H
-#define MAXIMUM_TILING_H
+#pragma once
 #include "register/tilingdata_base.h"
 
 namespace optiling {
@@ -11,4 +10,3 @@ END_TILING_DATA_DEF;
 
 REGISTER_TILING_DATA_CLASS(Maximum, MaximumTilingData)
 }  // namespace optiling
-#endif

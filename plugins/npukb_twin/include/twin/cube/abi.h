@@ -53,7 +53,7 @@ void npukb_cube_copy_convert(uint32_t types, const npukb::BufferView* dst, const
                              const void* params);
 void npukb_cube_register(npukb::CubeRegister which, uint64_t value);
 void npukb_cube_fixpipe_config(const npukb::BufferView* scales, int clear_unit_flags);
-void npukb_cube_feature_map(uint32_t height, uint32_t width, const uint8_t* padding);
+void npukb_cube_feature_map(uint32_t height, uint32_t width, const uint8_t* padding, int right);
 void npukb_cube_load_repeat(uint32_t stride, uint32_t times, uint32_t mode);
 }
 #pragma GCC visibility pop

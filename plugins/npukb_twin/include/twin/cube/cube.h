@@ -77,8 +77,8 @@ NPUKB_API void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
     image.strideW = static_cast<uint8_t>(loadDataParams.filterConfig);
     npukb_cube_load_image(npukb::DTypeOf<T>::value, &dst.npukb_view, &src.npukb_view, &image, nullptr, 3);
 }
-NPUKB_API void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode&) {
-    npukb_cube_feature_map(l1H, l1W, padList);
+NPUKB_API void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& fmatrixMode) {
+    npukb_cube_feature_map(l1H, l1W, padList, fmatrixMode != FmatrixMode::FMATRIX_LEFT);
 }
 NPUKB_API void SetLoadDataBoundary(uint32_t boundaryValue) {
     npukb_cube_register(npukb::CubeRegister::LoadBoundary, boundaryValue);

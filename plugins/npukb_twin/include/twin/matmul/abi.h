@@ -46,7 +46,6 @@ struct MatmulState {
     MatmulOperand a, b, bias, quant;
     GlobalView workspace;
     uint64_t user_tiling, user_data;
-    double done_at;  // when the last multiplication that nobody has waited for is through
     int32_t number;  // among the objects of this core, from 1
 };
 

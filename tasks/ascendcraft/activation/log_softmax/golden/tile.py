@@ -87,3 +87,4 @@ def craft_log_softmax(x: Input[float32], y: Output[float32], dim: Attribute[int]
                     result[:] = again - tops - totals
                 with copy_out as store_columns:
                     store(y[start + k * inner], result, rows, cols, stride=inner)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

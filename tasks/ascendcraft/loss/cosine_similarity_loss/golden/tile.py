@@ -53,3 +53,4 @@ def craft_cosine_similarity_loss(predictions: Input[float32], targets: Input[flo
             result[:] = row_sum(all_sums) * scale
         with copy_out as store_loss:
             store(y[0], result, 1)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -57,3 +57,4 @@ def craft_triplet_margin_loss(anchor: Input[float32], positive: Input[float32], 
             result[:] = row_sum(all_sums) * scale
         with copy_out as store_loss:
             store(y[0], result, 1)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -70,3 +70,4 @@ def craft_masked_cumsum(x: Input[float32], mask: Input[bool], y: Output[float32]
                     y_tile[:] = carries
                 with copy_out as store_tile:
                     store(y[at], y_tile, cols)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

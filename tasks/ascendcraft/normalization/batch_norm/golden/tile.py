@@ -61,3 +61,4 @@ def craft_batch_norm(x: Input[float32], gamma: Input[float32], beta: Input[float
                     result[:] = last * slope + shift_by
                 with copy_out:
                     store(y[start], result, length)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -51,3 +51,4 @@ def craft_layer_norm(x: Input[float32], gamma: Input[float32], beta: Input[float
                 result[:] = (last - mean) * spread * g_tile + b_tile
             with copy_out:
                 store(y[row * n + offset], result, length)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -44,3 +44,4 @@ def craft_rms_norm(x: Input[float32], y: Output[float32], eps: Attribute[float] 
                 result[:] = again * factors
             with copy_out:
                 store(y[start + c * area], result, rows, cols, stride=area)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -33,3 +33,4 @@ def craft_adam(param: Input[float32], grad: Input[float32], m: Input[float32], v
             result[:] = param_tile - (grad_tile * (1.0 - beta1) + m_tile * beta1) * (correction1 * lr) / denominator
         with copy_out:
             store(param_out[begin + offset], result, length)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

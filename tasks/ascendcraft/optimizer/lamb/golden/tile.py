@@ -65,3 +65,4 @@ def craft_lamb(param: Input[float32], m: Input[float32], v: Input[float32], para
             result[:] = p_again - m_again / (sqrt(v_again) + eps) * step
         with copy_out:
             store(param_out[begin + offset], result, length)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

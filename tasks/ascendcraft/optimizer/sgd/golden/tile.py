@@ -27,3 +27,4 @@ def craft_sgd(param: Input[float32], grad: Input[float32], velocity: Input[float
             result[:] = param_tile - (velocity_tile * momentum + grad_tile) * lr
         with copy_out:
             store(param_out[begin + offset], result, length)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -52,3 +52,4 @@ def craft_max_reduction_over_a_dimension(x: Input[float32], y: Output[float32], 
                     found[:] = max(found, col_max(x_tile))
             with copy_out as store_columns:
                 store(y[item // strips * inner + at], found, cols)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -32,3 +32,4 @@ def mul_sigmoid(x1: Input[float16], x2: Input[float16], out: Output[float16], t1
             result[:] = float16(float32(factor) * p * t3)
         with copy_out:
             store(out[item // chunks * n + offset], result, length)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

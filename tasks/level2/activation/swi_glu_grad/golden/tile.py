@@ -50,3 +50,4 @@ def swi_glu_grad(y_grad: Input[T], x: Input[T], x_grad: Output[T], dim: Attribut
         with copy_out:
             store(x_grad[first * 2 * m + c], da, rows, cols, stride=2 * m)
             store(x_grad[first * 2 * m + m + c], db, rows, cols, stride=2 * m)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -8,23 +8,23 @@
 #include "tiling/platform/platform_ascendc.h"
 
 namespace optiling {
-constexpr uint32_t MOST_TENSORS = 64;  // the interface promises lists of up to 50
+constexpr uint32_t MOST_TENSORS = 50;  // as many as the interface promises
 
 BEGIN_TILING_DATA_DEF(ForeachTilingData)
 TILING_DATA_FIELD_DEF(uint32_t, count);                    // tensors in a list
-TILING_DATA_FIELD_DEF_ARR(uint64_t, MOST_TENSORS, sizes);  // elements of each
+TILING_DATA_FIELD_DEF_ARR(uint32_t, MOST_TENSORS, sizes);  // elements of each; every core reads all of it first
 END_TILING_DATA_DEF;
 
 // The kernel gets the sizes of all tensors and cuts them up itself; a launch has no more cores than there are granules
 // of 512 bytes.
 template <size_t LIST>
 ge::graphStatus ForeachTiling(gert::TilingContext* context) {
-    uint64_t sizes[MOST_TENSORS] = {};
+    uint32_t sizes[MOST_TENSORS] = {};
     uint32_t count = 0;
     uint64_t granules = 0;
     while (const gert::Tensor* tensor = context->GetDynamicInputTensor(LIST, count)) {
-        if (count == MOST_TENSORS) {
-            return ge::GRAPH_FAILED;  // the list is longer than the kernel's table
+        if (count == MOST_TENSORS || tensor->GetShapeSize() > UINT32_MAX) {
+            return ge::GRAPH_FAILED;  // more than the kernel's table has room for
         }
         sizes[count] = tensor->GetShapeSize();
         const uint64_t granule = 512 / ge::GetSizeByDataType(tensor->GetDataType());
@@ -62,3 +62,4 @@ graphStatus ForeachInferDataType(gert::InferDataTypeContext* context) {
 }
 }  // namespace ge
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

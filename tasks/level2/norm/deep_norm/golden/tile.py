@@ -74,3 +74,4 @@ def deep_norm(x: Input[T], gx: Input[T], beta: Input[T], gamma: Input[T],
                 result[:] = T(((float32(b_last) + float32(a_last) * alpha) - middle) * factor * float32(scale) + float32(bias))
             with copy_out:
                 store(y[first * d + c], result, rows, cols, stride=d)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

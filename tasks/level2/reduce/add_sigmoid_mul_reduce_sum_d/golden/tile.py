@@ -56,3 +56,4 @@ def add_sigmoid_mul_reduce_sum_d(
             result[:] = float16(total)
         with copy_out:
             store(out[item // strips * c + at], result, cols)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

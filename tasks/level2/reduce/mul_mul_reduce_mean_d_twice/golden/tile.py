@@ -91,3 +91,4 @@ def mul_mul_reduce_mean_d_twice(
                 result[:] = float16(p * spread * float32(scale) + float32(offset))
             with copy_out:
                 store(output[first * d + c], result, rows, cols, stride=d)
+# npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -101,3 +101,4 @@ extern "C" __global__ __aicore__ void non_finite_check_op(GM_ADDR tensor_list, G
     foreach::ServeShares<DTYPE_TENSOR_LIST>(sizes, check);
     check.Finish();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

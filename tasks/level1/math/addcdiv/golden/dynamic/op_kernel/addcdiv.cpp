@@ -26,3 +26,4 @@ extern "C" __global__ __aicore__ void addcdiv(GM_ADDR input_data, GM_ADDR x1, GM
     InFloat<DTYPE_X1, Addend> op(Addend(NumberAt<DTYPE_X1>(value)));
     RunElementwise(op, {input_data, x1, x2}, y, sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

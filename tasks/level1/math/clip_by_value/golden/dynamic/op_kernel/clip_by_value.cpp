@@ -33,3 +33,4 @@ extern "C" __global__ __aicore__ void clip_by_value(GM_ADDR x, GM_ADDR clip_valu
     Limitation<DTYPE_X> op(clip_value_min, clip_value_max);
     RunElementwise(op, {x}, y, sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

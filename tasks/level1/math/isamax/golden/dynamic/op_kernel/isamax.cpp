@@ -5,3 +5,4 @@ extern "C" __global__ __aicore__ void isamax(GM_ADDR x, GM_ADDR result, GM_ADDR 
     GET_TILING_DATA(sizes, tiling);
     RunStridedExtreme<1, false>(x, result, workspace, sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

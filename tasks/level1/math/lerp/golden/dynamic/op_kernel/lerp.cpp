@@ -21,3 +21,4 @@ extern "C" __global__ __aicore__ void lerp(GM_ADDR start, GM_ADDR end, GM_ADDR w
     InFloat<DTYPE_START, Interpolation> op;
     RunElementwise(op, {start, end, weight}, y, sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -122,3 +122,4 @@ extern "C" __global__ __aicore__ void arange(GM_ADDR start, GM_ADDR end, GM_ADDR
     op.Init(&pipe, start, step, out, sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -78,3 +78,4 @@ class DequantSwigluQuant : public OpDef {
 };
 OP_ADD(DequantSwigluQuant);
 }  // namespace ops
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -192,3 +192,4 @@ extern "C" __global__ __aicore__ void inplace_fused_matmul_softmax_grad(
     op.Init(&pipe, output, gradOutput, values, GetUserWorkspace(workspace), tilingData.cube);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -20,3 +20,4 @@ extern "C" __global__ __aicore__ void foreach_asin(GM_ADDR x, GM_ADDR y, GM_ADDR
     KernelForeachAsin<DTYPE_X> operation;
     foreach::Apply<DTYPE_X>(operation, sizes, y, x);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

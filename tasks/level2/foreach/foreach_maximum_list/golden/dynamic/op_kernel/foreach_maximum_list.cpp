@@ -18,3 +18,4 @@ extern "C" __global__ __aicore__ void foreach_maximum_list(GM_ADDR x1, GM_ADDR x
     KernelForeachMaximumList<DTYPE_X1> operation;
     foreach::Apply<DTYPE_X1>(operation, sizes, y, x1, x2);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

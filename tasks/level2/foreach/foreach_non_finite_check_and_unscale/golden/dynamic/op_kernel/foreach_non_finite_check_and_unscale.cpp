@@ -80,3 +80,4 @@ extern "C" __global__ __aicore__ void foreach_non_finite_check_and_unscale(GM_AD
     foreach::ServeShares<T>(sizes, walker);
     unscale.Finish(&pipe, found_inf_ref);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

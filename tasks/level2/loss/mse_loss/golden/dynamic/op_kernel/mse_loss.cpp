@@ -187,3 +187,4 @@ extern "C" __global__ __aicore__ void mse_loss(GM_ADDR predict, GM_ADDR label, G
         Run<true>(predict, label, y, workspace, sizes);
     }
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -208,3 +208,4 @@ extern "C" __global__ __aicore__ void masked_select_v3(GM_ADDR x, GM_ADDR mask, 
     op.Init(&pipe, x, mask, y, shapeout, GetUserWorkspace(workspace), sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -9,3 +9,4 @@ extern "C" __global__ __aicore__ void add_layer_norm_grad(GM_ADDR dy, GM_ADDR x1
     const NormGradTensors tensors{dy, x1, x2, mean, rstd, gamma, dsum, dx, nullptr, dgamma, dbeta};
     RunNormGrad<DTYPE_DY, DTYPE_DY>(tensors, GetUserWorkspace(workspace), sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

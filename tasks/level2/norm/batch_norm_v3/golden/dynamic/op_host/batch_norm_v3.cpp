@@ -96,3 +96,4 @@ class BatchNormV3 : public OpDef {
 };
 OP_ADD(BatchNormV3);
 }  // namespace ops
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -8,3 +8,4 @@ extern "C" __global__ __aicore__ void deep_norm_grad(GM_ADDR dy, GM_ADDR x, GM_A
     const NormGradTensors tensors{dy, x, gx, mean, rstd, gamma, nullptr, dgx, dx, dgamma, dbeta};
     RunNormGrad<DTYPE_DY, DTYPE_DY>(tensors, GetUserWorkspace(workspace), sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -289,3 +289,4 @@ extern "C" __global__ __aicore__ void group_norm_swish_grad(GM_ADDR dy, GM_ADDR 
     op.Init(&pipe, {dy, mean, rstd, x, gamma, beta, dx, dgamma, dbeta}, GetUserWorkspace(workspace), sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

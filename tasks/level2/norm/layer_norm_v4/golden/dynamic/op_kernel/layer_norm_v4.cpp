@@ -7,3 +7,4 @@ extern "C" __global__ __aicore__ void layer_norm_v4(GM_ADDR x, GM_ADDR normalize
     GET_TILING_DATA(sizes, tiling);
     RunLayerNorm<DTYPE_X>({x, nullptr, nullptr, gamma, beta, y, mean, rstd, nullptr}, sizes);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

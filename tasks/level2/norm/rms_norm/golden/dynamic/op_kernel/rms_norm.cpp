@@ -182,3 +182,4 @@ extern "C" __global__ __aicore__ void rms_norm(GM_ADDR x, GM_ADDR gamma, GM_ADDR
     op.Init(&pipe, x, gamma, y, rstd, sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

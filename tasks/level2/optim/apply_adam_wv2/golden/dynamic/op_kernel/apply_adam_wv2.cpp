@@ -117,3 +117,4 @@ extern "C" __global__ __aicore__ void apply_adam_wv2(GM_ADDR var, GM_ADDR m, GM_
     op.Init(&pipe, var, m, v, grad, step, maxGradNorm, sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -280,3 +280,4 @@ extern "C" __global__ __aicore__ void coalesce_sparse(GM_ADDR unique_len, GM_ADD
     op.Init(&pipe, unique_indices, indices, values, new_indices, new_values, sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

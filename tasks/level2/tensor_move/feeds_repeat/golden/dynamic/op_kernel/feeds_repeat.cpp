@@ -111,3 +111,4 @@ extern "C" __global__ __aicore__ void feeds_repeat(GM_ADDR feeds, GM_ADDR feedsR
     op.Init(&pipe, feeds, feedsRepeatTimes, y, sizes);
     op.Process();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -48,3 +48,4 @@ class Walk {
     uint32_t key = 0, number = 0;
 };
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

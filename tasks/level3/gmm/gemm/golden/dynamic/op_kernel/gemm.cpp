@@ -11,3 +11,4 @@ extern "C" __global__ __aicore__ void gemm(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_A
     const OneProduct product(tilingData.cube, tilingData.alpha, tilingData.beta);
     ScaledProducts<float>(a, b, c, d, AscendC::GetUserWorkspace(workspace), tilingData.cube, product);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

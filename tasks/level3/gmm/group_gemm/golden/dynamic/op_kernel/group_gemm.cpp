@@ -44,3 +44,4 @@ extern "C" __global__ __aicore__ void group_gemm(GM_ADDR a, GM_ADDR b, GM_ADDR c
     const Groups groups(tilingData, alpha, beta);
     ScaledProducts<half>(a, b, c, d, AscendC::GetUserWorkspace(workspace), tilingData.cube, groups);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -45,12 +45,14 @@ class Groups {
     uint32_t groups, group = 0;
 };
 
-extern "C" __global__ __aicore__ void grouped_matmul_slice_k_per_token_dequant(
-    GM_ADDR a, GM_ADDR b, GM_ADDR scale, GM_ADDR per_token_scale, GM_ADDR groupList, GM_ADDR c, GM_ADDR workspace,
-    GM_ADDR tiling) {
+extern "C" __global__ __aicore__ void grouped_matmul_slice_k_per_token_dequant(GM_ADDR a, GM_ADDR b, GM_ADDR scale,
+                                                                               GM_ADDR per_token_scale,
+                                                                               GM_ADDR groupList, GM_ADDR c,
+                                                                               GM_ADDR workspace, GM_ADDR tiling) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
     GET_TILING_DATA(tilingData, tiling);
     const Groups groups(tilingData.cube, tilingData.groups, groupList);
-    DequantisedProducts<true>(a, b, scale, per_token_scale, c, AscendC::GetUserWorkspace(workspace), tilingData.cube,
-                              groups);
+    DequantisedProducts<bfloat16_t, true>(a, b, scale, per_token_scale, c, AscendC::GetUserWorkspace(workspace),
+                                          tilingData.cube, groups);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

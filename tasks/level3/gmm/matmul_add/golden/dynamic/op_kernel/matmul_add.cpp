@@ -11,3 +11,4 @@ extern "C" __global__ __aicore__ void matmul_add(GM_ADDR a, GM_ADDR b, GM_ADDR c
     const OneProduct product(tilingData.cube, 1.0f, 1.0f);
     ScaledProducts<half>(a, b, c, d, AscendC::GetUserWorkspace(workspace), tilingData.cube, product);
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

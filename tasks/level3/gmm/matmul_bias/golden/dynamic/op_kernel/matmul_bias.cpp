@@ -23,3 +23,4 @@ extern "C" __global__ __aicore__ void matmul_bias(GM_ADDR a, GM_ADDR b, GM_ADDR 
     product.Multiply((__gm__ half*)a, (__gm__ half*)b, (__gm__ half*)d, part);
     product.End();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -21,3 +21,4 @@ END_TILING_DATA_DEF;
 REGISTER_TILING_DATA_CLASS(Mla, MlaTilingData)
 }  // namespace optiling
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -39,3 +39,4 @@ extern "C" __global__ __aicore__ void mla(GM_ADDR query_nope, GM_ADDR query_rope
             .Process(Walk(sizes));
     }
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

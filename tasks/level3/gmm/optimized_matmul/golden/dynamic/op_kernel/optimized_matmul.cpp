@@ -21,3 +21,4 @@ extern "C" __global__ __aicore__ void optimized_matmul(GM_ADDR a, GM_ADDR b, GM_
     product.Multiply((__gm__ half*)a, (__gm__ half*)b, (__gm__ half*)c, grid.At(GetBlockIdx()));
     product.End();
 }
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

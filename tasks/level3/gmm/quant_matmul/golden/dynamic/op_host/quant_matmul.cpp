@@ -1,8 +1,7 @@
 // QuantMatmul on the host: tiling, shapes and types, definition.
 //
-// The library's search cuts the product into one rectangle for each vector core. Two vector cores make a block with the
-// cube core that multiplies for them; the sums pass through the workspace.
-#include "products.h"
+// Rectangles, which cube cores hand over to vector cores, pass through the workspace.
+#include "handover_tiles.h"
 #include "quant_matmul_tiling.h"
 
 namespace optiling {
@@ -12,11 +11,11 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     const gert::Shape& b = context->GetInputShape(1)->GetStorageShape();
     const Product product{a.GetDim(0), b.GetDim(1), a.GetDim(1), DataType::DT_INT8, DataType::DT_INT32};
     QuantMatmulTilingData tiling;
-    if (!CutProduct(context, product, VectorCores(context), tiling.cube)) {
+    const uint64_t blocks = CutTiles(context, {product}, tiling.cube);
+    if (blocks == 0) {
         return ge::GRAPH_FAILED;
     }
-    const uint64_t sums = product.m * product.n * sizeof(int32_t);
-    return Launch(context, tiling, CeilDiv(tiling.cube.get_usedCoreNum(), 2), sums);
+    return Launch(context, tiling, blocks, HandoverBytes(tiling.cube, blocks));
 }
 }  // namespace optiling
 
@@ -52,3 +51,4 @@ class QuantMatmul : public OpDef {
 };
 OP_ADD(QuantMatmul);
 }  // namespace ops
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

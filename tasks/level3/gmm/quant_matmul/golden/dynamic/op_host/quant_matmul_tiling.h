@@ -6,9 +6,10 @@
 
 namespace optiling {
 BEGIN_TILING_DATA_DEF(QuantMatmulTilingData)
-TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, cube);  // a rectangle for each vector core
+TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, cube);  // of one rectangle
 END_TILING_DATA_DEF;
 
 REGISTER_TILING_DATA_CLASS(QuantMatmul, QuantMatmulTilingData)
 }  // namespace optiling
 #endif
+// npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

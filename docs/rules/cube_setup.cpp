@@ -1,0 +1,15 @@
+KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+if (GetBlockIdx() != 0) return;
+Cube cube;
+GlobalTensor<half> from = Gm<half>(x);
+GlobalTensor<float> to = Gm<float>(y);
+cube.Fractals(cube.a1.Get<half>(), from, 16, 16);
+cube.Fractals(cube.b1.Get<half>(), from, 16, 16);
+cube.Left<half>(16, 16);
+cube.Right<half>(16, 16);
+cube.Multiply<float, half>(16, 16, 16);
+LocalTensor<half> l1 = cube.a1.Get<half>(), l0a = cube.a2.Get<half>(), l0b = cube.b2.Get<half>();
+LocalTensor<float> c = cube.co1.Get<float>(), biases = cube.c2.Get<float>();
+LoadData2DParams one(0, 1, 1, 0, 0, false, 0);
+MmadParams product(16, 16, 16, 0, false, true), more(16, 16, 16, 0, false, false);
+FixpipeParamsV220 out(16, 16, 16, 16, false);

@@ -1,0 +1,1 @@
+"""Formulas and the tile programs that compute them: questions in slots, for small models."""

@@ -1,0 +1,193 @@
+"""Headers that a candidate includes and that lie elsewhere: beside its source, or in folders that ``--include`` names.
+
+They become files of the candidate, under ``include/``, so that guards, limits and the sandbox treat them as its own
+text, and nothing is compiled that the candidate's hash does not cover. Only what is included is carried, by name, and
+only headers and sources that lie under a folder that was given: an ``#include`` cannot fetch any other file.
+
+An include that climbs out of the operator's folder (``"../../common/x.h"``) is written as the path below the given
+folder that holds the file; nothing else of a text changes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from npukernelbench.errors import UsageError
+from npukernelbench.nouns import INCLUDE_FOLDER
+from npukernelbench.tasks.goldens import SOURCE_SUFFIXES
+
+__all__ = ["Carried", "carry", "carry_sources", "include_folders"]
+
+_INCLUDE = re.compile(r"""^(?P<before>[ \t]*\#[ \t]*include[ \t]*[<"])(?P<path>[^>"\n]+)(?=[>"])""", re.MULTILINE)
+_CLIMBS = re.compile(r"(?:\./|\.\./)+")
+#: The toolkit's own main header: whoever offers it is a toolkit, and an executor has its own.
+_TOOLKIT = "kernel_operator.h"
+_SUFFIXES = (*SOURCE_SUFFIXES, ".def")
+_UNITS = (".cpp", ".cc", ".cxx")
+#: Folders whose sources are no host side's: kernels, other processors' code, and tests.
+_FOREIGN = frozenset({"op_kernel", "op_kernel_aicpu", "op_api", "tests", "test", "ut", "stub", "examples", "build"})
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ARGUMENTS = r"\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const\s*)?(?:noexcept\s*)?"
+_DECLARED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS};")
+_DEFINED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS}\{{")
+_MOST_BYTES = 4 << 20  # of one file; guards refuse far smaller ones
+
+
+def include_folders(given: Sequence[str]) -> tuple[Path, ...]:
+    """The folders as they really lie. UsageError for what is none."""
+    for folder in given:
+        if not Path(folder).is_dir():
+            raise UsageError(f"{folder} is no folder", field="--include", remedy="name the folder that holds headers")
+    return tuple(Path(folder).resolve() for folder in given)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A candidate's texts with what they include, and where each came from."""
+
+    files: Mapping[str, str]
+    paths: Mapping[str, str]
+
+
+def carry(files: Mapping[str, str], paths: Mapping[str, str], folders: Sequence[Path]) -> Carried:
+    """``files`` and every file that they include from beside them or out of ``folders``; ``paths`` say where they lie.
+
+    What is found nowhere is left to the compiler, which has headers of its own.
+    """
+    search = _Search(tuple(folders), dict(files), dict(paths))
+    waiting = list(files)
+    while waiting:
+        waiting += search.resolve(waiting.pop())
+    return Carried(search.files, search.paths)
+
+
+def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
+    """``carried`` and the sources below ``folders`` that define functions which its headers declare, with what those
+    include in turn. An executor compiles of them what a host side lacks.
+
+    Of several definitions the one that lies nearest to the candidate counts. Another operator's host sources count
+    where a header beside them is included.
+    """
+    codes = {name: _code(text) for name, text in carried.files.items()}
+    headers = [code for name, code in codes.items() if name.startswith(f"{INCLUDE_FOLDER}/")]
+    wanted = {name for code in headers for name in _DECLARED.findall(code)}
+    wanted -= {name for code in codes.values() for name in _DEFINED.findall(code)}
+    known = {Path(path).resolve() for path in carried.paths.values() if Path(path).is_file()}
+    home = min(known, key=lambda path: len(path.parts), default=None)
+    carrying = {
+        Path(path).resolve().parent for name, path in carried.paths.items() if name.startswith(f"{INCLUDE_FOLDER}/")
+    }
+    chosen: dict[str, tuple[Path, Path]] = {}
+    for folder in folders:
+        for path in _sources(folder):
+            another = "op_host" in path.parts and not _shared(path) and path.resolve().parent not in carrying
+            if path in known or _FOREIGN & set(path.parts) or another:
+                continue
+            for name in _defined(path) & wanted:
+                other = chosen.get(name)
+                if other is None or _distance(path, home) < _distance(other[0], home):
+                    chosen[name] = (path, folder)
+    files, paths = dict(carried.files), dict(carried.paths)
+    for path, folder in chosen.values():
+        name = f"{INCLUDE_FOLDER}/{path.relative_to(folder).as_posix()}"
+        files.setdefault(name, _read(path))
+        paths.setdefault(name, str(path))
+    return carry(files, paths, folders)
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.suffix in _UNITS and path.is_file())
+
+
+def _shared(path: Path) -> bool:
+    """Whether a host source lies in a folder that operators share."""
+    return any(part in ("common", "utils", "util", "shared") for part in path.parts)
+
+
+def _distance(path: Path, home: Path | None) -> int:
+    return 0 if home is None else -len(posixpath.commonpath([str(path), str(home)]))
+
+
+@cache
+def _defined(path: Path) -> frozenset[str]:
+    """Names of the functions that a source defines."""
+    return frozenset(_DEFINED.findall(_code(_read(path))))
+
+
+def _code(text: str) -> str:
+    """The text without comments."""
+    return _COMMENT.sub(" ", text)
+
+
+@dataclass(slots=True)
+class _Search:
+    """What was found so far. ``homes`` are the folders of the candidate's own files, ``own`` are their names."""
+
+    folders: tuple[Path, ...]
+    files: dict[str, str]
+    paths: dict[str, str]
+    homes: tuple[Path, ...] = field(init=False)
+    own: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own = frozenset(name for name in self.files if not name.startswith(f"{INCLUDE_FOLDER}/"))
+        real = {Path(path).resolve().parent for path in self.paths.values() if Path(path).is_file()}
+        self.homes = tuple(sorted(real))
+
+    def resolve(self, includer: str) -> list[str]:
+        """Carry what one file includes; names of the files that are new."""
+        new: list[str] = []
+
+        def replaced(match: re.Match[str]) -> str:
+            name, path = self._name(includer, match["path"], new)
+            return f"{match['before']}{path if name else match['path']}"
+
+        self.files[includer] = _INCLUDE.sub(replaced, self.files[includer])
+        return new
+
+    def _name(self, includer: str, path: str, new: list[str]) -> tuple[str, str]:
+        """The candidate's file that ``path`` means and what to write for it; empty where it is left alone."""
+        if posixpath.normpath(posixpath.join(posixpath.dirname(includer), path)) in self.files:
+            return "", ""
+        plain = _CLIMBS.sub("", path, count=1) if path.startswith(".") else path
+        if plain == path and any(name == path or name.endswith(f"/{path}") for name in self.own):
+            return "", ""
+        found = self._found(includer, path, plain)
+        if found is None:
+            return "", ""
+        real, below = found
+        name = f"{INCLUDE_FOLDER}/{below}"
+        if name not in self.files:
+            self.files[name] = _read(real)
+            self.paths[name] = str(real)
+            new.append(name)
+        reached = posixpath.normpath(posixpath.join(posixpath.dirname(includer), path)) == name or path == below
+        return name, path if reached else below
+
+    def _found(self, includer: str, path: str, plain: str) -> tuple[Path, str] | None:
+        """The file on disk and its path below the folder that holds it."""
+        if PurePosixPath(plain).name == _TOOLKIT or PurePosixPath(plain).is_absolute():
+            return None
+        places = [Path(self.paths[includer]).parent / path] if includer in self.paths else []
+        places += [folder / plain for folder in self.folders]
+        for place in places:
+            real = place.resolve()
+            for folder in (*self.folders, *self.homes):
+                if real.is_file() and real.suffix in _SUFFIXES and folder in real.parents:
+                    return real, real.relative_to(folder).as_posix()
+        return None
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}", field="--include", remedy="make it readable, or leave it out"
+        ) from error

@@ -1,0 +1,30 @@
+# The stand-in's functions for direct launch, as toolkits without the package ASC have them: what a project has to set
+# before it includes them is checked.
+foreach(name SOC_VERSION RUN_MODE ASCEND_CANN_PACKAGE_PATH)
+    if("${${name}}" STREQUAL "")
+        message(FATAL_ERROR "${name} is not set")
+    endif()
+endforeach()
+if(NOT SOC_VERSION MATCHES "^Ascend910(B|_93)" OR NOT IS_DIRECTORY "${ASCEND_CANN_PACKAGE_PATH}/compiler")
+    message(FATAL_ERROR "not supported: ${SOC_VERSION} of ${ASCEND_CANN_PACKAGE_PATH}")
+endif()
+function(ascendc_library name type)
+    foreach(source ${ARGN})
+        if(NOT source MATCHES "\\.cpp$")
+            message(FATAL_ERROR "ascendc_library: ${source} is no .cpp")
+        endif()
+        list(APPEND sources "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+    endforeach()
+    if(NOT type STREQUAL "SHARED")
+        message(FATAL_ERROR "the stand-in makes shared libraries only")
+    endif()
+    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+    set(folders "$<TARGET_PROPERTY:${name},STANDIN_FOLDERS>")
+    add_custom_target(${name} ALL
+        COMMAND "${ASCEND_CANN_PACKAGE_PATH}/compiler/ccec_compiler/bin/bisheng" -shared
+            "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>" -o "${CMAKE_BINARY_DIR}/lib/lib${name}.so" ${sources}
+        COMMAND_EXPAND_LISTS)
+endfunction()
+function(ascendc_include_directories name scope)
+    set_property(TARGET ${name} APPEND PROPERTY STANDIN_FOLDERS ${ARGN})
+endfunction()

@@ -1,0 +1,96 @@
+"""``npukb survey``: how much of a folder of kernels the twin compiles."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npukernelbench.cli.boundary import App
+from npukernelbench.cli.group import Command
+from npukernelbench.cli.options import json_option, setting_options, shared_options
+from npukernelbench.cli.session import open_session
+from npukernelbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from npukb_conformance.survey.compiling import Surveyed
+
+__all__ = ["command"]
+
+
+@click.command("survey", cls=Command, short_help="Compile every kernel of a folder, and count what is missing.")
+@click.argument("path", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--only", metavar="TEXT", default="", help="Only projects whose path has this text in it.")
+@click.option(
+    "--types",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Combinations of element types that each kernel is compiled for.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit of one compilation.",
+)
+@setting_options("jobs")
+@json_option
+@shared_options
+@click.pass_obj
+def command(app: App, /, path: Path, only: str, types: int, timeout: float, as_json: bool, **options: Any) -> int:
+    """Compile every kernel below DIR as it lies, with its host side, on the twin; nothing is run.
+
+    Device files, operator projects (op_host, op_kernel) and host code that launches kernels are found by what they
+    contain. What they include is taken from wherever it lies below DIR. The tables say what compiles, and the first
+    name or header that each other file lacks. See docs/own_kernels.md.
+    """
+    from npukb_conformance.survey import report
+    from npukernelbench.report.table import draw_tables
+
+    session = open_session(options)
+    rows = _surveyed(app, path.resolve(), only, types, timeout, session.config.jobs)
+    if as_json:
+        app.console.json(report.as_json(rows))
+        return 0
+    draw_tables(app.console, [report.files_table(rows), report.causes_table(rows)])
+    for line in report.totals(rows):
+        app.console.out(line)
+    return 0
+
+
+def _surveyed(app: App, root: Path, only: str, types: int, timeout: float, jobs: int) -> list[Surveyed]:
+    """Every row, project by project, with a line of progress each."""
+    from npukb_conformance.survey.compiling import Limits, find, survey
+    from npukb_conformance.survey.sources import Tree
+    from npukb_twin.executor import TwinArgs, TwinExecutor
+    from npukernelbench.nouns import Track
+
+    tree = Tree(root)
+    projects = [project for project in find(tree) if only in tree.relative(project.root)]
+    if not projects:
+        raise UsageError(
+            f"there is no kernel (__global__ __aicore__) below {root}",
+            field="DIR",
+            remedy="name a folder of Ascend C sources",
+        )
+    executor = TwinExecutor(TwinArgs())
+    try:
+        executor.prepare(app.console.err, Track.DYNAMIC)
+        tools, limits = executor.tools(), Limits(timeout, types)
+        with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+            rows: list[Surveyed] = []
+            for number, made in enumerate(pool.map(lambda project: [*survey(project, tools, limits)], projects), 1):
+                rows += made
+                good = sum(row.compiles for row in made)
+                app.console.err(
+                    f"[{number}/{len(projects)}] {tree.relative(projects[number - 1].root)}: {good}/{len(made)}"
+                )
+    finally:
+        executor.close()
+    return rows

@@ -1,0 +1,1 @@
+"""Answers that launch their kernels themselves, on a device."""

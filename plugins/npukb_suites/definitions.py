@@ -1,0 +1,103 @@
+"""The interface out of an operator definition of a kernel repository: compiled as the twin compiles it, and asked."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npukb_suites.signature import REST, Attribute, Tensor
+from npukernelbench.errors import SourceLocation, TaskError, UsageError
+from npukernelbench.nouns import DType, Presence
+
+if TYPE_CHECKING:
+    from npukb_twin.operator.host_types import OperatorDescription
+
+__all__ = ["Interface", "read_definition"]
+
+_DTYPES = {dtype.ge: dtype.value for dtype in DType}
+_TIMEOUT_S = 120.0
+_TYPES = ("int", "float", "bool", "str", "list_int", "list_float")
+
+#: Name, inputs, outputs, attributes.
+Interface = tuple[str, tuple[Tensor, ...], tuple[Tensor, ...], tuple[Attribute, ...]]
+
+
+def read_definition(path: Path, include: Sequence[Path] = ()) -> Interface:
+    """The operator that a file, or the ``op_host`` sources of a folder, define. TaskError with the compiler's words."""
+    files = _sources(path)
+    described = _described(files, path, include)
+    outputs = tuple(_tensor(output.name, output.dtypes, output.presence, path) for output in described.outputs)
+    inputs = tuple(_tensor(entry.name, entry.dtypes, entry.presence, path) for entry in described.inputs)
+    names = {entry.name for entry in inputs}
+    follows = next((entry.name for entry in inputs), "")
+    # An output of an input's name is that input, written in place.
+    made = tuple(
+        Tensor(output.name if output.name not in names else f"{output.name}_out", (), None, follows)
+        if output.dtypes == inputs[0].dtypes
+        else Tensor(output.name, output.dtypes[:1], (REST,))
+        for output in outputs
+    )
+    attributes = tuple(
+        Attribute(
+            attribute.name,
+            attribute.type,
+            list(attribute.default) if isinstance(attribute.default, tuple) else attribute.default,
+        )
+        for attribute in described.attributes
+        if attribute.type in _TYPES
+    )
+    return described.name, inputs, made, attributes
+
+
+def _tensor(name: str, dtypes: Sequence[str], presence: Presence, path: Path) -> Tensor:
+    if presence is Presence.DYNAMIC:
+        raise TaskError(
+            f"{name} is a list of tensors",
+            location=SourceLocation(path),
+            remedy="write the task by hand; docs/tasks.md has lists",
+        )
+    known = tuple(dict.fromkeys(_DTYPES[dtype] for dtype in dtypes if dtype in _DTYPES))
+    if not known:
+        listed = ", ".join(dict.fromkeys(dtypes)) or "none"
+        raise TaskError(f"{name} has no element type that tasks have: {listed}", location=SourceLocation(path))
+    return Tensor(name, known, (REST,), optional=presence is Presence.OPTIONAL)
+
+
+def _sources(path: Path) -> dict[str, str]:
+    """The host sources, under the names that compilers of operators give them."""
+    if path.is_dir():
+        home = path / "op_host" if (path / "op_host").is_dir() else path
+        paths = sorted(one for one in home.rglob("*") if one.suffix in (".cpp", ".cc", ".h", ".hpp") and one.is_file())
+    else:
+        home, paths = path.parent, [path]
+    if not paths:
+        raise UsageError(
+            f"there is no source in {path}", field="--op_def", remedy="name the file with class …: public OpDef"
+        )
+    return {f"op_host/{one.relative_to(home).as_posix()}": one.read_text(encoding="utf-8") for one in paths}
+
+
+def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> OperatorDescription:
+    from npukb_twin.compile.toolchain import find
+    from npukb_twin.operator.host_build import compile_host, ensure_host
+    from npukb_twin.operator.host_side import describe
+    from npukb_twin.operator.host_types import HostFailure
+    from npukernelbench.config import default_cache_dir
+
+    toolchain = find()
+    runtime = ensure_host(toolchain, default_cache_dir())
+    with tempfile.TemporaryDirectory(prefix="npukb-definition-") as work:
+        compiled = compile_host(
+            files, toolchain=toolchain, runtime=runtime, work=Path(work), timeout_s=_TIMEOUT_S, include=tuple(include)
+        )
+        image = compiled.image
+        result = describe(image, runtime) if image is not None else None
+    if result is None or isinstance(result, HostFailure):
+        first = next(iter((result or compiled).diagnostics), None)
+        name = path if path.is_file() else path / (first.file.removeprefix("op_host/") if first else "")
+        place = SourceLocation(name, first.line if first else 0)
+        message, remedy = (first.message, first.remedy) if first else ("it does not compile", "")
+        raise TaskError(message, location=place, remedy=remedy or None)
+    return result

@@ -1,0 +1,303 @@
+"""A task out of what torch's side found: the mapping that ``task.yaml`` holds, and the facts of its reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from npukb_suites.naming import argument_name, kernel_name
+from npukb_suites.tolerance import limits_for
+
+__all__ = ["Draft", "draft_task"]
+
+#: Extents that hidden cases may have, by how many axes there are: a case has about a million elements at most.
+_HIGHEST = {1: 1 << 18, 2: 4096, 3: 1024, 4: 256}
+_CUBE = frozenset({"mm", "bmm", "addmm", "baddbmm", "convolution"})
+_SCRATCH_BYTES = 16 << 20
+#: First match by operation: what the task is called among its like.
+_CATEGORIES = (
+    ("Convolution", ("convolution",)),
+    ("Normalization", ("native_batch_norm", "native_layer_norm", "native_group_norm", "_native_batch_norm_legit")),
+    ("Pooling", ("max_pool", "avg_pool", "adaptive_avg_pool", "adaptive_max_pool")),
+    ("Matmul", ("mm", "bmm", "addmm", "baddbmm", "dot", "mv")),
+    ("Activation", ("relu", "gelu", "sigmoid", "tanh", "softmax", "elu", "hardtanh", "softplus", "silu")),
+    ("Reduce", ("sum", "mean", "amax", "amin", "argmax", "argmin", "max", "min", "cumsum", "cumprod")),
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """``task`` is what ``task.yaml`` holds; ``facts`` is what a ``TorchReference`` takes."""
+
+    task: dict[str, Any]
+    facts: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """An input of the task: ``kind`` is ``input`` or ``state``, ``own`` its name or path in the user's code."""
+
+    kind: str
+    own: str
+    name: str
+
+
+def draft_task(
+    name: str,
+    survey: Mapping[str, Any],
+    *,
+    suite: str,
+    level: int,
+    summary: str,
+    target: Mapping[str, Any],
+    sha256: str,
+    init: Mapping[str, Any] | None = None,
+    given: Sequence[Mapping[str, Any]] = (),
+) -> Draft:
+    """The task of one survey. ``target``, ``sha256``, ``init`` and ``given`` are where the reference finds the code."""
+    return _Drafting(name, survey).draft(
+        suite=suite,
+        level=level,
+        summary=summary,
+        facts={
+            "target": dict(target),
+            "sha256": sha256,
+            "init": dict(init or {}),
+            "given": [dict(tensor) for tensor in given],
+        },
+    )
+
+
+class _Drafting:
+    """Names first, then the sections of the file one by one."""
+
+    def __init__(self, name: str, survey: Mapping[str, Any]) -> None:
+        self._name = name
+        self._survey = survey
+        measured = survey.get("measured") or {"outputs": [], "unused": []}
+        self._unused = set(measured["unused"])
+        self._measured = measured["outputs"]
+        taken: set[str] = set()
+        self._arguments = [
+            _Argument("input", entry["name"], argument_name(entry["name"], taken)) for entry in survey["inputs"]
+        ]
+        self._arguments += [
+            _Argument("state", entry["path"], argument_name(entry["name"], taken))
+            for entry in survey["state"]
+            if entry["path"] not in self._unused
+        ]
+        self._outputs = [argument_name(output["name"], taken) for output in survey["outputs"]]
+        self._attributes = [(attribute, argument_name(attribute["name"], taken)) for attribute in survey["attributes"]]
+        self._cases = list(survey["cases"])
+        self._smoke = self._cases[-1]
+
+    def draft(self, *, suite: str, level: int, summary: str, facts: dict[str, Any]) -> Draft:
+        survey, notes = self._survey, list(self._survey["notes"])
+        operations = set(survey["operations"])
+        hidden = self._hidden(notes)
+        task: dict[str, Any] = {
+            "name": self._name,
+            "suite": suite,
+            "level": level,
+            "category": self._category(),
+            "version": 1,
+            "kernel": kernel_name(self._name),
+            "core": "mix" if operations & _CUBE else "vector",
+            "summary": summary,
+            "description": self._description(notes),
+            "interface": {
+                "inputs": [self._input(argument) for argument in self._arguments],
+                "attributes": [self._attribute(attribute, mine) for attribute, mine in self._attributes],
+                "outputs": [self._output(position, mine) for position, mine in enumerate(self._outputs)],
+            },
+            "reference": "reference.py:reference",
+            "tolerance": {"limits": self._limits()},
+            "workspace_bytes": _SCRATCH_BYTES,
+        }
+        if hidden:
+            task["hidden"] = hidden
+        task["cases"] = [self._case(case) for case in self._cases]
+        return Draft(task, {**facts, **self._facts()}, notes)
+
+    def _category(self) -> str:
+        operations = [operation.lstrip("_") for operation in self._survey["operations"]]
+        for category, names in _CATEGORIES:
+            if any(
+                operation == name or operation.startswith(name)
+                for operation in operations
+                for name in (n.lstrip("_") for n in names)
+            ):
+                return category
+        return "Elementwise"
+
+    def _description(self, notes: Sequence[str]) -> str:
+        """The code is the definition; what a kernel cannot see of it is said in words."""
+        source = self._survey["source"].rstrip()
+        parts = ["It computes what this code does:", source] if source else [self._survey["doc"].strip()]
+        state = [
+            f"{argument.name} is the parameter {argument.own}"
+            for argument in self._arguments
+            if argument.kind == "state"
+        ]
+        return "\n\n".join(part for part in (*parts, "; ".join((*state, *self._survey["fixed"], *notes))) if part)
+
+    def _input(self, argument: _Argument) -> dict[str, Any]:
+        shape, dtype, values = self._tensor(self._smoke, argument)
+        del shape
+        entry: dict[str, Any] = {"name": argument.name, "dtypes": [dtype]}
+        entry["values"] = _spelled(values, dtype) or _usual(dtype)
+        return entry
+
+    def _tensor(self, case: Mapping[str, Any], argument: _Argument) -> tuple[list[int], str, Any]:
+        shape, dtype, values = case["inputs" if argument.kind == "input" else "state"][argument.own]
+        return shape, dtype, values
+
+    def _attribute(self, attribute: Mapping[str, Any], name: str) -> dict[str, Any]:
+        return {"name": name, "type": attribute["type"]}
+
+    def _output(self, position: int, name: str) -> dict[str, Any]:
+        entry: dict[str, Any] = {"name": name, "dtype": self._survey["outputs"][position]["dtype"]}
+        like = self._like(position)
+        return {**entry, "shape_like": like} if like else entry
+
+    def _like(self, position: int) -> str:
+        """The first input that has the shape of the output in every case."""
+        own = self._survey["outputs"][position]["name"]
+        for argument in self._arguments:
+            if all(self._tensor(case, argument)[0] == case["outputs"][own][0] for case in self._cases):
+                return argument.name
+        return ""
+
+    def _limits(self) -> dict[str, Any]:
+        operations = len(self._survey["operations"])
+        result: dict[str, dict[str, float]] = {}
+        for position, output in enumerate(self._survey["outputs"]):
+            dtype = output["dtype"]
+            if "float" in dtype or "complex" in dtype:
+                facts = self._measured[position] if self._measured else {"rms": 1.0, "error": 0.0}
+                pair = limits_for(
+                    dtype,
+                    operations=operations,
+                    reduced=self._survey["reduced"],
+                    size=facts["rms"],
+                    error=facts["error"],
+                )
+                old = result.get(dtype, {"atol": 0.0, "rtol": 0.0})
+                result[dtype] = {"atol": max(old["atol"], pair[0]), "rtol": max(old["rtol"], pair[1])}
+        return result
+
+    def _case(self, case: Mapping[str, Any]) -> dict[str, Any]:
+        profile = case["id"] if case["id"] in ("cpu", "smoke") else "full"
+        inputs: dict[str, dict[str, Any]] = {}
+        for argument in self._arguments:
+            shape, dtype, values = self._tensor(case, argument)
+            inputs[argument.name] = {"shape": shape, "dtype": dtype}
+            if values is None:
+                inputs[argument.name]["values"] = {"program": "reference.py:draw"}
+            elif values != self._tensor(self._smoke, argument)[2]:
+                inputs[argument.name]["values"] = _spelled(values, dtype)
+        attributes = {mine: case["attributes"][attribute["name"]] for attribute, mine in self._attributes}
+        entry: dict[str, Any] = {"id": case["id"], "inputs": inputs}
+        if attributes:
+            entry["attributes"] = attributes
+        outputs = {
+            mine: {"shape": case["outputs"][output["name"]][0]}
+            for position, (output, mine) in enumerate(zip(self._survey["outputs"], self._outputs, strict=True))
+            if not self._like(position)
+        }
+        if outputs:
+            entry["outputs"] = outputs
+        return {**entry, "profiles": [profile]}
+
+    def _hidden(self, notes: list[str]) -> dict[str, Any] | None:
+        """How shapes may vary beside the smallest case, whose attributes and parameters stay."""
+        symbolic = self._survey.get("symbolic") or {"reason": "there is no small case to trace"}
+        drawn = [argument.name for argument in self._arguments if self._tensor(self._smoke, argument)[2] is None]
+        if drawn:
+            symbolic = {"reason": f"{', '.join(drawn)} is drawn by the file's own code, for its own shapes"}
+        if "reason" in symbolic or not symbolic["axes"]:
+            notes.append(f"no hidden cases: {symbolic.get('reason', 'its shapes cannot vary')}")
+            return None
+        highest = _HIGHEST.get(len(symbolic["axes"]), 64)
+        known = self._known_extents(symbolic["shapes"])
+        axes = {}
+        for name, (low, high) in symbolic["axes"].items():
+            # Inside arithmetic the tracer's own bound may be too small: the case that is known to work is not.
+            least = known.get(name, low) if _in_arithmetic(name, symbolic["outputs"]) else low
+            axes[name] = [least, max(least, min(high or highest, max(highest, 2 * least)))]
+        shapes = {
+            argument.name: symbolic["shapes"][argument.own] for argument in self._arguments if argument.kind == "input"
+        }
+        shapes |= {
+            argument.name: self._tensor(self._smoke, argument)[0]
+            for argument in self._arguments
+            if argument.kind == "state"
+        }
+        entry: dict[str, Any] = {"axes": axes, "shapes": shapes}
+        outputs = {
+            mine: symbolic["outputs"][position]
+            for position, mine in enumerate(self._outputs)
+            if not self._like(position)
+        }
+        if outputs:
+            entry["outputs"] = outputs
+        attributes = {mine: [self._smoke["attributes"][one["name"]]] for one, mine in self._attributes}
+        return {**entry, "attributes": attributes} if attributes else entry
+
+    def _known_extents(self, shapes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+        result: dict[str, int] = {}
+        for own, shape in shapes.items():
+            for extent, number in zip(shape, self._smoke["inputs"][own][0], strict=True):
+                if isinstance(extent, str):
+                    result[extent] = number
+        return result
+
+    def _facts(self) -> dict[str, Any]:
+        draws = [
+            {
+                "sizes": case["sizes"],
+                "shapes": {argument.name: self._tensor(case, argument)[0] for argument in self._arguments},
+            }
+            for case in self._cases
+            if any(self._tensor(case, argument)[2] is None for argument in self._arguments)
+        ]
+        return {
+            "inputs": [[argument.kind, argument.own, argument.name] for argument in self._arguments],
+            "attributes": [[one["place"], one["name"], mine] for one, mine in self._attributes],
+            "plain": {},
+            "order": [entry["name"] for entry in self._survey["inputs"]] + [a["name"] for a, _ in self._attributes],
+            "unused": sorted(self._unused),
+            "draws": draws,
+        }
+
+
+def _in_arithmetic(name: str, outputs: Sequence[Sequence[Any]]) -> bool:
+    texts = [
+        str(extent) for shape in outputs for extent in shape if isinstance(extent, str) and not extent.isidentifier()
+    ]
+    return any(re.search(rf"\b{name}\b", text) for text in texts)
+
+
+def _usual(dtype: str) -> dict[str, Any]:
+    if dtype == "bool":
+        return {"bernoulli": 0.5}
+    return {"normal": [0.0, 1.0]} if "float" in dtype or "complex" in dtype else {"integers": [0, 8]}
+
+
+def _spelled(values: Mapping[str, Any] | None, dtype: str) -> dict[str, Any] | None:
+    """A generator as task files take it: a single parameter without a list around it, whole numbers where needed."""
+    if values is None:
+        return None
+    [(kind, given)] = values.items()
+    exact = not ("float" in dtype or "complex" in dtype)
+    if kind == "constant":
+        number = given[0]
+        return {kind: bool(number) if dtype == "bool" else int(number) if exact else number}
+    if kind == "bernoulli":
+        return {kind: given[0]}
+    if kind == "choice" and exact:
+        return {kind: {"values": [int(item) for item in given]}}
+    return {kind: {"values": given}} if kind == "choice" else {kind: given}

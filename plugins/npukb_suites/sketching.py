@@ -1,0 +1,214 @@
+"""A task out of a signature: cases over its axes, hidden shapes, limits by type."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from npukb_suites.naming import kernel_name
+from npukb_suites.signature import REST, Attribute, Axis, Tensor
+from npukb_suites.tolerance import limits_for
+from npukernelbench.errors import UsageError
+from npukernelbench.tasks.extent import evaluate, names
+
+__all__ = ["input_shapes", "sketch_task"]
+
+#: Extents of named axes in the order in which they are met, and of the axes behind ``..``.
+_USUAL = {"smoke": (7, 33, 5, 3), "full": (256, 512, 64, 16)}
+_ANY = {"smoke": (7, 301), "full": (64, 4096)}
+_BESIDE_NAMED = {"smoke": (3,), "full": (4,)}
+_HIGHEST = {1: 1 << 18, 2: 4096, 3: 1024}
+#: What a list, a number or a text without a default is in cases.
+_VALUES = {"int": 1, "float": 1.0, "bool": False, "str": "", "list_int": [1], "list_float": [1.0]}
+
+
+def sketch_task(
+    name: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    attributes: Sequence[Attribute],
+    axes: Mapping[str, Axis],
+    *,
+    suite: str,
+    summary: str,
+    reference: str,
+) -> dict[str, Any]:
+    """What ``task.yaml`` holds."""
+    known = _all_axes((*inputs, *outputs), axes)
+    plain = all(entry.shape == (REST,) for entry in inputs) and all(
+        output.like and output.shape is None for output in outputs
+    )
+    task: dict[str, Any] = {
+        "name": name,
+        "suite": suite,
+        "level": 1,
+        "category": "Custom",
+        "version": 1,
+        "tags": ["elementwise"] if plain else [],
+        "kernel": kernel_name(name),
+        "summary": summary,
+        "interface": {
+            "inputs": [_input(entry) for entry in inputs],
+            "attributes": [_attribute(attribute) for attribute in attributes],
+            "outputs": [_output(output) for output in outputs],
+        },
+        "reference": reference,
+        "tolerance": {"limits": _limits(inputs, outputs)},
+        "cases": list(_cases(inputs, outputs, attributes, known)),
+    }
+    if not plain:
+        task["hidden"] = _hidden(inputs, outputs, attributes, known)
+    return task
+
+
+def input_shapes(inputs: Sequence[Tensor], axes: Mapping[str, Axis], profile: str) -> dict[str, list[int]]:
+    """The shape of every input in the case of a profile, ``full`` or ``smoke``."""
+    known = _all_axes(inputs, axes)
+    numbers = _numbers(known, profile)
+    rest = _BESIDE_NAMED[profile] if known else _ANY[profile]
+    return {entry.name: _shape(entry, numbers, rest) for entry in inputs}
+
+
+def _all_axes(tensors: Sequence[Tensor], axes: Mapping[str, Axis]) -> dict[str, Axis]:
+    """The axes that shapes name, those that are stated among them. UsageError for one that no shape has."""
+    shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
+    used = {axis: None for shape in shapes for extent in shape if extent != REST for axis in names(extent)}
+    for axis in axes:
+        if axis not in used:
+            raise UsageError(f"no shape has the axis {axis!r}", field="--axes", remedy=f"axes are {', '.join(used)}")
+    highest = _HIGHEST.get(len(used), 256)
+    return {axis: axes.get(axis, Axis(1, highest, _divisor(axis, shapes))) for axis in used}
+
+
+def _numbers(axes: Mapping[str, Axis], profile: str) -> dict[str, int]:
+    usual = itertools.cycle(_USUAL[profile])
+    return {axis: _extent(value, about) for (axis, value), about in zip(axes.items(), usual, strict=False)}
+
+
+def _divisor(axis: str, shapes: Sequence[tuple[int | str, ...]]) -> int:
+    """What an axis has to be a multiple of, where extents divide by it without a remainder."""
+    for step in (1, 2, 3, 4, 6, 8, 16, 32):
+        if all(_fits(extent, axis, step) for shape in shapes for extent in shape if extent != REST):
+            return step
+    return 1
+
+
+def _fits(extent: int | str, axis: str, step: int) -> bool:
+    if axis not in names(extent):
+        return True
+    try:
+        return all(evaluate(extent, dict.fromkeys(names(extent), step * count)) >= 0 for count in (1, 2, 3))
+    except ValueError:
+        return False
+
+
+def _input(tensor: Tensor) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": tensor.name, "dtypes": list(tensor.dtypes)}
+    if tensor.optional:
+        entry["presence"] = "optional"
+    exact = [dtype for dtype in tensor.dtypes if "float" not in dtype and "complex" not in dtype]
+    spelled = {dtype: {"bernoulli": 0.5} if dtype == "bool" else {"integers": [0, 100]} for dtype in exact}
+    if len(exact) == len(tensor.dtypes) and len(set(map(str, spelled.values()))) == 1:
+        entry["values"] = spelled[exact[0]]
+    else:
+        entry["values"] = {"normal": [0.0, 1.0]}
+        if spelled:
+            entry["values_for"] = spelled
+    return entry
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": attribute.name, "type": attribute.type}
+    return entry if attribute.default is None else {**entry, "default": attribute.default}
+
+
+def _output(tensor: Tensor) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": tensor.name}
+    entry |= {"dtype_like": tensor.like} if tensor.like else {"dtype": tensor.dtypes[0]}
+    return {**entry, "shape_like": tensor.like} if tensor.like and tensor.shape is None else entry
+
+
+def _limits(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, Any]:
+    by_name = {entry.name: entry for entry in inputs}
+    dtypes = {dtype for output in outputs for dtype in (by_name[output.like].dtypes if output.like else output.dtypes)}
+    result = {}
+    for dtype in sorted(dtypes):
+        if "float" in dtype or "complex" in dtype:
+            atol, rtol = limits_for(dtype)
+            result[dtype] = {"atol": atol, "rtol": rtol}
+    return result
+
+
+def _cases(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], attributes: Sequence[Attribute], axes: Mapping[str, Axis]
+) -> Any:
+    """A large case for every element type of the first input, and a small one."""
+    kinds = [("full", position) for position in range(len(inputs[0].dtypes))] + [("smoke", 0)]
+    for profile, position in kinds:
+        numbers = _numbers(axes, profile)
+        rest = _BESIDE_NAMED[profile] if axes else _ANY[profile]
+        entry: dict[str, Any] = {
+            "id": "smoke" if profile == "smoke" else str(position),
+            "inputs": {
+                tensor.name: {
+                    "shape": _shape(tensor, numbers, rest),
+                    "dtype": tensor.dtypes[min(position, len(tensor.dtypes) - 1)],
+                }
+                for tensor in inputs
+            },
+        }
+        stated = {
+            output.name: {"shape": _shape(output, numbers, rest)} for output in outputs if output.shape is not None
+        }
+        if stated:
+            entry["outputs"] = stated
+        needed = {attribute.name: _VALUES[attribute.type] for attribute in attributes if attribute.default is None}
+        if needed:
+            entry["attributes"] = needed
+        yield {**entry, "profiles": [profile]}
+
+
+def _extent(axis: Axis, about: int) -> int:
+    """The multiple in the axis that is nearest to ``about``."""
+    nearest = max(1, round(about / axis.multiple_of)) * axis.multiple_of
+    lowest = -(-axis.low // axis.multiple_of) * axis.multiple_of
+    highest = axis.high // axis.multiple_of * axis.multiple_of
+    if highest < lowest:
+        message = f"no multiple of {axis.multiple_of} is between {axis.low} and {axis.high}"
+        raise UsageError(message, field="--axes", remedy="widen the range")
+    return min(max(nearest, lowest), highest)
+
+
+def _shape(tensor: Tensor, numbers: Mapping[str, int], rest: tuple[int, ...]) -> list[int]:
+    result: list[int] = []
+    for extent in tensor.shape or ():
+        if extent == REST:
+            result += rest
+            continue
+        try:
+            result.append(evaluate(extent, numbers))
+        except ValueError as error:
+            raise UsageError(
+                f"{tensor.name}: {error}", field="--axes", remedy="state axes, such as 'd=16..4096/16'"
+            ) from None
+    return result
+
+
+def _hidden(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], attributes: Sequence[Attribute], axes: Mapping[str, Axis]
+) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "axes": {
+            name: {"low": axis.low, "high": axis.high, "multiple_of": axis.multiple_of}
+            if axis.multiple_of > 1
+            else [axis.low, axis.high]
+            for name, axis in axes.items()
+        },
+        "shapes": {tensor.name: list(tensor.shape or ()) for tensor in inputs},
+    }
+    stated = {output.name: list(output.shape) for output in outputs if output.shape is not None}
+    if stated:
+        entry["outputs"] = stated
+    needed = {attribute.name: [_VALUES[attribute.type]] for attribute in attributes if attribute.default is None}
+    return {**entry, "attributes": needed} if needed else entry

@@ -1,0 +1,156 @@
+"""What a user's file describes: a function or a module, how it is made, and what it is called with.
+
+The form is the one that several suites share: a class (``Model``) or a function, ``get_inputs()`` for the arguments of
+a call, ``get_init_inputs()`` for those of the constructor. Plain numbers among both are attributes of the operator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from .loading import load_module, member
+
+__all__ = ["Subject", "attribute_type", "open_subject"]
+
+_MAKERS = {"inputs": "get_inputs", "init": "get_init_inputs"}
+
+
+@dataclass
+class Subject:
+    """A callable of the user's. ``init`` are the constructor's arguments by name, ``given`` states the inputs of a call
+    where the file has no ``get_inputs``."""
+
+    module: ModuleType
+    entry: Any
+    init: dict[str, Any] = field(default_factory=dict)
+    given: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def is_class(self) -> bool:
+        return inspect.isclass(self.entry)
+
+    def make(self, attributes: Mapping[str, Any] | None = None) -> Any:
+        """The callable itself; ``attributes`` replace the constructor's arguments of their names."""
+        if not self.is_class:
+            return self.entry
+        mine = {name: _like(value, self.init[name]) for name, value in (attributes or {}).items() if name in self.init}
+        return self.entry(**{**self.init, **mine})
+
+    def parameters(self) -> list[str] | None:
+        """Names of a call's arguments; None where Python cannot tell, as of functions that are built in."""
+        function = self.entry.forward if self.is_class else self.entry
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            return None
+        parameters = parameters[1:] if self.is_class else parameters
+        kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return [parameter.name for parameter in parameters if parameter.kind not in kinds]
+
+    def arguments(self) -> dict[str, Any]:
+        """A call's arguments by name: tensors, and plain values."""
+        import torch
+
+        if self.given:
+            return {one["name"]: _tensor(torch, one) if "shape" in one else _python(one["value"]) for one in self.given}
+        maker = getattr(self.module, _MAKERS["inputs"], None)
+        if maker is None:
+            raise ValueError(
+                "nothing says what it is called with: the file has no get_inputs(), and no inputs are given"
+            )
+        made = maker()
+        if isinstance(made, Mapping):
+            return dict(made)
+        values = list(made) if isinstance(made, (list, tuple)) else [made]
+        names = (self.parameters() or [])[: len(values)]
+        names += [f"x{position}" for position in range(len(names), len(values))]
+        return dict(zip(names, values, strict=True))
+
+    def call(self, made: Any, arguments: Mapping[str, Any], *, state: Mapping[str, Any] | None = None) -> list[Any]:
+        """The outputs of one call, ``state`` in place of the module's own parameters."""
+        import torch
+
+        known = self.parameters()
+        by_name = known is not None and all(name in known for name in arguments)
+        positional = () if by_name else tuple(arguments.values())
+        keyed = dict(arguments) if by_name else {}
+        if state:
+            result = torch.func.functional_call(made, dict(state), positional, keyed)
+        else:
+            result = made(*positional, **keyed)
+        values = list(result) if isinstance(result, (tuple, list)) else [result]
+        for value in values:
+            if not isinstance(value, torch.Tensor):
+                raise TypeError(f"it returns {type(value).__name__}, where only tensors can be judged")
+        return values
+
+
+def open_subject(question: Mapping[str, Any], sizes: Mapping[str, int] | None = None) -> Subject:
+    """The subject that a question names, with other sizes in its file."""
+    target = question["target"]
+    module = load_module(target, sizes)
+    entry = member(module, target["name"])
+    subject = Subject(module, entry, given=tuple(question.get("inputs") or ()))
+    if subject.is_class:
+        subject.init = _constructor(subject, question)
+    return subject
+
+
+def _constructor(subject: Subject, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The constructor's arguments by name, with the defaults of those that are left out."""
+    maker = getattr(subject.module, _MAKERS["init"], None)
+    made = maker() if maker is not None else []
+    if isinstance(made, Mapping):
+        positional, keyed = [], dict(made)
+    else:
+        positional, keyed = list(made), {}
+    if len(positional) == 2 and isinstance(positional[0], list) and isinstance(positional[1], dict):
+        positional, keyed = positional
+    keyed.update({name: _python(value) for name, value in (question.get("init") or {}).items()})
+    bound = inspect.signature(subject.entry).bind(*positional, **keyed)
+    bound.apply_defaults()
+    arguments = dict(bound.arguments)
+    for parameter in bound.signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            if arguments.pop(parameter.name):
+                raise TypeError("the constructor takes any number of arguments; name them")
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            arguments.update(arguments.pop(parameter.name))
+    return arguments
+
+
+def attribute_type(value: Any) -> str:
+    """The type that a task file gives an attribute with this value; empty where there is none."""
+    if isinstance(value, bool):
+        return "bool"
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind.__name__
+    if isinstance(value, (list, tuple)) and value:
+        kinds = {attribute_type(item) for item in value}
+        if kinds == {"int"}:
+            return "list_int"
+        if kinds <= {"int", "float"}:
+            return "list_float"
+    return ""
+
+
+def _like(value: Any, own: Any) -> Any:
+    return tuple(value) if isinstance(own, tuple) and isinstance(value, list) else value
+
+
+def _python(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _tensor(torch: Any, wanted: Mapping[str, Any]) -> Any:
+    dtype = getattr(torch, wanted["dtype"])
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(wanted["shape"], dtype=dtype)
+    if dtype is torch.bool:
+        return torch.rand(wanted["shape"]) < 0.5
+    return torch.randint(0, 8, wanted["shape"], dtype=dtype)

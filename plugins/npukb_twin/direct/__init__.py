@@ -1,0 +1,1 @@
+"""Direct launches: a host function of the candidate's that launches kernels itself, read, called and carried out."""

@@ -1,0 +1,92 @@
+// The part of the host's runtime API that direct launches use: memory, copies and streams, noted in order. What would
+// wait for a kernel's result is refused: kernels run after the host function has returned.
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+#if !defined(NPUKB_DIRECT_HOST)
+#include "kernel_operator.h"
+#endif
+#include "twin_direct/record.h"
+
+typedef void* aclrtStream;
+typedef void* aclrtContext;
+typedef void* aclrtEvent;
+typedef void* rtStream_t;
+typedef int aclError;
+typedef int rtError_t;
+static const int ACL_SUCCESS = 0;
+static const int ACL_ERROR_NONE = 0;
+static const int RT_ERROR_NONE = 0;
+static const int ACL_ERROR_INVALID_PARAM = 100000;
+static const int ACL_ERROR_UNINITIALIZE = 100001;
+static const int ACL_ERROR_BAD_ALLOC = 200000;
+static const int ACL_ERROR_API_NOT_SUPPORT = 200001;
+static const int ACL_ERROR_INVALID_DEVICE = 200002;
+static const int ACL_ERROR_INTERNAL_ERROR = 500000;
+static const int ACL_ERROR_FAILURE = 500001;
+
+typedef enum { ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY } aclrtMemMallocPolicy;
+typedef enum {
+    ACL_MEMCPY_HOST_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE,
+    ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_DEVICE_TO_DEVICE
+} aclrtMemcpyKind;
+
+#define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
+
+// Graphs are captured nowhere here.
+typedef void* aclmdlRI;
+typedef enum {
+    ACL_MODEL_RI_CAPTURE_STATUS_NONE = 0,
+    ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE,
+    ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED
+} aclmdlRICaptureStatus;
+inline aclError aclmdlRICaptureGetInfo(aclrtStream, aclmdlRICaptureStatus* status, aclmdlRI* model) {
+    *status = ACL_MODEL_RI_CAPTURE_STATUS_NONE, *model = nullptr;
+    return 0;
+}
+inline const char* aclGetRecentErrMsg() { return ""; }
+inline aclError aclInit(const char*) { return 0; }
+inline aclError aclFinalize() { return 0; }
+inline aclError aclrtSetDevice(int32_t) { return 0; }
+inline aclError aclrtResetDevice(int32_t) { return 0; }
+inline aclError aclrtGetDevice(int32_t* device) { return *device = 0; }
+inline aclError aclrtCreateContext(aclrtContext* context, int32_t) { return *context = nullptr, 0; }
+inline aclError aclrtDestroyContext(aclrtContext) { return 0; }
+inline aclError aclrtCreateStream(aclrtStream* stream) { return *stream = nullptr, 0; }
+inline aclError aclrtDestroyStream(aclrtStream) { return 0; }
+inline aclError aclrtSynchronizeStream(aclrtStream) { return 0; }
+inline aclError aclrtSynchronizeDevice() { return 0; }
+inline aclError aclrtMallocHost(void** at, size_t bytes) { return (*at = calloc(bytes, 1)) == nullptr; }
+inline aclError aclrtFreeHost(void* at) { return free(at), 0; }
+inline aclError aclrtMalloc(void** at, size_t bytes, aclrtMemMallocPolicy) {
+    *at = reinterpret_cast<void*>(npukb_device_allocate(bytes));
+    return 0;
+}
+inline aclError aclrtFree(void*) { return 0; }
+inline aclError aclrtMemset(void* at, size_t, int32_t value, size_t count) {
+    npukb_device_fill(reinterpret_cast<uint64_t>(at), value, count);
+    return 0;
+}
+inline aclError aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, aclrtStream) {
+    return aclrtMemset(at, room, value, count);
+}
+inline aclError aclrtMemcpy(void* to, size_t, const void* from, size_t count, aclrtMemcpyKind kind) {
+    if (kind == ACL_MEMCPY_HOST_TO_DEVICE) npukb_device_write(reinterpret_cast<uint64_t>(to), from, count);
+    if (kind == ACL_MEMCPY_DEVICE_TO_DEVICE)
+        npukb_device_move(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), count);
+    if (kind == ACL_MEMCPY_HOST_TO_HOST) __builtin_memcpy(to, from, count);
+    if (kind == ACL_MEMCPY_DEVICE_TO_HOST)
+        npukb_direct::Refuse("the host function reads device memory; its kernels run after it has returned");
+    return 0;
+}
+inline aclError aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, aclrtMemcpyKind kind,
+                                 aclrtStream) {
+    return aclrtMemcpy(to, room, from, count, kind);
+}
+inline rtError_t rtGetC2cCtrlAddr(uint64_t* address, uint32_t* length) {
+    *address = 0;
+    *length = 0;
+    return 0;
+}

@@ -1,0 +1,256 @@
+// Blocks of instructions between jumps, the ways between them, and sums over what is reached without an announcement.
+#include "time/pieces.h"
+
+#include "time/machine_code.h"
+
+namespace twin {
+namespace {
+
+constexpr uint32_t kOfBranch = 2;
+constexpr uint32_t kOfLibrary = 16;  // assumed of a function of <cmath>: a range reduced, a polynomial of degree six
+constexpr int32_t kNowhere = -1;
+
+struct Block {
+    uint32_t at;          // from the function's beginning
+    uint32_t behind;      // its first instruction
+    int32_t ways[2];      // blocks that follow: at a branch's target, and behind it; kNowhere
+    uint32_t operations;  // without the branch
+    uint32_t checks;      // calls of the compiler's checks
+    bool announced;       // begins with an announcement
+    bool branches;        // ends in a branch that the program pays for
+    bool quiet;           // leaves nothing in memory and calls nothing but checks
+    bool locked;          // changes memory at once, as atomic operations do
+    bool leaves;          // returns, or goes on elsewhere
+};
+
+// Whether an instruction with an operand in memory only reads it. What is not known counts as a store.
+bool Reads(const Encoding& c) {
+    if (c.vex || c.locked) return false;
+    if (c.map == 1) return (c.opcode & 0xf0) == 0x40 || (c.opcode >= 0xb6 && c.opcode <= 0xbf && c.opcode != 0xbb);
+    if (c.map != 0) return false;
+    if (c.opcode < 0x40) return (c.opcode & 7) >= 2 || c.opcode >> 3 == 7;
+    if (c.opcode >= 0x80 && c.opcode <= 0x83) return (c.reg & 7) == 7;
+    if (c.opcode == 0xf6 || c.opcode == 0xf7) return (c.reg & 7) < 2;
+    return c.opcode == 0x63 || c.opcode == 0x84 || c.opcode == 0x85 || c.opcode == 0x8a || c.opcode == 0x8b ||
+           c.opcode == 0x8d;
+}
+
+bool Stores(const Instruction& one) {
+    const Encoding& c = one.code;
+    bool pushes = !c.vex && c.map == 0 && ((c.opcode & 0xf8) == 0x50 || c.opcode == 0x68 || c.opcode == 0x6a);
+    return pushes || (c.operands && c.memory && !Reads(c));
+}
+
+class Scale {
+  public:
+    Scale(const uint8_t* code, uint64_t bytes, const Callees& callees)
+        : code_(code), bytes_(bytes), callees_(callees) {}
+
+    Pieces Weigh() {
+        Split();
+        for (uint32_t i = 0; i < blocks_.size(); ++i) Spare(blocks_[i]);
+        for (uint32_t i = 0; i < blocks_.size(); ++i) {
+            if (blocks_[i].announced) pieces_.found.Add({blocks_[i].behind, Sum(static_cast<int32_t>(i))});
+        }
+        if (pieces_.untold == Untold::None) Begins();
+        if (pieces_.untold == Untold::None) Loops();
+        return pieces_;
+    }
+
+  private:
+    void Miss(Untold untold, uint32_t place) {
+        pieces_.untold = untold;
+        pieces_.place = place;
+    }
+    uint64_t Target(uint64_t at, const Instruction& one) const { return at + static_cast<uint64_t>(one.target); }
+
+    // Calls visit(place, instruction, callee) until code ends that is known.
+    template <typename F>
+    void Walk(F visit) {
+        for (uint64_t at = 0; at < bytes_;) {
+            Instruction one = ReadInstruction(code_ + at, bytes_ - at);
+            if (one.flow == Flow::Unknown && one.bytes == 1) return Miss(Untold::Unreadable, static_cast<uint32_t>(at));
+            bool calls = one.flow == Flow::Call;
+            visit(at, one, calls ? callees_.At(code_ + Target(at, one)) : Callee::Other);
+            at += one.bytes;
+        }
+    }
+    static bool Ends(Flow flow) { return flow != Flow::On && flow != Flow::Call && flow != Flow::Unknown; }
+
+    void Split() {
+        List<uint8_t> leads;
+        leads.Resize(bytes_ + 1);
+        leads[0] = 1;
+        Walk([&](uint64_t at, const Instruction& one, Callee callee) {
+            if (callee == Callee::Announcement) leads[at] = 1;
+            if (Ends(one.flow)) leads[at + one.bytes] = 1;
+            bool jumps = one.flow == Flow::Jump || one.flow == Flow::Branch;
+            if (jumps && Target(at, one) < bytes_) leads[Target(at, one)] = 1;
+        });
+        block_at_.Resize(bytes_ + 1);  // one more than the block that begins there
+        Instruction before{};
+        Walk([&](uint64_t at, const Instruction& one, Callee callee) {
+            if (leads[at]) {
+                blocks_.Add({static_cast<uint32_t>(at),
+                             static_cast<uint32_t>(at) + one.bytes,
+                             {kNowhere, kNowhere},
+                             0,
+                             0,
+                             callee == Callee::Announcement,
+                             false,
+                             true,
+                             false,
+                             false});
+                block_at_[at] = static_cast<int32_t>(blocks_.size());
+            }
+            if (!blocks_.empty()) Add(blocks_[blocks_.size() - 1], one, callee);
+        });
+        Join();
+    }
+    static void Add(Block& block, const Instruction& one, Callee callee) {
+        bool calls = one.flow == Flow::Call || one.flow == Flow::Unknown;
+        block.operations += one.operations + (callee == Callee::Library ? kOfLibrary : 0);
+        block.checks += callee == Callee::Check;
+        block.branches = one.flow == Flow::Branch;
+        block.locked = block.locked || one.code.locked;
+        bool silent = !calls || callee == Callee::Check || callee == Callee::Announcement;
+        block.quiet = block.quiet && silent && !Stores(one);
+    }
+    void Join() {
+        size_t now = 0;
+        Walk([&](uint64_t at, const Instruction& one, Callee) {
+            if (block_at_[at] != 0) now = static_cast<size_t>(block_at_[at]) - 1;
+            uint64_t next = at + one.bytes;
+            bool last = Ends(one.flow) || next == bytes_ || block_at_[next] != 0;
+            if (!last) return;
+            Block& block = blocks_[now];
+            bool jumps = one.flow == Flow::Jump || one.flow == Flow::Branch;
+            bool goes_on = one.flow == Flow::Branch || !Ends(one.flow);
+            if (jumps) block.ways[0] = At(Target(at, one));
+            if (goes_on) block.ways[1] = At(next);
+            block.leaves = one.flow == Flow::Return || (one.flow == Flow::Jump && block.ways[0] == kNowhere);
+        });
+    }
+    int32_t At(uint64_t place) const { return place < bytes_ ? block_at_[place] - 1 : kNowhere; }
+    const Block& Of(int32_t block) const { return blocks_[static_cast<size_t>(block)]; }
+
+    // Behind blocks that do nothing but lead to the next.
+    int32_t Past(int32_t at) const {
+        for (size_t steps = 0; at != kNowhere && steps < blocks_.size(); ++steps) {
+            const Block& block = Of(at);
+            bool idle = !block.announced && block.quiet && block.checks == 0 && block.operations == 0 &&
+                        !block.branches && !block.leaves;
+            if (!idle) break;
+            at = OnlyWay(block);
+        }
+        return at;
+    }
+    static int32_t OnlyWay(const Block& block) {
+        return block.ways[0] == kNowhere ? block.ways[1] : block.ways[1] == kNowhere ? block.ways[0] : kNowhere;
+    }
+    // A branch to a check of the compiler's is none of the program's, so it counts on the way that leads to the check.
+    // A kernel can make such calls itself, but then it has decided nothing: what calls the check leaves nothing behind,
+    // and both ways lead to the same place.
+    void Spare(Block& block) {
+        for (int i = 0; i < 2 && block.branches; ++i) {
+            int32_t way = Past(block.ways[i]), other = Past(block.ways[1 - i]);
+            if (way == kNowhere || other == kNowhere) continue;
+            Block& check = blocks_[static_cast<size_t>(way)];
+            bool only = check.announced && check.quiet && check.checks == 1 && !check.branches;
+            if (!only || Past(OnlyWay(check)) != other) continue;
+            block.branches = false;
+            check.operations += kOfBranch;
+        }
+    }
+
+    // Of an announced block, and what is reached from it unannounced. A block that leaves nothing behind but where it
+    // goes on is one comparison of a switch, which is one comparison as a whole.
+    uint32_t Sum(int32_t from) {
+        Visit(from);
+        uint32_t sum = 0;
+        for (size_t i = 0; i < reached_.size(); ++i) {
+            const Block& block = Of(reached_[i]);
+            bool of_switch = i != 0 && block.branches && block.quiet;
+            if (!of_switch) sum += block.operations + (block.branches ? kOfBranch : 0);
+        }
+        return sum;
+    }
+    // Notes a block and all that follow it unannounced.
+    void Visit(int32_t from) {
+        ++visit_;
+        seen_.Resize(blocks_.size());
+        reached_.Clear();
+        Note(from);
+        for (size_t i = 0; i < reached_.size(); ++i) {
+            for (int32_t way : Of(reached_[i]).ways) {
+                if (way != kNowhere && !Of(way).announced) Note(way);
+            }
+        }
+    }
+    void Note(int32_t block) {
+        uint32_t& seen = seen_[static_cast<size_t>(block)];
+        if (seen == visit_) return;
+        seen = visit_;
+        reached_.Add(block);
+    }
+
+    // Before the first announcement arguments are put away and stacks are aligned. A function that ends without one
+    // has nothing to compute or to decide.
+    void Begins() {
+        if (blocks_.empty() || blocks_[0].announced) return;
+        Visit(0);
+        bool works = false, leaves = false;
+        for (int32_t at : reached_) {
+            const Block& block = Of(at);
+            works = works || block.operations != 0 || block.branches;
+            leaves = leaves || block.leaves;
+        }
+        if (works && leaves) Miss(Untold::Begins, 0);
+    }
+    // Looks for blocks that lead round: what is left when blocks that nothing leads to are taken away, one by one.
+    void Loops() {
+        List<uint32_t> leading;  // plain blocks that lead to each
+        leading.Resize(blocks_.size());
+        EachWay([&](size_t, size_t to) { ++leading[to]; });
+        reached_.Clear();
+        for (size_t i = 0; i < blocks_.size(); ++i) {
+            if (Plain(blocks_[i]) && leading[i] == 0) reached_.Add(static_cast<int32_t>(i));
+        }
+        for (size_t i = 0; i < reached_.size(); ++i) {
+            for (int32_t way : Of(reached_[i]).ways) {
+                if (way != kNowhere && Plain(Of(way)) && --leading[static_cast<size_t>(way)] == 0) reached_.Add(way);
+            }
+        }
+        for (size_t i = 0; i < blocks_.size(); ++i) {
+            if (Plain(blocks_[i]) && leading[i] != 0) return Miss(Untold::Loops, blocks_[i].at);
+        }
+    }
+    static bool Plain(const Block& block) { return !block.announced && !block.locked; }
+    // Calls visit(from, to) for every way between plain blocks.
+    template <typename F>
+    void EachWay(F visit) const {
+        for (size_t i = 0; i < blocks_.size(); ++i) {
+            for (int32_t way : blocks_[i].ways) {
+                if (way != kNowhere && Plain(blocks_[i]) && Plain(Of(way))) visit(i, static_cast<size_t>(way));
+            }
+        }
+    }
+
+    const uint8_t* code_;
+    uint64_t bytes_;
+    const Callees& callees_;
+    List<Block> blocks_;
+    List<int32_t> block_at_;
+    List<uint32_t> seen_;  // the visit that came last
+    List<int32_t> reached_;
+    uint32_t visit_ = 0;
+    Pieces pieces_;
+};
+
+}  // namespace
+
+Pieces WeighPieces(const uint8_t* code, uint64_t bytes, const Callees& callees) {
+    return Scale(code, bytes, callees).Weigh();
+}
+
+}  // namespace twin

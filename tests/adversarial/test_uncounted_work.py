@@ -1,0 +1,167 @@
+"""Work of the scalar unit that a kernel would have for less than it costs: what compilers leave uncounted.
+
+Every way stands beside an honest kernel that does the same work, or gets the same result in the usual manner.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukernelbench.nouns import DType, Outcome
+from tests.twin.running import Finished, Twin
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="operations are counted on x86-64")
+
+OPENING = "volatile uint32_t first = *(__gm__ uint32_t*)x + 7;\nuint32_t a = first;\n"
+CLOSING = "\nGlobalTensor<uint32_t> g;\ng.SetGlobalBuffer((__gm__ uint32_t*)y);\ng.SetValue(0, a);"
+MIX = "a = a * 1664525u + 1013904223u; a ^= a >> 7; a += a << 3; a ^= a >> 11; a *= 2654435761u; a ^= a >> 15;"
+CHECK = 'extern "C" void __ubsan_handle_implicit_conversion(const void*, uint64_t, uint64_t);'
+
+
+def rounds(count: int, body: str) -> str:
+    return f"for (int i = 0; i < {count}; ++i) {{ {body} }}"
+
+
+def lines(body: str) -> str:
+    head = "__gm__ uint64_t* p = (__gm__ uint64_t*)x; uint64_t b[8], sum = 0;"
+    return head + rounds(400, f"int o = (i & 63) * 8; {body} sum += b[i & 7];") + "a = sum;"
+
+
+POINTER = "uint32_t (*volatile f)(uint32_t) = Same;"
+TABLES = "static uint64_t b[64], c[64];"
+VECTOR = "typedef uint64_t V __attribute__((vector_size(16))); V v = {a, a + 1}, w = {3, 5};"
+SIZES = "typedef int V __attribute__((vector_size(32))); V v = {(int)a, 1, 2, 3, 4, 5, 6, 7};"
+LOGIC = "v ^= w; w &= v; v |= w; w ^= v; "
+SPARED = "__ubsan_handle_implicit_conversion(nullptr, 1, 1);"
+#: What stands in front of the kernel, an honest way to do something, and one that seemed to cost less.
+WAYS = {
+    "choice between bytes": (
+        "",
+        rounds(4000, f"uint8_t r = 2; if (a == 5) r = 1; {MIX} a += r;"),
+        rounds(4000, f"uint8_t r = a == 5 ? (uint8_t)1 : (uint8_t)2; {MIX} a += r;"),
+    ),
+    "choice between bytes through the runtime": (
+        "uint32_t Same(uint32_t a) { return a; }",
+        "uint32_t (*volatile f)(uint32_t) = Same;"
+        + rounds(4000, f"uint8_t r = 2; if (a == 5) r = 1; {MIX} a = f(a + r);"),
+        "uint32_t (*volatile f)(uint32_t) = Same;"
+        + rounds(4000, f"uint8_t r = a == 5 ? (uint8_t)1 : (uint8_t)2; {MIX} a = f(a + r);"),
+    ),
+    "atomic operation that is a loop": (
+        "",
+        "uint32_t z = 5;" + rounds(4000, f"z = ~(z & 3u); {MIX}"),
+        "uint32_t z = 5;" + rounds(4000, f"__atomic_fetch_nand(&z, 3u, __ATOMIC_RELAXED); {MIX}"),
+    ),
+    "sums that exchange": (
+        "",
+        "uint32_t s = 0;" + rounds(4000, "s += a; " * 8) + "a = s;",
+        "uint32_t s = 0, t = 0;" + rounds(4000, "t = __atomic_fetch_add(&s, a, __ATOMIC_RELAXED); " * 8) + "a = s;",
+    ),
+    "loop that ends in a forged check": (
+        CHECK,
+        "for (int i = 0;;) { a ^= i; if (++i >= 20000) break; }",
+        f"for (int i = 0;;) {{ a ^= i; if (++i >= 20000) {{ {SPARED} break; }} }}",
+    ),
+    "rare work in a forged check": (
+        CHECK,
+        "uint32_t most = 0;" + rounds(20000, "a += 13u; if (a > most) most = 0xfffffff0u;"),
+        "uint32_t most = 0;" + rounds(20000, f"a += 13u; if (a > most) {{ {SPARED} most = 0xfffffff0u; }}"),
+    ),
+    "lines of global memory": (
+        "",
+        lines(" ".join(f"b[{word}] = p[o + {word}];" for word in range(8))),
+        lines("__builtin_memcpy(b, (void*)(p + o), 64);"),
+    ),
+    "comparison of arrays": (
+        TABLES,
+        rounds(
+            400, "uint64_t d = 0; " + " ".join(f"d |= b[{word}] ^ c[{word}];" for word in range(64)) + " a += d != 0;"
+        ),
+        rounds(400, "a += __builtin_memcmp(b, c, sizeof b) != 0;"),
+    ),
+    "logic of vectors": (
+        "",
+        "uint64_t v = a, w = 3, s = a + 1, t = 5;" + rounds(4000, LOGIC + LOGIC.replace("v", "s").replace("w", "t")),
+        VECTOR + rounds(4000, LOGIC),
+    ),
+    "sizes of vectors": (
+        "",
+        "int v = a;" + rounds(4000, "v ^= i; " * 16),
+        SIZES + rounds(4000, "v = __builtin_elementwise_abs(v); " * 2),
+    ),
+}
+MIXER = f"uint32_t NAME(uint32_t a) {{ for (int i = 0; i < 4; ++i) {{ {MIX} }} return a; }}"
+#: What is not counted and cannot be: what stands in front of the kernel, its body, the outcome and the rule.
+REFUSED = {
+    "name of the compiler": (
+        'extern "C" __aicore__ ' + MIXER.replace("NAME", "__sanitizer_mix"),
+        "a = __sanitizer_mix(a);",
+        (Outcome.CHEAT, "forged_image"),
+    ),
+    "label of the compiler": (
+        'static __aicore__ uint32_t Mix(uint32_t a) __asm__("mix.module_ctor");\nstatic __aicore__ '
+        + MIXER.replace("NAME", "Mix"),
+        "a = Mix(a);",
+        (Outcome.CHEAT, "forged_image"),
+    ),
+    "operation that is a loop": (
+        "",
+        "unsigned _BitInt(512) u = ~(unsigned _BitInt(512))0, d = a; a = (uint32_t)(u / d);",
+        (Outcome.LAUNCH_ERROR, "foreign_instruction"),
+    ),
+}
+ACCEPTED = {
+    "name like it": ('extern "C" __aicore__ ' + MIXER.replace("NAME", "sanitizer_mix"), "a = sanitizer_mix(a);"),
+    "label": (
+        'static __aicore__ uint32_t Mix(uint32_t a) __asm__("mix.ctor");\nstatic __aicore__ '
+        + MIXER.replace("NAME", "Mix"),
+        "a = Mix(a);",
+    ),
+    "moves only": (
+        "struct Pair { uint32_t a, b; __aicore__ uint32_t First() { return a; } };",
+        "Pair p{a, 1}; a = p.First();",
+    ),
+    "headers of the language": ("#include <algorithm>", "uint32_t b = 3; a = std::max(a, std::min(b, a));"),
+    "constructor of a structure of ours": ("", "float s[16]; int16_t o[16]; bool n[16]; VdeqInfo info(s, o, n);"),
+    "wide division": ("", "unsigned __int128 u = a; a = (uint32_t)(u / 3);"),
+}
+
+
+@pytest.fixture(scope="module")
+def twin() -> Iterator[Twin]:
+    executor = TwinExecutor(TwinArgs())
+    yield Twin(executor)
+    executor.close()
+
+
+def run(twin: Twin, before: str, body: str) -> Finished:
+    inputs = {"x": np.arange(4096, dtype=np.uint32)}
+    return twin.run(OPENING + body + CLOSING, inputs, {"y": ((16,), DType.UINT32)}, before=before)
+
+
+def time_us(twin: Twin, before: str, body: str) -> float:
+    done = run(twin, before, body)
+    assert done.seen is not None, [str(diagnostic) for diagnostic in done.diagnostics]
+    assert done.seen.profile is not None, [str(diagnostic) for diagnostic in done.diagnostics]
+    return done.seen.profile.time_us
+
+
+def test_no_way_to_compute_costs_less(twin: Twin) -> None:
+    nothing = time_us(twin, "", "")
+    for name, (before, honest, way) in WAYS.items():
+        usual = time_us(twin, before, honest) - nothing
+        assert usual > 0.3, name
+        assert time_us(twin, before, way) - nothing > 0.9 * usual, name
+
+
+def test_what_is_not_counted_is_refused(twin: Twin) -> None:
+    for name, (before, body, expected) in REFUSED.items():
+        done = run(twin, before, body)
+        assert (done.outcome, done.errors[0].rule) == expected, name
+    for name, (before, body) in ACCEPTED.items():
+        assert run(twin, before, body).outcome is Outcome.OK, name

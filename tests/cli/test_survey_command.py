@@ -1,0 +1,174 @@
+"""``npukb survey``: a folder of projects of our own, compiled as they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from npukb_conformance.survey.entries import Entry, entries_of
+from npukb_conformance.survey.sources import Tree
+
+KERNEL = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void NAME(GM_ADDR x, GM_ADDR y) {
+    GlobalTensor<int32_t> out;
+    out.SetGlobalBuffer((__gm__ int32_t*)y);
+    if (GetBlockIdx() == 0) out.SetValue(0, BODY);
+}
+"""
+#: A function of the kernel's own for two equal types, and a call with two others.
+OWN = KERNEL.replace(
+    "extern", "template <typename T>\n__aicore__ inline T CeilDiv(T a, T b) { return a / b; }\nextern", 1
+)
+
+OPERATOR = """#include "register/op_def_registry.h"
+#include "register/tilingdata_base.h"
+#include "common/shared.h"
+#include "log/ops_log.h"
+namespace optiling {
+BEGIN_TILING_DATA_DEF(ProbeTilingData)
+TILING_DATA_FIELD_DEF(uint32_t, length);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(Probe, ProbeTilingData)
+static ge::graphStatus Cut(gert::TilingContext* context) {
+    if (unlikely(context->GetInputStride(0) != nullptr)) return ge::GRAPH_FAILED;
+    OPS_LOG_I("a message alone");
+    ProbeTilingData tiling;
+    tiling.set_length(Twice(21) * sizeof(half));
+    context->SetBlockDim(1);
+    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
+    return ge::GRAPH_SUCCESS;
+}
+}
+namespace ops {
+class Probe : public OpDef {
+public:
+    explicit Probe(const char* name) : OpDef(name) {
+        this->Input("x").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+        this->Output("y").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+        this->AICore().SetTiling(optiling::Cut);
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Probe);
+}
+"""
+DEVICE = """#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(data, tiling);
+    AscendC::GlobalTensor<DTYPE_Y> out;
+    out.SetGlobalBuffer((__gm__ DTYPE_Y*)y);
+    if (AscendC::GetBlockIdx() == 0) out.SetValue(0, static_cast<DTYPE_Y>(data.length));
+}
+"""
+#: An application's function beside a definition.
+CALLER = """#include "acl/acl.h"
+extern "C" void aclrtlaunch_probe(uint32_t blocks, void* stream, void* x, void* y, void* workspace, void* tiling);
+int RunProbe(void* stream, void* x, void* y) {
+    if (x == nullptr) return ACL_ERROR_INVALID_PARAM;
+    aclrtlaunch_probe(8, stream, x, y, nullptr, nullptr);
+    return ACL_SUCCESS;
+}
+"""
+LAUNCH = """#include "acl/acl.h"
+#include "kernel_operator.h"
+#define __aicore__ [aicore]
+#define FILL(T) extern "C" __global__ __aicore__ void fill_##T(__gm__ T* y, T value) { *y = value; }
+FILL(float)
+FILL(int32_t)
+void fill_do(uint32_t blocks, void* stream, void* y) { fill_float<<<blocks, nullptr, stream>>>((float*)y, 1.0f); }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = {
+        "plain/good.cpp": KERNEL.replace("NAME", "good").replace("BODY", "1"),
+        "plain/lent.cpp": OWN.replace("NAME", "lent").replace("BODY", "CeilDiv(uint32_t(7), 2)"),
+        "plain/invented.cpp": KERNEL.replace("NAME", "invented").replace("BODY", "Invented(1)"),
+        "third/uses.cpp": '#include "somebody/gemm.hpp"\n' + KERNEL.replace("NAME", "uses").replace("BODY", "1"),
+        "ranks/all.cpp": KERNEL.replace("NAME", "all").replace("BODY", "Hccl<>().GetWindowsInAddr(1) != nullptr"),
+        "ops/probe/op_host/probe.cpp": OPERATOR,
+        "ops/probe/op_host/probe_caller.cpp": CALLER,
+        "ops/probe/op_kernel/probe.cpp": DEVICE,
+        "ops/probe/more/probe.cpp": DEVICE,
+        "plain/lost.cpp": '#include "lost_types.h"\n' + KERNEL.replace("NAME", "lost").replace("BODY", "1"),
+        "shared/include/common/shared.h": "#pragma once\nint Twice(int x);\n",
+        "shared/src/twice.cpp": '#include "common/shared.h"\nint Twice(int x) { return 2 * x; }\n',
+        "launch/fill.cpp": LAUNCH,
+        "tests/broken.cpp": KERNEL,
+    }
+    for name, text in files.items():
+        path = tmp_path / "folder" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "folder"
+
+
+def test_every_project_is_compiled_as_it_lies(npukb, folder: Path) -> None:
+    """Static, launched and operator kernels, a shared source, two types each; the misses by name and by kind."""
+    finished = npukb("survey", folder, "--json", "--types", "2", "--jobs", "2")
+    assert finished.code == 0, finished.err
+    rows = {(row["side"], row["file"]): row for row in finished.json}
+    seen = {key: row["track"] if row["compiles"] else row["missing"] for key, row in rows.items()}
+    assert seen == {
+        ("device", "plain/good.cpp"): "static",
+        ("device", "plain/lent.cpp"): "static",
+        ("device", "plain/invented.cpp"): "Invented",
+        ("device", "third/uses.cpp"): "somebody/gemm.hpp",
+        ("device", "ranks/all.cpp"): "GetWindowsInAddr",
+        ("device", "plain/lost.cpp"): "lost_types.h",
+        ("host", "ops/probe"): "launch",
+        ("device", "ops/probe/more/probe.cpp"): "dynamic",
+        ("device", "ops/probe/op_kernel/probe.cpp"): "dynamic",
+        ("host", "launch"): "launch",
+        ("device", "launch/fill.cpp"): "launch",
+    }, finished.out
+    assert {key[1]: row["beyond"] for key, row in rows.items() if not row["compiles"]} == {
+        "plain/invented.cpp": "",
+        "plain/lost.cpp": "third party",
+        "third/uses.cpp": "third party",
+        "ranks/all.cpp": "several ranks",
+    }
+    hosts = [(row["track"], row["compiles"]) for row in finished.json if row["file"] == "ops/probe"]
+    assert hosts == [("dynamic", True), ("launch", True)]
+    assert rows["device", "ops/probe/op_kernel/probe.cpp"]["compilations"] == 2
+    assert rows["device", "launch/fill.cpp"]["compilations"] == 2
+
+
+def test_tables_count_what_each_name_holds_back(npukb, folder: Path) -> None:
+    finished = npukb("survey", folder, "--only", "plain")
+    assert "device files that compile: 2 of 3 (set aside: 1 third party)" in finished.out
+    assert "Invented" in finished.out
+    refused = npukb("survey", folder / "shared")
+    assert refused.code == 2
+    assert "there is no kernel" in refused.err
+
+
+def test_entries_are_found_plain_in_namespaces_as_templates_and_in_macros() -> None:
+    assert [entry.name for entry in entries_of(LAUNCH)] == ["fill_float", "fill_int32_t"]
+    text = """namespace a { namespace b {
+template <typename T, int N>
+__global__ __aicore__ void scaled(GM_ADDR x, T factor) {}
+} }
+template <typename T> __global__ __aicore__ void other(GM_ADDR x) {}
+// __global__ __aicore__ void comment(GM_ADDR x) {}
+void launch() { a::b::scaled<float, 2><<<1, nullptr, nullptr>>>(x, 1.0f); }
+"""
+    assert entries_of(text) == (
+        Entry("scaled", ("GM_ADDR x", "T factor"), "a::b::", True, "float, 2"),
+        Entry("other", ("GM_ADDR x",), "", True, ""),
+    )
+    assert not entries_of(text)[0].plain
+
+
+def test_an_include_means_the_nearest_file_and_no_other_operator_s(tmp_path: Path) -> None:
+    for name in ("ops/a/op_kernel/a.cpp", "ops/b/util/x.h", "ops/b/op_kernel/b.cpp", "common/util/x.h"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('#include "util/x.h"\n' if name.endswith("a.cpp") else "")
+    tree = Tree(tmp_path)
+    path = tmp_path / "ops/a/op_kernel/a.cpp"
+    carried = tree.closed({"op_kernel/a.cpp": path}, tmp_path / "ops/a")
+    assert carried.paths["include/util/x.h"] == str(tmp_path / "common/util/x.h")

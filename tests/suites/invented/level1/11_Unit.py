@@ -1,0 +1,21 @@
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    """The whole tensor at length one."""
+
+    def forward(self, x):
+        return x / torch.linalg.vector_norm(x)
+
+
+rows = 64
+cols = 2048
+
+
+def get_inputs():
+    return [torch.rand(rows, cols) * 4 - 2]
+
+
+def get_init_inputs():
+    return []

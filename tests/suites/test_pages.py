@@ -1,0 +1,111 @@
+"""The pages on bringing one's own: every command is executed in order, with the files that the page shows beside it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from npukb_suites.torch_client import VARIABLE, torch_host
+from tests.cli.conftest import Npukb, _clean_surroundings, npukb  # noqa: F401
+from tests.docs.shown import ROOT, in_blocks
+from tests.suites.conftest import INVENTED, TORCH, needs_torch
+
+#: Executed here: docs/new_task.md, docs/new_from_pytorch.md, docs/new_from_definition.md, docs/suites.md
+_FILE = re.compile(r'```\w+ title="([\w.]+)"\n(.*?)```', re.DOTALL)
+
+
+def execute(page: str, npukb: Npukb) -> list[str]:  # noqa: F811
+    """What each command printed."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for name, content in _FILE.findall(text):
+        Path(name).write_text(content)
+    printed = []
+    for command in in_blocks(ROOT / "docs" / page):
+        done = npukb(*shlex.split(command.text)[1:])
+        assert done.code == 0, f"{command.text}\n{done.err}{done.out}"
+        printed.append(done.out)
+    assert printed
+    return printed
+
+
+def test_a_task_from_a_signature(npukb: Npukb) -> None:  # noqa: F811
+    fresh, validated, judged, unfinished = execute("new_task.md", npukb)
+    assert "wrong answers refused" in fresh
+    assert "kernel.cpp compiles" in fresh
+    assert "error" not in fresh
+    assert "RowScale" in validated
+    assert "wrong_value" in judged
+    assert "unfinished: write the right answer into" in unfinished
+    assert "NotImplementedError" in unfinished
+
+
+def test_a_task_from_an_operator_definition(npukb: Npukb) -> None:  # noqa: F811
+    (printed,) = execute("new_from_definition.md", npukb)
+    assert "unfinished" in printed
+    text = Path("ScaledAdd/task.yaml").read_text()
+    assert "{name: alpha, type: float, default: 1.0}" in text
+    assert "presence: optional" in text
+    assert "dtypes: [float16, float32]" in text
+    assert "{name: z, dtype_like: x, shape_like: x}" in text
+
+
+@pytest.fixture
+def with_own_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, TORCH)
+
+
+@needs_torch
+def test_tasks_from_pytorch(npukb: Npukb, with_own_torch: None) -> None:  # noqa: F811
+    gated, norm, erf, judged = execute("new_from_pytorch.md", npukb)
+    torch_host().close()
+    for printed in (gated, norm, erf):
+        assert "12 hidden" in printed
+        assert "error" not in printed
+        assert "compiles" in printed
+    assert "wrong_value" in judged
+    assert "name: norm_weight" in Path("RowNorm/task.yaml").read_text()
+
+
+@needs_torch
+def test_a_suite(npukb: Npukb, with_own_torch: None) -> None:  # noqa: F811
+    for name in ("1_Rectify.py", "7_Soft.py"):
+        Path("checkout/level1").mkdir(parents=True, exist_ok=True)
+        shutil.copy(INVENTED / "level1" / name, Path("checkout/level1") / name)
+    added, listed, tasks, _, gone = execute("suites.md", npukb)
+    torch_host().close()
+    assert "kernelbench: 2 tasks, 0 refused" in added
+    assert "2 tasks" in listed
+    assert "KernelBench_1_7_Soft" in tasks
+    assert "forgotten" in gone
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--inputs", "x:float17[n]", "--outputs", "y:like(x)"), "there is no element type 'float17'"),
+        (("--inputs", "x:float16[n", "--outputs", "y:like(x)"), "'x:float16[n' is no tensor"),
+        (("--inputs", "x:float16[n]", "--outputs", "y:like(z)"), "there is no input 'z'"),
+        (("--inputs", "x:float16[n]", "--outputs", "y:float16"), "an output has one type and a shape"),
+        (("--inputs", "x:float16[n]", "--outputs", "y:float16[m]", "--axes", "k=1..4"), "no shape has the axis 'k'"),
+        (
+            ("--inputs", "x:float16[n]", "--outputs", "y:like(x)", "--reference", "gone.py:f"),
+            "there is no file gone.py",
+        ),
+        (("--inputs", "x:float16[n]", "--outputs", "y:like(x)", "--attributes", "a:real"), "'a:real' is no attribute"),
+        (("--inputs", "x:float16[n ** n]", "--outputs", "y:like(x)"), "is no extent"),
+        (("--torch", "gone.py:f"), "there is no file"),
+        (("--torch", "mine.py:f", "--reference", "a:b"), "do not go together"),
+        (("--op_def", "wrong.cpp"), "wrong.cpp"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_field(npukb: Npukb, words: tuple[str, ...], said: str) -> None:  # noqa: F811
+    Path("wrong.cpp").write_text('#include "register/op_def_registry.h"\nnonsense\n')
+    done = npukb("new", "Mine", *words)
+    assert done.code in (2, 3)
+    assert said in done.err
+    assert words[0] in done.err or words[-2] in done.err or "--" in done.err or ".cpp:2" in done.err
+    assert not Path("Mine").exists()

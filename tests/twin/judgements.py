@@ -1,0 +1,122 @@
+"""A hundred judgements, to be compared between machines: golden kernels of every kind, and kernels that break a rule.
+
+    python -m tests.twin.judgements [--every N] [--sandbox MODE] > judgements.jsonl
+    python -m tests.twin.judgements --compare HERE.jsonl THERE.jsonl
+
+A line for each: outcome, diagnostics, a digest of the outputs' bytes, predicted time. ``scripts/test-aarch64`` makes
+them on this machine and under an emulator of another one. Plain C++ operations are counted in the machine code of x86
+alone, so that predicted times may differ elsewhere: the comparison says by how much, and is content. Anything else that
+differs is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from npukb_twin.executor import TwinArgs, TwinExecutor
+from npukb_twin.launch.sandbox import Mode
+from npukernelbench.nouns import CompileRequest, CompileResult, Observation, RunRequest, Track
+from npukernelbench.tasks import generate_inputs
+from tests.twin.breaches import INPUTS, OUTPUTS, breaches
+from tests.twin.goldens import Sample, contents, samples
+from tests.twin.running import Twin
+
+Judgement: TypeAlias = dict[str, Any]
+#: Compilers and kernels share an emulated processor, which may be thirty times slower.
+PATIENCE_S = 600.0
+
+
+def of_golden(executor: TwinExecutor, sample: Sample) -> Judgement:
+    """A golden kernel on its task's smallest case."""
+    task, case, track = sample
+    cases = (case,) if track is Track.DYNAMIC else ()
+    compiled = executor.compile(CompileRequest(task, case, track, sample.candidate(), PATIENCE_S, cases))
+    seen = None
+    if compiled.artifact is not None:
+        inputs = generate_inputs(task, case, 3)
+        seen = executor.run(RunRequest(task, case, compiled.artifact, inputs, 5, PATIENCE_S))
+    return judgement(f"{task.name} {track.value}", compiled, seen)
+
+
+def judgement(name: str, compiled: CompileResult, seen: Observation | None) -> Judgement:
+    """What is compared."""
+    said = (*compiled.diagnostics, *(seen.diagnostics if seen else ()))
+    digest = hashlib.sha256()
+    for output, arrays in sorted(contents(seen).items() if seen else ()):
+        digest.update(output.encode())
+        for array in arrays:
+            digest.update(array)
+    return {
+        "name": name,
+        "outcome": (seen or compiled).outcome.value,
+        "diagnostics": [str(diagnostic) for diagnostic in said],
+        "outputs": digest.hexdigest(),
+        "time_us": seen.profile.time_us if seen and seen.profile else None,
+    }
+
+
+def judgements(every: int, sandbox: Mode) -> Iterator[Judgement]:
+    """Goldens first, then the kernels that break rules; of each the first, and every so manieth after it."""
+    executor = TwinExecutor(TwinArgs(sandbox=sandbox))
+    twin = Twin(executor)
+    for sample in list(samples(step=1))[::every]:
+        yield of_golden(executor, sample)
+    for breach in [breach for breach in breaches() if breach.twin == "fast"][::every]:
+        finished = twin.run(
+            breach.text, INPUTS, OUTPUTS, before=breach.before, block=breach.block, timeout_s=PATIENCE_S
+        )
+        yield judgement(f"{breach.rule}: {breach.says}", finished.compiled, finished.seen)
+    executor.close()
+
+
+def read(path: Path) -> dict[str, Judgement]:
+    """Judgements by their names."""
+    return {one["name"]: one for one in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+
+
+def compare(here: Path, there: Path) -> int:
+    """Prints what differs; the number of judgements that differ in more than time."""
+    ours, theirs = (
+        {one["name"]: one for one in map(json.loads, path.open(encoding="utf-8"))} for path in (here, there)
+    )
+    shared = [name for name in ours if name in theirs]
+    wrong = sorted({*ours, *theirs} - {*shared})
+    ratios = []
+    for name in shared:
+        mine, other = ours[name], theirs[name]
+        differing = [key for key in ("outcome", "diagnostics", "outputs") if mine[key] != other[key]]
+        if differing:
+            wrong.append(name)
+        for key in differing:
+            print(f"{name}: {key}\n  here  {mine[key]}\n  there {other[key]}")
+        if mine["time_us"] and other["time_us"]:
+            ratios.append((other["time_us"] / mine["time_us"], name))
+    equal = sum(ratio == 1.0 for ratio, _ in ratios)
+    print(f"{len(shared)} judgements on both, {len(wrong)} differ: {', '.join(wrong) or 'none'}")
+    if ratios:
+        (least, slow), (most, fast) = min(ratios), max(ratios)
+        print(f"{equal} of {len(ratios)} times equal; there / here from {least:.4f} ({slow}) to {most:.4f} ({fast})")
+    return len(wrong) if shared else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only the first and every Nth after it")
+    parser.add_argument("--sandbox", type=Mode, choices=list(Mode), default=Mode.AUTO)
+    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE")
+    arguments = parser.parse_args()
+    if arguments.compare:
+        return min(compare(*arguments.compare), 1)
+    for done in judgements(arguments.every, arguments.sandbox):
+        print(json.dumps(done, ensure_ascii=False), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
