@@ -53,7 +53,7 @@ _OFFERED = re.compile(r"[A-Z]\w+$|half$|\w+_(?:t|flag|barrier)$")
 #: What clang says of an instruction's type that the chip does not have.
 _OF_TYPE = re.compile(r"implicit instantiation of undefined template 'npukb::\w+<.*>'")
 _INTO = re.compile(r"Into\(([^,()]+), ([^()]+)\)")
-_DECLARED = re.compile(r"NPUKB_(?:API|ONCE)[^;{}()]*?\b(\w+)\(")
+_DECLARED = re.compile(r"NPUKB_(?:API|ONCE)[^;{}()]*?(?<!operator )\b(\w+)\(")
 #: The one warning that is told, by the option that the compiler names: 256 repeats are none, because a parameter of
 #: 8 bits holds no more, and the call does nothing.
 _TOLD = re.compile(r" \[-Wconstant-conversion\]$")

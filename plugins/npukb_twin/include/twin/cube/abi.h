@@ -15,11 +15,11 @@ enum class CubeRegister : uint8_t {
     PreQuant,
 };
 
-// Element types of an instruction with up to four operands, a byte each: dst, src0, src1, bias.
-constexpr uint32_t Types(DType dst, DType src0, DType src1 = DType::F16, DType bias = DType::F16) {
-    return static_cast<uint32_t>(dst) | static_cast<uint32_t>(src0) << 8 | static_cast<uint32_t>(src1) << 16 |
-           static_cast<uint32_t>(bias) << 24;
-}
+// Element types of an instruction with up to four operands, a byte each. A constant, as unoptimised code would compute
+// what a function returns, and what it computes costs a kernel time.
+template <DType dst, DType src0, DType src1 = DType::F16, DType bias = DType::F16>
+constexpr uint32_t kTypes = static_cast<uint32_t>(dst) | static_cast<uint32_t>(src0) << 8 |
+                            static_cast<uint32_t>(src1) << 16 | static_cast<uint32_t>(bias) << 24;
 
 // Where the result of Fixpipe goes, and how it lies there.
 inline constexpr uint32_t kStoreRowMajor = 1, kStoreLocal = 2;
@@ -39,7 +39,7 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
 void npukb_cube_load_sparse(const npukb::BufferView* dst, const npukb::BufferView* src, const npukb::BufferView* index,
                             const void* params);
 void npukb_cube_fill(npukb::DType type, const npukb::BufferView* dst, const void* params, uint64_t value);
-// `types` as Types packs them; `bias` may be null.
+// `types`: kTypes; `bias` may be null.
 void npukb_cube_multiply(uint32_t types, const npukb::BufferView* dst, const npukb::BufferView* a,
                          const npukb::BufferView* b, const npukb::BufferView* bias, const void* params, int sparse);
 // Fixpipe, from L0C to a GlobalTensor or, with kStoreLocal, to L1. `scales` in L1 may be null.

@@ -120,7 +120,7 @@ NPUKB_API void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const L
                     const MmadParams& mmadParams) {
     static_assert(npukb::kProduct<T, U, S>,
                   "Mmad multiplies half, bfloat16_t or float into float, and int8_t or int4b_t into int32_t");
-    npukb_cube_multiply(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value, npukb::DTypeOf<S>::value),
+    npukb_cube_multiply(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value, npukb::DTypeOf<S>::value>,
                         &dst.npukb_view, &fm.npukb_view, &filter.npukb_view, nullptr, &mmadParams, 0);
 }
 template <typename T, typename U, typename S, typename V>
@@ -129,15 +129,15 @@ NPUKB_API void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const L
     static_assert(npukb::kProduct<T, U, S> && !npukb::kHalfByte<U>,
                   "Mmad with a bias multiplies half, bfloat16_t or float into float, and int8_t into int32_t");
     static_assert(npukb::kSame<T, V>, "Mmad: the bias must have the type of the result");
-    npukb_cube_multiply(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value, npukb::DTypeOf<S>::value,
-                                     npukb::DTypeOf<V>::value),
+    npukb_cube_multiply(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value, npukb::DTypeOf<S>::value,
+                                      npukb::DTypeOf<V>::value>,
                         &dst.npukb_view, &fm.npukb_view, &filter.npukb_view, &bias.npukb_view, &mmadParams, 0);
 }
 template <typename T = int32_t, typename U = int8_t>
 NPUKB_API void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter,
                               const MmadParams& mmadParams) {
     static_assert(npukb::kSame<T, int32_t> && npukb::kSame<U, int8_t>, "MmadWithSparse multiplies int8_t into int32_t");
-    npukb_cube_multiply(npukb::Types(npukb::DType::I32, npukb::DType::I8, npukb::DType::I8), &dst.npukb_view,
+    npukb_cube_multiply(npukb::kTypes<npukb::DType::I32, npukb::DType::I8, npukb::DType::I8>, &dst.npukb_view,
                         &fm.npukb_view, &filter.npukb_view, nullptr, &mmadParams, 1);
 }
 NPUKB_API void SetHF32Mode(HF32Mode mode) { npukb_cube_register(npukb::CubeRegister::Hf32, mode == HF32Mode::ENABLE); }
@@ -161,7 +161,7 @@ NPUKB_API void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, co
     static_assert(npukb::kWayOut<T, U>,
                   "Fixpipe: there is no way from this element type of L0C to that of the destination");
     static_assert(config.format != CO2Layout::COLUMN_MAJOR, "Fixpipe: column-major results are for other chips");
-    npukb_cube_fixpipe(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value),
+    npukb_cube_fixpipe(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>,
                        config.format == CO2Layout::ROW_MAJOR ? npukb::kStoreRowMajor : 0, &dst, &src.npukb_view,
                        nullptr, &intriParams);
 }
@@ -171,14 +171,14 @@ NPUKB_API void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, co
     static_assert(npukb::kWayOut<T, U>,
                   "Fixpipe: there is no way from this element type of L0C to that of the destination");
     static_assert(npukb::kSame<S, uint64_t>, "Fixpipe: scales are of uint64_t");
-    npukb_cube_fixpipe(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value),
+    npukb_cube_fixpipe(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>,
                        config.format == CO2Layout::ROW_MAJOR ? npukb::kStoreRowMajor : 0, &dst, &src.npukb_view,
                        &cbufWorkspace.npukb_view, &intriParams);
 }
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 NPUKB_API void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& intriParams) {
     static_assert(npukb::kWayOut<T, U> && sizeof(T) < 4, "Fixpipe: results in L1 have 8 or 16 bits");
-    npukb_cube_fixpipe(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value), npukb::kStoreLocal,
+    npukb_cube_fixpipe(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>, npukb::kStoreLocal,
                        &dst.npukb_view, &src.npukb_view, nullptr, &intriParams);
 }
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR, typename S = uint64_t>
@@ -186,7 +186,7 @@ NPUKB_API void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, con
                        const FixpipeParamsV220& intriParams) {
     static_assert(npukb::kWayOut<T, U> && sizeof(T) < 4, "Fixpipe: results in L1 have 8 or 16 bits");
     static_assert(npukb::kSame<S, uint64_t>, "Fixpipe: scales are of uint64_t");
-    npukb_cube_fixpipe(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value), npukb::kStoreLocal,
+    npukb_cube_fixpipe(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>, npukb::kStoreLocal,
                        &dst.npukb_view, &src.npukb_view, &cbufWorkspace.npukb_view, &intriParams);
 }
 
@@ -195,14 +195,14 @@ NPUKB_API void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
                         const DataCopyCO12DstParams& intriParams) {
     static_assert(npukb::kWayOut<T, U>,
                   "DataCopy: there is no way from this element type of L0C to that of the destination");
-    npukb_cube_copy_out(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value), 0, &dst, &src.npukb_view,
+    npukb_cube_copy_out(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>, 0, &dst, &src.npukb_view,
                         &intriParams);
 }
 template <typename T, typename U>
 NPUKB_API void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                         const DataCopyCO12DstParams& intriParams) {
     static_assert(npukb::kWayOut<T, U> && sizeof(T) < 4, "DataCopy: results in L1 have 8 or 16 bits");
-    npukb_cube_copy_out(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value), npukb::kStoreLocal,
+    npukb_cube_copy_out(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>, npukb::kStoreLocal,
                         &dst.npukb_view, &src.npukb_view, &intriParams);
 }
 // From L1 to the bias table, where half becomes float.
@@ -210,7 +210,7 @@ template <typename T, typename U, std::enable_if_t<!npukb::kSame<T, U>, int> = 0
 NPUKB_API void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& repeatParams) {
     static_assert(npukb::kSame<T, float> && npukb::kSame<U, half>,
                   "DataCopy between two element types makes float of half");
-    npukb_cube_copy_convert(npukb::Types(npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value), &dst.npukb_view,
+    npukb_cube_copy_convert(npukb::kTypes<npukb::DTypeOf<T>::value, npukb::DTypeOf<U>::value>, &dst.npukb_view,
                             &src.npukb_view, &repeatParams);
 }
 

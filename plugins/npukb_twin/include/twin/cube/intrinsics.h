@@ -78,8 +78,8 @@ NPUKB_API void mad(C* c, T* a, T* b, npukb::of::intrinsic::m m, npukb::of::intri
     AscendC::MmadParams params(m, n, k, unitFlag, cmatrixSource, cmatrixInitVal);
     params.kDirectionAlign = kDirectionAlign;
     npukb::BufferView to = npukb::Beyond(c), left = npukb::Beyond(a), right = npukb::Beyond(b);
-    npukb_cube_multiply(npukb::Types(npukb::DTypeOf<C>::value, npukb::DTypeOf<T>::value, npukb::DTypeOf<T>::value), &to,
-                        &left, &right, nullptr, &params, 0);
+    npukb_cube_multiply(npukb::kTypes<npukb::DTypeOf<C>::value, npukb::DTypeOf<T>::value, npukb::DTypeOf<T>::value>,
+                        &to, &left, &right, nullptr, &params, 0);
 }
 template <typename C, typename T>
 NPUKB_API void mad(C* c, T* a, T* b, npukb::of::intrinsic::m m, npukb::of::intrinsic::k k, npukb::of::intrinsic::n n,
@@ -98,7 +98,7 @@ NPUKB_API void mad(C* c, T* a, T* b, npukb::of::intrinsic::m m, npukb::of::intri
         params.unitFlag = UnitFlagMode;                                                                               \
         auto to = npukb::view(dst);                                                                                   \
         npukb::BufferView from = npukb::Beyond(src);                                                                  \
-        npukb_cube_copy_out(npukb::Types(npukb::DTypeOf<D>::value, npukb::DTypeOf<S>::value), flags, &to, &from,      \
+        npukb_cube_copy_out(npukb::kTypes<npukb::DTypeOf<D>::value, npukb::DTypeOf<S>::value>, flags, &to, &from,     \
                             &params);                                                                                 \
     }
 NPUKB_WAY_OUT(copy_matrix_cc_to_gm, 0, Anywhere)

@@ -9,11 +9,11 @@ enum class SoftMaxKind : uint32_t { SoftMax, Simple, Flash, FlashV2, Log };
 
 // Kind and types of a call in one word.
 constexpr uint32_t kSoftMaxNz = 1u << 8, kSoftMaxUpdate = 1u << 9, kSoftMaxNarrow = 1u << 10, kSoftMaxBasic = 1u << 11;
-constexpr uint32_t SoftMaxCode(SoftMaxKind kind, uint32_t element_bytes, uint32_t stat_bytes, bool nz, bool basic,
-                               bool update = false, bool narrow = false) {
-    return static_cast<uint32_t>(kind) | element_bytes << 16 | stat_bytes << 20 | (nz ? kSoftMaxNz : 0) |
-           (basic ? kSoftMaxBasic : 0) | (update ? kSoftMaxUpdate : 0) | (narrow ? kSoftMaxNarrow : 0);
-}
+template <SoftMaxKind kind, uint32_t element_bytes, uint32_t stat_bytes, bool nz, bool basic, bool update = false,
+          bool narrow = false>
+constexpr uint32_t kSoftMaxCode =
+    static_cast<uint32_t>(kind) | element_bytes << 16 | stat_bytes << 20 | (nz ? kSoftMaxNz : 0) |
+    (basic ? kSoftMaxBasic : 0) | (update ? kSoftMaxUpdate : 0) | (narrow ? kSoftMaxNarrow : 0);
 
 // Tensors of a call, in this order; those it does not have are null.
 enum SoftMaxTensor {
@@ -58,25 +58,25 @@ inline constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0, SoftmaxMode::S
 namespace AscendC {
 
 // SoftMax and SimpleSoftMax: value type V and statistics type S are T and T, or half and float.
-#define NPUKB_SOFTMAX(name, kind, V, S, tmp, tmp_view)                                                                 \
-    template <typename T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,          \
-              const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                                                       \
-    NPUKB_API void name(const LocalTensor<V>& dstTensor, const LocalTensor<S>& sumTensor,                              \
-                        const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,                              \
-                        tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {              \
-        NPUKB_SOFTMAX_TYPES(name);                                                                                     \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                             \
-                                                                    &sumTensor.npukb_view,                             \
-                                                                    &maxTensor.npukb_view,                             \
-                                                                    &srcTensor.npukb_view,                             \
-                                                                    nullptr,                                           \
-                                                                    nullptr,                                           \
-                                                                    nullptr,                                           \
-                                                                    nullptr,                                           \
-                                                                    tmp_view};                                         \
-        npukb_softmax(                                                                                                 \
-            npukb::SoftMaxCode(npukb::SoftMaxKind::kind, sizeof(V), sizeof(S), isDataFormatNZ, isBasicBlock), tensors, \
-            &softmaxShapeInfo, &tiling, &config);                                                                      \
+#define NPUKB_SOFTMAX(name, kind, V, S, tmp, tmp_view)                                                         \
+    template <typename T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,  \
+              const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                                               \
+    NPUKB_API void name(const LocalTensor<V>& dstTensor, const LocalTensor<S>& sumTensor,                      \
+                        const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,                      \
+                        tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {      \
+        NPUKB_SOFTMAX_TYPES(name);                                                                             \
+        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                     \
+                                                                    &sumTensor.npukb_view,                     \
+                                                                    &maxTensor.npukb_view,                     \
+                                                                    &srcTensor.npukb_view,                     \
+                                                                    nullptr,                                   \
+                                                                    nullptr,                                   \
+                                                                    nullptr,                                   \
+                                                                    nullptr,                                   \
+                                                                    tmp_view};                                 \
+        npukb_softmax(                                                                                         \
+            npukb::kSoftMaxCode<npukb::SoftMaxKind::kind, sizeof(V), sizeof(S), isDataFormatNZ, isBasicBlock>, \
+            tensors, &softmaxShapeInfo, &tiling, &config);                                                     \
     }
 NPUKB_SOFTMAX(SoftMax, SoftMax, T, T, NPUKB_NO_TMP, nullptr)
 NPUKB_SOFTMAX(SoftMax, SoftMax, T, T, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
@@ -89,48 +89,48 @@ NPUKB_SOFTMAX(SimpleSoftMax, Simple, half, float, NPUKB_WITH_TMP, &sharedTmpBuff
 #undef NPUKB_SOFTMAX
 
 // Without statistics.
-#define NPUKB_SOFTMAX(tmp, tmp_view)                                                                              \
-    template <typename T, bool isReuseSource = false, bool isBasicBlock = false,                                  \
-              const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                                                  \
-    NPUKB_API void SoftMax(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,                      \
-                           tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {      \
-        NPUKB_SOFTMAX_TYPES(SoftMax);                                                                             \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                        \
-                                                                    nullptr,                                      \
-                                                                    nullptr,                                      \
-                                                                    &srcTensor.npukb_view,                        \
-                                                                    nullptr,                                      \
-                                                                    nullptr,                                      \
-                                                                    nullptr,                                      \
-                                                                    nullptr,                                      \
-                                                                    tmp_view};                                    \
-        npukb_softmax(npukb::SoftMaxCode(npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), false, isBasicBlock), \
-                      tensors, &softmaxShapeInfo, &tiling, &config);                                              \
+#define NPUKB_SOFTMAX(tmp, tmp_view)                                                                               \
+    template <typename T, bool isReuseSource = false, bool isBasicBlock = false,                                   \
+              const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                                                   \
+    NPUKB_API void SoftMax(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,                       \
+                           tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {       \
+        NPUKB_SOFTMAX_TYPES(SoftMax);                                                                              \
+        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                         \
+                                                                    nullptr,                                       \
+                                                                    nullptr,                                       \
+                                                                    &srcTensor.npukb_view,                         \
+                                                                    nullptr,                                       \
+                                                                    nullptr,                                       \
+                                                                    nullptr,                                       \
+                                                                    nullptr,                                       \
+                                                                    tmp_view};                                     \
+        npukb_softmax(npukb::kSoftMaxCode<npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), false, isBasicBlock>, \
+                      tensors, &softmaxShapeInfo, &tiling, &config);                                               \
     }
 NPUKB_SOFTMAX(NPUKB_NO_TMP, nullptr)
 NPUKB_SOFTMAX(NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
 #undef NPUKB_SOFTMAX
 
-#define NPUKB_SOFTMAX(V, S, tmp, tmp_view)                                                                        \
-    template <typename T, bool isReuseSource = false, bool isBasicBlock = false>                                  \
-    NPUKB_API void SoftmaxFlash(const LocalTensor<V>& dstTensor, const LocalTensor<S>& sumTensor,                 \
-                                const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,                 \
-                                const LocalTensor<V>& expMaxTensor, const LocalTensor<S>& inSumTensor,            \
-                                const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,               \
-                                bool isUpdate = false, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {           \
-        NPUKB_SOFTMAX_TYPES(SoftmaxFlash);                                                                        \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                        \
-                                                                    &sumTensor.npukb_view,                        \
-                                                                    &maxTensor.npukb_view,                        \
-                                                                    &srcTensor.npukb_view,                        \
-                                                                    &expMaxTensor.npukb_view,                     \
-                                                                    &inSumTensor.npukb_view,                      \
-                                                                    &inMaxTensor.npukb_view,                      \
-                                                                    nullptr,                                      \
-                                                                    tmp_view};                                    \
-        uint32_t code = npukb::SoftMaxCode(npukb::SoftMaxKind::Flash, sizeof(V), sizeof(S), false, isBasicBlock); \
-        npukb_softmax(code | (isUpdate ? npukb::kSoftMaxUpdate : 0), tensors, &softmaxShapeInfo, &tiling,         \
-                      &SOFTMAX_DEFAULT_CFG);                                                                      \
+#define NPUKB_SOFTMAX(V, S, tmp, tmp_view)                                                                         \
+    template <typename T, bool isReuseSource = false, bool isBasicBlock = false>                                   \
+    NPUKB_API void SoftmaxFlash(const LocalTensor<V>& dstTensor, const LocalTensor<S>& sumTensor,                  \
+                                const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,                  \
+                                const LocalTensor<V>& expMaxTensor, const LocalTensor<S>& inSumTensor,             \
+                                const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,                \
+                                bool isUpdate = false, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {            \
+        NPUKB_SOFTMAX_TYPES(SoftmaxFlash);                                                                         \
+        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                         \
+                                                                    &sumTensor.npukb_view,                         \
+                                                                    &maxTensor.npukb_view,                         \
+                                                                    &srcTensor.npukb_view,                         \
+                                                                    &expMaxTensor.npukb_view,                      \
+                                                                    &inSumTensor.npukb_view,                       \
+                                                                    &inMaxTensor.npukb_view,                       \
+                                                                    nullptr,                                       \
+                                                                    tmp_view};                                     \
+        uint32_t code = npukb::kSoftMaxCode<npukb::SoftMaxKind::Flash, sizeof(V), sizeof(S), false, isBasicBlock>; \
+        npukb_softmax(code | (isUpdate ? npukb::kSoftMaxUpdate : 0), tensors, &softmaxShapeInfo, &tiling,          \
+                      &SOFTMAX_DEFAULT_CFG);                                                                       \
     }
 NPUKB_SOFTMAX(T, T, NPUKB_NO_TMP, nullptr)
 NPUKB_SOFTMAX(T, T, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
@@ -138,28 +138,28 @@ NPUKB_SOFTMAX(half, float, NPUKB_NO_TMP, nullptr)
 NPUKB_SOFTMAX(half, float, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
 #undef NPUKB_SOFTMAX
 
-#define NPUKB_SOFTMAX(V, S, tmp, tmp_view)                                                                      \
-    template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,         \
-              bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                   \
-    NPUKB_API void SoftmaxFlashV2(const LocalTensor<V>& dstTensor, const LocalTensor<S>& expSumTensor,          \
-                                  const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,             \
-                                  const LocalTensor<V>& expMaxTensor, const LocalTensor<S>& inExpSumTensor,     \
-                                  const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,           \
-                                  const SoftMaxShapeInfo& softmaxShapeInfo = {}) {                              \
-        NPUKB_SOFTMAX_TYPES(SoftmaxFlashV2);                                                                    \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                      \
-                                                                    &expSumTensor.npukb_view,                   \
-                                                                    &maxTensor.npukb_view,                      \
-                                                                    &srcTensor.npukb_view,                      \
-                                                                    &expMaxTensor.npukb_view,                   \
-                                                                    &inExpSumTensor.npukb_view,                 \
-                                                                    &inMaxTensor.npukb_view,                    \
-                                                                    nullptr,                                    \
-                                                                    tmp_view};                                  \
-        npukb_softmax(                                                                                          \
-            npukb::SoftMaxCode(npukb::SoftMaxKind::FlashV2, sizeof(V), sizeof(S), isDataFormatNZ, isBasicBlock, \
-                               isUpdate, config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC),               \
-            tensors, &softmaxShapeInfo, &tiling, &config);                                                      \
+#define NPUKB_SOFTMAX(V, S, tmp, tmp_view)                                                                       \
+    template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,          \
+              bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                    \
+    NPUKB_API void SoftmaxFlashV2(const LocalTensor<V>& dstTensor, const LocalTensor<S>& expSumTensor,           \
+                                  const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,              \
+                                  const LocalTensor<V>& expMaxTensor, const LocalTensor<S>& inExpSumTensor,      \
+                                  const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,            \
+                                  const SoftMaxShapeInfo& softmaxShapeInfo = {}) {                               \
+        NPUKB_SOFTMAX_TYPES(SoftmaxFlashV2);                                                                     \
+        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                       \
+                                                                    &expSumTensor.npukb_view,                    \
+                                                                    &maxTensor.npukb_view,                       \
+                                                                    &srcTensor.npukb_view,                       \
+                                                                    &expMaxTensor.npukb_view,                    \
+                                                                    &inExpSumTensor.npukb_view,                  \
+                                                                    &inMaxTensor.npukb_view,                     \
+                                                                    nullptr,                                     \
+                                                                    tmp_view};                                   \
+        npukb_softmax(                                                                                           \
+            npukb::kSoftMaxCode<npukb::SoftMaxKind::FlashV2, sizeof(V), sizeof(S), isDataFormatNZ, isBasicBlock, \
+                                isUpdate, config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC>,               \
+            tensors, &softmaxShapeInfo, &tiling, &config);                                                       \
     }
 NPUKB_SOFTMAX(T, T, NPUKB_NO_TMP, nullptr)
 NPUKB_SOFTMAX(T, T, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
@@ -185,8 +185,8 @@ NPUKB_SOFTMAX(half, float, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
             &dstTensor.npukb_view,   &expSumTensor.npukb_view, &maxTensor.npukb_view,                               \
             &srcTensor.npukb_view,   &expMaxTensor.npukb_view, &inExpSumTensor.npukb_view,                          \
             &inMaxTensor.npukb_view, &outReduceMax.npukb_view, tmp_view};                                           \
-        npukb_softmax(npukb::SoftMaxCode(npukb::SoftMaxKind::FlashV2, sizeof(T), sizeof(T), isDataFormatNZ,         \
-                                         isBasicBlock, isUpdate, true),                                             \
+        npukb_softmax(npukb::kSoftMaxCode<npukb::SoftMaxKind::FlashV2, sizeof(T), sizeof(T), isDataFormatNZ,        \
+                                          isBasicBlock, isUpdate, true>,                                            \
                       tensors, &softmaxShapeInfo, &tiling, &config);                                                \
     }
 NPUKB_SOFTMAX(NPUKB_NO_TMP, nullptr)
@@ -217,7 +217,7 @@ NPUKB_API constexpr SoftMaxTiling SoftMaxFlashV2TilingFuncImpl(
                                const SoftMaxShapeInfo& softmaxShapeInfo = {}) {                                        \
         NPUKB_SOFTMAX_TYPES(SoftmaxGrad);                                                                              \
         npukb_softmax_grad(                                                                                            \
-            npukb::SoftMaxCode(npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), isDataFormatNZ, false), isFront,     \
+            npukb::kSoftMaxCode<npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), isDataFormatNZ, false>, isFront,    \
             &dstTensor.npukb_view, &gradTensor.npukb_view, &srcTensor.npukb_view, tmp_view, &softmaxShapeInfo,         \
             &tiling);                                                                                                  \
     }                                                                                                                  \
@@ -227,7 +227,7 @@ NPUKB_API constexpr SoftMaxTiling SoftMaxFlashV2TilingFuncImpl(
                                     const SoftMaxShapeInfo& softmaxShapeInfo = {}) {                                   \
         NPUKB_SOFTMAX_TYPES(SoftmaxGradFront);                                                                         \
         npukb_softmax_grad(                                                                                            \
-            npukb::SoftMaxCode(npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), isDataFormatNZ, isBasicBlock), 2,    \
+            npukb::kSoftMaxCode<npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), isDataFormatNZ, isBasicBlock>, 2,   \
             &dstTensor.npukb_view, &gradTensor.npukb_view, &srcTensor.npukb_view, tmp_view, &softmaxShapeInfo,         \
             &tiling);                                                                                                  \
     }
@@ -247,7 +247,7 @@ NPUKB_API void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, 
     SoftMaxTiling shape;
     shape.srcM = tiling.srcM;
     shape.srcK = tiling.srcK;
-    npukb_softmax(npukb::SoftMaxCode(npukb::SoftMaxKind::Log, sizeof(T), sizeof(T), isDataFormatNZ, false), tensors,
+    npukb_softmax(npukb::kSoftMaxCode<npukb::SoftMaxKind::Log, sizeof(T), sizeof(T), isDataFormatNZ, false>, tensors,
                   &softmaxShapeInfo, &shape, &SOFTMAX_DEFAULT_CFG);
 }
 
@@ -259,7 +259,7 @@ NPUKB_API bool AdjustSoftMaxRes(const LocalTensor<T1>& softMaxRes, const LocalTe
     static_assert(npukb::kSame<T2, half> || npukb::kSame<T2, float>, "AdjustSoftMaxRes takes half and float only");
     static_assert(stepSizeMode == 0 || !isDataFormatNZ, "AdjustSoftMaxRes: stepSizeMode needs the ND format");
     return npukb_softmax_adjust(
-               npukb::SoftMaxCode(npukb::SoftMaxKind::SoftMax, sizeof(T1), sizeof(T2), isDataFormatNZ, false),
+               npukb::kSoftMaxCode<npukb::SoftMaxKind::SoftMax, sizeof(T1), sizeof(T2), isDataFormatNZ, false>,
                stepSizeMode != 0, &softMaxRes.npukb_view, &maxTensor.npukb_view, from, &to, &softmaxShapeInfo) != 0;
 }
 
