@@ -168,7 +168,7 @@ constexpr Numbers kForbidden = {
 #endif
 };
 constexpr Numbers kNewProcess = {
-    // clone alone on newer processors
+// clone alone on newer processors
 #if defined(__NR_fork)
     __NR_fork,
     __NR_vfork,
