@@ -190,9 +190,9 @@ def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source,
     """A listing of what tasks are sorted into, with what there is of each: tasks, cases, golden kernels."""
 
     def build(source: Source, only: TaskFilter) -> Listing:
-        found: dict[str, list[Task]] = {}
+        by_kind: dict[str, list[Task]] = {}
         for task in _admitted(source, only):
-            found.setdefault(name(task), []).append(task)
+            by_kind.setdefault(name(task), []).append(task)
         objects = tuple(
             {
                 "name": kind,
@@ -200,7 +200,7 @@ def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source,
                 "cases": sum(len(task.cases) for task in tasks),
                 "goldens": sum(bool(task.goldens) for task in tasks),
             }
-            for kind, tasks in sorted(found.items())
+            for kind, tasks in sorted(by_kind.items())
         )
         rows = tuple(tuple(str(value) for value in item.values()) for item in objects)
         return Listing((title, "TASKS", "CASES", "GOLDENS"), rows, objects, "no task matches", _CASES)

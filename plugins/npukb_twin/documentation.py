@@ -142,7 +142,7 @@ def _tidy(match: re.Match[str]) -> str:
     if "\n" not in body:
         return " ".join(f"{head}{body}}};".split())
     body = re.sub(r",\n +", ", ", body)
-    body = re.sub(r"union \{[^{}]*\}", lambda found: " ".join(found[0].split()), body)
+    body = re.sub(r"union \{[^{}]*\}", lambda union: " ".join(union[0].split()), body)
     members = [line.rstrip() for line in body.splitlines() if "npukb" not in line.lower() or "NPUKB_API" in line]
     members = [
         _MACRO_WORD.sub("", line if "union {" in line else line.partition(" {")[0])
