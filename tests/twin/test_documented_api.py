@@ -34,7 +34,8 @@ def documented() -> dict[str, object]:
 
 def functions() -> list[str]:
     """Every documented name of the device's side: the rows of the tables, their other names, and what no table has."""
-    tables = {row.name for row in (*instructions(), *moves())} | {row.name for row in library_models.functions()}
+    tables = {row.name for row in instructions()} | {row.name for row in moves()}
+    tables |= {row.name for row in library_models.functions()}
     return sorted({*tables, *entries("aliases"), *entries("functions")})
 
 
