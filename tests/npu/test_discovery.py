@@ -100,9 +100,7 @@ def test_what_is_missing_is_named_with_its_remedy(
     site: Site, tmp_path: Path, change: Callable[[Site, Path], Site], name: str, detail: str, remedy: str
 ) -> None:
     reported = findings(change(site, tmp_path))
-    bad = next(
-        finding for finding in reported if finding.status is not FindingStatus.OK and finding.name != "status"
-    )
+    bad = next(finding for finding in reported if finding.status is not FindingStatus.OK and finding.name != "status")
     assert bad.name == name
     assert detail in bad.detail
     assert remedy in bad.remedy
