@@ -209,7 +209,7 @@ class Remedies:
     def _named_so(self, name: str, where: Where) -> list[Function]:
         """The functions that a call can mean: the module's, or the only one of that name."""
         functions = [one for one in self._functions.get(name, []) if not isinstance(one.node, ast.ClassDef)]
-        own = [one for one in functions if one.where.path == where.path]
+        own = [function for function in functions if function.where.path == where.path]
         return own or (functions if len(functions) == 1 else [])
 
     def _picked(self, node: _Picked, where: Where, depth: int) -> Iterator[str]:
@@ -348,7 +348,7 @@ def _given(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
 
 
 def _index_in(target: ast.expr, name: str) -> int | None:
-    names = [getattr(one, "id", "") for one in target.elts] if isinstance(target, ast.Tuple) else []
+    names = [getattr(elt, "id", "") for elt in target.elts] if isinstance(target, ast.Tuple) else []
     return names.index(name) if name in names else None
 
 

@@ -250,5 +250,5 @@ def _called(reference: Callable[..., Any], arguments: Mapping[str, Any]) -> list
     except Exception:  # noqa: BLE001  a reference is any function: what it raises on foreign inputs is its own
         return []
     outputs = result if isinstance(result, tuple | list) else (result,)
-    flat = [one for output in outputs for one in (output if isinstance(output, tuple | list) else (output,))]
+    flat = [value for output in outputs for value in (output if isinstance(output, tuple | list) else (output,))]
     return [np.asarray(output) for output in flat if output is not None]

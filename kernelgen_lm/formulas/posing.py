@@ -68,8 +68,8 @@ def __getattr__(name: str) -> Callable[..., object]:
     def compute(**given: Any) -> object:
         if posed.short.family != "list":
             return _result(posed, given)
-        lists = {one.name for one in posed.short.inputs if one.kind == "full"}
-        singles = {one.name for one in posed.short.inputs if one.kind == "single"}
+        lists = {source.name for source in posed.short.inputs if source.kind == "full"}
+        singles = {source.name for source in posed.short.inputs if source.kind == "single"}
         return [
             _result(
                 posed,
@@ -95,7 +95,7 @@ def pose(short: Short, seed: int, index: int) -> Posed:
     """A question with small sizes in the place of its own: equal extents stay equal, and 1 stays 1."""
     rng = Random(derive(seed, "sizes", index))
     asked = [tuple(int(part) for part in found.split(",") if part.strip()) for found in _EXTENTS.findall(short.asked)]
-    full = next(shape for shape, one in zip(asked, short.inputs, strict=False) if one.kind == "full")
+    full = next(shape for shape, source in zip(asked, short.inputs, strict=False) if source.kind == "full")
     extents: dict[int, int] = {1: 1}
     # The last extent first: it decides how long rows are, and is the one that may be longer than a tile.
     for place, extent in enumerate(reversed(full)):
@@ -105,8 +105,8 @@ def pose(short: Short, seed: int, index: int) -> Posed:
             drawn += 1
         extents.setdefault(extent, drawn)
     shape = tuple(extents[extent] for extent in full)
-    single = next((held for held, one in zip(asked, short.inputs, strict=False) if one.kind == "single"), (2,))
-    scalar = next((held for held, one in zip(asked, short.inputs, strict=False) if one.kind == "scalar"), ())
+    single = next((held for held, source in zip(asked, short.inputs, strict=False) if source.kind == "single"), (2,))
+    scalar = next((held for held, source in zip(asked, short.inputs, strict=False) if source.kind == "scalar"), ())
     output = tuple(extents[extent] for extent in asked[-1])
     axis = _axis(short, shape, output)
     digest = hashlib.sha256(f"{short.asked}{short.program}{shape}{output}{axis}".encode()).hexdigest()
@@ -125,12 +125,12 @@ def _result(posed: Posed, given: Mapping[str, Any]) -> NDArray[Any]:
     """What the trees compute of one set of tensors."""
     short = posed.short
     turned = short.family in ("axis", "scan")
-    arrays = [np.asarray(given[one.name]) for one in short.inputs]
+    arrays = [np.asarray(given[source.name]) for source in short.inputs]
     arrays = [np.moveaxis(array, posed.axis, -1) if turned else array for array in arrays]
     used = sorted((place, given[name]) for name, (_, _, place) in short.attributes.items() if place >= 0)
     made = evaluate(short.family, short.statements, arrays, [float(value) for _, value in used])
     if short.family == "list":
-        shape = next(array.shape for array, one in zip(arrays, short.inputs, strict=True) if one.kind == "full")
+        shape = next(array.shape for array, source in zip(arrays, short.inputs, strict=True) if source.kind == "full")
         return np.broadcast_to(made, shape)
     if turned:
         made = np.moveaxis(made, -1, posed.axis)
@@ -237,7 +237,7 @@ def _yaml(posed: Posed, seed: int, index: int, span: Interval) -> str:
         "description": "See the formula.",
         "formula": formula,
         "interface": {
-            "inputs": [_input(one, listed) for one in short.inputs],
+            "inputs": [_input(source, listed) for source in short.inputs],
             "outputs": [
                 {"name": output, "dtype": kind[1], "description": "The result."}
                 | ({"presence": "dynamic"} if listed else {})
@@ -255,7 +255,7 @@ def _yaml(posed: Posed, seed: int, index: int, span: Interval) -> str:
         "cases": [
             {
                 "id": "0",
-                "inputs": {one.name: _tensor(posed, one, span) for one in short.inputs},
+                "inputs": {source.name: _tensor(posed, source, span) for source in short.inputs},
                 "outputs": {output: [given] * posed.tensors if listed else given},
                 "attributes": _values(posed),
                 "profiles": ["cpu", "full", "smoke"],
@@ -269,12 +269,12 @@ def _values(posed: Posed) -> dict[str, object]:
     return {name: posed.axis if place == AXIS else value for name, (_, value, place) in posed.short.attributes.items()}
 
 
-def _input(one: Input, listed: bool) -> dict[str, object]:
-    presence = {"presence": "dynamic"} if listed and one.kind == "full" else {}
-    return {"name": one.name, "dtypes": [one.dtype], "description": "Numbers.", **presence}
+def _input(source: Input, listed: bool) -> dict[str, object]:
+    presence = {"presence": "dynamic"} if listed and source.kind == "full" else {}
+    return {"name": source.name, "dtypes": [source.dtype], "description": "Numbers.", **presence}
 
 
-def _tensor(posed: Posed, one: Input, span: Interval) -> object:
+def _tensor(posed: Posed, source: Input, span: Interval) -> object:
     shapes = {"full": posed.shape, "col": posed.shape[-1:], "scalar": posed.scalar, "single": (posed.tensors,)}
-    made = {"shape": list(shapes[one.kind]), "dtype": one.dtype, "values": {"uniform": [span.low, span.high]}}
-    return [made] * posed.tensors if posed.short.family == "list" and one.kind == "full" else made
+    made = {"shape": list(shapes[source.kind]), "dtype": source.dtype, "values": {"uniform": [span.low, span.high]}}
+    return [made] * posed.tensors if posed.short.family == "list" and source.kind == "full" else made

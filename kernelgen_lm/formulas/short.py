@@ -84,7 +84,7 @@ def draw_short(rng: Random) -> Short | None:
     truth = family in ("flat", "list") and rng.random() < 0.14
     statements = _statements(rng, family, inputs, attributes, truth)
     used = set().union(*(names_in(tree) for _, tree in statements))
-    wanted = {("in" if one.kind in ("full", "col") else "scalar", str(at)) for at, one in enumerate(inputs)}
+    wanted = {("in" if source.kind in ("full", "col") else "scalar", str(at)) for at, source in enumerate(inputs)}
     if not wanted <= used or sum(operations(tree) for _, tree in statements) < 2:
         return None
     if (
@@ -112,7 +112,7 @@ def _interface(rng: Random, family: str) -> tuple[tuple[Input, ...], tuple[str, 
         free = [
             name
             for name in ("alpha", "beta", "eps", "slope", "bound", "factor")
-            if name not in {one.name for one in named}
+            if name not in {source.name for source in named}
         ]
         return named, tuple(rng.sample(free, rng.choice((1, 1, 2))))
     return _named(rng, kinds), ()
@@ -131,18 +131,18 @@ def _statements(
     rng: Random, family: str, inputs: Sequence[Input], attributes: Sequence[str], truth: bool
 ) -> tuple[tuple[str, Node], ...]:
     """Values and the result, in order."""
-    full = [leaf("in", at) for at, one in enumerate(inputs) if one.kind in ("full", "col")]
-    single = [leaf("scalar", at) for at, one in enumerate(inputs) if one.kind in ("scalar", "single")]
+    full = [leaf("in", at) for at, source in enumerate(inputs) if source.kind in ("full", "col")]
+    single = [leaf("scalar", at) for at, source in enumerate(inputs) if source.kind in ("scalar", "single")]
     leaves = full + single + [leaf("attribute", at) for at in range(len(attributes))]
     size = rng.choices((1, 2, 3, 4, 5, 6, 8), (24, 28, 20, 12, 8, 5, 3))[0] + len(leaves) - 1
     made: list[tuple[str, Node]] = []
     while len(made) < 2 and rng.random() < (0.2 if family != "whole" else 0.1):
         some = rng.sample(leaves, rng.randint(1, min(2, len(leaves))))
-        if not any(one.kind in ("in", "value") for one in some):
+        if not any(tree.kind in ("in", "value") for tree in some):
             break
         made.append((f"v{len(made)}", draw_tree(rng, some, rng.randint(1, 3))))
         value = leaf("value", len(made) - 1)
-        leaves = [one for one in leaves if one not in some or (one.kind == "in" and rng.random() < 0.4)] + [value]
+        leaves = [tree for tree in leaves if tree not in some or (tree.kind == "in" and rng.random() < 0.4)] + [value]
     if family in ("whole", "rows", "axis", "scan"):
         return (*made, ("out", _folding(rng, family, leaves, size)))
     tree = draw_tree(rng, leaves, size)
@@ -170,12 +170,12 @@ def _folding(rng: Random, family: str, leaves: Sequence[Node], size: int) -> Nod
         inner = Node("fold", fold, (draw_tree(rng, leaves, max(0, size - 1)),))
         # What is made of a large product would be of none of float32's numbers.
         return inner if fold == "prod" else draw_tree(rng, [inner], rng.choices((0, 1, 2), (4, 3, 1))[0])
-    full = [one for one in leaves if one.kind in ("in", "value")]
+    full = [tree for tree in leaves if tree.kind in ("in", "value")]
     given = rng.choice(full)
     inner = Node("fold", fold, (draw_tree(rng, [given], rng.randint(0, 2)),))
     if rng.random() < 0.3:
         inner = draw_tree(rng, [inner], 1)
-    rest = [one for one in leaves if one != given] + [given if rng.random() < 0.8 else draw_tree(rng, [given], 1)]
+    rest = [tree for tree in leaves if tree != given] + [given if rng.random() < 0.8 else draw_tree(rng, [given], 1)]
     return draw_tree(rng, [*rest, inner], len(rest) + rng.randint(0, 1))
 
 
@@ -199,8 +199,8 @@ def _sensible(tree: Node) -> bool:
 def _fits(inputs: Sequence[Input], statements: Sequence[tuple[str, Node]]) -> bool:
     """Whether the language broadcasts what meets: rows and columns need a full tile, comparisons equal tiles."""
     extents: dict[tuple[str, str], str] = {}
-    for at, one in enumerate(inputs):
-        extents[("in", str(at))] = extents[("scalar", str(at))] = {"col": "row", "full": "full"}.get(one.kind, "one")
+    for at, source in enumerate(inputs):
+        extents[("in", str(at))] = extents[("scalar", str(at))] = {"col": "row", "full": "full"}.get(source.kind, "one")
     for at, (_, tree) in enumerate(statements):
         found = _extent(tree, extents)
         if found not in ("full", "column") or (at < len(statements) - 1 and found != "full"):
@@ -247,7 +247,7 @@ def evaluate(
 
 
 def _arrays(inputs: Sequence[Input], span: Interval) -> tuple[NDArray[Any], ...]:
-    return _drawn(tuple(one.kind for one in inputs), span)
+    return _drawn(tuple(source.kind for source in inputs), span)
 
 
 @cache
@@ -271,14 +271,14 @@ def _finite(
 
 def is_known(short: Short, exclusion: Exclusion) -> str | None:
     """The benchmark's operator or plain function that a question equals by value."""
-    kinds = tuple(Kind.COL if one.kind == "col" else Kind.FULL for one in short.inputs)
+    kinds = tuple(Kind.COL if source.kind == "col" else Kind.FULL for source in short.inputs)
     attributes = 2
     for span in _SPANS:
         arrays = _arrays(short.inputs, span)
         result = evaluate(short.family, short.statements, arrays, [0.7] * attributes)
-        found = exclusion.same((kinds, span, tuple(one.kind for one in short.inputs)), kinds, arrays, result)
-        if found is not None:
-            return found
+        equal = exclusion.same((kinds, span, tuple(source.kind for source in short.inputs)), kinds, arrays, result)
+        if equal is not None:
+            return equal
     return None
 
 
@@ -296,11 +296,11 @@ class _Asking:
     ) -> None:
         self.rng, self.family, self.inputs = rng, family, tuple(inputs)
         self.kept = family == "axis" and rng.random() < 0.3
-        self.attributes = _with_idle(rng, attributes, {one.name for one in inputs}, family in ("axis", "scan"))
+        self.attributes = _with_idle(rng, attributes, {source.name for source in inputs}, family in ("axis", "scan"))
         self.statements = tuple(statements)
-        taken = {one.name for one in inputs}
+        taken = {source.name for source in inputs}
         self.output = rng.choice([name for name in ("y", "y", "z", "out", "result", "res") if name not in taken])
-        self.first = next(at for at, one in enumerate(inputs) if one.kind == "full")
+        self.first = next(at for at, source in enumerate(inputs) if source.kind == "full")
         self.result = "bool" if truth else inputs[self.first].dtype
         whole_tiles = any(node.kind in ("in", "value") for node in outside(statements[-1][1]))
         self.narrow = family in ("rows", "axis") and not whole_tiles
@@ -334,16 +334,16 @@ class _Asking:
         lines += [f"Attribute {name}: {kind}, default {value}." for name, (kind, value, _) in self.attributes.items()]
         lines += ["Write it for this case; sizes and attribute values may be constants.", ""]
         count = rng.randint(1, 3)
-        for one in self.inputs:
+        for source in self.inputs:
             extent: tuple[int, ...] = shape
-            if one.kind in ("scalar", "single"):
-                extent = () if one.kind == "scalar" and rng.random() < 0.5 else (1,)
-                extent = (count,) if one.kind == "single" else extent
-            if one.kind == "col":
+            if source.kind in ("scalar", "single"):
+                extent = () if source.kind == "scalar" and rng.random() < 0.5 else (1,)
+                extent = (count,) if source.kind == "single" else extent
+            if source.kind == "col":
                 extent = shape[-1:]
-            text = f"{one.dtype} {list(extent)}"
-            listed = self.family == "list" and one.kind == "full"
-            lines.append(f"- input {one.name}: " + (f"list of 1 {text}" if listed else text))
+            text = f"{source.dtype} {list(extent)}"
+            listed = self.family == "list" and source.kind == "full"
+            lines.append(f"- input {source.name}: " + (f"list of 1 {text}" if listed else text))
         given = self._given(shape)
         text = f"{self.result} {given}"
         lines.append(f"- output {self.output}: " + (f"list of 1 {text}" if self.family == "list" else text))
@@ -355,7 +355,7 @@ class _Asking:
         values = sorted({node.name for _, tree in self.statements for node in walk(tree) if _DECIMAL.match(node.name)})
         if not values or self.rng.random() < 0.7:
             return {}
-        held = {*taken, *self.attributes, self.output, *(one.name for one in self.inputs)}
+        held = {*taken, *self.attributes, self.output, *(source.name for source in self.inputs)}
         names = [name for name in ("alpha", "scale", "gamma", "lambda", "kappa", "shift") if name not in held]
         return dict(zip(self.rng.sample(names, len(names)), values[: self.rng.choice((1, 2, 2))], strict=False))
 
@@ -402,12 +402,14 @@ class _Asking:
         how = Notation(index, rng.randint(0, 41), folded)
         brief = rng.random() < (0.35 if self.family == "whole" else 0.12)
         names: dict[tuple[str, str], str] = {}
-        for at, one in enumerate(self.inputs):
+        for at, source in enumerate(self.inputs):
             letter = (
-                one.name[0] if brief and len({other.name[0] for other in self.inputs}) == len(self.inputs) else one.name
+                source.name[0]
+                if brief and len({other.name[0] for other in self.inputs}) == len(self.inputs)
+                else source.name
             )
-            held = index if one.kind == "full" else "[k]" if one.kind == "single" else ""
-            if one.kind == "col":
+            held = index if source.kind == "full" else "[k]" if source.kind == "single" else ""
+            if source.kind == "col":
                 held = f"_{index[-1]}" if index and rng.random() < 0.7 else ""
             names[("in", str(at))] = names[("scalar", str(at))] = letter + held
         for name, (_, _, at) in self.attributes.items():
@@ -415,7 +417,7 @@ class _Asking:
         words = [
             word
             for word in ("p", "q", "u", "w", "g", "d", "s", "mid", "inner", "aux")
-            if word not in {one.name for one in self.inputs}
+            if word not in {source.name for source in self.inputs}
         ]
         chosen = rng.sample([word for word in words if word != self.output], len(self.statements))
         constants = self._constants(chosen)

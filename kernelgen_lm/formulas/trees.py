@@ -130,7 +130,7 @@ def draw_tree(rng: Random, leaves: Sequence[Node], size: int) -> Node:
         return _join(rng, leaves, size)
     kind = rng.random()
     if kind < 0.45:
-        name = rng.choices(list(_ONE), [one.weight for one in _ONE.values()])[0]
+        name = rng.choices(list(_ONE), [operation.weight for operation in _ONE.values()])[0]
         return Node("call", name, (draw_tree(rng, leaves, size - 1),))
     if kind < 0.80:
         inner, number = draw_tree(rng, leaves, size - 1), _number(rng)
@@ -168,7 +168,7 @@ def _join(rng: Random, leaves: Sequence[Node], size: int) -> Node:
 
 
 def _choice(rng: Random, a: Node, b: Node, leaves: Sequence[Node]) -> Node:
-    tested = rng.choice([one for one in leaves if one.kind == "in"] or [a])
+    tested = rng.choice([leaf_tree for leaf_tree in leaves if leaf_tree.kind == "in"] or [a])
     compare = Node("compare", rng.choice(list(_COMPARES)[:4]), (tested, _number(rng, small=True)))
     return Node("if", "", (compare, a, b))
 

@@ -43,9 +43,9 @@ class Writing:
 
     def __init__(self, asking: Asked) -> None:
         self.asking = asking
-        self.inputs = [(f"<i{at}>", one) for at, one in enumerate(asking.inputs)]
-        self.full = [(slot, one) for slot, one in self.inputs if one.kind == "full"]
-        self.scalars = [(slot, one) for slot, one in self.inputs if one.kind in ("scalar", "single")]
+        self.inputs = [(f"<i{at}>", source) for at, source in enumerate(asking.inputs)]
+        self.full = [(slot, source) for slot, source in self.inputs if source.kind == "full"]
+        self.scalars = [(slot, source) for slot, source in self.inputs if source.kind in ("scalar", "single")]
         self.first = f"<i{asking.first}>"
         self.places: dict[tuple[str, str], str] = {}
         for at in range(len(self.inputs)):
@@ -71,7 +71,9 @@ class Writing:
 
     def _signature(self, numbers: str, more: str = "") -> list[str]:
         listed = "s" if self.asking.family == "list" else ""
-        arguments = [f"{slot}: Input{listed if one.kind == 'full' else ''}[{one.dtype}]" for slot, one in self.inputs]
+        arguments = [
+            f"{slot}: Input{listed if source.kind == 'full' else ''}[{source.dtype}]" for slot, source in self.inputs
+        ]
         arguments.append(f"<o0>: Output{listed}[{self.asking.result}]")
         arguments += [more] * bool(more)
         arguments += [f"{slot}: Attribute[{kind}]" for slot, kind in self.attributes]
@@ -99,8 +101,8 @@ class Writing:
         """Buffers of single elements."""
         return [
             line
-            for slot, one in self.scalars
-            for line in (f"    {slot}_in = buffer(1, {one.dtype})", f"    {_value(slot)} = buffer(1, float32)")
+            for slot, source in self.scalars
+            for line in (f"    {slot}_in = buffer(1, {source.dtype})", f"    {_value(slot)} = buffer(1, float32)")
         ]
 
     def _load_ones(self, indent: str) -> list[str]:
@@ -109,8 +111,8 @@ class Writing:
         return [
             f"{indent}with copy_in:",
             *(
-                f"{indent}    load({slot}_in, {slot}[{'k' if one.kind == 'single' else '0'}], 1)"
-                for slot, one in self.scalars
+                f"{indent}    load({slot}_in, {slot}[{'k' if source.kind == 'single' else '0'}], 1)"
+                for slot, source in self.scalars
             ),
             f"{indent}with compute(1):",
             *(f"{indent}    {_value(slot)}[:] = float32({slot}_in)" for slot, _ in self.scalars),
@@ -118,7 +120,7 @@ class Writing:
 
     def _buffers(self) -> list[str]:
         return [
-            *(f"    {slot}_in = buffer(tile, {one.dtype}, depth=2)" for slot, one in self.full),
+            *(f"    {slot}_in = buffer(tile, {source.dtype}, depth=2)" for slot, source in self.full),
             *self._values("tile"),
             f"    <o0>_out = buffer(tile, {self.asking.result}, depth=2)",
             *self._ones(),
@@ -166,7 +168,7 @@ class Writing:
     def rows(self) -> list[str]:
         """Rows in pieces: a pass for each fold, then one for the result, so that no row is too long."""
         narrow = self.asking.narrow
-        held = [(slot, one) for slot, one in self.inputs if one.kind in ("full", "col")]
+        held = [(slot, source) for slot, source in self.inputs if source.kind in ("full", "col")]
         tree = self.asking.statements[-1][1]
         folds = list(dict.fromkeys(node for node in walk(tree) if node.kind == "fold"))
         scale = "scale" if any(fold.name == "mean" for fold in folds) else ""
@@ -184,7 +186,7 @@ class Writing:
             "    lanes = min(n, vector_cores())",
             "    launch(cores=lanes, n=n, d=d, lanes=lanes, tile=2048" + (", scale=1.0 / float(d))" if scale else ")"),
             *self._signature("n, d, lanes, tile" + (", scale" if scale else "")),
-            *(f"    {slot}_in = buffer(tile, {one.dtype}, depth=2)" for slot, one in held),
+            *(f"    {slot}_in = buffer(tile, {source.dtype}, depth=2)" for slot, source in held),
             *(f"    {_value(slot)} = buffer(tile, float32)" for slot, _ in held),
             *(f"    <{place}> = buffer(tile, float32)" for place, _ in self.asking.statements[:-1]),
             *(f"    fold{at} = buffer(1, float32)" for at in range(len(folds))),
@@ -210,8 +212,8 @@ class Writing:
             "            length = min(tile, d - offset)",
             "            with copy_in:",
             *(
-                f"                load({slot}_in, {slot}[{'row * d + ' if one.kind == 'full' else ''}offset], length)"
-                for slot, one in held
+                f"                load({slot}_in, {slot}[{'row * d + ' * (source.kind == 'full')}offset], length)"
+                for slot, source in held
             ),
             "            with compute(length):",
         ]
@@ -243,7 +245,7 @@ class Writing:
             "    launch(cores=lanes, d=d, inner=inner, outer=outer, blocks=blocks, lanes=lanes, tile=2048"
             + (", scale=1.0 / float(d))" if scale else ")"),
             *self._signature("d, inner, outer, blocks, lanes, tile" + scale),
-            *(f"    {slot}_in = buffer(tile, {one.dtype}, depth=2)" for slot, one in self.full),
+            *(f"    {slot}_in = buffer(tile, {source.dtype}, depth=2)" for slot, source in self.full),
             *self._values("tile"),
             "    own = buffer(tile, float32)",
             f"    <o0>_out = buffer(tile, {asking.result}, depth=2)",
@@ -302,7 +304,7 @@ class Writing:
             "    launch(cores=cores, total=total, share=share, tile=2048, lanes=cores"
             + (", scale=1.0 / float(total))" if mean else ")"),
             *self._signature("total, share, tile, lanes" + (", scale" if mean else ""), "parts: Workspace[float32]"),
-            *(f"    {slot}_in = buffer(tile, {one.dtype}, depth=2)" for slot, one in self.full),
+            *(f"    {slot}_in = buffer(tile, {source.dtype}, depth=2)" for slot, source in self.full),
             *self._values("tile"),
             "    own = buffer(1, float32)",
             "    every = buffer(lanes, float32)",

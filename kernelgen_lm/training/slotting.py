@@ -36,10 +36,10 @@ def in_slots(model: str, rows: Sequence[Row]) -> tuple[list[Row], Reading]:
     kept: dict[str, Row] = {}
     names: dict[str, Mapping[str, str]] = {}
     for row in rows:
-        found = slotted([Message(message["role"], message["content"]) for message in row["prompt"]])
-        if found is not None and found.text not in kept:
-            kept[found.text] = {**row, "prompt": [{"role": "user", "content": found.text}]}
-            names[row["npukb_task"]] = found.names
+        slots = slotted([Message(message["role"], message["content"]) for message in row["prompt"]])
+        if slots is not None and slots.text not in kept:
+            kept[slots.text] = {**row, "prompt": [{"role": "user", "content": slots.text}]}
+            names[row["npukb_task"]] = slots.names
     return list(kept.values()), Reading(names)
 
 

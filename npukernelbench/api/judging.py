@@ -51,10 +51,10 @@ def judge_kernel(
     verdict with the owner ``infra``; a wrong kernel is one with the owner ``model``.
     """
     session = start_session(plugins, {"track": track, **settings})
-    config, found = session.config, only_task(session, task).task
-    wanted = find_case(found, case, config.track, session.hidden)
-    hidden = session.hidden(found) if session.hidden else ()
-    cases = (wanted,) if wanted else (*found.cases, *hidden)
+    config, selected = session.config, only_task(session, task).task
+    wanted = find_case(selected, case, config.track, session.hidden)
+    hidden = session.hidden(selected) if session.hidden else ()
+    cases = (wanted,) if wanted else (*selected.cases, *hidden)
     candidate = candidate_of({"kernel.cpp": kernel} if isinstance(kernel, str) else dict(kernel))
     executor = make_executor(session.executor.registration, config.executor_args)
     try:
@@ -62,7 +62,7 @@ def judge_kernel(
         prepare(executor, _ignore, config.track)
         limits = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
         judges = Judge.of(executor, session.plugins, limits, Faults.of(config))
-        return judges.judge(found, cases, config.track, candidate)
+        return judges.judge(selected, cases, config.track, candidate)
     finally:
         executor.close()
 

@@ -84,8 +84,8 @@ class _Names:
 def _registered(kind: str) -> Iterable[tuple[str, str]]:
     from npukernelbench.plugins import Plugins
 
-    found = getattr(Plugins.load(), kind)
-    return [(name, registration.description) for name, registration in found.items()]
+    registrations = getattr(Plugins.load(), kind)
+    return [(name, registration.description) for name, registration in registrations.items()]
 
 
 def _task_names() -> Iterable[tuple[str, str]]:

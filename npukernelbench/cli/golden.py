@@ -36,13 +36,13 @@ def command(app: App, /, task: str, case_id: str | None, out: Path | None, slow:
 
     session = open_session(options)
     track = session.config.track
-    found = only_task(session, task).task
-    case = find_case(found, case_id, track, session.hidden)
+    selected = only_task(session, task).task
+    case = find_case(selected, case_id, track, session.hidden)
     with GoldenKernels(Makers(session.plugins.goldens, session.config.cache_dir)) as kernels:
         if slow is None:
-            files = kernels.kernel(found, case, track)
+            files = kernels.kernel(selected, case, track)
         else:
-            files = kernels.slow_kernel(found, case, track, [name.strip() for name in slow.split(",")])
+            files = kernels.slow_kernel(selected, case, track, [name.strip() for name in slow.split(",")])
     if out is None:
         app.console.out(as_answer(files).rstrip("\n"))
         return

@@ -75,16 +75,16 @@ def command(
 
     session = open_session(options)
     threshold = Threshold.parse(session.config.fail_under)
-    found = only_task(session, task).task
+    selected = only_task(session, task).task
     hidden = session.hidden
-    case = find_case(found, case_id, session.config.track, hidden)
-    cases = (case,) if case else (*found.cases, *(hidden(found) if hidden else ()))
-    at = (found.name, case.id if case else "")
+    case = find_case(selected, case_id, session.config.track, hidden)
+    cases = (case,) if case else (*selected.cases, *(hidden(selected) if hidden else ()))
+    at = (selected.name, case.id if case else "")
     if options.get("parser") is None and options.get("strategy") is None:
         if truncated:
             raise UsageError("FILE is no answer", field="--truncated", remedy="say how it is read: --parser auto")
         read = read_sources(sources, session.config.track, include)
-        require_complete(read.files, found, case, session.config.track)
+        require_complete(read.files, selected, case, session.config.track)
         subject = Subject(*at, candidate_of(read.files), read.paths)
         verdict = (check_once if compile_only else judge_once)(app, session, cases, subject)
     elif compile_only:

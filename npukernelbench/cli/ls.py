@@ -42,11 +42,11 @@ def command(
     narrow them.
     """
     session = open_session(shared)
-    found = listing(kind, session, TaskFilter(suite, level, category, tag))
+    listed = listing(kind, session, TaskFilter(suite, level, category, tag))
     if as_json:
-        app.console.json(found.objects)
+        app.console.json(listed.objects)
         return
-    for line in found.lines(app.console.width):
+    for line in listed.lines(app.console.width):
         app.console.out(line)
-    if found.note and found.rows:
-        app.console.err(found.note)
+    if listed.note and listed.rows:
+        app.console.err(listed.note)

@@ -34,7 +34,7 @@ def command(app: App, directory: Path, against: Path, form: str, as_json: bool) 
 
     overlap = read_overlap(directory, against)
     if as_json:
-        app.console.json([asdict(one) for one in overlap])
+        app.console.json([asdict(shared) for shared in overlap])
         return
     present_tables(app.console, [overlap_table(overlap)], form, title="Overlap")
     app.console.out(overlap_sentence(directory))

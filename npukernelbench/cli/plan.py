@@ -166,17 +166,20 @@ def select_cases(tasks: TaskRegistry, config: Config, hidden: HiddenCases | None
     if config.samples and config.limit is not None:
         raise UsageError("--limit and --samples exclude each other", field="--limit", remedy="leave one of them out")
     if not config.samples:
-        return tuple(_limited(one, config.limit) for one in tasks.select(config.tasks, hidden))
+        return tuple(_limited(chosen, config.limit) for chosen in tasks.select(config.tasks, hidden))
     wanted = {tasks.select([name])[0].task.name: ids for name, ids in config.samples.items()}
     selected = tasks.select(config.tasks or tuple(config.samples), hidden)
-    missing = sorted(wanted.keys() - {one.task.name for one in selected})
+    missing = sorted(wanted.keys() - {chosen.task.name for chosen in selected})
     if missing:
         raise UsageError(
             f"--samples names {', '.join(missing)}, which --tasks leaves out",
             field="--samples",
             remedy="add to --tasks",
         )
-    return tuple(_picked(one, wanted[one.task.name], hidden) if one.task.name in wanted else one for one in selected)
+    return tuple(
+        _picked(chosen, wanted[chosen.task.name], hidden) if chosen.task.name in wanted else chosen
+        for chosen in selected
+    )
 
 
 def sampling_params(gen_kwargs: Mapping[str, object]) -> SamplingParams:

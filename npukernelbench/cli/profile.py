@@ -63,23 +63,23 @@ def command(
     from npukernelbench.tasks.sizes import largest_case
 
     session = open_session(options)
-    found = only_task(session, task).task
-    named = None if case_id is None else find_case(found, case_id, session.config.track, session.hidden)
-    case = named or largest_case(found)
+    selected = only_task(session, task).task
+    named = None if case_id is None else find_case(selected, case_id, session.config.track, session.hidden)
+    case = named or largest_case(selected)
     read = read_sources(sources, session.config.track, include)
-    subject = Subject(found.name, case.id, candidate_of(read.files), read.paths)
+    subject = Subject(selected.name, case.id, candidate_of(read.files), read.paths)
     verdict = judge_once(app, session, (case,), subject, {"profile": "full"})
     profile = next((case_result.profile for case_result in verdict.cases if case_result.profile is not None), None)
     beside = _predicted(app, options, case, subject) if profile is not None and not profile.predicted else None
     if as_json:
-        facts = {"task": found.name, "case": case.id, "tier": verdict.tier.value, "outcome": verdict.outcome.value}
+        facts = {"task": selected.name, "case": case.id, "tier": verdict.tier.value, "outcome": verdict.outcome.value}
         predicted = {} if beside is None else {"predicted": to_json(beside)}
         app.console.json({**facts, "profile": to_json(profile), **predicted})
     elif verdict.outcome is not Outcome.OK or profile is None:
         for line in render_verdict(subject, verdict, app.console.paint, app.console.words):
             app.console.tell(line)
     else:
-        app.console.out(f"{found.name} · case {case.id} · {session.config.track.value}")
+        app.console.out(f"{selected.name} · case {case.id} · {session.config.track.value}")
         for line in render_profile(profile, subject.candidate.files, verdict.tier, app.console.paint):
             app.console.tell(line)
         if beside is not None:
@@ -87,7 +87,7 @@ def command(
             for line in render_profile(beside, subject.candidate.files, Tier.TWIN, app.console.paint):
                 app.console.tell(line)
     if out is not None and profile is not None:
-        for path in write_profile(profile, found.kernel, out):
+        for path in write_profile(profile, selected.kernel, out):
             app.console.err(f"wrote {path}")
     return ExecutorError.exit_code if verdict.owner is Owner.INFRA else 0
 

@@ -31,14 +31,14 @@ def command(app: App, /, task: str, case_id: str | None, as_json: bool, **option
 
     session = open_session(options)
     config = session.config
-    found = only_task(session, task).task
-    case = find_case(found, case_id, config.track, session.hidden)
+    selected = only_task(session, task).task
+    case = find_case(selected, case_id, config.track, session.hidden)
     reference = make_reference(config.knowledge, session.plugins.executors, config.executor)
     style = load_style(
         session.plugins.prompts.find(config.prompt_style), lambda: session.tasks, reference, config.checkout
     )
     strategy = load_strategy(session.plugins.strategies.find(config.strategy), config.strategy_args)
-    prompt = strategy.opening(found, case, config.track, style, lambda: session.tasks)
+    prompt = strategy.opening(selected, case, config.track, style, lambda: session.tasks)
     if as_json:
         app.console.json(to_json(prompt))
         return

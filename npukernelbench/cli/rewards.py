@@ -30,11 +30,11 @@ def list_policies(app: App, /, file: Path | None, as_json: bool) -> int:
     from npukernelbench.nouns.codec import to_json
     from npukernelbench.rewards.policy import policies
 
-    found = policies(file) if file else policies()
+    offered = policies(file) if file else policies()
     if as_json:
-        app.console.json({policy.label: to_json(policy) for policy in found.values()})
+        app.console.json({policy.label: to_json(policy) for policy in offered.values()})
         return 0
-    for policy in found.values():
+    for policy in offered.values():
         app.console.out(f"{app.console.paint(policy.label, Paint.BOLD)}  {policy.about}")
     return 0
 
@@ -90,10 +90,10 @@ def check(app: App, /, question: str, policy: str, judge: str, as_json: bool, **
     settings = {"executor": config.executor, "executor_args": dict(config.executor_args)}
     findings = list(check_adapters(probe, policy=policy, judge=judge, settings={} if judge else settings))
     if as_json:
-        app.console.json([to_json(one) for one in findings])
+        app.console.json([to_json(finding) for finding in findings])
     else:
         marks = {True: ("✓", Paint.GOOD), False: ("✗", Paint.BAD), None: ("·", Paint.DIM)}
         for finding in findings:
             mark, paint = marks[finding.holds]
             app.console.out(f"{app.console.paint(mark, paint)} {finding.what}: {finding.detail}")
-    return int(any(one.holds is False for one in findings))
+    return int(any(finding.holds is False for finding in findings))

@@ -119,11 +119,11 @@ def _show(app: App, summary: RunSummary) -> None:
 def _show_forecast(app: App, session: Session, as_json: bool) -> None:
     from npukernelbench.run.forecast import forecast
 
-    found = forecast(make_plan(session), session.plugins)
+    expected = forecast(make_plan(session), session.plugins)
     if as_json:
-        app.console.json(found.as_json())
+        app.console.json(expected.as_json())
         return
-    for line in found.lines():
+    for line in expected.lines():
         app.console.tell(line)
 
 

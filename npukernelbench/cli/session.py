@@ -81,7 +81,7 @@ def only_task(session: Session, expression: str) -> Selected:
     """The single task that ``expression`` names; UsageError when it names several."""
     selected = session.tasks.select([expression])
     if len(selected) != 1:
-        names = ", ".join(one.task.name for one in selected[:6]) + (", …" if len(selected) > 6 else "")
+        names = ", ".join(chosen.task.name for chosen in selected[:6]) + (", …" if len(selected) > 6 else "")
         raise UsageError(f"{expression!r} names {len(selected)} tasks, one is needed", field="TASK", remedy=names)
     return selected[0]
 

@@ -48,7 +48,7 @@ def command(app: App, /, tasks: tuple[str, ...], schema: bool, as_json: bool, **
         return 0
     session = open_session(shared)
     words = [word for text in tasks for word in text.replace(",", " ").split()] or ["all"]
-    selected = [one.task for one in session.tasks.select(words)]
+    selected = [chosen.task for chosen in session.tasks.select(words)]
     totals, objects = Totals(), []
     config = session.config
     for examine_task in examine_tasks(selected, partial(_tools, shared), seed=config.seed, jobs=config.jobs):

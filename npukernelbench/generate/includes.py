@@ -157,10 +157,10 @@ class _Search:
         plain = _CLIMBS.sub("", path, count=1) if path.startswith(".") else path
         if plain == path and any(name == path or name.endswith(f"/{path}") for name in self.own):
             return "", ""
-        found = self._found(includer, path, plain)
-        if found is None:
+        target = self._found(includer, path, plain)
+        if target is None:
             return "", ""
-        real, below = found
+        real, below = target
         name = f"{INCLUDE_FOLDER}/{below}"
         if name not in self.files:
             self.files[name] = _read(real)

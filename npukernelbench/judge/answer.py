@@ -186,11 +186,11 @@ class AnswerJudge:
     ) -> tuple[Verdict, bool]:
         inputs = self._judge.settings.seed if seed is None else seed
         asked = Asked(reading.name, task, cases, track, candidate, inputs)
-        found: list[Verdict] = []
+        remembered: list[Verdict] = []
 
         def reach() -> Verdict:
             if self._shared is not None and (elsewhere := self._shared.find(asked)) is not None:
-                found.append(elsewhere)
+                remembered.append(elsewhere)
                 return elsewhere
             verdict = self._judge.judge(task, cases, track, candidate, seed=seed, on_stage=on_stage)
             if self._shared is not None:
@@ -199,7 +199,7 @@ class AnswerJudge:
 
         key = _key(reading, task, cases, track, candidate)
         verdict, repeated = self._known.verdict(key, reach, kept=self._kept)
-        return verdict, repeated or bool(found)
+        return verdict, repeated or bool(remembered)
 
     def remember(
         self, reading: Reading, candidate: Candidate, verdict: Verdict, *, task: Task, cases: Sequence[Case]

@@ -47,7 +47,7 @@ class Choice(NamedTuple):
         """A line for the user; empty when the executor was named."""
         if not self.automatic:
             return ""
-        return f"executor auto: {self.registration.name}" + "".join(f"; not {one}" for one in self.passed_over)
+        return f"executor auto: {self.registration.name}" + "".join(f"; not {reason}" for reason in self.passed_over)
 
 
 def choose(executors: Registry, name: str, executor_args: Mapping[str, object]) -> Choice:

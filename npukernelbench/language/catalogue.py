@@ -29,7 +29,7 @@ def catalogue_path(locale: str) -> Path:
 
 def read_catalogue(path: Path) -> dict[str, str]:
     """Translations by their English text, the header under ``HEADER``. ConfigError with the line of what is wrong."""
-    found: dict[str, list[str]] = {}
+    entries: dict[str, list[str]] = {}
     parts: list[str] = []
     msgid = ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -37,7 +37,7 @@ def read_catalogue(path: Path) -> dict[str, str]:
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.match(line)
-        if match is None or (match["key"] is None and not found and not parts):
+        if match is None or (match["key"] is None and not entries and not parts):
             raise ConfigError(
                 "expected msgid, msgstr or quoted text", location=place, remedy="see GNU gettext's manual"
             )
@@ -45,11 +45,11 @@ def read_catalogue(path: Path) -> dict[str, str]:
             parts = []
         elif match["key"] == "msgstr":
             msgid, parts = "".join(parts), []
-            if msgid in found:
+            if msgid in entries:
                 raise ConfigError(f"{msgid!r} is there twice", location=place, remedy="keep one of the two")
-            found[msgid] = parts
+            entries[msgid] = parts
         parts.append(ast.literal_eval(match["text"]))
-    return {msgid: "".join(texts) for msgid, texts in found.items()}
+    return {msgid: "".join(texts) for msgid, texts in entries.items()}
 
 
 def write_catalogue(path: Path, entries: Mapping[str, str], sections: Mapping[str, Iterable[str]]) -> None:

@@ -35,7 +35,7 @@ def with_arguments(registration: Registration, given: Mapping[str, object], *, f
         # One error only, and without the value, which may be a key. An unknown name comes first: what is missing is
         # often there under a name with a slip in it.
         errors = error.errors(include_url=False, include_input=False)
-        first = min(errors, key=lambda one: one["type"] != "extra_forbidden")
+        first = min(errors, key=lambda error: error["type"] != "extra_forbidden")
         unknown = first["type"] == "extra_forbidden"
         guess = did_you_mean(str(first["loc"][-1]), list(schema.model_fields)) if unknown else ""
         known = ", ".join(schema.model_fields) or "none"

@@ -53,7 +53,7 @@ def effort_of(conversations: Iterable[Sequence[Sample]], price: Mapping[str, obj
     # A fault of ours at the end says nothing about the model: such conversations are left out, as everywhere.
     kept = [step for step, turns in zip(steps, listed, strict=True) if _valid(settled(turns))]
     rows = {k: _row(kept, k, price) for k in range(1, most + 1)} if kept else {}
-    cheats = [[step for step in one if step.outcome in UNCOMPUTED] for one in steps]
+    cheats = [[step for step in conversation if step.outcome in UNCOMPUTED] for conversation in steps]
     counted = Counter(step.outcome for cheat in cheats for step in cheat)
     shown, held = _generalised(listed)
     return Effort(
@@ -151,7 +151,7 @@ def _row(conversations: Sequence[Sequence[Step]], calls: int, price: Mapping[str
 def _fast(conversations: Sequence[Sequence[Step]]) -> dict[str, float]:
     """The share of conversations with a kernel so many times as fast as ours; nothing where no time is known."""
     best = [max((step.speedup for step in steps), default=0.0) for steps in conversations]
-    return {str(p): sum(one >= p for one in best) / len(best) for p in FAST_PS} if any(best) else {}
+    return {str(p): sum(speedup >= p for speedup in best) / len(best) for p in FAST_PS} if any(best) else {}
 
 
 def _speedup(public: Verdict) -> float:

@@ -68,8 +68,10 @@ Hit = Callable[[Judged], bool]
 
 def aggregate(judged: Sequence[Judged], *, own: bool = False) -> Aggregate:
     """Everything that is said about some samples. ``own``: of one task, with intervals over its own samples."""
-    groups = {"valid": [one for one in judged if one.valid], "all": list(judged)}
-    baselines = [name for name, metric in SPEEDUPS.items() if any(metric in one.verdict.metrics for one in judged)]
+    groups = {"valid": [sample for sample in judged if sample.valid], "all": list(judged)}
+    baselines = [
+        name for name, metric in SPEEDUPS.items() if any(metric in sample.verdict.metrics for sample in judged)
+    ]
     return Aggregate(
         samples=len(judged),
         problems=len({sample.problem for sample in judged}),
@@ -106,9 +108,9 @@ def _fast(baseline: str, p: float) -> Hit:
 
 def _share_of_samples(judged: Sequence[Judged], hit: Hit, own: bool) -> Share | None:
     counts: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for one in judged:
-        counts[one.key.task][0] += hit(one)
-        counts[one.key.task][1] += 1
+    for sample in judged:
+        counts[sample.key.task][0] += hit(sample)
+        counts[sample.key.task][1] += 1
     return share(list(counts.values()), len(judged), own=own)
 
 
@@ -124,10 +126,10 @@ def at_k(
 
 def _counts(judged: Sequence[Judged], hit: Hit) -> list[tuple[str, int, int]]:
     """``(task, samples, hits)`` of every problem, in the order of the problems."""
-    found: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
-    for one in judged:
-        found[one.problem].append(hit(one))
-    return [(problem[0], len(found[problem]), sum(found[problem])) for problem in sorted(found)]
+    by_problem: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    for sample in judged:
+        by_problem[sample.problem].append(hit(sample))
+    return [(problem[0], len(by_problem[problem]), sum(by_problem[problem])) for problem in sorted(by_problem)]
 
 
 def _mean(counts: Sequence[tuple[str, int, int]], k: int, everyone: bool, own: bool) -> Share | None:

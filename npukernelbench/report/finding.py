@@ -45,15 +45,15 @@ def runs_below(folder: Path) -> list[Path]:
 
 def find_runs(folder: Path) -> list[Path]:
     """The same. UsageError, too, when there is none."""
-    found = _found(folder)
-    if not found.runs:
-        looked = found.looked if folder.is_dir() else "it is no folder" if folder.exists() else "it does not exist"
+    search = _found(folder)
+    if not search.runs:
+        looked = search.looked if folder.is_dir() else "it is no folder" if folder.exists() else "it does not exist"
         raise UsageError(
             f"there is no run at or below this folder: {looked}",
             location=SourceLocation(folder),
             remedy=_REMEDY,
         )
-    return found.runs
+    return search.runs
 
 
 def only_run(folder: Path) -> Path:

@@ -294,10 +294,10 @@ def _ahead(measure: Measure, records: Sequence[RunRecord]) -> list[int]:
     ahead = [0] * len(records)
     for i, first in enumerate(records):
         for j in range(i + 1, len(records)):
-            found = shares(measure, first, records[j])
-            if not found:
+            rates = shares(measure, first, records[j])
+            if not rates:
                 continue
-            drawn = clusters(found)
+            drawn = clusters(rates)
             if sign_flip_test([cluster.part for cluster in drawn]).p >= _ALPHA:
                 continue
             _, (low, high) = mean_difference(drawn)

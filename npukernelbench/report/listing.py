@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from types import MappingProxyType
@@ -57,13 +57,19 @@ class TaskFilter:
 @dataclass(frozen=True, slots=True)
 class Listing:
     """``rows`` below ``header`` for people, ``objects`` for machines, in one order; ``empty`` says there is nothing;
-    ``note`` explains a column, for people alone."""
+    ``note`` explains a column, for people alone. Objects are made when they are asked for: what they say of tasks takes
+    longer than all the rest of a listing."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    objects: tuple[Mapping[str, object], ...]
+    made: Callable[[], Iterable[Mapping[str, object]]]
     empty: str = "nothing to list"
     note: str = ""
+
+    @property
+    def objects(self) -> tuple[Mapping[str, object], ...]:
+        """One per row."""
+        return tuple(self.made())
 
     def lines(self, width: int | None = None) -> Sequence[str]:
         """Aligned columns under a header line. In a terminal of ``width`` columns the widest ones between the first and
@@ -116,7 +122,7 @@ def _tasks(source: Source, only: TaskFilter) -> Listing:
         tuple(
             (t.name, str(t.level), t.category, str(len(t.cases)), ",".join(sorted(t.tags)), t.summary) for t in tasks
         ),
-        tuple(_task_object(task) for task in tasks),
+        lambda: map(_task_object, tasks),
         "no task matches",
         _CASES,
     )
@@ -179,7 +185,7 @@ def _starts(source: Source, only: TaskFilter) -> Listing:
             }
         )
     header = ("TASK", "CASE", "SLOWER", "DE-OPTIMISATIONS", "WHAT TAKES NO PART")
-    return Listing(header, tuple(rows), tuple(objects), "no task matches", _SLOWER)
+    return Listing(header, tuple(rows), lambda: objects, "no task matches", _SLOWER)
 
 
 #: What the column SLOWER says.
@@ -190,9 +196,9 @@ def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source,
     """A listing of what tasks are sorted into, with what there is of each: tasks, cases, golden kernels."""
 
     def build(source: Source, only: TaskFilter) -> Listing:
-        found: dict[str, list[Task]] = {}
+        by_kind: dict[str, list[Task]] = {}
         for task in _admitted(source, only):
-            found.setdefault(name(task), []).append(task)
+            by_kind.setdefault(name(task), []).append(task)
         objects = tuple(
             {
                 "name": kind,
@@ -200,10 +206,10 @@ def _kinds_of_task(title: str, name: Callable[[Task], str]) -> Callable[[Source,
                 "cases": sum(len(task.cases) for task in tasks),
                 "goldens": sum(bool(task.goldens) for task in tasks),
             }
-            for kind, tasks in sorted(found.items())
+            for kind, tasks in sorted(by_kind.items())
         )
         rows = tuple(tuple(str(value) for value in item.values()) for item in objects)
-        return Listing((title, "TASKS", "CASES", "GOLDENS"), rows, objects, "no task matches", _CASES)
+        return Listing((title, "TASKS", "CASES", "GOLDENS"), rows, lambda: objects, "no task matches", _CASES)
 
     return build
 
@@ -217,7 +223,7 @@ def _counted(title: str, counts: Mapping[str, int]) -> Listing:
     return Listing(
         (title, "TASKS"),
         tuple((name, str(count)) for name, count in items),
-        tuple({"name": name, "tasks": count} for name, count in items),
+        lambda: [{"name": name, "tasks": count} for name, count in items],
     )
 
 
@@ -231,7 +237,7 @@ def _registered(choose: Callable[[Plugins], Registry]) -> Callable[[Source, Task
         return Listing(
             ("NAME", "ALIASES", "FROM", "DESCRIPTION"),
             tuple((r.name, ",".join(r.aliases), r.plugin, r.description) for r in registrations),
-            tuple(
+            lambda: [
                 {
                     "name": r.name,
                     "aliases": to_json(r.aliases),
@@ -241,7 +247,7 @@ def _registered(choose: Callable[[Plugins], Registry]) -> Callable[[Source, Task
                     "description": r.description,
                 }
                 for r in registrations
-            ),
+            ],
             "no plugin offers any",
         )
 

@@ -17,15 +17,15 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 def optimised(judged: Sequence[Judged]) -> Optimised | None:
     """The measures of a run's tasks of optimisation; None where none was judged."""
-    counted = [one for one in judged if one.key.task.startswith(PREFIX) and one.valid]
+    counted = [sample for sample in judged if sample.key.task.startswith(PREFIX) and sample.valid]
     if not counted:
         return None
-    numbers = sorted(max(1.0, _speedup(one, START)) for one in counted)
+    numbers = sorted(max(1.0, _speedup(sample, START)) for sample in counted)
     return Optimised(
         counted=len(counted),
-        right=sum(one.correct for one in counted),
+        right=sum(sample.correct for sample in counted),
         faster=sum(number > 1 for number in numbers),
-        as_golden=sum(one.fast(GOLDEN, 1.0) for one in counted),
+        as_golden=sum(sample.fast(GOLDEN, 1.0) for sample in counted),
         score=math.exp(math.fsum(map(math.log, numbers)) / len(numbers)),
         speedups={f"{share:.2f}": numbers[round(share * (len(numbers) - 1))] for share in _SHARES},
     )

@@ -62,18 +62,18 @@ class Published:
     @classmethod
     def read(cls, folder: Path) -> Published:
         """The C++ files below ``folder``. UsageError when there is none."""
-        found = {
+        grams_by_file = {
             path.relative_to(folder).as_posix(): grams_of(path.read_text(encoding="utf-8", errors="replace"))
             for path in sorted(folder.rglob("*"))
             if path.suffix in _SUFFIXES and path.is_file()
         }
-        if not found:
+        if not grams_by_file:
             raise UsageError(
                 f"there is no C++ file below {folder}", field="--against", remedy="name a folder of published kernels"
             )
-        counts = Counter(gram for grams in found.values() for gram in grams)
-        common = {gram for gram, count in counts.items() if count > max(_FEW, _COMMON * len(found))}
-        return cls({name: grams - common for name, grams in found.items()})
+        counts = Counter(gram for grams in grams_by_file.values() for gram in grams)
+        common = {gram for gram, count in counts.items() if count > max(_FEW, _COMMON * len(grams_by_file))}
+        return cls({name: grams - common for name, grams in grams_by_file.items()})
 
     def of(self, operator: str) -> Mapping[str, _Grams]:
         """The files whose path names an operator."""

@@ -102,7 +102,7 @@ def _plain(analysis: Analysis) -> float:
 def _source(files: Mapping[str, str], file: str, line: int) -> str:
     lines = files.get(file, "").splitlines()
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    text = "".join(one if one.isprintable() else "\ufffd" for one in text)
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
 
 

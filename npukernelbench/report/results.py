@@ -62,9 +62,9 @@ def summarise(manifest: Manifest, samples: Iterable[Sample]) -> Results:
         totals=_totals(judged),
         aggregates=Aggregates(
             all=aggregate(judged),
-            levels=_grouped(judged, lambda one: str(facts.get(one.key.task, {}).get("level", _UNKNOWN))),
-            categories=_grouped(judged, lambda one: str(facts.get(one.key.task, {}).get("category", _UNKNOWN))),
-            tasks=_grouped(judged, lambda one: one.key.task, own=True),
+            levels=_grouped(judged, lambda sample: str(facts.get(sample.key.task, {}).get("level", _UNKNOWN))),
+            categories=_grouped(judged, lambda sample: str(facts.get(sample.key.task, {}).get("category", _UNKNOWN))),
+            tasks=_grouped(judged, lambda sample: sample.key.task, own=True),
         ),
         turns=_turns(conversations.values(), int(str(manifest.identity.get("turns", 1)))),
         calls=calls_of(conversations.values()),

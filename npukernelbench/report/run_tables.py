@@ -171,7 +171,7 @@ def call_tables(results: Results) -> tuple[Table, ...]:
     )
     per_call = _NONE if calls.violations_per_call is None else f"{calls.violations_per_call:.2f}"
     rules = ", ".join(
-        f"{rule} {count}" for rule, count in sorted(calls.rules.items(), key=lambda one: (-one[1], one[0]))
+        f"{rule} {count}" for rule, count in sorted(calls.rules.items(), key=lambda counted: (-counted[1], counted[0]))
     )
     note = (
         f"Calls of check and judge: {calls.paid}, of judge {calls.judged}; rules of the hardware broken per call of "

@@ -176,7 +176,7 @@ class Ahead:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            fresh = sorted(self._fresh, key=lambda one: str(one.answer.question))
+            fresh = sorted(self._fresh, key=lambda pending: str(pending.answer.question))
             self._fresh = []
         for first in range(0, len(fresh), _BATCH):
             self._pool.submit(self._judge, fresh[first : first + _BATCH])
@@ -186,19 +186,19 @@ class Ahead:
         with self._lock:
             self._judging.step(1, time.monotonic())
         try:
-            rewards: list[Reward] | Exception = self._score([one.answer for one in batch])
+            rewards: list[Reward] | Exception = self._score([pending.answer for pending in batch])
         except Exception as error:  # noqa: BLE001
             rewards = error
         with self._lock:
             self._judging.step(-1, time.monotonic())
             self._judged += len(batch)
-            for index, one in enumerate(batch):
+            for index, pending in enumerate(batch):
                 # A fault says nothing of the answer: the next time it is judged again.
                 faulty = isinstance(rewards, Exception) or rewards[index].value is None
-                if faulty and self._known.get(one.key) is one.promised:
-                    del self._known[one.key]
-        for index, one in enumerate(batch):
+                if faulty and self._known.get(pending.key) is pending.promised:
+                    del self._known[pending.key]
+        for index, pending in enumerate(batch):
             if isinstance(rewards, Exception):
-                one.promised.set_exception(rewards)
+                pending.promised.set_exception(rewards)
             else:
-                one.promised.set_result(rewards[index])
+                pending.promised.set_result(rewards[index])

@@ -87,8 +87,8 @@ class JudgeService:
         """How busy it is."""
         with self._counting:
             shared = self.scorer.shared_found
-            found: dict[str, JSON] = {} if shared is None else {"shared": shared}
-            return {"status": "ok", "jobs": self.scorer.jobs, "pending": self.pending, **self._counts, **found}
+            options: dict[str, JSON] = {} if shared is None else {"shared": shared}
+            return {"status": "ok", "jobs": self.scorer.jobs, "pending": self.pending, **self._counts, **options}
 
     def score(self, answers: Sequence[Answer], terms: Terms, caller: Caller) -> list[Scored] | None:
         """Rewards, or None when too many answers of the caller wait already."""

@@ -73,9 +73,9 @@ class Telemetry:
     ) -> None:
         """A request was answered with this status; ``scored`` is what became of its answers, if they were judged."""
         told = scored or ()
-        outcomes = Counter(one.reward.outcome.value for one in told)
-        repeated = sum(one.repeated for one in told)
-        faults = sum(one.reward.fault is Owner.INFRA for one in told)
+        outcomes = Counter(answer.reward.outcome.value for answer in told)
+        repeated = sum(answer.repeated for answer in told)
+        faults = sum(answer.reward.fault is Owner.INFRA for answer in told)
         _log.info(
             "request",
             extra={
@@ -87,7 +87,7 @@ class Telemetry:
                     "faults": faults,
                     "outcomes": dict(outcomes),
                     "taken_s": round(taken_s, 4),
-                    "waited_s": round(max((one.waited_s for one in told), default=0.0), 4),
+                    "waited_s": round(max((answer.waited_s for answer in told), default=0.0), 4),
                 }
             },
         )
@@ -102,9 +102,9 @@ class Telemetry:
             metrics["npukb_judge_answers"].labels(name, outcome).inc(count)
         metrics["npukb_judge_repeated"].labels(name).inc(repeated)
         metrics["npukb_judge_faults"].labels(name).inc(faults)
-        for one in told:
-            metrics["npukb_judge_wait_seconds"].observe(one.waited_s)
-            for stage, spent_s in one.verdict.timings.items():
+        for answer in told:
+            metrics["npukb_judge_wait_seconds"].observe(answer.waited_s)
+            for stage, spent_s in answer.verdict.timings.items():
                 metrics["npukb_judge_stage_seconds"].labels(stage).observe(spent_s)
 
     def _name(self, caller: Caller) -> str:

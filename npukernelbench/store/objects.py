@@ -134,14 +134,14 @@ def _send_manifest(files: Any, root: str, content: bytes, url: str) -> None:
 def _segments(files: Any, root: str, url: str) -> Sequence[_Segment]:
     """Those at the place, in order. StoreError when they do not join."""
     files.invalidate_cache()
-    found = sorted(_Segment.parse(path.rsplit("/", 1)[-1]) for path in files.glob(f"{root}/{_FOLDER}/*.jsonl"))
+    segments = sorted(_Segment.parse(path.rsplit("/", 1)[-1]) for path in files.glob(f"{root}/{_FOLDER}/*.jsonl"))
     end = 0
-    for segment in found:
+    for segment in segments:
         if segment.first != end:
             what = "is missing" if segment.first > end else "is there twice"
             raise StoreError(f"{url}: what follows byte {end} {what}", remedy="push the run to another place")
         end += segment.length
-    return found
+    return segments
 
 
 def _part(events: bytes, at: int) -> bytes:

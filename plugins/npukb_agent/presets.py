@@ -112,10 +112,10 @@ class Tokens(NamedTuple):
 def reported_tokens(reported: Reported, text: str) -> Tokens | None:
     """What the agent itself counted; None when its record does not say."""
     events = [event for event in _events(text) if not reported.event or _type(event) == reported.event]
-    found = [
+    counts = [
         [number for event in events for number in _at(event, path)] for path in (reported.prompt, reported.completion)
     ]
-    return Tokens(sum(found[0]), sum(found[1])) if any(found) else None
+    return Tokens(sum(counts[0]), sum(counts[1])) if any(counts) else None
 
 
 def _events(text: str) -> Iterator[object]:
@@ -140,8 +140,8 @@ def _type(event: object) -> object:
 def _at(value: object, path: str) -> Iterator[int]:
     here: list[object] = [value]
     for step in path.replace("[]", ".[]").split("."):
-        here = [inner for one in here for inner in _step(one, step)]
-    yield from (one for one in here if isinstance(one, int) and not isinstance(one, bool))
+        here = [inner for holder in here for inner in _step(holder, step)]
+    yield from (holder for holder in here if isinstance(holder, int) and not isinstance(holder, bool))
 
 
 def _step(value: object, step: str) -> Sequence[object]:

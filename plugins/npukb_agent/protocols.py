@@ -166,8 +166,8 @@ def _events(answer: bytes) -> Iterator[object]:
 
 def _usages(event: object) -> Iterator[Mapping[str, Any]]:
     """Objects called usage: of the answer itself, or one step inside (``response``, ``message``)."""
-    for one in event if isinstance(event, list) else [event]:
-        holder = _mapping(one)
+    for part in event if isinstance(event, list) else [event]:
+        holder = _mapping(part)
         for inner in (holder, _mapping(holder.get("response")), _mapping(holder.get("message"))):
             for name in ("usage", "usageMetadata"):
                 if isinstance(inner.get(name), Mapping):

@@ -200,10 +200,10 @@ def _ours() -> tuple[str, ...]:
 
 def program_reach(program: str) -> tuple[Path, tuple[Path, ...]]:
     """The program's real path, and what it needs to be shown to run. BackendError when there is none."""
-    found = shutil.which(program)
-    if found is None:
+    located = shutil.which(program)
+    if located is None:
         raise BackendError(f"there is no program {program!r}", field="model_args.program")
-    path = Path(found).resolve()
+    path = Path(located).resolve()
     return path, tuple(_needs(path))
 
 

@@ -97,7 +97,7 @@ class KernelGenBackend:
             return
         short = {request.key: _shortened(request) for request in requests}
         asked = {request.key: request for request in requests}
-        async for result in self._engine.generate_many([found.request for found in short.values()]):
+        async for result in self._engine.generate_many([shortened.request for shortened in short.values()]):
             key = result.request.key
             answer = result.answer
             if isinstance(answer, Completion):
@@ -176,11 +176,11 @@ class _Short(NamedTuple):
 
 def _shortened(request: GenerationRequest) -> _Short:
     """A question for a tile program in slots; any other one as it is."""
-    found = slotted(request.prompt.messages)
-    if found is None:
+    slots = slotted(request.prompt.messages)
+    if slots is None:
         return _Short(request, {})
-    prompt = replace(request.prompt, messages=(Message("user", found.text),))
-    return _Short(replace(request, prompt=prompt), found.names)
+    prompt = replace(request.prompt, messages=(Message("user", slots.text),))
+    return _Short(replace(request, prompt=prompt), slots.names)
 
 
 class _Published(KernelGenBackend):

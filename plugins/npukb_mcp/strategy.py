@@ -102,12 +102,12 @@ class ToolsStrategy:
         given = Made(candidate_of(files)) if files is not None else None
         if completion.calls:
             return given or no_candidate(Outcome.NO_CODE)
-        found = extract(answer.parser, completion, task, answer.track)
-        if isinstance(found, Outcome):
-            return given or no_candidate(found)
+        extracted = extract(answer.parser, completion, task, answer.track)
+        if isinstance(extracted, Outcome):
+            return given or no_candidate(extracted)
         # A last word may quote a line of the kernel, which is no kernel.
-        whole = any(task.kernel in text for text in found.files.values())
-        return given if given is not None and not whole else Made(found)
+        whole = any(task.kernel in text for text in extracted.files.values())
+        return given if given is not None and not whole else Made(extracted)
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
         """The answers to the calls; None when the model called nothing, or the budget is used up."""

@@ -176,7 +176,7 @@ def _judged(verdict: Any) -> dict[str, str]:
     """What ``npukb judge --json`` says: outcome, whose fault, the first error and its remedy."""
     if not isinstance(verdict, dict) or "outcome" not in verdict:
         return {"outcome": _NO_VERDICT, "owner": _OURS, "message": "", "remedy": ""}
-    errors = [one for one in verdict.get("diagnostics", ()) if one["severity"] == "error"]
+    errors = [diagnostic for diagnostic in verdict.get("diagnostics", ()) if diagnostic["severity"] == "error"]
     first = errors[0] if errors else {"message": "", "remedy": ""}
     told = {name: str(first[name]) for name in ("message", "remedy")}
     return {"outcome": str(verdict["outcome"]), "owner": str(verdict.get("owner", "")), **told}
@@ -194,9 +194,9 @@ def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
         for row in rows
         if (row["outcome"], row["tier"]) != ("ok", "npu")
     ]
-    found = {"outcomes": dict(outcomes), "wrong": wrong, **({} if rows else _failed(done))}
-    summary = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())) or str(found["message"])
-    return Step(f"golden kernels, {track}", bool(rows) and not wrong, summary, found)
+    facts = {"outcomes": dict(outcomes), "wrong": wrong, **({} if rows else _failed(done))}
+    summary = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())) or str(facts["message"])
+    return Step(f"golden kernels, {track}", bool(rows) and not wrong, summary, facts)
 
 
 def _remedies(runs: Path) -> dict[tuple[str, str], str]:

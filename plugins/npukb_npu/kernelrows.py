@@ -64,10 +64,10 @@ def machine_file(rows: Sequence[ParityRow], name: str, base: str) -> str:
 def _own_file(path: Path, machine: str) -> str:
     try:
         text = path.read_text(encoding="utf-8")
-        found = yaml.safe_load(text)
+        machine_file = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"machine file {path} cannot be read: {error}", field="--base") from error
-    if not isinstance(found, dict) or found.get("name") != machine or "extends" not in found:
+    if not isinstance(machine_file, dict) or machine_file.get("name") != machine or "extends" not in machine_file:
         raise _refusal(f"{path} is not the machine {machine} that predicted the times", "name that machine's file")
     return text
 

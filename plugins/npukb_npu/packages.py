@@ -46,13 +46,13 @@ def libraries_of(package: Path | None) -> tuple[str, ...]:
 
 def undefined(output: str) -> Diagnostic | None:
     """What an answer left out: installers try to load a package's libraries."""
-    found = _UNDEFINED.search(output)
-    if found is None:
+    symbol = _UNDEFINED.search(output)
+    if symbol is None:
         return None
     return Diagnostic(
         Severity.ERROR,
         "compile",
-        f"undefined symbol: {found[1]}: a library of the operator's package cannot be loaded",
+        f"undefined symbol: {symbol[1]}: a library of the operator's package cannot be loaded",
         remedy="Define every function that the host code calls, or leave the call out.",
     )
 

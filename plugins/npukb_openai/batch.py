@@ -157,7 +157,7 @@ class OpenAIBatchBackend:
         if row.get("error") or response.get("status_code") != 200:
             said = json.dumps(row.get("error") or response)[:300]
             return GenerationResult(request, GenerationFault(f"the batch failed for this question: {said}"))
-        body = json.loads(json.dumps(response["body"]), object_hook=lambda found: SimpleNamespace(**found))
+        body = json.loads(json.dumps(response["body"]), object_hook=lambda fields: SimpleNamespace(**fields))
         try:
             return GenerationResult(request, completion_of(body, self.args.model, sampling_of(fields)))
         except MalformedAnswer as error:

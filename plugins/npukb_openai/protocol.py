@@ -104,16 +104,16 @@ def _calls(listed: object) -> tuple[ToolCall, ...]:
     """The calls of an answer. What is wrong with one is for the caller to say; each has an id, and no two the same,
     because the answers to them are told apart by it.
     """
-    found: dict[str, ToolCall] = {}
+    calls: dict[str, ToolCall] = {}
     for number, call in enumerate(listed if isinstance(listed, list) else []):
         function = getattr(call, "function", None)
         arguments = getattr(function, "arguments", None)
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
         name = _text(getattr(call, "id", None))
-        if not name or name in found:
+        if not name or name in calls:
             name = f"call_{number}"
-        found[name] = ToolCall(name, _text(getattr(function, "name", None)), text)
-    return tuple(found.values())
+        calls[name] = ToolCall(name, _text(getattr(function, "name", None)), text)
+    return tuple(calls.values())
 
 
 def _usage(usage: object) -> TokenUsage:

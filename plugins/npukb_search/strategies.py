@@ -175,8 +175,8 @@ class Evolve(_Search):
         for kernel in _kernels(turns):
             if kernel.sample.key.turn % self.args.islands == island:
                 known = best.get(kernel.cell)
-                best[kernel.cell] = kernel if known is None else min(kernel, known, key=lambda one: one.rank)
-        return sorted(best.values(), key=lambda one: one.rank)
+                best[kernel.cell] = kernel if known is None else min(kernel, known, key=lambda kept: kept.rank)
+        return sorted(best.values(), key=lambda kept: kept.rank)
 
 
 def _kernels(turns: Sequence[Sample]) -> list[Kernel]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from npukb_twin.compile.borrowed_names import BORROWED
 from npukb_twin.compile.build import source_root
-from npukb_twin.compile.instructions import Row, instructions, type_name
+from npukb_twin.compile.instructions import MoveRow, Row, instructions, moves, type_name
 from npukb_twin.compile.messages import foreign_names, foreign_type, gap_names, supported_names
 from npukernelbench.judge.documented import ApiEntry, ApiStatus, RuleEntry
 
@@ -142,7 +142,7 @@ def _tidy(match: re.Match[str]) -> str:
     if "\n" not in body:
         return " ".join(f"{head}{body}}};".split())
     body = re.sub(r",\n +", ", ", body)
-    body = re.sub(r"union \{[^{}]*\}", lambda found: " ".join(found[0].split()), body)
+    body = re.sub(r"union \{[^{}]*\}", lambda union: " ".join(union[0].split()), body)
     members = [line.rstrip() for line in body.splitlines() if "npukb" not in line.lower() or "NPUKB_API" in line]
     members = [
         _MACRO_WORD.sub("", line if "union {" in line else line.partition(" {")[0])
@@ -161,6 +161,9 @@ def _notes(name: str) -> Iterator[str]:
     for row in instructions():
         if row.name == name:
             yield from _of_instruction(row)
+    for move in moves():
+        if move.name == name:
+            yield from _of_move(move)
     for kind, function, types in library_rows():
         if function == name:
             operands = OPERANDS.get(kind)
@@ -188,10 +191,25 @@ def _of_instruction(row: Row) -> Iterator[str]:
             f"{row.name}({operands}, mask, repeatTime, repeatParams{last}). "
             "The mask is a number of lanes or an array of two 64-bit words."
         )
+    yield from _types_and_rates(row)
+    if "Dst" in row.operands:
+        yield "It reads dst before it writes it."
+
+
+def _types_and_rates(row: Row | MoveRow) -> Iterator[str]:
     pairs = [(type_name(dst), type_name(src)) for dst, src in row.pairs]
     if pairs:
         yield f"Element types: {', '.join(dst if dst == src else f'{dst} from {src}' for dst, src in pairs)}."
     rates = [f"{rate} of {bits} bits" for rate, bits in ((row.rate16, 16), (row.rate32, 32)) if rate]
-    yield f"Elements per cycle: {', '.join(rates)}."
-    if "Dst" in row.operands:
-        yield "It reads dst before it writes it."
+    if rates:
+        yield f"Elements per cycle: {', '.join(rates)}."
+
+
+def _of_move(row: MoveRow) -> Iterator[str]:
+    operands = ", ".join(operand.role for operand in row.operands)
+    yield f"{row.name} is an instruction ({row.chapter}) on {operands}."
+    yield from _types_and_rates(row)
+    for rule, says in (("Apart", "share no memory with"), ("Same", "share memory only from the same place on with")):
+        shared = [operand.role for operand in row.operands if operand.sharing == rule]
+        if shared:
+            yield f"The result may {says} {', '.join(shared)}."

@@ -30,27 +30,27 @@ def topics() -> tuple[Topic, ...]:
     """Every topic, what most kernels need first."""
     import yaml
 
-    found = yaml.safe_load(_PATH.read_text(encoding="utf-8"))
+    topic_list = yaml.safe_load(_PATH.read_text(encoding="utf-8"))
     return tuple(
         Topic(
-            name=one["name"],
-            title=one["title"],
-            lines=(*_instruction_lines(one.get("instructions", ())), *one.get("calls", ())),
-            pitfalls=tuple(one.get("pitfalls", ())),
-            idiom=one.get("idiom", ""),
+            name=topic["name"],
+            title=topic["title"],
+            lines=(*_instruction_lines(topic.get("instructions", ())), *topic.get("calls", ())),
+            pitfalls=tuple(topic.get("pitfalls", ())),
+            idiom=topic.get("idiom", ""),
             audiences=tuple(
-                Audience(**{field: frozenset(names) for field, names in when.items()}) for when in one.get("when", ())
+                Audience(**{field: frozenset(names) for field, names in when.items()}) for when in topic.get("when", ())
             ),
         )
-        for one in found
+        for topic in topic_list
     )
 
 
 @cache
 def entry(name: str) -> ApiEntry | None:
     """What headers, tables and topics say about a name; None for one that is not Ascend C as far as the twin knows."""
-    found = api_entry(name)
-    return found and replace(found, usage=tuple(_usage(name)))
+    documented = api_entry(name)
+    return documented and replace(documented, usage=tuple(_usage(name)))
 
 
 def _usage(name: str) -> Iterator[str]:

@@ -143,10 +143,10 @@ def test_an_extra_that_names_another_extra_is_followed(npukb, plugin):
     metadata = module.parent / "npukb_indirect-1.0.dist-info" / "METADATA"
     extras = ('npukb-indirect[engine]; extra == "big-model"', 'nobody-has-torch>=2; extra == "engine"')
     metadata.write_text(metadata.read_text() + "".join(f"Requires-Dist: {extra}\n" for extra in extras))
-    found = findings(npukb("doctor", "--json"), "backends")
+    reported = findings(npukb("doctor", "--json"), "backends")
     for name in ("big-model", "big-model:8b"):
-        assert found[name]["detail"] == "needs nobody-has-torch, not installed"
-        assert found[name]["remedy"] == "pip install 'npukb-indirect[big-model]'"
+        assert reported[name]["detail"] == "needs nobody-has-torch, not installed"
+        assert reported[name]["remedy"] == "pip install 'npukb-indirect[big-model]'"
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")

@@ -33,9 +33,9 @@ def test_an_answer_says_how_it_is_launched() -> None:
     text = (
         "```cpp add_custom.cpp\n__global__ __aicore__ void add_custom() {}\n```\n```yaml launch.yaml\nfunction: f\n```"
     )
-    found = extract(Plugins.load().parsers.find("auto"), Completion(text), task, Track.LAUNCH)
-    assert not isinstance(found, Outcome)
-    assert sorted(found.files) == ["add_custom.cpp", "launch.yaml"]
+    extracted = extract(Plugins.load().parsers.find("auto"), Completion(text), task, Track.LAUNCH)
+    assert not isinstance(extracted, Outcome)
+    assert sorted(extracted.files) == ["add_custom.cpp", "launch.yaml"]
 
 
 def test_a_launch_golden_is_no_part_of_what_is_asked_elsewhere() -> None:

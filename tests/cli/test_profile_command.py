@@ -35,9 +35,9 @@ def test_a_wrong_kernel_has_no_profile(profile, kernel):
 
 
 def test_json(profile, kernel):
-    found = profile(kernel("ok"), "--json").json
-    assert found["outcome"] == "ok"
-    assert found["profile"]["time_us"] == 10.0
+    printed = profile(kernel("ok"), "--json").json
+    assert printed["outcome"] == "ok"
+    assert printed["profile"]["time_us"] == 10.0
 
 
 MEASURING = """
@@ -72,9 +72,9 @@ def test_a_measured_time_has_the_twins_advice_beside_it(npukb, plugin, tmp_path,
     assert "what would be faster" in said, finished
     measured, predicted = said.index("measured 10.00 µs on npu_910b2 (tier npu)"), said.index("(tier twin)")
     assert measured < predicted < said.index("what would be faster")
-    found = npukb(*asked, "--json").json
-    assert not found["profile"]["predicted"]
-    assert found["predicted"]["analysis"]["suggestions"]
+    printed = npukb(*asked, "--json").json
+    assert not printed["profile"]["predicted"]
+    assert printed["predicted"]["analysis"]["suggestions"]
     monkeypatch.setattr("npukb_twin.compile.toolchain.find", no_toolchain)
     alone = npukb(*asked)
     assert (alone.code, "no prediction beside the measured time" in alone.err) == (0, True)
@@ -98,10 +98,10 @@ def test_two_profiles_side_by_side(npukb, profile, kernel, tmp_path):
 
 def test_rows_of_predicted_beside_measured(npukb, profile, kernel, tmp_path):
     predicted, measured = tmp_path / "predicted.json", tmp_path / "measured.json"
-    found = profile(kernel("ok"), "--json").json
-    predicted.write_text(json.dumps(found))
-    found["profile"] |= {"predicted": False, "machine": "npu_910b3", "time_us": 8.0}
-    measured.write_text(json.dumps(found))
+    printed = profile(kernel("ok"), "--json").json
+    predicted.write_text(json.dumps(printed))
+    printed["profile"] |= {"predicted": False, "machine": "npu_910b3", "time_us": 8.0}
+    measured.write_text(json.dumps(printed))
     finished = npukb("compare", predicted, measured, "--rows", tmp_path / "rows.md")
     assert finished.code == 0, finished.err
     assert "1 cases: median error 25.0%" in finished.out
@@ -115,6 +115,6 @@ def test_two_runs_side_by_side(npukb, fake, tmp_path):
     run = npukb("run", "--model", "fake", "--executor", "fake", "--tasks", "sqrt", "--output_path", tmp_path / "runs")
     assert run.code == 0, run.err
     folder = next((tmp_path / "runs").iterdir())
-    found = npukb("compare", folder, folder)
-    assert found.code == 0, found.err
-    assert "geometric mean of ratios 1.000" in found.out
+    answer = npukb("compare", folder, folder)
+    assert answer.code == 0, answer.err
+    assert "geometric mean of ratios 1.000" in answer.out

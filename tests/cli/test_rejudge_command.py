@@ -82,11 +82,11 @@ def test_lm_eval_finds_its_files_and_keys(npukb, finished: Path, tmp_path: Path)
     assert npukb("export", finished, "--format", "lm-eval", "-o", tmp_path / "out").code == 0
     (results,) = (tmp_path / "out").glob("*/results_*.json")
     (samples,) = (tmp_path / "out").glob("*/samples_Sqrt_*.jsonl")
-    found = json.loads(results.read_text())
-    assert found["results"]["Sqrt"]["compile@1,none"] == 0.0
-    assert found["results"]["Sqrt"]["correct@1_stderr,none"] == 0.0
-    assert found["group_subtasks"] == {"level1": ["Sqrt"]}
-    assert found["n-samples"]["Sqrt"] == {"original": 1, "effective": 1}
+    parsed = json.loads(results.read_text())
+    assert parsed["results"]["Sqrt"]["compile@1,none"] == 0.0
+    assert parsed["results"]["Sqrt"]["correct@1_stderr,none"] == 0.0
+    assert parsed["group_subtasks"] == {"level1": ["Sqrt"]}
+    assert parsed["n-samples"]["Sqrt"] == {"original": 1, "effective": 1}
     lines = [json.loads(line) for line in samples.read_text().splitlines()]
     assert [line["resps"] for line in lines] == [[["no code at all"]], [["```cpp\nint a\n```"]]]
     assert {line["filter"] for line in lines} == {"none"}

@@ -135,7 +135,7 @@ def test_predict_only_stores_answers_and_the_same_command_judges_them(run, tmp_p
 
 
 def test_a_limit_warns(run):
-    finished = run("--tasks", "level1", "--limit", "1")
+    finished = run("--tasks", TWELVE, "--limit", "1")
     assert "warning: --limit" in finished.err
     assert finished.code == 0
     assert "warning" not in run("--tasks", TWELVE).err

@@ -24,8 +24,8 @@ PAGE = ROOT / "docs" / "scale.md"
 def command_lines(text: str) -> list[tuple[str, list[str]]]:
     """The commands of npukb in a script, a manifest or a page, each with its long options."""
     joined = re.sub(r"\\\n\s*", " ", text)
-    found = re.findall(r"(?<![\w#-])npukb (run|merge|report)((?: [^\n;|)`]*)?)", joined)
-    return [(name, re.findall(r"(?<=\s)--[\w-]+", words)) for name, words in found]
+    matches = re.findall(r"(?<![\w#-])npukb (run|merge|report)((?: [^\n;|)`]*)?)", joined)
+    return [(name, re.findall(r"(?<=\s)--[\w-]+", words)) for name, words in matches]
 
 
 def test_every_option_of_npukb_in_the_examples_exists(fake):

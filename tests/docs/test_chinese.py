@@ -21,7 +21,7 @@ def test_both_languages_show_the_same() -> None:
     for chinese, english in PAGES.items():
         pages = (ROOT / english, ROOT / chinese)
         first, second = (page.read_text("utf-8") for page in pages)
-        assert [one.text for one in in_blocks(pages[0])] == [one.text for one in in_blocks(pages[1])]
+        assert [shown.text for shown in in_blocks(pages[0])] == [shown.text for shown in in_blocks(pages[1])]
         for what in (r"^#+ ", r"^\|", r"<!-- .* -->"):
             assert re.findall(what, first, re.MULTILINE) == re.findall(what, second, re.MULTILINE), (chinese, what)
         assert links(pages[0]) <= links(pages[1]), chinese

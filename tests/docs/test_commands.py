@@ -83,7 +83,7 @@ def _settings(values: dict[str, Any]) -> dict[str, object]:
 
 
 def test_names_options_and_values_of_every_command_exist(plugins: Plugins, tasks: TaskRegistry) -> None:
-    shown = [in_block for page in pages() for in_block in (*in_blocks(page), *in_sentences(page))]
+    shown = [shown for page in pages() for shown in (*in_blocks(page), *in_sentences(page))]
     ours = [
         one._replace(text=part.strip())
         for one in shown

@@ -26,10 +26,10 @@ def executor(wanted: int, obstacle: str) -> Any:
 
 
 def registry(**targets: object) -> Registry:
-    found = Registry("executor")
+    registry = Registry("executor")
     for name, target in targets.items():
-        found.add(Registration(name, target, "p", "npukb-p", "1.0", kind="executor"))
-    return found
+        registry.add(Registration(name, target, "p", "npukb-p", "1.0", kind="executor"))
+    return registry
 
 
 def test_the_preferred_one_that_works_is_taken() -> None:

@@ -47,11 +47,11 @@ def judged(executor, faults=None, source="// fake: ok\n", seed=0):
 
 def test_a_beaten_model_gets_no_credit_and_is_kept_once(tmp_path):
     faults = Faults(tmp_path / "faults", "fake", {"soc": "a b"})
-    found = judged(Roofed(0.9), faults, seed=17)
-    assert found.outcome is Outcome.OK
-    assert found.metrics["impossible"] == 1.0
-    assert not {"roofline", "hap", "speedup_golden"} & found.metrics.keys()
-    [said] = [diagnostic for diagnostic in found.diagnostics if diagnostic.rule == "impossible_speed"]
+    judgement = judged(Roofed(0.9), faults, seed=17)
+    assert judgement.outcome is Outcome.OK
+    assert judgement.metrics["impossible"] == 1.0
+    assert not {"roofline", "hap", "speedup_golden"} & judgement.metrics.keys()
+    [said] = [diagnostic for diagnostic in judgement.diagnostics if diagnostic.rule == "impossible_speed"]
     assert "fault of the time model" in said.remedy
     assert f"{BOUND_US:.3f}" in said.message
     judged(Roofed(0.9), faults, seed=18)
@@ -80,9 +80,9 @@ def test_faults_stay_until_they_are_cleared(tmp_path):
 
 def test_a_folder_that_cannot_be_written_loses_no_verdict(tmp_path):
     (tmp_path / "file").write_text("")
-    found = judged(Roofed(0.9), Faults(tmp_path / "file"))
-    assert found.outcome is Outcome.OK
-    assert "it is not kept" in found.diagnostics[-1].remedy
+    judgement = judged(Roofed(0.9), Faults(tmp_path / "file"))
+    assert judgement.outcome is Outcome.OK
+    assert "it is not kept" in judgement.diagnostics[-1].remedy
     assert "it is not kept" in judged(Roofed(0.9)).diagnostics[-1].remedy
 
 
@@ -92,18 +92,18 @@ def test_a_measured_time_below_the_bound_is_no_fault_of_the_model(tmp_path):
             seen = super().run(request)
             return replace(seen, profile=replace(seen.profile, predicted=False))
 
-    found = judged(Measuring(0.9), Faults(tmp_path / "faults"))
-    assert found.metrics["impossible"] == 1.0
-    assert "roofline" not in found.metrics
+    judgement = judged(Measuring(0.9), Faults(tmp_path / "faults"))
+    assert judgement.metrics["impossible"] == 1.0
+    assert "roofline" not in judgement.metrics
     assert Faults(tmp_path / "faults").listed() == []
 
 
 def test_whoever_comes_near_is_checked_in_full():
     for share, times in ((0.9, 1), (1.05, 1), (1.2, 0)):
         executor = Roofed(share)
-        found = judged(executor)
-        assert (found.outcome, executor.thorough) == (Outcome.OK, times)
-        assert ("roofline" in found.metrics) == (share > 1)
+        judgement = judged(executor)
+        assert (judgement.outcome, executor.thorough) == (Outcome.OK, times)
+        assert ("roofline" in judgement.metrics) == (share > 1)
 
     class Racing(Roofed):
         hidden = Outcome.RULE_VIOLATION

@@ -38,10 +38,10 @@ def test_a_statement_may_have_several_lines():
 
 
 def test_a_copy_leads_to_its_length_its_offset_the_loop_and_the_base():
-    found = numbers(17)
-    assert {4, 3, 7, 8, 16, 1} <= set(found)
-    assert 12 not in found, "a variable of that name in another function"
-    assert 15 not in found, "where a tensor comes from says nothing about sizes"
+    behind = numbers(17)
+    assert {4, 3, 7, 8, 16, 1} <= set(behind)
+    assert 12 not in behind, "a variable of that name in another function"
+    assert 15 not in behind, "where a tensor comes from says nothing about sizes"
 
 
 def test_what_stores_to_global_memory():

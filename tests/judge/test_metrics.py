@@ -36,12 +36,12 @@ def test_errors_are_those_of_the_worst_case_and_times_sums_of_right_ones(plugins
         case("0", pcl_pass=1.0, max_ulp=2.0, predicted_time_us=3.0, bound_us=1.0, golden_us=4.0),
         case("1", pcl_pass=1.0, max_ulp=5.0, predicted_time_us=5.0, bound_us=3.0, golden_us=8.0),
     )
-    found = metrics_of(first, second, plugins=plugins)
-    assert found == {
+    metrics = metrics_of(first, second, plugins=plugins)
+    assert metrics == {
         "compiled": 1, "correct": 1, "cases_passed": 2, "cases_total": 2, "pcl_pass": 1, "max_ulp": 5,
         "predicted_time_us": 8, "bound_us": 4, "roofline": 0.5, "speedup_golden": 1.5, "hap": 8 / (4 + 8),
     }  # fmt: skip
-    assert metrics_of(first, second) == found
+    assert metrics_of(first, second) == metrics
     wrong = case("1", Outcome.WRONG_VALUE, pcl_pass=0.0, max_ulp=9.0)
     assert metrics_of(first, wrong) == {
         "compiled": 1, "correct": 0, "cases_passed": 1, "cases_total": 2, "pcl_pass": 0, "max_ulp": 9
@@ -66,9 +66,9 @@ class Stranger:
 
 def test_a_plugins_metric_reads_those_of_the_harness(plugins, caplog):
     plugins.register(Stranger(), "stranger")
-    found = metrics_of(case("0", max_ulp=3.0), plugins=plugins)
-    assert found["a-half"] == 1.5
-    assert "broken" not in found
+    metrics = metrics_of(case("0", max_ulp=3.0), plugins=plugins)
+    assert metrics["a-half"] == 1.5
+    assert "broken" not in metrics
     assert "the metric 'broken' failed and is left out" in caplog.text
 
 

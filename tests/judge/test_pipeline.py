@@ -54,20 +54,20 @@ def rules(verdict):
 
 
 def test_a_right_kernel_is_ok_with_all_metrics(verdict):
-    found = verdict()
-    assert (found.outcome, found.owner, found.stage) == (Outcome.OK, Owner.NONE, Stage.DONE)
-    assert found.tier is Tier.TWIN
-    assert found.metrics == {
+    judgement = verdict()
+    assert (judgement.outcome, judgement.owner, judgement.stage) == (Outcome.OK, Owner.NONE, Stage.DONE)
+    assert judgement.tier is Tier.TWIN
+    assert judgement.metrics == {
         "compiled": 1,
         "correct": 1,
         "cases_passed": 1,
         "cases_total": 1,
         "predicted_time_us": 10,
-        **{name: found.metrics[name] for name in METRICS},
+        **{name: judgement.metrics[name] for name in METRICS},
     }
-    assert found.metrics["pcl_pass"] == found.metrics["cann_pass"] == 1
-    assert set(found.timings) == {"compile", "inputs", "run", "reference", "compare", "repeat", "variation"}
-    assert found.cases[0].profile.time_us == 10
+    assert judgement.metrics["pcl_pass"] == judgement.metrics["cann_pass"] == 1
+    assert set(judgement.timings) == {"compile", "inputs", "run", "reference", "compare", "repeat", "variation"}
+    assert judgement.cases[0].profile.time_us == 10
 
 
 @pytest.mark.parametrize(
@@ -90,18 +90,18 @@ def test_a_right_kernel_is_ok_with_all_metrics(verdict):
     ],
 )
 def test_every_failure_of_a_kernel_is_the_models(verdict, word, outcome, stage):
-    found = verdict(f"// fake: {word}\n")
-    assert (found.outcome, found.owner, found.stage) == (outcome, Owner.MODEL, stage)
-    assert found.metrics["correct"] == 0
-    assert found.metrics["compiled"] == (outcome is not Outcome.COMPILE_ERROR)
-    assert "predicted_time_us" not in found.metrics
-    assert rules(found)
+    judgement = verdict(f"// fake: {word}\n")
+    assert (judgement.outcome, judgement.owner, judgement.stage) == (outcome, Owner.MODEL, stage)
+    assert judgement.metrics["correct"] == 0
+    assert judgement.metrics["compiled"] == (outcome is not Outcome.COMPILE_ERROR)
+    assert "predicted_time_us" not in judgement.metrics
+    assert rules(judgement)
 
 
 def test_an_empty_source_is_no_code_and_reaches_no_executor(verdict):
     executor = FakeExecutor()
-    found = verdict(" \n\t", executor=executor)
-    assert (found.outcome, found.stage, found.owner) == (Outcome.NO_CODE, Stage.EXTRACT, Owner.MODEL)
+    judgement = verdict(" \n\t", executor=executor)
+    assert (judgement.outcome, judgement.stage, judgement.owner) == (Outcome.NO_CODE, Stage.EXTRACT, Owner.MODEL)
     assert executor.calls == []
 
 
@@ -116,9 +116,9 @@ def test_an_empty_source_is_no_code_and_reaches_no_executor(verdict):
 )
 def test_guards_reject_before_the_compiler(verdict, source, rule):
     executor = FakeExecutor()
-    found = verdict(source, executor=executor)
-    assert (found.outcome, found.stage, found.owner) == (Outcome.GUARD_REJECTED, Stage.GUARD, Owner.MODEL)
-    assert rules(found) == [rule]
+    judgement = verdict(source, executor=executor)
+    assert (judgement.outcome, judgement.stage, judgement.owner) == (Outcome.GUARD_REJECTED, Stage.GUARD, Owner.MODEL)
+    assert rules(judgement) == [rule]
     assert executor.calls == []
 
 
@@ -131,9 +131,9 @@ def test_warnings_of_a_guard_reject_nothing_and_stay_in_the_verdict(plugins, ver
             register("long-lines", lambda candidate, task: [warning])
 
     plugins.register(Plugin(), "long-lines")
-    found = verdict()
-    assert found.outcome is Outcome.OK
-    assert warning in found.diagnostics
+    judgement = verdict()
+    assert judgement.outcome is Outcome.OK
+    assert warning in judgement.diagnostics
 
 
 def test_a_guard_that_raises_is_our_fault(plugins, verdict):
@@ -146,17 +146,17 @@ def test_a_guard_that_raises_is_our_fault(plugins, verdict):
             register("broken", broken)
 
     plugins.register(Plugin(), "broken")
-    found = verdict()
-    assert (found.outcome, found.owner, found.stage) == (Outcome.INFRA_ERROR, Owner.INFRA, Stage.GUARD)
-    assert "guard bug" in found.diagnostics[0].message
+    judgement = verdict()
+    assert (judgement.outcome, judgement.owner, judgement.stage) == (Outcome.INFRA_ERROR, Owner.INFRA, Stage.GUARD)
+    assert "guard bug" in judgement.diagnostics[0].message
 
 
 @pytest.mark.parametrize(("word", "text"), [("raise", "told to fail"), ("bug", "RuntimeError: a bug")])
 def test_a_fault_of_the_executor_is_never_the_models_zero(verdict, word, text):
     executor = FakeExecutor()
-    found = verdict(f"// fake: {word}", executor=executor)
-    assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
-    assert text in found.cases[0].diagnostics[0].message
+    judgement = verdict(f"// fake: {word}", executor=executor)
+    assert (judgement.outcome, judgement.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
+    assert text in judgement.cases[0].diagnostics[0].message
     assert sum(call.startswith("run") for call in executor.calls) == 2
 
 
@@ -192,18 +192,18 @@ class Broken(FakeExecutor):
     ],
 )
 def test_an_executor_that_breaks_the_protocol_is_our_fault(verdict, executor):
-    found = verdict(executor=executor)
+    judgement = verdict(executor=executor)
     if executor.observation and executor.observation.outputs:
-        assert found.outcome is Outcome.WRONG_SHAPE
+        assert judgement.outcome is Outcome.WRONG_SHAPE
     else:
-        assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
+        assert (judgement.outcome, judgement.owner) == (Outcome.INFRA_ERROR, Owner.INFRA)
 
 
 def test_what_an_executor_advises_is_kept(verdict):
     """Its fault is tried again; what the last try said goes into the verdict, with its remedy."""
     told = Diagnostic(Severity.ERROR, "infra_error", "the device is gone", remedy="reset it")
-    found = verdict(executor=Broken(observation=Observation(Outcome.INFRA_ERROR, {}, (told,))))
-    assert [(diagnostic.message, diagnostic.remedy) for diagnostic in found.cases[0].diagnostics] == [
+    judgement = verdict(executor=Broken(observation=Observation(Outcome.INFRA_ERROR, {}, (told,))))
+    assert [(diagnostic.message, diagnostic.remedy) for diagnostic in judgement.cases[0].diagnostics] == [
         ("running with 'fake' failed: the device is gone", "reset it")
     ]
 
@@ -211,15 +211,17 @@ def test_what_an_executor_advises_is_kept(verdict):
 @pytest.mark.parametrize("defect", [{"reference": "math.nonsense"}, {"reference": "tests_no_such:function"}])
 def test_a_broken_reference_is_the_tasks_fault(verdict, defect):
     case = tiny_case()
-    found = verdict(task=replace(tiny_task(cases=(case,)), **defect), case=case, executor=FakeExecutor(compute=_ones))
-    assert (found.outcome, found.owner, found.stage) == (Outcome.INFRA_ERROR, Owner.TASK, Stage.CHECK)
+    judgement = verdict(
+        task=replace(tiny_task(cases=(case,)), **defect), case=case, executor=FakeExecutor(compute=_ones)
+    )
+    assert (judgement.outcome, judgement.owner, judgement.stage) == (Outcome.INFRA_ERROR, Owner.TASK, Stage.CHECK)
 
 
 def test_inputs_that_cannot_be_made_are_the_tasks_fault(verdict):
     shape = TensorShape((3,), DType.FLOAT32)
     case = replace(tiny_case(shape=(3,)), inputs={"x": TensorCase(shape, ValueSpec("nonsense"))})
-    found = verdict(task=tiny_task(cases=(case,)), case=case)
-    assert (found.outcome, found.owner) == (Outcome.INFRA_ERROR, Owner.TASK)
+    judgement = verdict(task=tiny_task(cases=(case,)), case=case)
+    assert (judgement.outcome, judgement.owner) == (Outcome.INFRA_ERROR, Owner.TASK)
 
 
 def _ones(request):
@@ -244,10 +246,10 @@ def test_the_policy_of_a_plugin_decides(plugins, verdict):
             register("never", never)
 
     plugins.register(Plugin(), "never")
-    found = verdict(task=replace(tiny_task(cases=(tiny_case(shape=SHAPE),)), tolerance=Tolerance("never")))
-    assert found.outcome is Outcome.WRONG_VALUE
-    assert found.cases[0].diagnostics[0].message == "output y: it is never right"
-    assert found.cases[0].metrics == {"mood": 3.0}
+    judgement = verdict(task=replace(tiny_task(cases=(tiny_case(shape=SHAPE),)), tolerance=Tolerance("never")))
+    assert judgement.outcome is Outcome.WRONG_VALUE
+    assert judgement.cases[0].diagnostics[0].message == "output y: it is never right"
+    assert judgement.cases[0].metrics == {"mood": 3.0}
 
 
 def test_metrics_of_plugins_are_added_and_a_broken_one_is_left_out(plugins, verdict):
@@ -304,11 +306,11 @@ def test_all_cases_are_judged_on_the_dynamic_track_and_the_first_failure_decides
     cases = tuple(tiny_case(name) for name in "abcd")
     executor = SecondAndThirdFail(FakeExecutorArgs(tracks=(Track.DYNAMIC,)))
     judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
-    found = judge.judge(tiny_task(cases=cases), cases, Track.DYNAMIC, candidate())
-    assert found.outcome is Outcome.TIMEOUT
-    assert [case.outcome for case in found.cases] == [Outcome.OK, Outcome.TIMEOUT, Outcome.CRASH, Outcome.OK]
-    assert (found.metrics["cases_passed"], found.metrics["cases_total"]) == (2, 4)
-    assert "predicted_time_us" not in found.metrics
+    judgement = judge.judge(tiny_task(cases=cases), cases, Track.DYNAMIC, candidate())
+    assert judgement.outcome is Outcome.TIMEOUT
+    assert [case.outcome for case in judgement.cases] == [Outcome.OK, Outcome.TIMEOUT, Outcome.CRASH, Outcome.OK]
+    assert (judgement.metrics["cases_passed"], judgement.metrics["cases_total"]) == (2, 4)
+    assert "predicted_time_us" not in judgement.metrics
     assert sum(call.startswith("compile") for call in executor.calls) == 1
 
 
@@ -327,10 +329,10 @@ def test_tensor_lists_are_compared_member_by_member(verdict):
     executor = FakeExecutor(compute=lambda request: {"y": [np.sqrt(x) for x in request.inputs["x"]]})
     with _module("tests_judge_helper", roots=lambda x: [np.sqrt(one) for one in x]):
         assert verdict(task=task, case=case, executor=executor).outcome is Outcome.OK
-        found = verdict("// fake: never", task=task, case=case, executor=_second_wrong())
-    assert found.outcome is Outcome.WRONG_VALUE
-    assert found.cases[0].diagnostics[0].message.startswith("output y[1]: 1 of 6 elements")
-    assert found.cases[0].metrics["mismatch_fraction"] == pytest.approx(0.1)
+        judgement = verdict("// fake: never", task=task, case=case, executor=_second_wrong())
+    assert judgement.outcome is Outcome.WRONG_VALUE
+    assert judgement.cases[0].diagnostics[0].message.startswith("output y[1]: 1 of 6 elements")
+    assert judgement.cases[0].metrics["mismatch_fraction"] == pytest.approx(0.1)
 
 
 def _second_wrong():
@@ -404,9 +406,9 @@ def test_an_executor_cannot_change_what_the_next_sample_gets(verdict):
             request.inputs["x"][...] = 0
             return super().run(request)
 
-    found = verdict(executor=Writing())
-    assert found.outcome is Outcome.INFRA_ERROR
-    assert "read-only" in found.cases[0].diagnostics[0].message
+    judgement = verdict(executor=Writing())
+    assert judgement.outcome is Outcome.INFRA_ERROR
+    assert "read-only" in judgement.cases[0].diagnostics[0].message
 
 
 def test_equal_seeds_give_equal_verdicts_and_others_other_inputs(plugins):
@@ -448,8 +450,8 @@ def test_the_slowest_run_of_a_launch_is_its_time(plugins):
             return replace(seen, profile=replace(seen.profile, time_us=seen.profile.time_us * 3)) if other else seen
 
     judge = Judge(Slower(), checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(variations=0))
-    found = judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
-    assert found.metrics["predicted_time_us"] == pytest.approx(3 * FakeExecutor().args.time_us)
+    judgement = judge.judge(tiny_task(), (tiny_case(),), Track.STATIC, candidate())
+    assert judgement.metrics["predicted_time_us"] == pytest.approx(3 * FakeExecutor().args.time_us)
 
 
 def test_further_runs_share_their_time(plugins):
@@ -497,9 +499,9 @@ class Unsteady(FakeExecutor):
 def test_a_second_run_gives_the_same_bytes(verdict, change, outcome, says):
     executor = Unsteady()
     executor.change = change
-    found = verdict(executor=executor)
-    assert found.outcome is outcome
-    assert says in found.cases[0].diagnostics[0].message
+    judgement = verdict(executor=executor)
+    assert judgement.outcome is outcome
+    assert says in judgement.cases[0].diagnostics[0].message
 
 
 class Imprecise(FakeExecutor):
@@ -524,9 +526,9 @@ def test_limits_are_loose_on_values_of_other_classes_and_strict_where_there_is_d
 
     plugins.register(Plugin(), "doubt")
     case = tiny_case(shape=(64, 64))
-    found = verdict(executor=Imprecise(), case=case)
-    assert found.outcome is outcome, found
-    assert ("canary" in rules(found)) is doubt
+    judgement = verdict(executor=Imprecise(), case=case)
+    assert judgement.outcome is outcome, judgement
+    assert ("canary" in rules(judgement)) is doubt
 
 
 class Failing(FakeExecutor):

@@ -59,18 +59,18 @@ def test_products_bind_what_multiplies_matrices(tasks) -> None:  # type: ignore[
     """By hand: 24 cube cores of 4096 products per cycle at 1.8 GHz, 48 vector cores of 256 bytes per cycle."""
     cores = Roof(1.76e12, 7.78e12, 192 << 20, 48 * 256 * 1.8e9, 24 * 4096 * 1.8e9)
     product = tasks["BasicMatmul"]
-    found = bound(product, product.case("0"), cores)
-    assert found.cube_us == pytest.approx(128 * 1280 * 640 / (24 * 4096 * 1.8e9) * 1e6)
-    assert found.memory_us == pytest.approx((128 * 1280 + 1280 * 640) * 2 / 1.76e12 * 1e6)
-    assert found.vector_us == 0.0
+    limits = bound(product, product.case("0"), cores)
+    assert limits.cube_us == pytest.approx(128 * 1280 * 640 / (24 * 4096 * 1.8e9) * 1e6)
+    assert limits.memory_us == pytest.approx((128 * 1280 + 1280 * 640) * 2 / 1.76e12 * 1e6)
+    assert limits.vector_us == 0.0
     attention = tasks["FlashAttentionScoreWithLargeHeadDim"]
-    found = bound(attention, attention.case("0"), cores)
-    assert found.cube_us == pytest.approx(2 * 2 * 2048 * 2048 * 1024 / (24 * 4096 * 1.8e9) * 1e6)
-    assert bound_us(attention, attention.case("0"), cores) == found.cube_us
+    limits = bound(attention, attention.case("0"), cores)
+    assert limits.cube_us == pytest.approx(2 * 2 * 2048 * 2048 * 1024 / (24 * 4096 * 1.8e9) * 1e6)
+    assert bound_us(attention, attention.case("0"), cores) == limits.cube_us
     added = tasks["AddCustom"]
-    found = bound(added, added.case("0"), cores)
-    assert found.cube_us == 0.0
-    assert found.vector_us == pytest.approx(48 * 128 * 512 * 2 / (48 * 256 * 1.8e9) * 1e6)
+    limits = bound(added, added.case("0"), cores)
+    assert limits.cube_us == 0.0
+    assert limits.vector_us == pytest.approx(48 * 128 * 512 * 2 / (48 * 256 * 1.8e9) * 1e6)
     integers, singles = tasks["QuantMatmul"], tasks["Gemm"]
     assert least_operations(integers, integers.case("0"), partial=False).products == 128 * 1280 * 640 / 2
     assert least_operations(singles, singles.case("0"), partial=False).products == 128 * 256 * 512 * 2
@@ -231,16 +231,16 @@ def test_golden_times_belong_to_a_definition_a_machine_and_a_track(tasks, tmp_pa
     assert baseline_us(GOLDEN, task, [case], Track.STATIC, "other") is None
     assert baseline_us(GOLDEN, task, list(task.cases), Track.STATIC, "m") is None
     assert baseline_us(GOLDEN, replace(task, content_hash="changed"), [case], Track.STATIC, "m") is None
-    found = speed_metrics(task, case, 20.0, "m", ROOF)
-    assert found["speedup_golden"] == 2.0
-    assert "speedup_eager" not in found
-    assert found["hap"] == pytest.approx(anchored(20.0, 40.0, bound_us(task, case, ROOF)))
+    metrics = speed_metrics(task, case, 20.0, "m", ROOF)
+    assert metrics["speedup_golden"] == 2.0
+    assert "speedup_eager" not in metrics
+    assert metrics["hap"] == pytest.approx(anchored(20.0, 40.0, bound_us(task, case, ROOF)))
     assert baseline_us(GOLDEN, task, [case], Track.STATIC, "m", "a model of time") is None
     eager = entry_of_eager(task, {case.id: Timing(10.0, 9.0, 11.0, 0.01, 100)})
     (tmp_path / "baselines" / "d.eager.json").write_text(json.dumps({"tasks": {"AddCustom": eager}}), encoding="utf-8")
     assert baseline_us(EAGER, task, [case], Track.DYNAMIC, "d") == 10.0
-    found = speed_metrics(task, case, 20.0, "d", ROOF)
-    assert (found["speedup_eager"], found.get("speedup_golden")) == (0.5, None)
+    metrics = speed_metrics(task, case, 20.0, "d", ROOF)
+    assert (metrics["speedup_eager"], metrics.get("speedup_golden")) == (0.5, None)
 
 
 def test_stale_times_are_refused_with_the_command_that_renews_them(  # type: ignore[no-untyped-def]

@@ -31,7 +31,7 @@ def test_snippets_of_clients_start_the_server() -> None:
     snippets = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
     assert len(snippets) == 4
     for snippet in snippets:
-        [server] = [one["judge"] for one in snippet.values() if isinstance(one, dict)]
+        [server] = [value["judge"] for value in snippet.values() if isinstance(value, dict)]
         command = server["command"]
         words = command if isinstance(command, list) else [command, *server["args"]]
         assert words == ["npukb", "mcp", "--folder", "work"]

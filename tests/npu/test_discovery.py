@@ -17,12 +17,12 @@ from npukernelbench.judge.executor import FindingStatus
 
 
 def test_a_whole_machine_has_no_obstacle(site: Site) -> None:
-    found = findings(site)
-    assert first_obstacle(found) == ""
-    assert {finding.name: finding.status for finding in found if finding.status is not FindingStatus.OK} == {
+    reported = findings(site)
+    assert first_obstacle(reported) == ""
+    assert {finding.name: finding.status for finding in reported if finding.status is not FindingStatus.OK} == {
         "status": FindingStatus.WARNING
     }
-    assert "not yet run on hardware" in found[-1].detail
+    assert "not yet run on hardware" in reported[-1].detail
     assert (site.version, site.driver, site.chip, site.devices) == ("9.1.0", "25.2.0", "910B3", (Device(0, 0, 0, 0),))
 
 
@@ -99,12 +99,12 @@ CANN = "usr/local/Ascend/cann"
 def test_what_is_missing_is_named_with_its_remedy(
     site: Site, tmp_path: Path, change: Callable[[Site, Path], Site], name: str, detail: str, remedy: str
 ) -> None:
-    found = findings(change(site, tmp_path))
-    bad = next(finding for finding in found if finding.status is not FindingStatus.OK and finding.name != "status")
+    reported = findings(change(site, tmp_path))
+    bad = next(finding for finding in reported if finding.status is not FindingStatus.OK and finding.name != "status")
     assert bad.name == name
     assert detail in bad.detail
     assert remedy in bad.remedy
-    assert first_obstacle(found).startswith(f"{name}: ")
+    assert first_obstacle(reported).startswith(f"{name}: ")
 
 
 def test_nodes_that_cannot_be_opened(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +116,8 @@ def test_nodes_that_cannot_be_opened(site: Site, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_toolkit_that_nobody_sourced_is_pointed_out(site: Site) -> None:
-    found = findings(replace(site, environ={}))
-    assert found[0].remedy == f"source {site.root}/usr/local/Ascend/cann/set_env.sh"
+    reported = findings(replace(site, environ={}))
+    assert reported[0].remedy == f"source {site.root}/usr/local/Ascend/cann/set_env.sh"
 
 
 def test_host_modes_need_no_device(site: Site, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_half_of_what_is_needed_is_named(old: Site, site: Site) -> None:
 
 
 def test_the_toolkits_own_modes_need_the_package(old: Site, tmp_path: Path) -> None:
-    finding = next(one for one in host_mode_findings(old) if one.name == NAME)
+    finding = next(host_mode_finding for host_mode_finding in host_mode_findings(old) if host_mode_finding.name == NAME)
     assert (finding.status, "8.3" in finding.remedy) == (FindingStatus.PROBLEM, True)
     executor = CannCpuExecutor(HostModeArgs(cache_dir=tmp_path), site=old)
     task = tiny_task()

@@ -98,7 +98,7 @@ def test_kernels_are_built_side_by_side_while_devices_are_opened(monkeypatch: py
     first, *kernels = try_kernels(slow, meanwhile=meanwhile, say=say)
     assert first == ill
     assert said[0].startswith("waiting for the build of the vector kernel and cube kernel: ")
-    assert [(one.name, one.status, "not run" in one.detail) for one in kernels] == [
+    assert [(kernel.name, kernel.status, "not run" in kernel.detail) for kernel in kernels] == [
         ("vector kernel", FindingStatus.WARNING, True), ("cube kernel", FindingStatus.WARNING, True),
     ], kernels  # fmt: skip
     assert slow.runs == 0, "nothing is run on a device that does not answer"

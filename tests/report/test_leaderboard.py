@@ -76,7 +76,7 @@ def test_every_baseline_can_rank(record):
     """A run of optimisation tasks has one of its own."""
     stored = record("a", solved(5))
     for name in SPEEDUPS:
-        attempts = tuple(replace(one, speedups={name: 1.0}) for one in stored.attempts)
+        attempts = tuple(replace(attempt, speedups={name: 1.0}) for attempt in stored.attempts)
         (board,) = leaderboards([replace(stored, attempts=attempts)])
         assert any(measure.endswith(f" {name}") for measure in board.measures), name
 
@@ -110,8 +110,8 @@ def test_results_folder_csv_and_json(folder, tmp_path):
     assert (row["tier"], row["rank"], row["counted"], row["expected"]) == ("twin", "1", "19", "20")
     assert float(row["correct@1"]) == pytest.approx(4 / 19)
     assert float(row["correct@1_low"]) < 4 / 19 < float(row["correct@1_high"])
-    found = json.loads(json.dumps([board_json(board) for board in boards]))
-    assert found[0]["rows"][0]["rates"]["correct@1"]["value"] == pytest.approx(4 / 19)
+    parsed = json.loads(json.dumps([board_json(board) for board in boards]))
+    assert parsed[0]["rows"][0]["rates"]["correct@1"]["value"] == pytest.approx(4 / 19)
 
 
 def test_what_cannot_be_ranked(record, tmp_path):

@@ -52,9 +52,9 @@ def test_an_answer_that_is_published_shares_all_and_another_little(tmp_path: Pat
 def test_what_everybody_has_counts_for_nobody(tmp_path: Path) -> None:
     opening = " ".join(f"open{number};" for number in range(WIDTH))
     files = {f"k{number}/k{number}.cpp": f"{opening} int own{number} = {number};" for number in range(6)}
-    found = Published.read(published(tmp_path, files))
-    assert not any(grams_of(opening) & grams for grams in found.files.values())
-    assert set(found.of("K3")) == {"k3/k3.cpp"}
+    read_back = Published.read(published(tmp_path, files))
+    assert not any(grams_of(opening) & grams for grams in read_back.files.values())
+    assert set(read_back.of("K3")) == {"k3/k3.cpp"}
     with pytest.raises(UsageError, match="no C\\+\\+ file below"):
         Published.read(tmp_path / "nowhere")
 

@@ -148,10 +148,10 @@ def test_verl_gets_the_same_from_the_coroutine(calls: list[int]) -> None:
     async def all_of_them() -> list[dict[str, float | None]]:
         return await asyncio.gather(*(compute_score_async("", answer(word), "TinyOne/a") for word in words))
 
-    found = asyncio.run(all_of_them())
-    assert {tuple(one) for one in found} == {("score", *METRIC_NAMES, "judged_s", "rewards_per_s")}
+    done = asyncio.run(all_of_them())
+    assert {tuple(one) for one in done} == {("score", *METRIC_NAMES, "judged_s", "rewards_per_s")}
     assert calls == [4, 1]  # the fault is tried again
-    for word, one in zip(words, found, strict=True):
+    for word, one in zip(words, done, strict=True):
         assert {name: one[name] for name in ("score", *METRIC_NAMES)} == compute_score("", answer(word), "TinyOne/a")
     with pytest.raises(UsageError):
         asyncio.run(compute_score_async("", "x", "TinyOne/a", on_fault="shrug"))

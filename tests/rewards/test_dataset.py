@@ -52,10 +52,10 @@ def test_policies_are_listed(tmp_path: Path) -> None:
 
 
 def test_every_adapter_holds_on_the_twin(tmp_path: Path) -> None:
-    found = json.loads(npukb(tmp_path, "rewards", "check", "--json").stdout)
-    assert {one["what"].split(":")[0] for one in found} == {"trl", "verl", "verifiers"}
-    assert all(one["holds"] in (True, None) for one in found)
-    assert sum(one["holds"] is True for one in found) >= 6
+    parsed = json.loads(npukb(tmp_path, "rewards", "check", "--json").stdout)
+    assert {one["what"].split(":")[0] for one in parsed} == {"trl", "verl", "verifiers"}
+    assert all(one["holds"] in (True, None) for one in parsed)
+    assert sum(one["holds"] is True for one in parsed) >= 6
 
 
 @pytest.mark.parametrize("question", ["Gemm", "Nothing", "dynamic:Sqrt/0"])

@@ -151,10 +151,10 @@ def test_a_wrong_answer_that_one_case_accepts_is_a_warning(
         },
         profiles=frozenset({"full"}),
     )
-    found = findings(plugins, replace(task, cases=(task.cases[0], low)))
-    assert ("warning", "zeros", "low") in found
-    assert ("warning", "zeros", "smoke") not in found
-    assert ("error", "zeros", "") not in found
+    reported = findings(plugins, replace(task, cases=(task.cases[0], low)))
+    assert ("warning", "zeros", "low") in reported
+    assert ("warning", "zeros", "smoke") not in reported
+    assert ("error", "zeros", "") not in reported
 
 
 def test_an_attribute_without_effect_is_an_error(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from npukb_twin.compile.instructions import Row, casts, instructions
+from npukb_twin.compile.instructions import Row, casts, instructions, moves
 from npukernelbench.nouns import DType
 
 TYPES: Mapping[str, DType] = {
@@ -42,6 +42,12 @@ class Tensors:
 def ctype(name: str) -> str:
     """The element type of the table in C++."""
     return "int4b_t" if name == "I4" else TYPES[name].ascend_c
+
+
+def types_of(name: str) -> tuple[DType, ...]:
+    """The element types that the row of a move has for dst and source alike."""
+    [row] = [row for row in moves() if row.name == name]
+    return tuple(TYPES[dst] for dst, src in row.pairs if dst == src and dst in TYPES)
 
 
 def width(name: str) -> float:

@@ -32,6 +32,15 @@ def test_an_instruction_is_documented_by_its_row() -> None:
     assert "half from int4b_t" in " ".join(entry("Cast").notes)
 
 
+def test_a_move_is_documented_by_its_row() -> None:
+    said = " ".join(entry("GatherMask").notes)
+    assert "GatherMask is an instruction (choice) on dst, src0, src1Pattern." in said
+    assert "Elements per cycle: 64 of 16 bits, 32 of 32 bits." in said
+    assert "The result may share no memory with src1Pattern." in said
+    assert "half from int32_t" in " ".join(entry("Fixpipe").notes)
+    assert "Elements per cycle" not in " ".join(entry("Mmad").notes)
+
+
 def test_what_is_not_there_is_said() -> None:
     assert entry("BatchWrite").status is ApiStatus.GAP
     assert entry("Clamp").status is ApiStatus.OTHER_CHIP

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from npukb_twin.compile.driver import _optional_headers
-from npukb_twin.compile.instructions import Row, instructions
+from npukb_twin.compile.instructions import Row, instructions, moves
 from npukb_twin.compile.messages import foreign_names, gap_names
 from npukb_twin.operator.host_messages import known_gaps
 from npukernelbench.nouns import Outcome
@@ -34,7 +34,8 @@ def documented() -> dict[str, object]:
 
 def functions() -> list[str]:
     """Every documented name of the device's side: the rows of the tables, their other names, and what no table has."""
-    tables = {row.name for row in instructions()} | {row.name for row in library_models.functions()}
+    tables = {row.name for row in instructions()} | {row.name for row in moves()}
+    tables |= {row.name for row in library_models.functions()}
     return sorted({*tables, *entries("aliases"), *entries("functions")})
 
 

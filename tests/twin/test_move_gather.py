@@ -9,13 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from npukernelbench.nouns import DType
-from tests.twin import models
+from tests.twin import models, rows
 from tests.twin.running import Twin
 from tests.twin.test_api_convert import load
 
-WIDE = (
-    DType.FLOAT16, DType.BFLOAT16, DType.INT16, DType.UINT16, DType.FLOAT32, DType.INT32, DType.UINT32,
-)  # fmt: skip
+WIDE = rows.types_of("GatherMask")
 N = 512
 
 

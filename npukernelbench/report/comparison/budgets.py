@@ -43,7 +43,8 @@ def budget_table(found: Sequence[AtBudget], names: Sequence[str]) -> Table:
     columns = [Column("spent"), Column("each", numeric=True)]
     columns += [Column(f"{name} {what}", numeric=True) for name in names for what in ("right", "speed-up")]
     rows = tuple(
-        (one.measure, f"{one.budget:.4g}", *(cell for row in one.reached for cell in _cells(row))) for one in found
+        (level.measure, f"{level.budget:.4g}", *(cell for row in level.reached for cell in _cells(row)))
+        for level in found
     )
     return Table("At equal budgets", tuple(columns), rows, _NOTE)
 

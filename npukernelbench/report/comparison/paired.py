@@ -114,11 +114,11 @@ def refuse_other_rules(first: RunRecord, other: RunRecord) -> None:
             "success rates of different tiers are not compared",
             remedy=_REJUDGE,
         )
-    found = list(rule_differences(first, other))
-    if found:
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    differing = list(rule_differences(first, other))
+    if differing:
+        more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
         raise UsageError(
-            f"{first.folder} and {other.folder} were judged by different rules: {'; '.join(found[:_SHOWN])}{more}",
+            f"{first.folder} and {other.folder} were judged by different rules: {'; '.join(differing[:_SHOWN])}{more}",
             remedy=_REJUDGE,
         )
 
@@ -172,30 +172,30 @@ def shares(measure: Measure, first: RunRecord, second: RunRecord) -> dict[Proble
     """The rate on every problem that both runs can say something about."""
     result: dict[Problem, tuple[float, float]] = {}
     for problem, attempts in first.problems.items():
-        one, other = measure.share(attempts), measure.share(second.problems.get(problem, ()))
-        if one is not None and other is not None:
-            result[problem] = (one, other)
+        first_rate, second_rate = measure.share(attempts), measure.share(second.problems.get(problem, ()))
+        if first_rate is not None and second_rate is not None:
+            result[problem] = (first_rate, second_rate)
     return result
 
 
-def clusters(found: dict[Problem, tuple[float, float]]) -> list[Cluster]:
+def clusters(rates: dict[Problem, tuple[float, float]]) -> list[Cluster]:
     """Second minus first, per task: what a task's problems differ by, added up, and their number."""
     by_task: defaultdict[str, list[float]] = defaultdict(list)
-    for problem, (first, second) in found.items():
+    for problem, (first, second) in rates.items():
         by_task[problem.task].append(second - first)
     return [Cluster(fsum(by_task[task]), float(len(by_task[task]))) for task in sorted(by_task)]
 
 
 def _difference(measure: Measure, first: RunRecord, second: RunRecord) -> Difference | None:
-    found = shares(measure, first, second)
-    if not found:
+    rates = shares(measure, first, second)
+    if not rates:
         return None
-    drawn = clusters(found)
+    drawn = clusters(rates)
     value, (low, high) = mean_difference(drawn)
     p, exact = sign_flip_test([cluster.part for cluster in drawn])
-    before, after = (fsum(pair[side] for pair in found.values()) / len(found) for side in (0, 1))
+    before, after = (fsum(pair[side] for pair in rates.values()) / len(rates) for side in (0, 1))
     detectable = detectable_difference(drawn)
-    return Difference(measure.name, before, after, value, low, high, p, exact, p, detectable, len(found), len(drawn))
+    return Difference(measure.name, before, after, value, low, high, p, exact, p, detectable, len(rates), len(drawn))
 
 
 def _changed(first: RunRecord, second: RunRecord) -> tuple[Changed, ...]:
@@ -218,12 +218,17 @@ def _with_holm(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
             of_measure[difference.measure].append(index)
     raised: dict[tuple[int, str], float] = {}
     for name, indexes in of_measure.items():
-        ps = [next(one.p for one in pairs[index].differences if one.measure == name) for index in indexes]
+        ps = [
+            next(difference.p for difference in pairs[index].differences if difference.measure == name)
+            for index in indexes
+        ]
         raised |= {(index, name): p for index, p in zip(indexes, holm(ps), strict=True)}
     return tuple(
         replace(
             pair,
-            differences=tuple(replace(one, holm_p=raised[index, one.measure]) for one in pair.differences),
+            differences=tuple(
+                replace(difference, holm_p=raised[index, difference.measure]) for difference in pair.differences
+            ),
         )
         for index, pair in enumerate(pairs)
     )

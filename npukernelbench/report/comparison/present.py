@@ -151,7 +151,9 @@ def _speeds(pairs: Sequence[Pair]) -> Iterator[Speeds]:
         return
     records = [pairs[0].first, *(pair.second for pair in pairs)]
     named = zip(ascii_uppercase, records, strict=False)
-    yield Speeds("All runs", tuple(Entry(f"{letter}: {one.model}", one, one.folder) for letter, one in named))
+    yield Speeds(
+        "All runs", tuple(Entry(f"{letter}: {record.model}", record, record.folder) for letter, record in named)
+    )
 
 
 def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:

@@ -72,7 +72,7 @@ def fast_curve(baseline: str, ps: Sequence[float], problems: Mapping[Problem, Se
     speeds = {
         problem: [attempt.speed(baseline) for attempt in attempts] for problem, attempts in problems.items() if attempts
     }
-    return [_rate((problem, sum(map(p.__le__, one)) / len(one)) for problem, one in speeds.items()) for p in ps]
+    return [_rate((problem, sum(map(p.__le__, tried)) / len(tried)) for problem, tried in speeds.items()) for p in ps]
 
 
 def fast_steps(baselines: Iterable[str], attempts: Iterable[Attempt]) -> list[float]:

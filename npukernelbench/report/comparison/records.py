@@ -97,10 +97,10 @@ class RunRecord:
     @cached_property
     def problems(self) -> Mapping[Problem, tuple[Attempt, ...]]:
         """The samples that say something about the model, by problem; a problem without any is there, and empty."""
-        found: defaultdict[Problem, list[Attempt]] = defaultdict(list)
+        by_problem: defaultdict[Problem, list[Attempt]] = defaultdict(list)
         for attempt in self.attempts:
-            found[attempt.problem].extend([attempt] if attempt.valid else [])
-        return {problem: tuple(found[problem]) for problem in sorted(found)}
+            by_problem[attempt.problem].extend([attempt] if attempt.valid else [])
+        return {problem: tuple(by_problem[problem]) for problem in sorted(by_problem)}
 
     @property
     def tasks(self) -> Mapping[str, object]:

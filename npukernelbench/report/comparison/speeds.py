@@ -46,7 +46,7 @@ class Speeds:
             "names": [entry.name for entry in self.entries],
             "counted": [entry.record.counted for entry in self.entries],
             "curves": {baseline: self._curve(baseline) for baseline in self.baselines},
-            "problems": [self._row(problem) for problem in sorted({one.problem for one in self._attempts()})],
+            "problems": [self._row(problem) for problem in sorted({attempt.problem for attempt in self._attempts()})],
         }
 
     def _attempts(self) -> list[Attempt]:
@@ -56,7 +56,7 @@ class Speeds:
         """The steps of p, and for each entry value, low and high at each step."""
         steps = fast_steps((baseline,), self._attempts())
         curves = [fast_curve(baseline, steps, entry.record.problems) for entry in self.entries]
-        return to_json({"ps": steps, "rates": [[list(rate) if rate else None for rate in one] for one in curves]})
+        return to_json({"ps": steps, "rates": [[list(rate) if rate else None for rate in curve] for curve in curves]})
 
     def _row(self, problem: Problem) -> JSON:
         cells = [_cell(entry, problem) for entry in self.entries]
@@ -67,8 +67,8 @@ def _cell(entry: Entry, problem: Problem) -> dict[str, object]:
     """Right samples of counted ones, the best speed by baseline, and the page of the sample that has it."""
     attempts = entry.record.problems.get(problem, ())
     right = [attempt for attempt in attempts if attempt.correct]
-    timed = [(name, [one for one in right if name in one.speedups]) for name in SPEEDUPS]
-    best = {name: max(ones, key=lambda one: one.speedups[name]) for name, ones in timed if ones}
+    timed = [(name, [attempt for attempt in right if name in attempt.speedups]) for name in SPEEDUPS]
+    best = {name: max(ones, key=lambda attempt: attempt.speedups[name]) for name, ones in timed if ones}
     shown = next(iter([*best.values(), *right, *attempts]), None)
     return {
         "right": len(right),

@@ -48,8 +48,8 @@ def read_side(path: Path) -> Side:
         return Side(str(path), _of_run(path))
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        found = data.get("profile") if isinstance(data, dict) else None
-        profile = None if found is None else profile_from_json(found)
+        stored = data.get("profile") if isinstance(data, dict) else None
+        profile = None if stored is None else profile_from_json(stored)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} is no profile: {error}", remedy=_REMEDY) from error
     if profile is None:
@@ -143,9 +143,9 @@ def _profiles(first: Side, second: Side) -> Table:
     return Table("Profiles side by side", columns, tuple(rows), note)
 
 
-def _row(name: str, one: float | None, other: float | None) -> tuple[str, str, str, str]:
-    ratio = f"{other / one:.3f}" if one and other is not None else "-"
-    return name, _number(one), _number(other), ratio
+def _row(name: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
+    ratio = f"{after / before:.3f}" if before and after is not None else "-"
+    return name, _number(before), _number(after), ratio
 
 
 def _number(value: float | None) -> str:

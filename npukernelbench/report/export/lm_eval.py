@@ -135,10 +135,10 @@ def _metrics(alias: str, aggregate: Aggregate, samples: Iterable[SampleRow]) -> 
 
 def _right(samples: Iterable[SampleRow]) -> list[list[bool]]:
     """Whether each sample is right, by problem."""
-    found: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    by_problem: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
     for row in samples:
-        found[row.problem].append(row.correct)
-    return list(found.values())
+        by_problem[row.problem].append(row.correct)
+    return list(by_problem.values())
 
 
 def _error_of_mean(problems: list[list[bool]], k: int) -> float | str:

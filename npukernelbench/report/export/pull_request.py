@@ -56,4 +56,4 @@ def _folded(title: str, content: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Text without a meaning in markdown or HTML."""
-    return "".join(f"\\{one}" if one in "<>`*_[]|" else one for one in text)
+    return "".join(f"\\{character}" if character in "<>`*_[]|" else character for character in text)

@@ -89,12 +89,12 @@ def snake(name: str) -> str:
 def parameters(d: Definition) -> list[tuple[str, str]]:
     """Type and name of every parameter of the first phase: inputs, attributes, outputs."""
     kinds = {name: _LIST if presence == "DYNAMIC" else _TENSOR for name, presence in d.presence.items()}
-    found = [(kinds.get(name, _TENSOR), camel(name) + _ending(d, name)) for name in d.inputs]
-    found += [
+    tensors = [(kinds.get(name, _TENSOR), camel(name) + _ending(d, name)) for name in d.inputs]
+    tensors += [
         (kind, camel(name) + ("Optional" if kind == "char *" and free else "")) for name, kind, free in d.attributes
     ]
     only = len(d.plain_outputs) == 1
-    return found + [(kinds.get(name, _TENSOR), "out" if only else camel(name) + "Out") for name in d.plain_outputs]
+    return tensors + [(kinds.get(name, _TENSOR), "out" if only else camel(name) + "Out") for name in d.plain_outputs]
 
 
 def _ending(d: Definition, name: str) -> str:

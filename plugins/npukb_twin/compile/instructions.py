@@ -1,4 +1,4 @@
-"""The tables of the twin's headers as Python reads them: one row per vector instruction, one per pair that Cast takes.
+"""The tables of the twin's headers as Python reads them: one row per instruction, one per pair that Cast takes.
 
 ``include/twin/instructions.def`` says what the columns mean. Machine files take the documented rates from here,
 messages the names that exist; tests are generated from the rows.
@@ -7,15 +7,31 @@ messages the names that exist; tests are generated from the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
 from npukb_twin.compile.build import source_root
 
-__all__ = ["CastRow", "LibraryRow", "Row", "casts", "instructions", "library", "type_name", "types"]
+__all__ = [
+    "CastRow",
+    "LibraryRow",
+    "MoveOperand",
+    "MoveRow",
+    "Row",
+    "casts",
+    "instructions",
+    "library",
+    "moves",
+    "type_name",
+    "types",
+]
 
 _ROW = re.compile(r"^NPUKB_INSTRUCTION\((.*?)\)$", re.MULTILINE | re.DOTALL)
+_MOVE = re.compile(
+    r"^NPUKB_MOVE\((\w+),\s*\((.*?\))\),\s*([^\"]+?),\s*(\d+),\s*(\d+),\s*([\w ]+)\)$", re.MULTILINE | re.DOTALL
+)
+_OPERAND = re.compile(r'(\w+)\("(\w+)", (\w+(?:\(\d+\))?), ([\w| ]+), (\w+)\)')
 _CAST = re.compile(r"^NPUKB_CAST\((\w+), (\w+), ([\w| ]+)\)$", re.MULTILINE)
 _LIBRARY = re.compile(r"^NPUKB_LIBRARY_(UNARY|BINARY|OTHER)\((\w+), ([\w| ]+), \d+, (\w+)\)$", re.MULTILINE)
 _DOMAIN = re.compile(r"^NPUKB_LIBRARY_DOMAIN\((\w+),", re.MULTILINE)
@@ -47,6 +63,27 @@ class Row(NamedTuple):
     def dtypes(self) -> tuple[str, ...]:
         """Types that dst and sources can have alike."""
         return tuple(dst for dst, src in self.pairs if dst == src)
+
+
+class MoveOperand(NamedTuple):
+    """An operand of a move: what messages call it, where it begins and lies, what of dst it may share."""
+
+    slot: str
+    role: str
+    alignment: str
+    memories: frozenset[str]
+    sharing: str
+
+
+class MoveRow(NamedTuple):
+    """An instruction that moves, gathers, sorts, transposes or multiplies. ``pairs`` as those of :class:`Row`."""
+
+    name: str
+    operands: tuple[MoveOperand, ...]
+    pairs: tuple[tuple[str, str], ...]
+    rate16: int
+    rate32: int
+    chapter: str
 
 
 class LibraryRow(NamedTuple):
@@ -97,6 +134,11 @@ def _pairs(column: str) -> tuple[tuple[str, str], ...]:
     return tuple((dst, src) for into, of in _PAIRS.findall(column) for dst in _words(into) for src in _words(of))
 
 
+def _operands(column: str) -> Iterator[MoveOperand]:
+    for slot, role, alignment, memories, sharing in _OPERAND.findall(column):
+        yield MoveOperand(slot, role, alignment, frozenset(_words(memories)), sharing)
+
+
 @cache
 def instructions() -> tuple[Row, ...]:
     """Every row of the instruction table, in its order."""
@@ -121,6 +163,15 @@ def instructions() -> tuple[Row, ...]:
             )
         )
     return tuple(rows)
+
+
+@cache
+def moves() -> tuple[MoveRow, ...]:
+    """Every row of the same table that is no vector instruction by lanes."""
+    return tuple(
+        MoveRow(name, tuple(_operands(operands)), _pairs(" ".join(types.split())), int(rate16), int(rate32), chapter)
+        for name, operands, types, rate16, rate32, chapter in _MOVE.findall(_text("instructions.def"))
+    )
 
 
 @cache

@@ -32,7 +32,7 @@ def test_a_budget_that_bought_a_run_nothing_is_shown_as_nothing(tmp_path) -> Non
     effort = read_run(a_search(tmp_path / "one", (4.0,))).results.effort
     dear = read_run(a_search(tmp_path / "two", (4.0, 4.0, 4.0))).results.effort
     late = replace(dear, after=dear.after[2:])
-    assert [one.reached[1] for one in at_equal_budgets([effort, late])] == [None] * 4
+    assert [at_equal_budget.reached[1] for at_equal_budget in at_equal_budgets([effort, late])] == [None] * 4
 
 
 @pytest.mark.parametrize("missing", [0, 1])

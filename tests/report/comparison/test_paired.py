@@ -128,11 +128,11 @@ def test_words_and_objects(folder):
     assert "| T1 | 0 | 1/2 | 0/2 | wrong_value ×2 |" in text
     (paths[0] / "report.html").touch()  # the run in which T2 failed has a page now
     assert f"| [T2]({paths[0].as_uri()}/report.html#/sample/T2/0/static/0) | 0 |" in as_markdown(comparison.tables[-1])
-    found = json.loads(json.dumps(comparison.as_json()))
-    assert found["times"] is None
-    assert found["comparisons"][0]["rates"][1]["measure"] == "correct@1"
-    assert found["comparisons"][0]["changed"][0]["links"][1].endswith("/b/report.html#/sample/T1/0/static/0")
-    assert [run["uncounted"] for run in found["runs"]] == [2, 1]
+    parsed = json.loads(json.dumps(comparison.as_json()))
+    assert parsed["times"] is None
+    assert parsed["comparisons"][0]["rates"][1]["measure"] == "correct@1"
+    assert parsed["comparisons"][0]["changed"][0]["links"][1].endswith("/b/report.html#/sample/T1/0/static/0")
+    assert [run["uncounted"] for run in parsed["runs"]] == [2, 1]
 
 
 def test_too_few_and_too_different_things(folder, tmp_path):

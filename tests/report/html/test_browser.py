@@ -216,7 +216,7 @@ def test_comparisons_and_leaderboards(browser: Browser, tmp_path: Path) -> None:
 def test_speeds_of_several_runs(browser: Browser, record: Callable[..., RunRecord], tmp_path: Path) -> None:
     """A threshold moved by key, click and link ranks the rows anew; every problem says who reached what."""
     slow = record("slow", {f"T{i}/0": "o" if i < 8 else "w" for i in range(10)}, model="slow and often right")
-    untimed = (replace(one, speedups={}) if one.problem.task == "T7" else one for one in slow.attempts)
+    untimed = (replace(attempt, speedups={}) if attempt.problem.task == "T7" else attempt for attempt in slow.attempts)
     slow = replace(slow, attempts=tuple(untimed))
     fast = record("fast", {f"T{i}/0": "f" if i < 4 else "i" if i == 9 else "c" for i in range(10)}, model="fast")
     path = tmp_path / "leaderboard.html"

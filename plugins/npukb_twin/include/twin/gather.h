@@ -33,16 +33,13 @@ struct GatherMaskParams {
 enum class GatherMaskMode : uint8_t { VERSION_V1, VERSION_V2 };
 inline constexpr GatherMaskMode defaultGatherMaskMode = GatherMaskMode::VERSION_V1;
 
-#define NPUKB_WIDE_TYPES(name)                                                          \
-    using namespace npukb::types;                                                       \
-    static_assert((npukb::kSetOf<T> & (F16 | BF16 | I16 | U16 | F32 | I32 | U32)) != 0, \
-                  #name " takes elements of 16 and 32 bits")
+#define NPUKB_WIDE_TYPES(name, takes) static_assert(takes, #name " takes elements of 16 and 32 bits")
 
 // Gather: element i comes from byte srcBaseAddr + srcOffset[i] of src.
 template <typename T>
 NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& srcOffset,
                       const uint32_t srcBaseAddr, const uint32_t count) {
-    NPUKB_WIDE_TYPES(Gather);
+    NPUKB_WIDE_TYPES(Gather, npukb::moves::Gather<T>);
     npukb_gather_count(sizeof(T), &dst.npukb_view, &src.npukb_view, &srcOffset.npukb_view, srcBaseAddr, count);
 }
 #define NPUKB_GATHER(mask_type, prepare)                                                                 \
@@ -51,7 +48,7 @@ NPUKB_API void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, cons
                           const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type, \
                           const npukb::of::Gather::repeatTime repeatTime,                                \
                           const npukb::of::Gather::dstRepStride dstRepStride) {                          \
-        NPUKB_WIDE_TYPES(Gather);                                                                        \
+        NPUKB_WIDE_TYPES(Gather, npukb::moves::Gather<T>);                                               \
         npukb::VectorInstruction v = prepare;                                                            \
         v.dst = npukb::Strided(dst, 1, dstRepStride);                                                    \
         v.src0 = npukb::Whole(src);                                                                      \
@@ -66,7 +63,7 @@ NPUKB_GATHER(const uint64_t mask, npukb::MaskedCount<T>(npukb::Op::Copy, mask, r
 template <typename T>
 NPUKB_API void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& offset,
                        const npukb::of::Gatherb::repeatTime repeatTime, const GatherRepeatParams& repeatParams) {
-    NPUKB_WIDE_TYPES(Gatherb);
+    NPUKB_WIDE_TYPES(Gatherb, npukb::moves::Gatherb<T>);
     npukb_gather_blocks(sizeof(T), &dst.npukb_view, &src0.npukb_view, &offset.npukb_view, repeatTime, &repeatParams);
 }
 
@@ -75,7 +72,7 @@ template <typename T, GatherMaskMode mode = defaultGatherMaskMode>
 NPUKB_API void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t src1Pattern,
                           const bool reduceMode, const uint32_t mask, const GatherMaskParams& gatherMaskParams,
                           uint64_t& rsvdCnt) {
-    NPUKB_WIDE_TYPES(GatherMask);
+    NPUKB_WIDE_TYPES(GatherMask, npukb::moves::GatherMask<T>);
     npukb::GatherMaskCall call{&dst.npukb_view, &src0.npukb_view, nullptr, src1Pattern, mask, sizeof(T), reduceMode};
     npukb_gather_mask(&call, &gatherMaskParams, &rsvdCnt);
 }
@@ -83,7 +80,8 @@ template <typename T, typename U, GatherMaskMode mode = defaultGatherMaskMode>
 NPUKB_API void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<U>& src1Pattern,
                           const bool reduceMode, const uint32_t mask, const GatherMaskParams& gatherMaskParams,
                           uint64_t& rsvdCnt) {
-    NPUKB_WIDE_TYPES(GatherMask);
+    NPUKB_WIDE_TYPES(GatherMask, npukb::moves::GatherMask<T>);
+    using namespace npukb::types;
     static_assert(sizeof(U) == sizeof(T) && (npukb::kSetOf<U> & (U16 | U32)) != 0,
                   "GatherMask: src1Pattern is uint16_t for elements of 16 bits and uint32_t for those of 32");
     npukb::GatherMaskCall call{&dst.npukb_view, &src0.npukb_view, &src1Pattern.npukb_view, 0, mask,
@@ -101,7 +99,7 @@ NPUKB_API void DuplicateImpl(__ubuf__ T* dst, const T& scalarValue, const int32_
 template <typename T, bool isSetMask = true>
 NPUKB_API void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
                     const npukb::of::Copy::repeatTime repeatTime, const CopyRepeatParams& p) {
-    NPUKB_WIDE_TYPES(Copy);
+    NPUKB_WIDE_TYPES(Copy, npukb::takes::Copy<T>::value);
     npukb::VectorInstruction v = npukb::Masked(npukb::Op::Copy, mask, repeatTime, isSetMask);
     npukb::Issue(v, npukb::Strided(dst, p.dstStride, p.dstRepeatSize),
                  npukb::Strided(src, p.srcStride, p.srcRepeatSize));

@@ -34,8 +34,7 @@ void npukb_vmrgsort4(uint32_t element_bytes, void* dst, const void* const* sourc
 }
 #pragma GCC visibility pop
 
-#define NPUKB_SORTABLE(name) \
-    static_assert(npukb::kSame<T, half> || npukb::kSame<T, float>, #name " sorts half and float values only")
+#define NPUKB_SORTABLE(name) static_assert(npukb::moves::Sort32<T>, #name " sorts half and float values only")
 
 namespace AscendC {
 

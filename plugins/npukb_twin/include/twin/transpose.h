@@ -65,17 +65,13 @@ NPUKB_API void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src) {
 template <typename T>
 NPUKB_API void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                          const LocalTensor<uint8_t>& sharedTmpBuffer, const TransposeParamsExt& transposeParams) {
-    using namespace npukb::types;
-    static_assert((npukb::kSetOf<T> & (I8 | U8 | I16 | U16 | F16 | I32 | U32 | F32)) != 0,
-                  "Transpose takes integers of 8 to 32 bits, half or float");
+    static_assert(npukb::moves::Transpose<T>, "Transpose takes integers of 8 to 32 bits, half or float");
     npukb_transpose(sizeof(T), &dst.npukb_view, &src.npukb_view, &sharedTmpBuffer.npukb_view, &transposeParams);
 }
 
 // TransDataTo5HD: sixteen blocks of 32 bytes become columns. Addresses are tensors, numbers, or numbers that lie in UB.
-#define NPUKB_TRANSDATA_TYPES                                                              \
-    using namespace npukb::types;                                                          \
-    static_assert((npukb::kSetOf<T> & (I8 | U8 | I16 | U16 | F16 | I32 | U32 | F32)) != 0, \
-                  "TransDataTo5HD takes integers of 8 to 32 bits, half or float")
+#define NPUKB_TRANSDATA_TYPES \
+    static_assert(npukb::moves::TransDataTo5HD<T>, "TransDataTo5HD takes integers of 8 to 32 bits, half or float")
 template <typename T>
 NPUKB_API void TransDataTo5HD(const LocalTensor<T> (&dstLocalList)[NCHW_CONV_ADDR_LIST_SIZE],
                               const LocalTensor<T> (&srcLocalList)[NCHW_CONV_ADDR_LIST_SIZE],

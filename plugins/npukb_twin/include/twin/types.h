@@ -184,7 +184,7 @@ NPUKB_API constexpr bool Takes(uint32_t set) {
 }
 template <typename T, typename U>
 NPUKB_API constexpr bool Takes(const types::Pairs& pairs) {
-    return (pairs.sources[static_cast<uint32_t>(DTypeOf<T>::value)] & kSetOf<U>) != 0;
+    return kSetOf<T> != 0 && (pairs.sources[__builtin_ctz(kSetOf<T>)] & kSetOf<U>) != 0;
 }
 
 // Whether casts.def has a pair. Looked up by name: an expression over all rows costs every kernel that casts
@@ -199,6 +199,16 @@ template <typename T, typename U>
 NPUKB_API constexpr bool Takes(const types::CastPairs&) {
     return kCasts<DTypeOf<T>::value, DTypeOf<U>::value>;
 }
+
+// Whether a move takes the element types T of dst and U of its source: one constant per row of the table.
+namespace moves {
+using namespace types;
+#define NPUKB_INSTRUCTION(...)
+#define NPUKB_MOVE(name, operands, set, ...) \
+    template <typename T, typename U = T>    \
+    inline constexpr bool name = Takes<T, U>(set);
+#include "instructions.def"
+}  // namespace moves
 
 template <typename T>
 NPUKB_API uint64_t RawBits(const T& value) {

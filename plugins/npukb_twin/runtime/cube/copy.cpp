@@ -171,7 +171,7 @@ void npukb_copy_nd2nz(uint32_t element_bytes, const void* dst, const void* src, 
     CheckApart(core, p, r, pc);
     const auto local = *static_cast<const npukb::BufferView*>(dst);
     const auto global = *static_cast<const npukb::GlobalView*>(src);
-    CheckLocal(core, {"DataCopy", "dst", local.address, r.DstSpan(), local.bytes, 32, true, CopyMemories(core)}, pc);
+    CheckCubeMove(core, moves::DataCopy, Slot::Dst, local, r.DstSpan(), pc, CopyMemories(core));
     CheckGlobal(core, {"DataCopy", global.address, r.SrcSpan(), element_bytes, false, global.origin}, pc);
     if (core.order != nullptr && r.matrices == 1) {
         core.order->Refine(global.address, false, static_cast<uint64_t>(r.columns) * element_bytes, r.src_row, r.rows);

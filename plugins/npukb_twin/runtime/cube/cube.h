@@ -1,7 +1,7 @@
 // What instructions of the cube unit share.
 #pragma once
 #include "../../include/twin/cube/abi.h"
-#include "check/operand_check.h"
+#include "semantics/moves.h"
 
 namespace twin {
 
@@ -17,7 +17,13 @@ inline constexpr MemorySet kL0 = SetOf(Memory::L0A) | SetOf(Memory::L0B);
 
 inline uint32_t Blocks(uint32_t count, uint32_t size) { return (count + size - 1) / size; }
 
-// Checks `bytes` from a tensor's beginning on.
+// Checks `bytes` of an operand of a row, from a tensor's beginning on. `memories` as in CheckMove.
+inline void CheckCubeMove(Core& core, const MoveRow& move, Slot slot, const npukb::BufferView& view, uint64_t bytes,
+                          const void* pc, MemorySet memories = 0xff) {
+    CheckMove(core, move, slot, view.address, bytes, view.bytes, pc, memories);
+}
+
+// The same of what is no row's.
 void CheckCubeOperand(Core& core, const char* name, const char* role, const npukb::BufferView& view, uint64_t bytes,
                       uint32_t alignment, MemorySet memories, bool write, const void* pc);
 

@@ -160,20 +160,20 @@ void CheckWidth(Core& core, const AscendC::NpukbImageParams& p, const FeatureMap
 }
 
 // Rows and columns of the whole matrix that the loaded block consists of, repeated as SetLoadDataRepeat says.
-struct Stretch {
+struct Sweep {
     uint32_t first, length, stride;
     uint32_t At(uint32_t i) const { return first + i % length + i / length * stride; }
 };
 
-Stretch RowsOf(const AscendC::NpukbImageParams& p, const CubeState& state) {
+Sweep RowsOf(const AscendC::NpukbImageParams& p, const CubeState& state) {
     return {p.mStartPt, p.mExtension, state.repeat_stride * 16};
 }
-Stretch ColumnsOf(const AscendC::NpukbImageParams& p, const CubeState& state, DType type) {
+Sweep ColumnsOf(const AscendC::NpukbImageParams& p, const CubeState& state, DType type) {
     return {p.kStartPt, p.kExtension, state.repeat_stride * ColumnsOfFractal(type)};
 }
 
 // The bytes of L1 from the first pixel of the map to the last that the block is made of.
-uint64_t ReachedBytes(const FeatureMap& image, Stretch rows, Stretch columns, uint32_t m_all, uint32_t k_all) {
+uint64_t ReachedBytes(const FeatureMap& image, Sweep rows, Sweep columns, uint32_t m_all, uint32_t k_all) {
     int64_t reached = 0;
     for (uint32_t m = 0; m < m_all; ++m) {
         for (uint32_t k = 0, run; k < k_all; k += run) {
@@ -186,7 +186,7 @@ uint64_t ReachedBytes(const FeatureMap& image, Stretch rows, Stretch columns, ui
     return (static_cast<uint64_t>(reached) * BitsOfType(image.type) + 7) / 8;
 }
 
-void LoadBlock(const FeatureMap& image, Stretch rows, Stretch columns, const Target& t, uint8_t* to, uint32_t m_all,
+void LoadBlock(const FeatureMap& image, Sweep rows, Sweep columns, const Target& t, uint8_t* to, uint32_t m_all,
                uint32_t k_all) {
     for (uint32_t m = 0; m < m_all; ++m) {
         for (uint32_t k = 0; k < k_all; ++k) Place(t, image.type, to, m, k, Element(image, rows.At(m), columns.At(k)));
@@ -265,15 +265,15 @@ void npukb_cube_load_image(npukb::DType type, const npukb::BufferView* dst, cons
              k = p.kExtension * (state.repeat_mode == 1 ? times : 1);
     Target target = Arrange(p, type, right, m, k);
     uint64_t bytes = static_cast<uint64_t>(target.rows) * target.columns * kFractalBytes;
-    CheckCubeOperand(core, "LoadData", "dst", *dst, bytes, kFractalBytes, kL0, true, pc);
-    Stretch rows = RowsOf(p, state), columns = ColumnsOf(p, state, type);
+    CheckCubeMove(core, moves::LoadData, Slot::Dst, *dst, bytes, pc, kL0);
+    Sweep rows = RowsOf(p, state), columns = ColumnsOf(p, state, type);
     uint64_t pixels = ReachedBytes(image, rows, columns, m, k);
     if (image.boundary > 0) {
         image.pixels_at = core.OffsetIn(Memory::L1, src->address);
         uint64_t room = image.pixels_at < image.boundary ? image.boundary - image.pixels_at : 0;
         pixels = pixels < room ? pixels : room;
     }
-    CheckCubeOperand(core, "LoadData", "src", *src, pixels, 32, SetOf(Memory::L1), false, pc);
+    CheckCubeMove(core, moves::LoadData, Slot::Src0, *src, pixels, pc);
     LoadBlock(image, rows, columns, target, static_cast<uint8_t*>(dst->address), m, k);
     DefineOnChip(core, dst->address, bytes);
     double slower = ImagePace(filter_w, p.strideW, right) / ImagePace(1, 1, right);

@@ -14,7 +14,7 @@ using npukb::DType;
 
 // Fractals of one instruction, whole and in the order in which they are moved.
 struct FractalWalk {
-    const char* name;
+    const MoveRow& row;
     uint32_t count;     // iterations
     uint32_t per_step;  // fractals of an iteration
     int64_t src_first;  // in fractals
@@ -107,8 +107,7 @@ bool Overlaps(const FractalWalk& w) {
 
 void CheckDestination(Core& core, const FractalWalk& w, const npukb::BufferView& dst, MemorySet memories,
                       const void* pc) {
-    uint32_t alignment = core.Holding(dst.address) == Memory::L1 ? 32 : kFractalBytes;
-    CheckCubeOperand(core, w.name, "dst", dst, DstSpan(w), alignment, memories, true, pc);
+    CheckCubeMove(core, w.row, Slot::Dst, dst, DstSpan(w), pc, memories);
     if (core.order != nullptr && w.per_step == 1) {
         core.order->Refine(dst.address, true, kFractalBytes, w.dst_step * kFractalBytes, w.count);
     }
@@ -118,7 +117,7 @@ void CheckSource(Core& core, const FractalWalk& w, const npukb::BufferView& src,
     int64_t first;
     uint64_t bytes;
     SrcSpan(w, &first, &bytes);
-    CheckCubeOperand(core, w.name, "src", Shifted(src, first), bytes, 32, SetOf(Memory::L1), false, pc);
+    CheckCubeMove(core, w.row, Slot::Src0, Shifted(src, first), bytes, pc);
 }
 
 }  // namespace
@@ -160,7 +159,7 @@ void npukb_cube_load(npukb::DType type, const npukb::BufferView* dst, const void
     }
     if (p.repeatTimes == 0) return;
     int64_t step = p.addrMode == 1 ? -static_cast<int64_t>(p.srcStride) : p.srcStride;
-    FractalWalk w{"LoadData", p.repeatTimes, 1, p.startIndex, step, p.dstGap + 1ull, 1};
+    FractalWalk w{moves::LoadData, p.repeatTimes, 1, p.startIndex, step, p.dstGap + 1ull, 1};
     const uint8_t* from;
     if (global) {
         const auto view = *static_cast<const npukb::GlobalView*>(src);
@@ -168,8 +167,8 @@ void npukb_cube_load(npukb::DType type, const npukb::BufferView* dst, const void
         uint64_t bytes;
         SrcSpan(w, &first, &bytes);
         from = static_cast<const uint8_t*>(view.address);
-        CheckDestination(core, w, *dst, kL0 | SetOf(Memory::L1), pc);
-        CheckGlobal(core, {w.name, from + first, bytes, 1, false, view.origin}, pc);
+        CheckDestination(core, w, *dst, moves::LoadData.At(Slot::Dst).memories, pc);
+        CheckGlobal(core, {w.row.name, from + first, bytes, 1, false, view.origin}, pc);
     } else {
         const auto view = *static_cast<const npukb::BufferView*>(src);
         from = static_cast<const uint8_t*>(view.address);
@@ -207,7 +206,7 @@ void npukb_cube_load_transposed(npukb::DType type, const npukb::BufferView* dst,
     if (p.repeatTimes == 0) return;
     uint32_t bits = BitsOfType(type), fractals = bits == 16 ? 1 : bits == 4 ? 4 : 2;
     int64_t step = static_cast<int64_t>(p.srcStride) * fractals;
-    FractalWalk w{"LoadDataWithTranspose",
+    FractalWalk w{moves::LoadDataWithTranspose,
                   p.repeatTimes,
                   fractals,
                   static_cast<int64_t>(p.startIndex) * fractals,
@@ -229,7 +228,7 @@ void npukb_cube_load_transposed(npukb::DType type, const npukb::BufferView* dst,
         core.Warn("overlap", pc, "Leave room for all fractals of an iteration: see dstGap and dstFracGap.",
                   "%s: with dstGap %u and dstFracGap %u iterations put fractals where others do; the result is "
                   "undefined on the device",
-                  w.name, p.dstGap, p.dstFracGap);
+                  w.row.name, p.dstGap, p.dstFracGap);
         for (uint64_t i = 0; i < w.count; ++i) {
             for (uint64_t f = 0; f < fractals; ++f)
                 memset(to + (i * w.dst_step + f * w.dst_fractal) * kFractalBytes, 0xff, kFractalBytes);
@@ -248,12 +247,12 @@ void npukb_cube_load_sparse(const npukb::BufferView* dst, const npukb::BufferVie
     Core& core = ThisCore();
     const auto p = twin::Given<AscendC::LoadData2DParams>(params, NPUKB_PC);
     if (p.repeatTimes == 0) return;
-    FractalWalk w{"LoadDataWithSparse", p.repeatTimes, 1, p.startIndex, 1, 1, 1};
+    FractalWalk w{moves::LoadDataWithSparse, p.repeatTimes, 1, p.startIndex, 1, 1, 1};
     constexpr uint32_t kIndexBytes = kFractalBytes / 4;
-    CheckDestination(core, w, *dst, SetOf(Memory::L0B), pc);
+    CheckDestination(core, w, *dst, kL0, pc);
     CheckSource(core, w, *src, pc);
-    CheckCubeOperand(core, w.name, "idx", Shifted(*index, p.startIndex * static_cast<int64_t>(kIndexBytes)),
-                     w.count * kIndexBytes, 32, SetOf(Memory::L1), false, pc);
+    CheckCubeMove(core, w.row, Slot::Src1, Shifted(*index, p.startIndex * static_cast<int64_t>(kIndexBytes)),
+                  w.count * kIndexBytes, pc);
     uint64_t bytes = w.count * static_cast<uint64_t>(kFractalBytes);
     memcpy(dst->address, static_cast<const uint8_t*>(src->address) + w.src_first * kFractalBytes, bytes);
     memcpy(core.cube.sparse_index + core.OffsetIn(Memory::L0B, dst->address) / 4,

@@ -258,7 +258,8 @@ extern "C" void npukb_cube_multiply(uint32_t types, const npukb::BufferView* dst
     const Pinned pinned[] = {dst, a, b, bias};
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
-    const char* name = sparse ? "MmadWithSparse" : "Mmad";
+    const MoveRow& row = sparse ? moves::MmadWithSparse : moves::Mmad;
+    const char* name = row.name;
     const auto p = twin::Given<AscendC::MmadParams>(params, NPUKB_PC);
     auto type = static_cast<npukb::DType>(types >> 8 & 0xff);
     bool floats = type == npukb::DType::F32;
@@ -278,14 +279,15 @@ extern "C" void npukb_cube_multiply(uint32_t types, const npukb::BufferView* dst
     // Large products keep their own order where they add to the same place.
     if (strips * panels >= 10) core.time.Barrier(Pipe::M);
     MindUnitFlags(core, name, *dst, c_bytes, p.unitFlag, pc);
-    CheckCubeOperand(core, name, "fm", *a, a_bytes, kFractalBytes, SetOf(Memory::L0A), false, pc);
-    CheckCubeOperand(core, name, "filter", *b, b_bytes, kFractalBytes, SetOf(Memory::L0B), false, pc);
-    if (accumulates) CheckCubeOperand(core, name, "dst", *dst, c_bytes, 1024, SetOf(Memory::L0C), false, pc);
-    CheckCubeOperand(core, name, "dst", *dst, c_bytes, 1024, SetOf(Memory::L0C), true, pc);
+    CheckCubeMove(core, row, Slot::Src0, *a, a_bytes, pc);
+    CheckCubeMove(core, row, Slot::Src1, *b, b_bytes, pc);
+    const OperandRow& sum = row.At(Slot::Dst);
+    if (accumulates) CheckCubeOperand(core, name, sum.role, *dst, c_bytes, sum.alignment, sum.memories, false, pc);
+    CheckCubeMove(core, row, Slot::Dst, *dst, c_bytes, pc);
     npukb::BufferView table{core.ub + core.launch->RangeOf(Memory::Bt).offset, core.launch->RangeOf(Memory::Bt).bytes,
                             0, 0};
     if (from_table && bias != nullptr) table = *bias;
-    if (from_table) CheckCubeOperand(core, name, "bias", table, p.n * 4ull, 64, SetOf(Memory::Bt), false, pc);
+    if (from_table) CheckCubeMove(core, row, Slot::Src2, table, p.n * 4ull, pc);
     if (product.vector || product.a_columns == depth) {
         uint64_t pieces = static_cast<uint64_t>(depth) * (product.vector ? 1 : strips);
         CheckFilled(core, name, {"fm", a->address, pieces, product.vector ? 32u : kFractalBytes}, pc);

@@ -17,7 +17,7 @@ using npukb::DType;
 
 // One instruction, wherever its numbers come from.
 struct Store {
-    const char* name;
+    const char* name;  // Fixpipe, or DataCopy where that does the same
     DType from, to;
     bool row_major;
     bool local;  // to L1
@@ -35,9 +35,14 @@ struct Store {
     uint8_t unit;
     bool split;
     bool saturate;
-};
 
-uint32_t Bytes(DType type) { return npukb::kDTypeBytes[static_cast<int>(type)]; }
+    // The operands, under the name that the kernel calls the instruction by.
+    MoveRow Row() const {
+        MoveRow row = moves::Fixpipe;
+        row.name = name;
+        return row;
+    }
+};
 
 bool PerColumn(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
 
@@ -315,7 +320,7 @@ uint64_t DstSpan(const Store& s) {
 
 void CheckDestination(Core& core, const Store& s, const npukb::BufferView* local, const void* origin, const void* pc) {
     if (local != nullptr) {
-        CheckCubeOperand(core, s.name, "dst", *local, DstSpan(s), 32, SetOf(Memory::L1), true, pc);
+        CheckCubeMove(core, s.Row(), Slot::Dst, *local, DstSpan(s), pc);
         return;
     }
     CheckGlobal(core, {s.name, s.dst, DstSpan(s), s.row_major ? Bytes(s.to) : 32, true, origin}, pc);
@@ -332,7 +337,7 @@ void Run(Core& core, const Store& s, const npukb::BufferView& src, const npukb::
     if (s.matrices == 0) return;
     uint64_t src_bytes = (static_cast<uint64_t>(Blocks(s.n, 16) - 1) * s.src_stride + Blocks(s.m, 16) * 16ull) * 64;
     if (s.row_major) src_bytes += (s.matrices - 1) * s.src_matrix;
-    CheckCubeOperand(core, s.name, "src", src, src_bytes, 64, SetOf(Memory::L0C), false, pc);
+    CheckCubeMove(core, s.Row(), Slot::Src0, src, src_bytes, pc);
     CheckStrides(core, s, pc);
     CheckScales(core, s, pc);
     CheckWritten(core, s, pc);
@@ -407,7 +412,7 @@ void npukb_cube_fixpipe(uint32_t types, uint32_t flags, const void* dst, const n
                          "Fixpipe: quantPre %d takes a scale per column, and there is no tensor of them",
                          static_cast<int>(s.mode));
         }
-        CheckCubeOperand(core, s.name, "cbufWorkspace", *scales, s.n * 8ull, 32, SetOf(Memory::L1), false, pc);
+        CheckCubeMove(core, moves::Fixpipe, Slot::Src1, *scales, s.n * 8ull, pc);
         s.scales = static_cast<const uint8_t*>(scales->address);
     }
     const auto* global = static_cast<const npukb::GlobalView*>(dst);

@@ -11,12 +11,15 @@
 //   }
 #pragma once
 #include "check/operand_check.h"
+#include "semantics/moves.h"
 
 namespace twin {
 
 class Library {
   public:
     Library(const char* name, const void* pc) : core_(ThisCore()), name_(name), pc_(pc) {}
+    // An instruction with a row, which says what Read and Write below need not be told.
+    Library(const MoveRow& row, const void* pc) : core_(ThisCore()), name_(row.name), pc_(pc), row_(&row) {}
     ~Library();
     Library(const Library&) = delete;
 
@@ -31,6 +34,17 @@ class Library {
     template <typename T>
     T* Write(const npukb::BufferView* view, int64_t elements, const char* role, uint32_t alignment = 32) const {
         return static_cast<T*>(Check(view, elements, sizeof(T), role, alignment, true));
+    }
+    // The same of an operand of the row, which takes elements of `element_bytes`.
+    template <typename T>
+    const T* Read(const npukb::BufferView* view, int64_t elements, Slot slot, uint32_t element_bytes) const {
+        const OperandRow& operand = row_->At(slot);
+        return Read<T>(view, elements, operand.role, AlignmentOf(core_, operand, nullptr, element_bytes));
+    }
+    template <typename T>
+    T* Write(const npukb::BufferView* view, int64_t elements, Slot slot, uint32_t element_bytes) const {
+        const OperandRow& operand = row_->At(slot);
+        return Write<T>(view, elements, operand.role, AlignmentOf(core_, operand, nullptr, element_bytes));
     }
     // No destination may share memory with a source (as most of the library wants), or only the whole of it if `same`
     // is true. Looks at what Read and Write have been asked for.
@@ -66,6 +80,7 @@ class Library {
     Core& core_;
     const char* name_;
     const void* pc_;
+    const MoveRow* row_ = nullptr;
     mutable Span spans_[kMaxSpans];
     mutable int span_count_ = 0;
     mutable Span scratch_{};

@@ -9,8 +9,8 @@
 #include "check/data_cache.h"
 #include "check/journal.h"
 #include "check/late_stores.h"
-#include "check/operand_check.h"
 #include "check/tracker.h"
+#include "semantics/moves.h"
 
 namespace twin {
 namespace {
@@ -34,11 +34,15 @@ uint64_t PlacedBytes(const CopyInstruction& c) {
     return c.block_bytes + (static_cast<uint64_t>(c.pad_left) + c.pad_right) * c.element_bytes;
 }
 
-void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, uint32_t tensor_bytes,
-             const char* role, bool write, const void* pc) {
-    bool inner_source = c.direction == kInside && !write;
+void CheckUb(Core& core, const CopyInstruction& c, const void* address, uint64_t span, uint32_t tensor_bytes, Slot slot,
+             const void* pc) {
+    const OperandRow& row = (c.padded ? moves::DataCopyPad : moves::DataCopy).At(slot);
+    bool inner_source = c.direction == kInside && !row.Written();
     MemorySet memories = inner_source ? SetOf(Memory::Ub) : CopyMemories(core);
-    CheckLocal(core, {c.name, role, address, span, tensor_bytes, 32, write, memories, c.direction == kIn}, pc);
+    CheckLocal(
+        core,
+        {c.name, row.role, address, span, tensor_bytes, row.alignment, row.Written(), memories, c.direction == kIn},
+        pc);
 }
 
 void CheckShape(Core& core, const CopyInstruction& c, const void* pc) {
@@ -214,12 +218,12 @@ void RunCopy(const CopyInstruction& c, const void* pc) {
         if (c.direction == kOut) {
             CheckGlobal(core, {c.name, c.dst, dst_span, alignment, true, c.origin}, pc);
         } else {
-            CheckUb(core, c, c.dst, dst_span, c.ub_bytes, "dst", true, pc);
+            CheckUb(core, c, c.dst, dst_span, c.ub_bytes, Slot::Dst, pc);
         }
         if (c.direction == kIn) {
             if (src_span > 0) CheckGlobal(core, {c.name, c.src, src_span, alignment, false, c.origin}, pc);
         } else {
-            CheckUb(core, c, c.src, src_span, c.direction == kOut ? c.ub_bytes : c.src_bytes, "src", false, pc);
+            CheckUb(core, c, c.src, src_span, c.direction == kOut ? c.ub_bytes : c.src_bytes, Slot::Src0, pc);
         }
         bool lost = c.direction == kInside && Overlaps(core, c, src_span, pc);
         Execute(core, c, pc);

@@ -2,15 +2,13 @@
 #include <string.h>
 
 #include "../../include/twin/gather.h"
-#include "semantics/overlap.h"
 #include "check/raw_access.h"
-#include "check/operand_check.h"
+#include "semantics/moves.h"
 
 namespace twin {
 namespace {
 
 constexpr uint32_t kMaxStride = 4095;
-constexpr double kElementsPerCycle = 5;  // Gather, documented for both widths
 
 uint32_t OffsetAt(const void* offsets, uint64_t index) {
     uint32_t offset;
@@ -19,7 +17,9 @@ uint32_t OffsetAt(const void* offsets, uint64_t index) {
 }
 
 // Where an offset of Gather or Gatherb leads to: `bytes` bytes that must lie in UB, at a multiple of `bytes`.
-const uint8_t* Source(Core& core, const char* name, const void* src, uint64_t offset, uint32_t bytes, const void* pc) {
+const uint8_t* Source(Core& core, const MoveRow& move, const void* src, uint64_t offset, uint32_t bytes,
+                      const void* pc) {
+    const char* name = move.name;
     uint64_t at = core.UbOffset(src) + offset;
     if (at + bytes > core.launch->machine.ub_bytes) {
         core.Violate("out_of_bounds", pc, "Offsets are bytes from the start of src; keep them inside of it.",
@@ -34,8 +34,8 @@ const uint8_t* Source(Core& core, const char* name, const void* src, uint64_t of
     return core.ub + at;
 }
 
-void CheckSource(Core& core, const char* name, const npukb::BufferView& src, const void* pc) {
-    CheckLocal(core, {name, "src", src.address, 1, src.bytes, 32, false}, pc);
+void CheckSource(Core& core, const MoveRow& move, const npukb::BufferView& src, const void* pc) {
+    CheckMove(core, move, Slot::Src0, src.address, 1, src.bytes, pc);
 }
 
 // What an instruction read. A result that begins elsewhere in it is undefined; both may begin at the same place,
@@ -47,9 +47,9 @@ class Reach {
         if (from + bytes > end_) end_ = from + bytes;
         return from;
     }
-    void Settle(Core& core, const char* name, const Stretch& dst, const void* src, const void* pc) const {
-        Stretch read{"src", begin_, static_cast<uint64_t>(end_ - begin_)};
-        if (dst.address != src && Clashes(core, name, dst, read, false, pc)) Undefine(dst);
+    void Settle(Core& core, const MoveRow& move, const Stretch& dst, const void* src, const void* pc) const {
+        Stretch read{move.At(Slot::Src0).role, begin_, static_cast<uint64_t>(end_ - begin_)};
+        if (dst.address != src && Clashes(core, move.name, dst, read, false, pc)) Undefine(dst);
     }
 
   private:
@@ -78,18 +78,18 @@ void npukb_gather_count(uint32_t element_bytes, const npukb::BufferView* dst, co
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
     auto n = static_cast<uint64_t>(count);
-    CheckLocal(core, {"Gather", "dst", dst->address, n * element_bytes, dst->bytes, 32, true}, pc);
-    CheckLocal(core, {"Gather", "srcOffset", offsets->address, n * 4, offsets->bytes, 32, false}, pc);
-    CheckSource(core, "Gather", *src, pc);
+    CheckMove(core, moves::Gather, Slot::Dst, dst->address, n * element_bytes, dst->bytes, pc);
+    CheckMove(core, moves::Gather, Slot::Src1, offsets->address, n * 4, offsets->bytes, pc);
+    CheckSource(core, moves::Gather, *src, pc);
     auto* to = static_cast<uint8_t*>(dst->address);
     Reach read;
     for (uint64_t i = 0; i < n; ++i) {
         uint64_t offset = static_cast<uint64_t>(base) + OffsetAt(offsets->address, i);
-        const uint8_t* from = Source(core, "Gather", src->address, offset, element_bytes, pc);
+        const uint8_t* from = Source(core, moves::Gather, src->address, offset, element_bytes, pc);
         memcpy(to + i * element_bytes, read.Note(from, element_bytes), element_bytes);
     }
-    read.Settle(core, "Gather", {"dst", to, n * element_bytes}, src->address, pc);
-    Charge(core, 1, static_cast<double>(count) / kElementsPerCycle);
+    read.Settle(core, moves::Gather, {"dst", to, n * element_bytes}, src->address, pc);
+    Charge(core, 1, static_cast<double>(count) / moves::Gather.Rate(element_bytes));
 }
 
 void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base) {
@@ -110,9 +110,9 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
     if (lanes.repeats > 0 && top > 0) {
         span = ElementOffset(v.dst, lanes.repeats - 1, top - 1, bytes) + bytes;
         uint64_t last = static_cast<uint64_t>(lanes.repeats - 1) * lanes.per_repeat + top;
-        CheckLocal(core, {"Gather", "dst", v.dst.address, span, v.dst.tensor_bytes, 32, true}, pc);
-        CheckLocal(core, {"Gather", "srcOffset", v.src1.address, last * 4, v.src1.tensor_bytes, 32, false}, pc);
-        CheckSource(core, "Gather", {const_cast<void*>(v.src0.address), v.src0.tensor_bytes, 0, 0}, pc);
+        CheckMove(core, moves::Gather, Slot::Dst, v.dst.address, span, v.dst.tensor_bytes, pc);
+        CheckMove(core, moves::Gather, Slot::Src1, v.src1.address, last * 4, v.src1.tensor_bytes, pc);
+        CheckSource(core, moves::Gather, {const_cast<void*>(v.src0.address), v.src0.tensor_bytes, 0, 0}, pc);
     }
     auto* to = static_cast<uint8_t*>(const_cast<void*>(v.dst.address));
     for (uint32_t r = 0; r < lanes.repeats; ++r) {
@@ -120,12 +120,12 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
             if (!lanes.On(r, lane)) continue;
             uint64_t offset = static_cast<uint64_t>(base) +
                               OffsetAt(v.src1.address, static_cast<uint64_t>(r) * lanes.per_repeat + lane);
-            const uint8_t* from = Source(core, "Gather", v.src0.address, offset, bytes, pc);
+            const uint8_t* from = Source(core, moves::Gather, v.src0.address, offset, bytes, pc);
             memcpy(to + ElementOffset(v.dst, r, lane, bytes), read.Note(from, bytes), bytes);
         }
     }
-    read.Settle(core, "Gather", {"dst", to, span}, v.src0.address, pc);
-    Charge(core, lanes.repeats, lanes.per_repeat / kElementsPerCycle);
+    read.Settle(core, moves::Gather, {"dst", to, span}, v.src0.address, pc);
+    Charge(core, lanes.repeats, lanes.per_repeat / moves::Gather.Rate(bytes));
 }
 
 void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
@@ -140,19 +140,20 @@ void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, c
     Reach read;
     if (repeat > 0) {
         span = (static_cast<uint64_t>(repeat - 1) * p.dstRepStride + 7u * p.dstBlkStride + 1) * 32;
-        CheckLocal(core, {"Gatherb", "dst", dst->address, span, dst->bytes, 32, true}, pc);
-        CheckLocal(core, {"Gatherb", "offset", offsets->address, repeat * 32ull, offsets->bytes, 32, false}, pc);
-        CheckSource(core, "Gatherb", *src, pc);
+        CheckMove(core, moves::Gatherb, Slot::Dst, dst->address, span, dst->bytes, pc);
+        CheckMove(core, moves::Gatherb, Slot::Src1, offsets->address, repeat * 32ull, offsets->bytes, pc);
+        CheckSource(core, moves::Gatherb, *src, pc);
     }
     auto* to = static_cast<uint8_t*>(dst->address);
     for (uint64_t r = 0; r < repeat; ++r) {
         for (uint64_t b = 0; b < 8; ++b) {
-            const uint8_t* from = Source(core, "Gatherb", src->address, OffsetAt(offsets->address, r * 8 + b), 32, pc);
+            const uint8_t* from =
+                Source(core, moves::Gatherb, src->address, OffsetAt(offsets->address, r * 8 + b), 32, pc);
             memmove(to + (r * p.dstRepStride + b * p.dstBlkStride) * 32, read.Note(from, 32), 32);
         }
     }
-    read.Settle(core, "Gatherb", {"dst", to, span}, src->address, pc);
-    Charge(core, repeat, element_bytes == 2 ? 128.0 / 42 : 64.0 / 21);
+    read.Settle(core, moves::Gatherb, {"dst", to, span}, src->address, pc);
+    Charge(core, repeat, 256.0 / element_bytes / moves::Gatherb.Rate(element_bytes));
 }
 
 void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, uint64_t* kept) {
@@ -174,19 +175,17 @@ void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, u
     }
     // Elements of one repeat: 256 bytes, or as many as `mask` says in counter mode.
     uint64_t per_repeat = call->counted ? call->count : 256 / bytes, repeats = p.repeatTimes;
-    Stretch read{"src0", call->src->address, 0}, pattern{"src1Pattern", nullptr, 0};
+    uint64_t read = 0, pattern = 0;  // bytes
     if (per_repeat > 0 && repeats > 0) {
         uint64_t blocks = (per_repeat + per_block - 1) / per_block;
-        read.bytes = ((repeats - 1) * p.src0RepeatStride + (blocks - 1) * p.src0BlockStride) * 32 +
-                     (per_repeat - 1) % per_block * bytes + bytes;
-        CheckLocal(core, {"GatherMask", "src0", call->src->address, read.bytes, call->src->bytes, 32, false}, pc);
+        read = ((repeats - 1) * p.src0RepeatStride + (blocks - 1) * p.src0BlockStride) * 32 +
+               (per_repeat - 1) % per_block * bytes + bytes;
+        CheckMove(core, moves::GatherMask, Slot::Src0, call->src->address, read, call->src->bytes, pc);
         if (call->bits != nullptr) {
-            uint64_t bits = (repeats - 1) * p.src1RepeatStride * 32 + (per_repeat + 7) / 8;
-            pattern = {"src1Pattern", call->bits->address, bits};
-            CheckLocal(core, {"GatherMask", "src1Pattern", call->bits->address, bits, call->bits->bytes, 32, false},
-                       pc);
+            pattern = (repeats - 1) * p.src1RepeatStride * 32 + (per_repeat + 7) / 8;
+            CheckMove(core, moves::GatherMask, Slot::Src1, call->bits->address, pattern, call->bits->bytes, pc);
         }
-        CheckLocal(core, {"GatherMask", "dst", call->dst->address, bytes, call->dst->bytes, 32, true}, pc);
+        CheckMove(core, moves::GatherMask, Slot::Dst, call->dst->address, bytes, call->dst->bytes, pc);
     }
     auto* to = static_cast<uint8_t*>(call->dst->address);
     auto* from = static_cast<const uint8_t*>(call->src->address);
@@ -201,14 +200,14 @@ void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, u
             memmove(to + count++ * bytes, from + at, bytes);
         }
     }
-    CheckLocal(core, {"GatherMask", "dst", call->dst->address, count * bytes, call->dst->bytes, 32, true}, pc);
+    CheckMove(core, moves::GatherMask, Slot::Dst, call->dst->address, count * bytes, call->dst->bytes, pc);
     const Stretch result{"dst", to, count * bytes};
-    bool lost = Clashes(core, "GatherMask", result, read, true, pc);
-    if (Clashes(core, "GatherMask", result, pattern, false, pc) || lost) Undefine(result);
+    bool lost = SharesBadly(core, moves::GatherMask, Slot::Src0, result, from, read, pc);
+    if (SharesBadly(core, moves::GatherMask, Slot::Src1, result, bits, pattern, pc) || lost) Undefine(result);
     CheckResult(kept, sizeof *kept, pc);
     *kept = count;
     core.counter_mode = false;  // documented: whatever the mode was, it is normal afterwards
-    Charge(core, static_cast<double>(repeats), static_cast<double>(per_repeat) / (bytes == 2 ? 64 : 32));
+    Charge(core, static_cast<double>(repeats), static_cast<double>(per_repeat) / moves::GatherMask.Rate(bytes));
     core.time.HoldUntil(Pipe::S, core.time.At(Pipe::V));  // the count is read back
 }
 }

@@ -16,7 +16,6 @@ using npukb::DType;
 constexpr uint32_t kRecord = 8;      // bytes of a value and its index
 constexpr uint32_t kSortWidth = 32;  // records that one Sort32 repeat orders
 constexpr uint32_t kRegions = 16;    // region proposals that one RpSort16 repeat orders
-constexpr double kPerCycle = 2;      // records that the sorting network takes in per cycle
 constexpr int32_t kLongestRow = 4096;
 
 DType TypeOf(uint32_t bytes) { return bytes == 2 ? DType::F16 : DType::F32; }
@@ -28,7 +27,9 @@ bool Before(T a, T b) {
 
 void Cost(const Library& call, uint64_t repeats, double records) {
     Core& core = call.core();
-    core.time.Vector(core.launch->machine, records * static_cast<double>(repeats) / kPerCycle, 0, false);
+    // The sorting network takes in as many records a cycle whoever asks for it.
+    core.time.Vector(core.launch->machine, records * static_cast<double>(repeats) / moves::Sort32.per_cycle32, 0,
+                     false);
 }
 
 // Repeats of an instruction, 0 to 255.
@@ -277,6 +278,14 @@ const void* ReadValues(const Library& call, uint32_t bytes, const BufferView* vi
     return call.Read<float>(view, n, role);
 }
 
+// Proposals are eight elements, of which one field is read or written.
+template <typename T>
+void RunMoveField(const Library& call, const BufferView* dst, const BufferView* src, uint32_t n, uint32_t field,
+                  bool extract) {
+    T* to = call.Write<T>(dst, extract ? n : n * 8, Slot::Dst, sizeof(T));
+    MoveField(to, call.Read<T>(src, extract ? n * 8 : n, Slot::Src0, sizeof(T)), n, field, extract);
+}
+
 }  // namespace
 }  // namespace twin
 
@@ -286,21 +295,23 @@ extern "C" {
 
 void npukb_sort32(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* value,
                   const npukb::BufferView* index, int32_t repeat) {
-    Library call("Sort32", NPUKB_PC);
+    Library call(moves::Sort32, NPUKB_PC);
     uint32_t repeats = Repeats(call, repeat);
-    auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(repeats) * kSortWidth * kRecord, "dst");
-    const void* values = ReadValues(call, element_bytes, value, repeats * kSortWidth, "src0");
-    auto* indices = call.Read<uint32_t>(index, repeats * kSortWidth, "src1");
-    call.Exclusive();
+    auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(repeats) * kSortWidth * kRecord, Slot::Dst, 4);
+    const void* values =
+        ReadValues(call, element_bytes, value, repeats * kSortWidth, moves::Sort32.At(Slot::Src0).role);
+    auto* indices = call.Read<uint32_t>(index, repeats * kSortWidth, Slot::Src1, 4);
+    if (moves::Sort32.Exclusive()) call.Exclusive();
     Sort32Into(call, element_bytes, out, values, indices, repeats);
 }
 
 void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::BufferView* dst,
                       const npukb::BufferView* src1, const npukb::BufferView* src2, const npukb::BufferView* src3,
                       const npukb::BufferView* src4, const AscendC::MrgSort4Info* info) {
-    Library call(region ? "MrgSort4" : "MrgSort", NPUKB_PC);
+    const MoveRow& row = region ? moves::MrgSort4 : moves::MrgSort;
+    Library call(row, NPUKB_PC);
     if (region) OlderChip(call);
-    static const char* const roles[] = {"src1", "src2", "src3", "src4"};
+    constexpr Slot slots[] = {Slot::Src0, Slot::Src1, Slot::Src2, Slot::Src3};
     const npukb::BufferView* views[] = {src1, src2, src3, src4};
     Queues q{};
     q.valid = ValidQueues(call, info->validBit);
@@ -312,13 +323,14 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
     const Pinned pinned[] = {views[0], views[1], views[2], views[3]};
     for (uint32_t i = 0; i < q.valid; ++i) q.data[i] = static_cast<const uint8_t*>(views[i]->address);
     uint32_t repeat = MergeRepeats(call, q, info->repeatTimes);
-    uint32_t alignment = region ? q.width : 8;
     uint64_t total = 0;
     for (uint32_t i = 0; i < q.valid; ++i) {
         total += q.length[i];
-        call.Read<uint8_t>(views[i], static_cast<int64_t>(q.length[i]) * q.width, roles[i], alignment);
+        call.Read<uint8_t>(views[i], static_cast<int64_t>(q.length[i]) * q.width, slots[i], element_bytes);
     }
-    if (repeat > 1) call.Read<uint8_t>(views[0], static_cast<int64_t>(total) * repeat * q.width, "src1", alignment);
+    if (repeat > 1) {
+        call.Read<uint8_t>(views[0], static_cast<int64_t>(total) * repeat * q.width, Slot::Src0, element_bytes);
+    }
     if (q.suspend) {  // the length of the result depends on the values
         if (element_bytes == 2)
             Merge<half>(q, nullptr);
@@ -326,8 +338,8 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
             Merge<float>(q, nullptr);
         total = static_cast<uint64_t>(q.taken[0]) + q.taken[1] + q.taken[2] + q.taken[3];
     }
-    auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(total * repeat * q.width), "dst", region ? q.width : 32);
-    call.Exclusive();
+    auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(total * repeat * q.width), Slot::Dst, element_bytes);
+    if (row.Exclusive()) call.Exclusive();
     MergeQueues(call, element_bytes, q, out, repeat);
 }
 
@@ -340,12 +352,13 @@ void npukb_merge_result(uint16_t* counts) {
 
 void npukb_region_sort(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
                        int32_t repeat) {
-    Library call("RpSort16", NPUKB_PC);
+    Library call(moves::RpSort16, NPUKB_PC);
     OlderChip(call);
     uint32_t repeats = Repeats(call, repeat);
     uint32_t width = 8 * element_bytes;
-    auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(repeats) * kRegions * width, "dst");
-    auto* in = call.Read<uint8_t>(src, static_cast<int64_t>(repeats) * kRegions * width, "src");
+    const int64_t bytes = static_cast<int64_t>(repeats) * kRegions * width;
+    auto* out = call.Write<uint8_t>(dst, bytes, Slot::Dst, element_bytes);
+    auto* in = call.Read<uint8_t>(src, bytes, Slot::Src0, element_bytes);
     memmove(out, in, static_cast<uint64_t>(repeats) * kRegions * width);
     for (uint32_t r = 0; r < repeats; ++r) {
         if (element_bytes == 2)
@@ -358,20 +371,17 @@ void npukb_region_sort(uint32_t element_bytes, const npukb::BufferView* dst, con
 
 void npukb_region_move(uint32_t element_bytes, uint32_t extract, const npukb::BufferView* dst,
                        const npukb::BufferView* src, int32_t repeat, int32_t field) {
-    Library call(extract ? "ProposalExtract" : "ProposalConcat", NPUKB_PC);
+    Library call(extract ? moves::ProposalExtract : moves::ProposalConcat, NPUKB_PC);
     OlderChip(call);
     if (field < 0 || field > 5) {
         call.core().Violate("limit_exceeded", call.pc(), "Use 0 for x1, 1 y1, 2 x2, 3 y2, 4 score, 5 label.",
                             "%s: modeNumber is %d, which is outside of 0 to 5", call.name(), field);
     }
     uint32_t n = Repeats(call, repeat) * kRegions;
-    if (element_bytes == 2) {
-        MoveField(call.Write<half>(dst, extract ? n : n * 8, "dst"), call.Read<half>(src, extract ? n * 8 : n, "src"),
-                  n, static_cast<uint32_t>(field), extract != 0);
-    } else {
-        MoveField(call.Write<float>(dst, extract ? n : n * 8, "dst"), call.Read<float>(src, extract ? n * 8 : n, "src"),
-                  n, static_cast<uint32_t>(field), extract != 0);
-    }
+    if (element_bytes == 2)
+        RunMoveField<half>(call, dst, src, n, static_cast<uint32_t>(field), extract != 0);
+    else
+        RunMoveField<float>(call, dst, src, n, static_cast<uint32_t>(field), extract != 0);
     call.Charge(TypeOf(element_bytes), n, 1);
 }
 

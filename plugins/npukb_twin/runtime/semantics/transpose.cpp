@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#include "semantics/overlap.h"
-#include "check/operand_check.h"
+#include "semantics/moves.h"
 
 namespace twin {
 namespace {
@@ -34,9 +33,11 @@ void TransposeRepeat(uint32_t bytes, const TransDataTo5HDParams& p, uint8_t* con
     }
 }
 
-void TransposeBlocks(const char* name, uint32_t bytes, const uint64_t* dst, const uint64_t* src,
+// `move` is the row, under the name that the kernel calls it by.
+void TransposeBlocks(const MoveRow& move, uint32_t bytes, const uint64_t* dst, const uint64_t* src,
                      const TransDataTo5HDParams& p, const void* pc) {
     Core& core = ThisCore();
+    const char* name = move.name;
     if (p.repeatTimes == 1 && (p.dstRepStride != 0 || p.srcRepStride != 0)) {
         core.Warn("repeat_stride", pc, "Set both strides to 0 when repeatTimes is 1.",
                   "%s: with one repeat, strides of %u and %u blocks move its start", name, p.dstRepStride,
@@ -48,8 +49,8 @@ void TransposeBlocks(const char* name, uint32_t bytes, const uint64_t* dst, cons
         auto* d = reinterpret_cast<const uint8_t*>(dst[i]);
         auto* s = reinterpret_cast<const uint8_t*>(src[i]);
         uint32_t ub = core.launch->machine.ub_bytes;
-        CheckLocal(core, {name, "dst", d, last * p.dstRepStride * 32 + 32, ub, 32, true}, pc);
-        CheckLocal(core, {name, "src", s, last * p.srcRepStride * 32 + 32, ub, 32, false}, pc);
+        CheckMove(core, move, Slot::Dst, d, last * p.dstRepStride * 32 + 32, ub, pc);
+        CheckMove(core, move, Slot::Src0, s, last * p.srcRepStride * 32 + 32, ub, pc);
     }
     for (uint32_t r = first; r < p.repeatTimes + first; ++r) {
         uint8_t* to[16];
@@ -91,11 +92,12 @@ void TransposeImage(Core& core, uint32_t bytes, const npukb::BufferView& dst, co
                      "Transpose: sharedTmpBuffer has %u bytes and needs %llu", scratch != nullptr ? scratch->bytes : 0,
                      static_cast<unsigned long long>(needed));
     }
-    CheckLocal(core, {"Transpose", "dst", dst.address, total, dst.bytes, 32, true}, pc);
-    CheckLocal(core, {"Transpose", "src", src.address, total, src.bytes, 32, false}, pc);
-    CheckLocal(core, {"Transpose", "sharedTmpBuffer", scratch->address, needed, scratch->bytes, 32, true}, pc);
+    CheckMove(core, moves::Transpose, Slot::Dst, dst.address, total, dst.bytes, pc);
+    CheckMove(core, moves::Transpose, Slot::Src0, src.address, total, src.bytes, pc);
+    CheckMove(core, moves::Transpose, Slot::Scratch, scratch->address, needed, scratch->bytes, pc);
     const Stretch result{"dst", dst.address, total};
-    bool lost = Clashes(core, "Transpose", result, {"src", src.address, total}, false, pc);
+    // Images may not even be transposed in place.
+    bool lost = Clashes(core, moves::Transpose.name, result, {"src", src.address, total}, false, pc);
     uint64_t rows = to_channels_last ? p.cSize : image, columns = to_channels_last ? image : p.cSize;
     SwapInner(static_cast<uint8_t*>(dst.address), static_cast<const uint8_t*>(src.address), p.nSize, rows, columns,
               bytes);
@@ -129,13 +131,13 @@ void npukb_transpose(uint32_t element_bytes, const npukb::BufferView* dst, const
                      "Transpose: TRANSPOSE_ND2ND_B16 of %u by %u elements of %u bytes", p.hSize, p.wSize,
                      element_bytes);
     }
-    CheckLocal(core, {"Transpose", "dst", dst->address, 512, dst->bytes, 32, true}, pc);
-    CheckLocal(core, {"Transpose", "src", src->address, 512, src->bytes, 32, false}, pc);
+    CheckMove(core, moves::Transpose, Slot::Dst, dst->address, 512, dst->bytes, pc);
+    CheckMove(core, moves::Transpose, Slot::Src0, src->address, 512, src->bytes, pc);
     uint8_t in[512];
     memcpy(in, src->address, sizeof in);
     SwapInner(static_cast<uint8_t*>(dst->address), in, 1, 16, 16, 2);
     const Stretch result{"dst", dst->address, 512};
-    if (Clashes(core, "Transpose", result, {"src", src->address, 512}, true, pc)) Undefine(result);
+    if (SharesBadly(core, moves::Transpose, Slot::Src0, result, src->address, 512, pc)) Undefine(result);
     Charge(core, 1, 2);
 }
 
@@ -157,7 +159,8 @@ void npukb_transpose_blocks(uint32_t element_bytes, const void* dst, const void*
         from[i] = layout == 0 ? reinterpret_cast<uint64_t>(static_cast<const npukb::BufferView*>(src)[i].address)
                               : static_cast<const uint64_t*>(src)[i];
     }
-    TransposeBlocks("TransDataTo5HD", element_bytes, to, from, twin::Given<TransDataTo5HDParams>(params, NPUKB_PC), pc);
+    TransposeBlocks(moves::TransDataTo5HD, element_bytes, to, from, twin::Given<TransDataTo5HDParams>(params, NPUKB_PC),
+                    pc);
 }
 
 void npukb_address_registers(int index, const uint64_t* addresses) {
@@ -176,7 +179,8 @@ void npukb_transpose_registers(uint32_t element_bytes, int dst, int src, const v
         to[i] = core.address_registers[(dst + i / 8) & 7][i % 8];
         from[i] = core.address_registers[(src + i / 8) & 7][i % 8];
     }
-    TransposeBlocks(kNames[element_bytes], element_bytes, to, from, twin::Given<TransDataTo5HDParams>(params, NPUKB_PC),
-                    NPUKB_PC);
+    MoveRow move = moves::TransDataTo5HD;
+    move.name = kNames[element_bytes];
+    TransposeBlocks(move, element_bytes, to, from, twin::Given<TransDataTo5HDParams>(params, NPUKB_PC), NPUKB_PC);
 }
 }

@@ -9,20 +9,14 @@
 namespace npukb {
 
 template <typename T>
-inline constexpr bool kFractalType =
-    (kSetOf<T> & (1u << 11 | types::I8 | types::U8 | types::I16 | types::U16 | types::F16 | types::BF16 | types::I32 |
-                  types::U32 | types::F32)) != 0;
+inline constexpr bool kFractalType = moves::LoadData<T>;
 
 // What Mmad multiplies, and what it makes of it.
 template <typename D, typename A, typename B>
-inline constexpr bool kProduct =
-    kSame<A, B> && (kSame<D, float> ? kSame<A, half> || kSame<A, bfloat16_t> || kSame<A, float>
-                                    : kSame<D, int32_t> && (kSame<A, int8_t> || kSame<A, AscendC::int4b_t>));
+inline constexpr bool kProduct = kSame<A, B> && moves::Mmad<D, A>;
 
 template <typename D, typename S>
-inline constexpr bool kWayOut =
-    (kSame<S, float> && (kSetOf<D> & (types::I8 | types::U8 | types::F16 | types::BF16 | types::F32)) != 0) ||
-    (kSame<S, int32_t> && (kSetOf<D> & (types::I8 | types::U8 | types::F16 | types::I32)) != 0);
+inline constexpr bool kWayOut = moves::Fixpipe<D, S>;
 
 }  // namespace npukb
 
@@ -95,7 +89,7 @@ NPUKB_API void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams) {
 template <typename T = int8_t, typename U = uint8_t>
 NPUKB_API void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<U>& idx,
                                   const LoadData2DParams& loadDataParam) {
-    static_assert(npukb::kSame<T, int8_t> && npukb::kSame<U, uint8_t>,
+    static_assert(npukb::moves::LoadDataWithSparse<T> && npukb::kSame<U, uint8_t>,
                   "LoadDataWithSparse takes int8_t and an index of uint8_t");
     npukb_cube_load_sparse(&dst.npukb_view, &src.npukb_view, &idx.npukb_view, &loadDataParam);
 }
@@ -136,7 +130,7 @@ NPUKB_API void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const L
 template <typename T = int32_t, typename U = int8_t>
 NPUKB_API void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter,
                               const MmadParams& mmadParams) {
-    static_assert(npukb::kSame<T, int32_t> && npukb::kSame<U, int8_t>, "MmadWithSparse multiplies int8_t into int32_t");
+    static_assert(npukb::moves::MmadWithSparse<T, U>, "MmadWithSparse multiplies int8_t into int32_t");
     npukb_cube_multiply(npukb::kTypes<npukb::DType::I32, npukb::DType::I8, npukb::DType::I8>, &dst.npukb_view,
                         &fm.npukb_view, &filter.npukb_view, nullptr, &mmadParams, 1);
 }
