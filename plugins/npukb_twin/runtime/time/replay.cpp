@@ -62,6 +62,7 @@ void Replay::Play(Followed* followed, const int64_t* leaders) {
     int64_t per_block = launch_.CoresPerBlock();
     auto* state = new (malloc(sizeof(State))) State(*this);
     state->cores = Zeros<CoreState>(core_count_);
+    state->signals = Zeros<SignalState>(kSignals);
     state->count = core_count_;
     auto room = static_cast<uint32_t>(core_count_ * 24 + 16);
     state->events.Open(room);
@@ -89,6 +90,7 @@ void Replay::Play(Followed* followed, const int64_t* leaders) {
     state->memory.Close();
     state->l2.Close();
     free(state->cores);
+    free(state->signals);
     state->~State();
     free(state);
 }
