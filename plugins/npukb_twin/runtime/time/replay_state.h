@@ -20,7 +20,7 @@ struct Replay::State {
     int64_t count = 0;
     EventHeap events;
     Share memory, l2;
-    SignalState* signals = nullptr;  // kSignals of them: a megabyte of zeros, of which few are ever touched
+    SignalState* signals = nullptr;  // kSignals of them
     bool told = false;               // a signal was raised: blocked cores have to look again
 
     explicit State(Replay& r)
