@@ -4,7 +4,8 @@
 
 User and system time, and page faults, which are most of the system's. The floor is what the same processes cost that
 do nothing: a compiler and a linker that say their version, and as many hosts of kernels without a launch. Each golden
-kernel is judged several times, as a text of its own, and the cheapest judgement counts.
+kernel is judged several times, as a text of its own, and the cheapest judgement counts. The promise, twelve kernels a
+second and core, is five times the floor.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def main(names: Sequence[str]) -> None:
     executor.close()
     median, floor = statistics.median(totals), min(floors)
     print(f"{1e3 / median:.1f} kernels a second and core in the median of {len(totals)}")
-    report("judging, median", median / 1e3, "the same processes without work", floor / 1e3, target=4.0)
+    report("judging, median", median / 1e3, "the same processes without work", floor / 1e3, target=5.0)
 
 
 if __name__ == "__main__":
