@@ -30,7 +30,7 @@ def test_threads_begin_without_tables(host: Path) -> None:
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="pages have other sizes elsewhere")
 def test_launches_touch_few_pages(twin: Twin) -> None:
-    """Tables of what might be known are zeros that nobody touched: 1,000 pages of 4 KiB for 48 cores, not 1,400."""
+    """Tables of what might be known are zeros that nobody touched: 1,000 pages of 4 KiB, not 1,300."""
     faults = []
 
     def run(*words: object, **how: object) -> process.Finished:
