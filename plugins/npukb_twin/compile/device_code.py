@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 
 from npukb_twin.compile import elf
 from npukb_twin.compile.dialect import SOURCE_SUFFIXES, masked
@@ -68,7 +67,7 @@ def marked(unit: Elf) -> frozenset[str]:
 
 
 def not_device_code(
-    image: Path, device: frozenset[str], entry: str, files: Mapping[str, str], names: Mapping[str, str]
+    image: Elf, device: frozenset[str], entry: str, files: Mapping[str, str], names: Mapping[str, str]
 ) -> tuple[Diagnostic, ...]:
     """What a linked ``image`` does that no core can, at the lines where it does; nothing for processors whose calls
     are not read here. ``device`` are its marked functions, ``entry`` is what the kernel is called in it, and ``names``
@@ -97,11 +96,11 @@ _Problem = tuple[str, Place, str, str]
 class _Code:
     """The functions of an image and the direct calls between them, as far as the kernel's entry leads to them."""
 
-    def __init__(self, image: Path, entry: str) -> None:
-        self._elf = Elf(image)
-        self._lines = LineTable(image)
+    def __init__(self, image: Elf, entry: str) -> None:
+        self._elf = image
+        self._lines = LineTable(image.path)
         self.machine = self._elf.machine
-        self.symbols = tuple(self._elf.symbols(".symtab"))
+        self.symbols = self._elf.symbols(".symtab")
         sections = self._elf.sections
         code = {index for index, section in enumerate(sections) if section.flags & elf.EXECUTABLE}
         self.functions: dict[int, Symbol] = {}

@@ -123,10 +123,10 @@ def compile_unit(
     flags = any(map(_CORE_FLAGS.search, files.values()))
     if not mentions_cube(files.values()):
         made = checked(compile_for(Kind.VECTOR))
-        return Compiled(made.outcome, None if made.image is None else Images(made.image, flags=flags), made.said)
+        return Compiled(made.outcome, None if made.path is None else Images(made.path, flags=flags), made.said)
     with ThreadPoolExecutor(max_workers=2) as pool:
         vector, cube = pool.map(compile_for, (Kind.VECTOR, Kind.CUBE))
-    images = Images(vector.image, cube.image, entry_attribute(files.values(), unit.entry), flags)
+    images = Images(vector.path, cube.path, entry_attribute(files.values(), unit.entry), flags)
     return _together(unit, vector, cube, images, checked)
 
 
@@ -166,9 +166,14 @@ class _Made:
     """
 
     outcome: Outcome
-    image: Path | None
+    image: Elf | None
     said: tuple[Diagnostic, ...]
     device: frozenset[str] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Where the image lies."""
+        return None if self.image is None else self.image.path
 
 
 def _compile_for(
@@ -196,15 +201,16 @@ def _compile_for(
         (work / f"{name}.lent.cc").write_text(spelled(more)[0], encoding="utf-8")
         command = tuple(f"{name}.lent.cc" if word == f"{unit.name}.unit.cc" else word for word in command)
         done = call(command)
-    if done.returncode == 0 and (again := thunk_flags(toolchain)) and computes_jumps(Elf(work / f"{name}.o")):
-        done = call((*command, *again))
+    unit_object = Elf(work / f"{name}.o") if done.returncode == 0 else None
+    if unit_object is not None and (again := thunk_flags(toolchain)) and computes_jumps(unit_object):
+        done, unit_object = call((*command, *again)), None
     if done.timed_out:
         return _Made(Outcome.TIMEOUT, None, _problem(unit, "timeout", f"compiling took longer than {timeout_s:g} s"))
     refuse_stale(done.output, runtime.host.parent)
     said = explain(done.output, unit.entry, Candidate(files, ""), names)
     if done.returncode != 0:
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
-    unit_object = Elf(work / f"{name}.o")
+    unit_object = unit_object or Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     kept = toolchain.link_word("--gc-sections") if unit.direct else ()
     linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, f"{name}.o", "-o", image.name))
@@ -218,7 +224,7 @@ def _compile_for(
     if large := oversized(inside, files):
         return _Made(Outcome.COMPILE_ERROR, None, large)
     device = marked(unit_object) if toolchain.is_clang else None
-    return _Made(Outcome.OK, image, (*said, *doubts(inside, files)), device)
+    return _Made(Outcome.OK, inside, (*said, *doubts(inside, files)), device)
 
 
 def _entry_of(names: Mapping[str, str], entry: str) -> str:
@@ -233,7 +239,7 @@ def _checked(made: _Made, unit: Unit, files: Mapping[str, str], names: Mapping[s
     wrong: tuple[Diagnostic, ...] = ()
     if made.device is not None:
         wrong = not_device_code(made.image, made.device, _entry_of(names, unit.entry), files, names)
-    wrong = wrong or foreign_calls(foreign(Elf(made.image), host), files)
+    wrong = wrong or foreign_calls(foreign(made.image, host), files)
     return _Made(Outcome.COMPILE_ERROR, None, wrong) if wrong else made
 
 

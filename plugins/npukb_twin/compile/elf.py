@@ -50,6 +50,8 @@ class Elf:
     """An image, read once. ValueError when it is none."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tables: dict[str, tuple[Symbol, ...]] = {}
         self._data = path.read_bytes()
         if self._data[:5] != b"\x7fELF\x02":
             raise ValueError(f"{path.name} is no 64-bit ELF image")
@@ -69,8 +71,13 @@ class Elf:
         """The section's bytes in the file."""
         return self._data[section.offset : section.offset + section.size]
 
-    def symbols(self, table: str) -> Iterator[Symbol]:
+    def symbols(self, table: str) -> tuple[Symbol, ...]:
         """The symbols of ``.symtab`` or ``.dynsym``; none when there is no such table."""
+        if table not in self._tables:  # several checks ask for the same one
+            self._tables[table] = tuple(self._read(table))
+        return self._tables[table]
+
+    def _read(self, table: str) -> Iterator[Symbol]:
         table_section = self.section(table)
         if table_section is None:
             return

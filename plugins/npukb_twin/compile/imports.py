@@ -8,7 +8,7 @@ twin's runtime, or put data where code belongs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -82,8 +82,7 @@ def _inside_another(code: bytes, at: int) -> bool:
 
 def foreign(image: Elf, host: Path) -> tuple[str, ...]:
     """Names that ``image`` needs and neither the API in ``host`` nor the compiler provides."""
-    known = _exported(host) | _FUNDAMENTAL
-    return tuple(sorted(name for name in _symbols(image, defined=False) - known if not name.startswith(_WEAK)))
+    return tuple(sorted(name for name in _symbols(image, defined=False) - _known(host) if not name.startswith(_WEAK)))
 
 
 def foreign_calls(names: tuple[str, ...], files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
@@ -105,8 +104,7 @@ def _foreign_call(name: str, file: str, line: int) -> Diagnostic:
 
 def forgeries(image: Elf, host: Path, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """What no kernel is compiled to: functions with the runtime's names, data among the code, or code elsewhere."""
-    own = {name for name in _exported(host) if not name.startswith("_Z")}
-    problems = dict(_forged_symbols(image, own)) | dict(_forged_sections(image))
+    problems = dict(_forged_symbols(image, _own(host))) | dict(_forged_sections(image))
     remedy = "Use only the functions of kernel_operator.h; a kernel must not replace the runtime that checks it."
     return tuple(
         Diagnostic(Severity.ERROR, "forged_image", message, *_place(name, files), remedy=remedy)
@@ -158,7 +156,7 @@ def _doubts(image: Elf) -> Iterator[tuple[str, str, str]]:
             )
 
 
-def _forged_symbols(image: Elf, own: set[str]) -> Iterator[tuple[str, str]]:
+def _forged_symbols(image: Elf, own: Set[str]) -> Iterator[tuple[str, str]]:
     """Symbols by name, and what is wrong with each."""
     if image.section(".symtab") is None:
         yield "", "the kernel's image has no table of symbols"
@@ -233,6 +231,18 @@ def _behind(symbol: str, at: int) -> int:
 @cache
 def _exported(host: Path) -> frozenset[str]:
     return frozenset(name for name in _symbols(Elf(host), defined=True) if name.startswith(_OFFERED))
+
+
+@cache
+def _known(host: Path) -> frozenset[str]:
+    """What a kernel may need: the API, and what compilers take for granted."""
+    return _exported(host) | _FUNDAMENTAL
+
+
+@cache
+def _own(host: Path) -> frozenset[str]:
+    """The runtime's functions that have no mangled name, so that a kernel could define one of them."""
+    return frozenset(name for name in _exported(host) if not name.startswith("_Z"))
 
 
 def _symbols(image: Elf, *, defined: bool) -> frozenset[str]:

@@ -37,6 +37,10 @@ Extent PooledExtent(uint64_t bytes) {
 bool GlobalMemory::Add(const char* name, uint8_t* address, uint64_t bytes, Extent extent, bool writable,
                        uint64_t revealed) {
     if (size_ == kMaxBuffers) return false;
+    if (buffers_ == nullptr) {
+        buffers_ = static_cast<GlobalBuffer*>(calloc(kMaxBuffers, sizeof(GlobalBuffer)));
+        if (buffers_ == nullptr) abort();
+    }
     GlobalBuffer& b = buffers_[size_++];
     snprintf(b.name, sizeof b.name, "%s", name);
     b.address = address;

@@ -68,7 +68,7 @@ class GlobalMemory {
 
   private:
     static constexpr int kMaxBuffers = 1024;
-    GlobalBuffer buffers_[kMaxBuffers];
+    GlobalBuffer* buffers_ = nullptr;  // room for the most of them, touched as they are added
     int size_ = 0;
     uint64_t device_end_ = kDeviceAlignment;
     static constexpr uint64_t kDeviceAlignment = 512;

@@ -239,8 +239,11 @@ void CheckTopK(const Library& call, const TopKCall& t) {
 
 template <typename T>
 void RunTopK(const TopKCall& t, T* value, int32_t* index, const T* src, const int32_t* src_index, const bool* finish) {
-    thread_local uint8_t records[kLongestRow * kRecord];
-    thread_local uint8_t spare[kLongestRow * kRecord];
+    // Not of the thread: a thread pays for all its variables as it starts, whether a kernel sorts or not.
+    constexpr uint32_t kBytes = kLongestRow * kRecord;
+    auto* records = static_cast<uint8_t*>(calloc(2, kBytes));
+    if (records == nullptr) abort();
+    uint8_t* spare = records + kBytes;
     constexpr int32_t kValuesPerBlock = 32 / sizeof(T);
     int32_t value_row = t.small ? t.k : (t.k + kValuesPerBlock - 1) / kValuesPerBlock * kValuesPerBlock;
     int32_t index_row = t.small ? t.k : (t.k + 7) / 8 * 8;
@@ -262,6 +265,7 @@ void RunTopK(const TopKCall& t, T* value, int32_t* index, const T* src, const in
             if (t.finish && finish[row]) own = t.n;
         }
     }
+    free(records);
 }
 
 void Sort32Into(const Library& call, uint32_t bytes, uint8_t* out, const void* value, const uint32_t* index,

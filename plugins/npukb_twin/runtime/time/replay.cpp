@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <new>
 
@@ -43,6 +44,15 @@ T* Zeros(int64_t count) {
     return memory;
 }
 
+// Right from the system, as memory of the heap would be cleared: a megabyte of which few pages are ever touched.
+constexpr size_t kSignalBytes = kSignals * sizeof(SignalState);
+
+SignalState* FreshSignals() {
+    void* memory = mmap(nullptr, kSignalBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    return static_cast<SignalState*>(memory);
+}
+
 }  // namespace
 
 int64_t Replay::Group(const Followed* followed, int64_t slots, int64_t* leaders) {
@@ -62,6 +72,7 @@ void Replay::Play(Followed* followed, const int64_t* leaders) {
     int64_t per_block = launch_.CoresPerBlock();
     auto* state = new (malloc(sizeof(State))) State(*this);
     state->cores = Zeros<CoreState>(core_count_);
+    state->signals = FreshSignals();
     state->count = core_count_;
     auto room = static_cast<uint32_t>(core_count_ * 24 + 16);
     state->events.Open(room);
@@ -89,6 +100,7 @@ void Replay::Play(Followed* followed, const int64_t* leaders) {
     state->memory.Close();
     state->l2.Close();
     free(state->cores);
+    munmap(state->signals, kSignalBytes);
     state->~State();
     free(state);
 }

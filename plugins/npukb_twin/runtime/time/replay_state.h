@@ -20,8 +20,8 @@ struct Replay::State {
     int64_t count = 0;
     EventHeap events;
     Share memory, l2;
-    SignalState signals[kSignals] = {};
-    bool told = false;  // a signal was raised: blocked cores have to look again
+    SignalState* signals = nullptr;  // kSignals of them
+    bool told = false;               // a signal was raised: blocked cores have to look again
 
     explicit State(Replay& r)
         : replay(r), m(r.launch_.machine), choice(r.choice_), cycle(1 / r.launch_.machine.clock_hz) {}
