@@ -103,13 +103,14 @@ class Scale {
                              false});
                 block_at_[at] = static_cast<int32_t>(blocks_.size());
             }
-            if (!blocks_.empty()) Add(blocks_[blocks_.size() - 1], one, callee);
+            if (!blocks_.empty()) Add(blocks_[blocks_.size() - 1], at, one, callee);
         });
         Join();
     }
-    static void Add(Block& block, const Instruction& one, Callee callee) {
+    void Add(Block& block, uint64_t at, const Instruction& one, Callee callee) const {
         bool calls = one.flow == Flow::Call || one.flow == Flow::Unknown;
         block.operations += one.operations + (callee == Callee::Library ? kOfLibrary : 0);
+        if (one.for_addresses != 0 && !callees_.MakesAddress(code_ + at)) block.operations += one.for_addresses;
         block.checks += callee == Callee::Check;
         block.branches = one.flow == Flow::Branch;
         block.locked = block.locked || one.code.locked;
