@@ -286,16 +286,15 @@ class Reader {
     bool BecomesZero() const { return form_ >> 6 == 3 && (field_ | (form_ >> 3 & 7)) == (base_ | (form_ & 7)); }
     bool Is(int number) const { return form_ >> 6 == 3 && (base_ | (form_ & 7)) == number; }
     // How many numbers an instruction behind VEX works on; 0: it computes nothing. Two numbers of 64 bits are one: so
-    // compilers convert numbers without a sign, and change signs.
+    // compilers convert numbers without a sign.
     uint8_t VexLanes() const {
         const Encoding& c = code_of_;
         auto whole = static_cast<uint8_t>(c.long_ ? 32 : 16);
         bool same = !c.memory && c.reg == c.rm;
         bool logic = c.map == 1 && ((c.opcode >= 0x54 && c.opcode <= 0x57) || c.opcode == 0xdb || c.opcode == 0xdf ||
                                     c.opcode == 0xeb || c.opcode == 0xef);
-        bool of_integers =
-            (c.opcode & 0xc0) == 0xc0;  // a scalar unit has 64 bits; signs of floats are changed by others
-        if (logic) return same ? 0 : c.long_ ? 8 : of_integers ? 2 : 1;
+        bool wide = c.opcode >= 0xc0 || c.narrow;  // a scalar unit has 64 bits; two floats are no integer
+        if (logic) return same ? 0 : c.long_ ? 8 : wide ? 2 : 4;
         if (!computes_) {
             char width = c.map == 1 ? kPacked[c.opcode] : c.map == 2 ? kPackedMore[c.opcode] : '.';
             if (c.map == 2 && c.opcode == 0x13) return c.long_ ? 8 : 0;
