@@ -174,7 +174,8 @@ class Image {
     static bool MakesAddress(const void* image, const uint8_t* code) {
         auto* self = static_cast<const Image*>(image);
         uint64_t place = reinterpret_cast<uint64_t>(code) - self->where_.base;
-        return bsearch(&place, self->addresses_.begin(), self->addresses_.size(), sizeof place, ByPlace) != nullptr;
+        const List<uint64_t>& all = self->addresses_;
+        return !all.empty() && bsearch(&place, all.begin(), all.size(), sizeof place, ByPlace) != nullptr;
     }
     static int ByPlace(const void* a, const void* b) {
         uint64_t one = *static_cast<const uint64_t*>(a), other = *static_cast<const uint64_t*>(b);

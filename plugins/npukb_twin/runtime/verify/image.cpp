@@ -104,6 +104,7 @@ class ImageProof final : public Surroundings {
                 changed = true;
             }
             if (changed) continue;
+            if (findings_.addresses.empty()) return Starts();
             qsort(findings_.addresses.begin(), findings_.addresses.size(), sizeof(uint64_t), ByPlace);
             *addresses = findings_.addresses;
             return Starts();

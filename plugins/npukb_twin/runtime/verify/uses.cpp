@@ -39,7 +39,7 @@ void Uses::Make(Value result, Value a, Value b) {
 void Uses::Doubt(uint64_t place, Value result) { doubtful_.Add({place, Number(result)}); }
 
 void Uses::Meet(Value met, Value value) {
-    if (!IsPlace(value)) met_.Add({met.symbol, Number(value)});
+    if (!IsPlace(value)) met_.Add({met.symbol, Number(value), value, false});
 }
 
 void Uses::Lose(const Slot& slot) { lost_.Add(slot); }
@@ -56,8 +56,15 @@ void Uses::Spread() {
     for (const Slot& slot : lost_) {
         if (IsRead(slot)) Have(slot.value);
     }
-    for (const Made& one : met_) {
-        if (one.result < read_.size() && read_[one.result]) had_[one.from] = 1;
+    for (bool changed = true; changed;) {  // what met may have met before
+        changed = false;
+        for (Way& one : met_) {
+            if (one.done || one.met >= read_.size() || !read_[one.met]) continue;
+            one.done = true;
+            had_[one.number] = 1;
+            Read(one.from);
+            changed = true;
+        }
     }
     for (bool changed = true; changed;) {
         changed = false;

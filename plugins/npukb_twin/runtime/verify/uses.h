@@ -43,6 +43,12 @@ class Uses {
     struct Made {
         uint32_t result, from;  // numbers
     };
+    struct Way {
+        uint32_t met;  // a symbol
+        uint32_t number;
+        Value from;
+        bool done;
+    };
     struct Doubtful {
         uint64_t place;
         uint32_t number;
@@ -56,7 +62,8 @@ class Uses {
     Symbols& symbols_;
     List<uint8_t> had_;   // by number; of a place in the frame: read as it says above
     List<uint8_t> read_;  // by number of what met
-    List<Made> made_, met_;
+    List<Made> made_;
+    List<Way> met_;
     List<Doubtful> doubtful_;
     List<uint64_t> places_;
     List<Slot> lost_;
