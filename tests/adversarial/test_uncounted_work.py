@@ -167,6 +167,44 @@ REFUSED = {
         (Outcome.LAUNCH_ERROR, "foreign_instruction"),
     ),
 }
+FORGED = (Outcome.CHEAT, "forged_image")
+HOST_CALL = (Outcome.COMPILE_ERROR, "host_call")
+BEGIN = "static __aicore__ void Begin() {} "
+#: Tables of the image that a kernel would like to write itself, and functions that no device has.
+REFUSED |= {
+    "data among code": (
+        '__attribute__((section(".text"))) const uint32_t t[4] = {1, 2, 3, 4};',
+        "a += t[a & 3];",
+        FORGED,
+    ),
+    "a start that is no function": (
+        '__attribute__((section(".init_array"), used)) uint64_t b = 0x1234;',
+        "a += 1;",
+        FORGED,
+    ),
+    "a start before others": (
+        BEGIN + '__attribute__((section(".preinit_array"), used)) void (*b)() = Begin;',
+        "a += 1;",
+        FORGED,
+    ),
+    "an interpreter": (
+        '__attribute__((section(".interp"), used)) const char b[] = "/lib/ld.so";',
+        "a += b[1];",
+        FORGED,
+    ),
+    "variables of a thread": (
+        'static thread_local uint32_t v __attribute__((tls_model("initial-exec"))) = 5;',
+        "v += a; a = v;",
+        FORGED,
+    ),
+    "weak reference": (
+        'static uint32_t F(uint32_t) __attribute__((weakref("write")));',
+        "if (F) a += F(a);",
+        HOST_CALL,
+    ),
+    "quotient of 128 bits": ("", "unsigned __int128 u = a, d = u << 64 | 7; a = (uint32_t)(u / d);", HOST_CALL),
+    "complex product": ("", "_Complex float c = (float)a; c = c * c; a = (uint32_t)__real__ c;", HOST_CALL),
+}
 ACCEPTED = {
     "name like it": ('extern "C" __aicore__ ' + MIXER.replace("NAME", "sanitizer_mix"), "a = sanitizer_mix(a);"),
     "label": (
@@ -174,6 +212,8 @@ ACCEPTED = {
         + MIXER.replace("NAME", "Mix"),
         "a = Mix(a);",
     ),
+    "constructor": ("static uint32_t v; __attribute__((constructor)) void Begin() { v = 5; }", "a += v;"),
+    "product of 128 bits": ("", "unsigned __int128 u = a; u = u * u * u; a = (uint32_t)(u >> 7);"),
     "moves only": (
         "struct Pair { uint32_t a, b; __aicore__ uint32_t First() { return a; } };",
         "Pair p{a, 1}; a = p.First();",

@@ -55,7 +55,11 @@ LOOPS = {
     "a shift of 64 bits": ("", "uint64_t w = k; w = w << 3; s = w", 6),
     "a sum of 64 bits": ("", "uint64_t w = s; w = w + 24; s = w", 6),
     "a pointer as a number": ("", "uint64_t w = (uint64_t)((uint32_t*)(uint64_t)s + 6); s = w", 6),
-    "a pointer that goes on": ("", "static uint32_t v[4]; uint32_t* p = v; for (int i = 0; i < 3; ++i) ++p; s = *p", 19),
+    "a pointer that goes on": (
+        "",
+        "static uint32_t v[4]; uint32_t* p = v; for (int i = 0; i < 3; ++i) ++p; s = *p",
+        19,
+    ),
     "signs of four floats": (
         "typedef float Four __attribute__((vector_size(16)));",
         "Four v = {1, 2, 3, 4}; v = -v; s += (uint32_t)v[0]",

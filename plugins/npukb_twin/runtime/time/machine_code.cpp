@@ -102,8 +102,9 @@ constexpr char kPackedMore[] =
     "................";  // F0
 static_assert(sizeof kPacked == 257 && sizeof kPackedMore == 257);
 
-constexpr int kAdd = 0, kAnd = 4, kSubtract = 5, kXor = 6, kShiftLeft = 4;  // numbers of operations in opcodes and ModRM
-constexpr int kStack = 4, kFramePointer = 5;                          // rsp and rbp
+constexpr int kAdd = 0, kAnd = 4, kSubtract = 5, kXor = 6,
+              kShiftLeft = 4;                 // numbers of operations in opcodes and ModRM
+constexpr int kStack = 4, kFramePointer = 5;  // rsp and rbp
 
 constexpr uint64_t kLongest = 15;
 

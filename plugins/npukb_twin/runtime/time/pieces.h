@@ -12,7 +12,8 @@ namespace twin {
 // What a call in the code leads to.
 enum class Callee : uint8_t { Other, Announcement, Check, Library };
 
-// Asks an image what lies at `code`: what a call leads to, and whether the instruction does nothing but make an address.
+// Asks an image what lies at `code`: what a call leads to, and whether the instruction does nothing but make an
+// address.
 struct Callees {
     const void* image;
     Callee (*at)(const void* image, const uint8_t* code);

@@ -96,8 +96,7 @@ void Put(uint8_t* at, int32_t number) { memcpy(at, &number, sizeof number); }
 
 class Image {
   public:
-    Image(uint64_t base, const List<uint64_t>& addresses)
-        : where_{base, {0, 0}, {base, base}}, addresses_(addresses) {
+    Image(uint64_t base, const List<uint64_t>& addresses) : where_{base, {0, 0}, {base, base}}, addresses_(addresses) {
         dl_iterate_phdr(FindSegments, &where_);
     }
 
@@ -158,7 +157,8 @@ class Image {
         ++g_images;
         return EachFunction(spans, [&](const uint8_t* code, const uint8_t* end) {
             auto begin = reinterpret_cast<uint64_t>(code);
-            for (const Piece& piece : WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt, MakesAddress}).found)
+            for (const Piece& piece :
+                 WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt, MakesAddress}).found)
                 found.behind[begin + piece.behind - found.code.begin] = 1 + piece.operations;
             return true;
         });

@@ -122,7 +122,9 @@ class Proof {
             if (!Step(state)) return false;
             bool last = line + 1 == lines_.size();
             switch (lines_[line].one.flow) {
-                case Flow::Return: HaveAll(state, kReturned); return Returns(state) || Refuse(kChanged, Refusal::Forged);
+                case Flow::Return:
+                    HaveAll(state, kReturned);
+                    return Returns(state) || Refuse(kChanged, Refusal::Forged);
                 case Flow::Stop: return true;
                 case Flow::Jump: return Jump(state);
                 case Flow::Branch: {
