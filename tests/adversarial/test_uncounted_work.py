@@ -122,7 +122,8 @@ WAYS = {
         "uint8_t* p = table;" + rounds(4000, "p += 8; " * 8) + "p -= 4000 * 64; a = *p;",
     ),
     "sums through a function": (
-        "__aicore__ inline uint64_t Next(uint64_t a) { return a + 24; }\n__aicore__ inline uint32_t Narrow(uint32_t a) { return a + 24; }",
+        "__aicore__ inline uint64_t Next(uint64_t a) { return a + 24; }\n"
+        "__aicore__ inline uint32_t Narrow(uint32_t a) { return a + 24; }",
         "uint32_t w = a;" + rounds(4000, "w = Narrow(w); " * 4) + "a = w;",
         WIDE + rounds(4000, "w = Next(w); " * 4) + "a = w;",
     ),
