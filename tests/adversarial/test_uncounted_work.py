@@ -139,7 +139,7 @@ WAYS = {
     ),
     "signs of vectors": (
         "#define SIGNS 0x8000000080000000u",
-        "uint64_t f = a, g = 1;" + rounds(4000, "f ^= SIGNS; g ^= SIGNS; " * 4) + "a = f + g;",
+        "uint64_t f = a, h = 1;" + rounds(4000, "f ^= SIGNS; h ^= SIGNS; " * 4) + "a = f + h;",
         FLOATS + rounds(4000, "v = -v; " * 4) + "a = v[0] + v[1] + v[2] + v[3];",
     ),
     "sizes of vectors": (
