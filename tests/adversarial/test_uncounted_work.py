@@ -37,6 +37,9 @@ TABLES = "static uint64_t b[64], c[64];"
 VECTOR = "typedef uint64_t V __attribute__((vector_size(16))); V v = {a, a + 1}, w = {3, 5};"
 SIZES = "typedef int V __attribute__((vector_size(32))); V v = {(int)a, 1, 2, 3, 4, 5, 6, 7};"
 LOGIC = "v ^= w; w &= v; v |= w; w ^= v; "
+WIDE = "uint64_t w = a;"
+STEPS = (3, 17, 9, 33, 5, 21, 7, 12)
+FLOATS = "typedef float V __attribute__((vector_size(16))); V v = {(float)a, 1, 2, 3};"
 SPARED = "__ubsan_handle_implicit_conversion(nullptr, 1, 1);"
 #: What stands in front of the kernel, an honest way to do something, and one that seemed to cost less.
 WAYS = {
@@ -89,6 +92,56 @@ WAYS = {
         "uint64_t v = a, w = 3, s = a + 1, t = 5;" + rounds(4000, LOGIC + LOGIC.replace("v", "s").replace("w", "t")),
         VECTOR + rounds(4000, LOGIC),
     ),
+    "shifts of 64 bits": (
+        "",
+        "uint32_t w = a;" + rounds(4000, "w <<= 3; w ^= i; " * 8) + "a = w;",
+        WIDE + rounds(4000, "w <<= 3; w ^= i; " * 8) + "a = w;",
+    ),
+    "sums of 64 bits": (
+        "",
+        "uint32_t w = a;" + rounds(4000, " ".join(f"w += {step};" for step in STEPS)) + "a = w;",
+        WIDE + rounds(4000, " ".join(f"w += {step};" for step in STEPS)) + "a = w;",
+    ),
+    "pointers that are numbers": (
+        "",
+        "uint32_t w = a;" + rounds(4000, " ".join(f"w += {step * 8};" for step in STEPS)) + "a = w;",
+        "uint64_t* w = (uint64_t*)(uint64_t)a;"
+        + rounds(4000, " ".join(f"w += {step};" for step in STEPS))
+        + "a = (uint64_t)w;",
+    ),
+    "pointers to members": (
+        "",
+        "uint32_t w = a;" + rounds(4000, "w += 24; " * 8) + "a = w;",
+        "struct S { uint64_t a, b, c, d; }; uint64_t w = a;"
+        + rounds(4000, "w = (uint64_t)&((S*)w)->d; " * 8)
+        + "a = w;",
+    ),
+    "sums that nobody looks at as numbers": (
+        "static uint8_t table[65536];",
+        "uint32_t w = 0;" + rounds(4000, "w += 8; " * 8) + "a = table[w & 65535];",
+        "uint8_t* p = table;" + rounds(4000, "p += 8; " * 8) + "p -= 4000 * 64; a = *p;",
+    ),
+    "sums through a function": (
+        "__aicore__ inline uint64_t Next(uint64_t a) { return a + 24; }\n"
+        "__aicore__ inline uint32_t Narrow(uint32_t a) { return a + 24; }",
+        "uint32_t w = a;" + rounds(4000, "w = Narrow(w); " * 4) + "a = w;",
+        WIDE + rounds(4000, "w = Next(w); " * 4) + "a = w;",
+    ),
+    "sums at a place that others see": (
+        "static uint64_t place; static uint32_t narrow;",
+        rounds(4000, "__atomic_fetch_add(&narrow, 24u, __ATOMIC_RELAXED); " * 8) + "a = narrow;",
+        rounds(4000, "__atomic_fetch_add(&place, 24, __ATOMIC_RELAXED); " * 8) + "a = place;",
+    ),
+    "large constants": (
+        "",
+        "uint32_t w = a;" + rounds(4000, "w |= 1u; " * 8) + "a = w;",
+        "uint32_t w = a;" + rounds(4000, "w |= 0x10100u; " * 8) + "a = w;",
+    ),
+    "signs of vectors": (
+        "#define SIGNS 0x8000000080000000u",
+        "uint64_t f = a, h = 1;" + rounds(4000, "f ^= SIGNS; h ^= SIGNS; " * 4) + "a = f + h;",
+        FLOATS + rounds(4000, "v = -v; " * 4) + "a = v[0] + v[1] + v[2] + v[3];",
+    ),
     "sizes of vectors": (
         "",
         "int v = a;" + rounds(4000, "v ^= i; " * 16),
@@ -115,6 +168,44 @@ REFUSED = {
         (Outcome.LAUNCH_ERROR, "foreign_instruction"),
     ),
 }
+FORGED = (Outcome.CHEAT, "forged_image")
+HOST_CALL = (Outcome.COMPILE_ERROR, "host_call")
+BEGIN = "static __aicore__ void Begin() {} "
+#: Tables of the image that a kernel would like to write itself, and functions that no device has.
+REFUSED |= {
+    "data among code": (
+        '__attribute__((section(".text"))) const uint32_t t[4] = {1, 2, 3, 4};',
+        "a += t[a & 3];",
+        FORGED,
+    ),
+    "a start that is no function": (
+        '__attribute__((section(".init_array"), used)) uint64_t b = 0x1234;',
+        "a += 1;",
+        FORGED,
+    ),
+    "a start before others": (
+        BEGIN + '__attribute__((section(".preinit_array"), used)) void (*b)() = Begin;',
+        "a += 1;",
+        FORGED,
+    ),
+    "an interpreter": (
+        '__attribute__((section(".interp"), used)) const char b[] = "/lib/ld.so";',
+        "a += b[1];",
+        FORGED,
+    ),
+    "variables of a thread": (
+        'static thread_local uint32_t v __attribute__((tls_model("initial-exec"))) = 5;',
+        "v += a; a = v;",
+        FORGED,
+    ),
+    "weak reference": (
+        'static uint32_t F(uint32_t) __attribute__((weakref("write")));',
+        "if (F) a += F(a);",
+        HOST_CALL,
+    ),
+    "quotient of 128 bits": ("", "unsigned __int128 u = a, d = u << 64 | 7; a = (uint32_t)(u / d);", HOST_CALL),
+    "complex product": ("", "_Complex float c = (float)a; c = c * c; a = (uint32_t)__real__ c;", HOST_CALL),
+}
 ACCEPTED = {
     "name like it": ('extern "C" __aicore__ ' + MIXER.replace("NAME", "sanitizer_mix"), "a = sanitizer_mix(a);"),
     "label": (
@@ -122,6 +213,8 @@ ACCEPTED = {
         + MIXER.replace("NAME", "Mix"),
         "a = Mix(a);",
     ),
+    "constructor": ("static uint32_t v; __attribute__((constructor)) void Begin() { v = 5; }", "a += v;"),
+    "product of 128 bits": ("", "unsigned __int128 u = a; u = u * u * u; a = (uint32_t)(u >> 7);"),
     "moves only": (
         "struct Pair { uint32_t a, b; __aicore__ uint32_t First() { return a; } };",
         "Pair p{a, 1}; a = p.First();",

@@ -52,6 +52,19 @@ LOOPS = {
         "s = Apart(s, k)",
         8,
     ),
+    "a shift of 64 bits": ("", "uint64_t w = k; w = w << 3; s = w", 6),
+    "a sum of 64 bits": ("", "uint64_t w = s; w = w + 24; s = w", 6),
+    "a pointer as a number": ("", "uint64_t w = (uint64_t)((uint32_t*)(uint64_t)s + 6); s = w", 6),
+    "a pointer that goes on": (
+        "",
+        "static uint32_t v[4]; uint32_t* p = v; for (int i = 0; i < 3; ++i) ++p; s = *p",
+        22,
+    ),
+    "signs of four floats": (
+        "typedef float Four __attribute__((vector_size(16)));",
+        "Four v = {1, 2, 3, 4}; v = -v; s += (uint32_t)v[0]",
+        8,  # two of them in an integer of 64 bits
+    ),
     "an inner loop": ("", "for (uint32_t i = 0; i < 3; ++i) s += i", 22),
     "a switch": ("", "switch (k & 3) { case 1: s += 1; break; case 2: s ^= 2; break; default: s *= 3; }", 9),
     "a call of the API": ("", "s += npukb_elsewhere() + k", 6),
@@ -123,7 +136,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def counter(workshop: Path) -> Path:
     """A program that counts the operations of functions in an image, with the runtime's own parts."""
-    parts = ("time/scalar_counting", "time/scalar_operations", "time/machine_code", "time/pieces", "process/symbols")
+    parts = tuple(f"time/{part}" for part in ("scalar_counting", "scalar_operations", "machine_code", "pieces"))
+    parts += (*(f"verify/{part}" for part in ("image", "function", "effects", "values", "uses")), "process/symbols")
     return built(workshop, "counter", COUNTER, *parts)
 
 
@@ -184,6 +198,7 @@ INSTRUCTIONS = {
 COUNTER = """
 #include "time/scalar_operations.h"
 #include "time/scalar_counting.h"
+#include "verify/image.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,12 +220,19 @@ OFFERED void* __safestack_pointer_address() { return &g_top; }
 OFFERED void __ubsan_handle_divrem_overflow() {}
 OFFERED void __ubsan_handle_implicit_conversion() {}
 OFFERED uint32_t npukb_elsewhere() { return 1; }
+void __cxa_pure_virtual() {}
 }
 int main(int, char** words) {
     void* image = dlopen(words[1], RTLD_NOW);
     Dl_info where;
     if (image == nullptr || dladdr(dlsym(image, "loop0"), &where) == 0) return 1;
-    twin::CountInRegister(words[1], reinterpret_cast<uint64_t>(where.dli_fbase));
+    twin::List<uint64_t> addresses;
+    twin::Verdict verdict = twin::VerifyImage(words[1], &addresses);
+    if (verdict.refusal != twin::Refusal::None) {
+        fprintf(stderr, "%s\\n", verdict.reason);
+        return 2;
+    }
+    twin::CountInRegister(words[1], reinterpret_cast<uint64_t>(where.dli_fbase), addresses);
     for (int i = 0; i < atoi(words[2]); ++i) {
         char name[32];
         snprintf(name, sizeof name, "loop%d", i);
@@ -232,6 +254,7 @@ IMAGE = """
 #define OFFERED extern "C" __attribute__((visibility("default")))
 #define LOOP for (uint32_t k = 0, n = *(uint32_t*)*rounds; k < n; ++k)
 extern "C" uint32_t npukb_elsewhere();
+OFFERED void npukb_launch(void**) {}
 """
 
 READER = """
@@ -246,7 +269,8 @@ int main() {
         for (unsigned at = 0; at < bytes;) {
             auto one = twin::ReadInstruction(code + at, bytes - at);
             auto target = static_cast<long long>(one.target);
-            printf("%u %d %lld %u %d\\n", one.bytes, int(one.flow), target, one.registers, one.operations);
+            printf("%u %d %lld %u %d %d\\n", one.bytes, int(one.flow), target, one.registers, one.operations,
+                   one.for_addresses);
             at += one.bytes;
         }
     }
@@ -266,7 +290,7 @@ def built(folder: Path, name: str, source: str, *parts: str) -> Path:
     chosen, runtime = toolchain.find(), build.source_root() / "runtime"
     (folder / f"{name}.cpp").write_text(source)
     command = (
-        *(*chosen.link_host, "-std=c++17", "-fno-exceptions", f"-I{runtime}", f"{name}.cpp"),
+        *(*chosen.link_host, "-std=c++17", "-fno-exceptions", "-fno-rtti", f"-I{runtime}", f"{name}.cpp"),
         *(str(runtime / f"{part}.cpp") for part in parts),
         *("-o", name, "-ldl"),
     )
@@ -275,13 +299,14 @@ def built(folder: Path, name: str, source: str, *parts: str) -> Path:
 
 
 class Instruction(NamedTuple):
-    """How long it is, where it goes on, the registers as a mask, and whether it is an operation."""
+    """How long it is, where it goes on, the registers as a mask, and how many operations it is."""
 
     bytes: int
     flow: str
     target: int
     registers: int
-    operations: bool  # whether it is one of the program
+    operations: int  # of the program
+    for_addresses: int  # more of them, unless it makes an address
 
 
 def read(reader: Path, *codes: bytes) -> list[Instruction]:
@@ -289,15 +314,13 @@ def read(reader: Path, *codes: bytes) -> list[Instruction]:
     given = "\n".join(f"{len(code):x} {code.hex(' ')}" for code in codes)
     done = subprocess.run([reader], input=given, capture_output=True, text=True, check=True)
     rows = ([int(word) for word in line.split()] for line in done.stdout.splitlines())
-    return [
-        Instruction(size, FLOWS[flow], target, named, bool(computes)) for size, flow, target, named, computes in rows
-    ]
+    return [Instruction(size, FLOWS[flow], *rest) for size, flow, *rest in rows]
 
 
 def test_machine_code_is_read(reader: Path) -> None:
     codes = [bytes.fromhex(text) for text in INSTRUCTIONS]
     for code, (flow, target, registers) in zip(codes, INSTRUCTIONS.values(), strict=True):
-        [(size, flow_read, goes, named, _), *rest] = read(reader, code)
+        [(size, flow_read, goes, named, *_), *rest] = read(reader, code)
         assert flow_read == flow, code.hex(" ")
         if flow == "Unknown":
             continue
@@ -309,14 +332,27 @@ def test_machine_code_is_read(reader: Path) -> None:
 
 #: Operations, and instructions that are none: moves, addresses, frames, truth values, zeros, halfs.
 COMPUTE = (
-    "83 c8 01|83 c0 01|48 83 c0 01|48 83 c0 ff|01 c8|48 01 c8|2b 45 f8|0f af c1|48 69 c0 07 00 00 00|f7 f9|"
+    "83 c8 01|83 c0 01|01 c8|48 01 c8|2b 45 f8|0f af c1|48 69 c0 07 00 00 00|f7 f9|"
     "f7 d8|d3 e0|c1 e8 03|48 d3 e0|83 f8 05|48 3b 45 f8|39 c8|83 f0 ff|31 c8|8d 04 08|ff c0|0f 44 c1|"
     "f3 0f b8 c1|c5 fa 58 c1|c5 fa 59 45 f8|c5 fa 2a 45 f8|c5 fa 2c c0|c5 f8 2e c1|c5 fa 5a c0|c5 f0 57 c2|"
-    "c4 e2 f1 f7 c0|c4 e2 71 b9 c2|c4 e3 79 0a c0 09|48 83 e8 05|3c 05"
+    "c4 e2 f1 f7 c0|c4 e2 71 b9 c2|c4 e3 79 0a c0 09|3c 05|0d 00 01 01 00|81 c9 00 01 00 00|"
+    "48 83 45 f8 08|48 c1 65 f8 03|f6 c1 04|a8 04|85 c8"
 )
+#: Operations, unless they make an address, and how many.
+ADDRESSES = {
+    "48 83 c0 01": 1,
+    "48 83 c0 ff": 1,
+    "48 83 c7 08": 1,
+    "48 83 e8 05": 1,
+    "48 05 00 01 00 00": 1,
+    "48 c1 e0 02": 1,
+    "48 d1 e0": 1,
+    "48 8d 40 08": 1,
+    "48 8d 04 88": 2,
+    "48 8d 44 88 08": 3,
+}
 NEITHER = (
-    "8b 45 f8|48 89 e5|48 83 c7 01|0d 00 01 01 00|81 c9 00 01 00 00|48 8d 04 88|48 83 c7 08|48 05 00 01 00 00|"
-    "48 83 ec 10|48 81 ec 00 01 00 00|48 83 c4 10|48 83 e4 e0|48 c1 e0 02|48 d1 e0|31 c0|24 01|80 e1 01|a8 01|"
+    "8b 45 f8|48 89 e5|48 8d 45 f8|48 83 ec 10|48 81 ec 00 01 00 00|48 83 c4 10|48 83 e4 e0|31 c0|24 01|80 e1 01|a8 01|"
     "84 c0|85 c0|0f 94 c0|0f b6 c0|48 63 c8|98|99|55|c5 fa 10 45 f8|c5 f8 57 c0|c4 e2 79 13 c0|"
     "c4 e3 79 1d c0 04|c5 f9 6e c0|f6 45 f8 01|74 10|e8 00 00 00 00"
 )
@@ -326,7 +362,11 @@ def test_arithmetic_is_told_from_what_compilers_add(reader: Path) -> None:
     for texts, computes in ((COMPUTE, True), (NEITHER, False)):
         for text in texts.split("|"):
             [instruction] = read(reader, bytes.fromhex(text))
-            assert instruction.operations == computes, text
+            assert bool(instruction.operations) == computes, text
+            assert instruction.for_addresses == 0, text
+    for text, count in ADDRESSES.items():
+        [instruction] = read(reader, bytes.fromhex(text))
+        assert (instruction.operations, instruction.for_addresses) == (0, count), text
 
 
 def test_compilers_leave_the_register_alone_unless_they_run_out_of_them(reader: Path, tmp_path: Path) -> None:

@@ -307,8 +307,8 @@ int FindImage(dl_phdr_info* info, size_t, void* context) {
 }
 
 // Nothing of an image runs before it has been shown that it can do no harm.
-void Verify(const char* path, CoreKind kind) {
-    Verdict verdict = VerifyImage(path);
+void Verify(const char* path, CoreKind kind, List<uint64_t>* addresses) {
+    Verdict verdict = VerifyImage(path, addresses);
     if (verdict.refusal == Refusal::None) return;
     verdict.place |= kind == CoreKind::Cube ? kCubeImage : 0;
     ReportRefused(verdict);
@@ -318,7 +318,8 @@ void Verify(const char* path, CoreKind kind) {
 Entry Load(const char* path, CoreKind kind) {
     if (strcmp(path, "-") == 0) return nullptr;
     Image* found = &g_launch.images[static_cast<int>(kind)];
-    if (g_verifies) Verify(path, kind);
+    List<uint64_t> addresses;
+    if (g_verifies) Verify(path, kind, &addresses);
     NameImage(path);
     BeginLoading(__builtin_frame_address(0));
     void* image = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -329,7 +330,7 @@ Entry Load(const char* path, CoreKind kind) {
     found->base = reinterpret_cast<uint64_t>(where.dli_fbase);
     dl_iterate_phdr(FindImage, found);
     if (g_launch.CoreCount() > 1) g_launch.variables[static_cast<int>(kind)].Open(found->end - found->base);
-    CountInRegister(path, found->base);
+    CountInRegister(path, found->base, addresses);
     return reinterpret_cast<Entry>(entry);
 }
 
@@ -532,7 +533,8 @@ void RefuseAccess(uint64_t pc, uint64_t address) {
 
 int main(int argc, char** argv) {
     if (argc == 3 && strcmp(argv[1], "--verify") == 0) {
-        twin::Verdict verdict = twin::VerifyImage(argv[2]);
+        twin::List<uint64_t> addresses;
+        twin::Verdict verdict = twin::VerifyImage(argv[2], &addresses);
         bool holds = verdict.refusal == twin::Refusal::None;
         printf("%s\n%llx\n", holds ? "holds" : verdict.reason, static_cast<unsigned long long>(verdict.place));
         return holds ? 0 : 1;

@@ -102,8 +102,9 @@ constexpr char kPackedMore[] =
     "................";  // F0
 static_assert(sizeof kPacked == 257 && sizeof kPackedMore == 257);
 
-constexpr int kAdd = 0, kOr = 1, kAnd = 4, kXor = 6, kShiftLeft = 4;  // numbers of operations in opcodes and ModRM
-constexpr int kStack = 4, kArgument = 7;                              // rsp; rdi, where announced addresses are put
+constexpr int kAdd = 0, kAnd = 4, kSubtract = 5, kXor = 6,
+              kShiftLeft = 4;                 // numbers of operations in opcodes and ModRM
+constexpr int kStack = 4, kFramePointer = 5;  // rsp and rbp
 
 constexpr uint64_t kLongest = 15;
 
@@ -125,7 +126,8 @@ class Reader {
             Operands(kOneByte[opcode]);
             if ((opcode & 0xf0) == 0x50 || (opcode & 0xf0) == 0xb0 || (opcode & 0xf8) == 0x90)
                 Name(base_ | (opcode & 7));
-            computes_ = Computes(opcode);
+            for_addresses_ = ForAddresses(opcode);
+            computes_ = for_addresses_ == 0 && Computes(opcode);
             return Done(FlowOf(opcode));
         }
         code_of_.map = 1;
@@ -285,16 +287,15 @@ class Reader {
     bool BecomesZero() const { return form_ >> 6 == 3 && (field_ | (form_ >> 3 & 7)) == (base_ | (form_ & 7)); }
     bool Is(int number) const { return form_ >> 6 == 3 && (base_ | (form_ & 7)) == number; }
     // How many numbers an instruction behind VEX works on; 0: it computes nothing. Two numbers of 64 bits are one: so
-    // compilers convert numbers without a sign, and change signs.
+    // compilers convert numbers without a sign.
     uint8_t VexLanes() const {
         const Encoding& c = code_of_;
         auto whole = static_cast<uint8_t>(c.long_ ? 32 : 16);
         bool same = !c.memory && c.reg == c.rm;
         bool logic = c.map == 1 && ((c.opcode >= 0x54 && c.opcode <= 0x57) || c.opcode == 0xdb || c.opcode == 0xdf ||
                                     c.opcode == 0xeb || c.opcode == 0xef);
-        bool of_integers =
-            (c.opcode & 0xc0) == 0xc0;  // a scalar unit has 64 bits; signs of floats are changed by others
-        if (logic) return same ? 0 : c.long_ ? 8 : of_integers ? 2 : 1;
+        bool wide = c.opcode >= 0xc0 || c.narrow;  // a scalar unit has 64 bits; two floats are no integer
+        if (logic) return same ? 0 : c.long_ ? 8 : wide ? 2 : 4;
         if (!computes_) {
             char width = c.map == 1 ? kPacked[c.opcode] : c.map == 2 ? kPackedMore[c.opcode] : '.';
             if (c.map == 2 && c.opcode == 0x13) return c.long_ ? 8 : 0;
@@ -309,8 +310,6 @@ class Reader {
     }
     // One of the eight operations on integers with a constant.
     bool ComputesWithConstant(int kind, bool of_bytes) const {
-        if (kind == kAdd) return !wide_ || ((constant_ == 1 || constant_ == -1) && !Is(kArgument));
-        if (kind == kOr) return constant_ >= -128 && constant_ < 256;
         if (kind == kAnd && of_bytes && constant_ == 1) return false;  // a truth value
         return !(wide_ && Is(kStack));
     }
@@ -328,18 +327,37 @@ class Reader {
             case 0xc0:
             case 0xc1:
             case 0xd0:
-            case 0xd1: return !(wide_ && chosen == kShiftLeft);
+            case 0xd1:
             case 0x69:
             case 0x6b:
             case 0xd2:
             case 0xd3: return true;
             case 0xf6:
-            case 0xf7: return chosen >= 2;  // not test
+            case 0xf7: return chosen >= 2 || constant_ != 1;  // a truth value
             case 0xfe:
             case 0xff: return chosen < 2;
+            case 0x84:
+            case 0x85: return !BecomesZero();  // a number that is compared with zero
+            case 0xa8: return constant_ != 1;  // a truth value
+            case 0xa9: return true;
             case 0x8d: return !wide_;
             default: return false;
         }
+    }
+    // What may be no more than an address. Nothing of it is in memory, where any result may lie.
+    uint8_t ForAddresses(uint8_t opcode) const {
+        const Encoding& c = code_of_;
+        if (!wide_) return 0;
+        if (opcode == 0x8d && c.memory) {
+            bool base = c.base >= 0 && c.base != kNextInstruction && c.base != kStack && c.base != kFramePointer;
+            bool known = c.index < 0 && !base;
+            return static_cast<uint8_t>((base && c.index >= 0) + (c.scale > 1 && c.index >= 0) +
+                                        (c.displacement != 0 && !known));
+        }
+        if (c.memory) return 0;
+        bool adds = (opcode == 0x81 || opcode == 0x83) && ((form_ >> 3 & 7) == kAdd || (form_ >> 3 & 7) == kSubtract);
+        bool shifts = (opcode == 0xc1 || opcode == 0xd1) && (form_ >> 3 & 7) == kShiftLeft;
+        return (adds && !Is(kStack)) || shifts || opcode == 0x05 || opcode == 0x2d;
     }
     Flow FlowOf(uint8_t opcode) const {
         if (opcode == 0xe8) return Flow::Call;
@@ -352,7 +370,7 @@ class Reader {
         return chosen >= 2 && chosen <= 5 ? Flow::Unknown : Flow::On;
     }
     Instruction Done(Flow flow) {
-        if (!known_) return {1, Flow::Unknown, 0, 0, 0, {}};
+        if (!known_) return {1, Flow::Unknown, 0, 0, 0, 0, {}};
         bool goes = flow == Flow::Call || flow == Flow::Jump || flow == Flow::Branch;
         code_of_.constant = constant_;
         if (!code_of_.vex) {
@@ -360,7 +378,8 @@ class Reader {
             code_of_.wide = wide_;
         }
         int64_t target = goes ? target_ + static_cast<int64_t>(at_) : 0;
-        return {static_cast<uint8_t>(at_), flow, registers_, target, computes_ ? lanes_ : uint8_t{0}, code_of_};
+        uint8_t operations = computes_ ? lanes_ : uint8_t{0};
+        return {static_cast<uint8_t>(at_), flow, registers_, target, operations, for_addresses_, code_of_};
     }
 
     const uint8_t* code_;
@@ -377,6 +396,7 @@ class Reader {
     uint8_t vex_opcode_ = 0;
     bool computes_ = false;
     uint8_t lanes_ = 1;
+    uint8_t for_addresses_ = 0;
     Encoding code_of_;
 };
 

@@ -41,10 +41,12 @@ struct Instruction {
     uint16_t registers;  // a bit for each general one that it may name; more than it does where vectors are meant
     int64_t target;      // of a call, jump or branch, from the beginning of the instruction
     // Of the program: arithmetic, comparisons and conversions of numbers, one per number of a vector. Not moves,
-    // extensions, tests of a truth value, conversions of one number from and to half, and not what compilers add for
-    // addresses and frames: lea and shifts of 64 bits by a constant, other constants than 1 and -1 added to 64 bits,
-    // registers that become zero. Nor bits of large constants that are set, as the API's inlined parts do.
+    // extensions, tests of a truth value, conversions from and to half, and not what compilers add for frames and for
+    // registers that become zero.
     uint8_t operations;
+    // More of them, unless all that becomes of the result is an address (verify/uses.h): shifts of 64 bits by a
+    // constant, constants added to 64 bits, and what lea computes.
+    uint8_t for_addresses;
     Encoding code;
 };
 

@@ -41,6 +41,40 @@ bool Stores(const Instruction& one) {
     return pushes || (c.operands && c.memory && !Reads(c));
 }
 
+// Which vector registers hold one number and zeros, as long as code goes straight on. What compilers do with all of
+// such a register is one operation: so they change signs.
+class SingleNumbers {
+  public:
+    void Forget() { single_ = 0; }
+    uint32_t Operations(const Instruction& one) {
+        const Encoding& c = one.code;
+        if (!c.vex) return one.operations;
+        bool between = Holds(c.source), second = !c.memory && Holds(c.rm);
+        uint32_t operations = one.operations;
+        if (IsLogic(c) && operations != 0 && (between || second)) operations = 1;
+        Set(c.reg, LeavesOne(one, between, second));
+        return operations;
+    }
+
+  private:
+    static bool IsLogic(const Encoding& c) { return c.map == 1 && c.opcode >= 0x54 && c.opcode <= 0x57 && !c.long_; }
+    bool Holds(int number) const { return (single_ >> number & 1) != 0; }
+    void Set(int number, bool one) {
+        auto bit = static_cast<uint16_t>(1u << number);
+        single_ = static_cast<uint16_t>(one ? single_ | bit : single_ & ~bit);
+    }
+    static bool LeavesOne(const Instruction& one, bool between, bool second) {
+        const Encoding& c = one.code;
+        if (c.map != 1) return false;
+        if (IsLogic(c)) return one.operations == 0 || (between && second) || (c.opcode == 0x54 && (between || second));
+        if (c.opcode == 0x10) return c.repeat != 0 && (c.memory || between);
+        if (c.opcode == 0x28) return second;
+        bool of_one = c.repeat != 0 && (c.opcode == 0x2a || c.opcode == 0x51 || (c.opcode >= 0x58 && c.opcode <= 0x5f));
+        return c.opcode == 0x6e || (c.opcode == 0x7e && c.repeat == 0xf3) || (of_one && between);
+    }
+    uint16_t single_ = 0;
+};
+
 class Scale {
   public:
     Scale(const uint8_t* code, uint64_t bytes, const Callees& callees)
@@ -88,7 +122,6 @@ class Scale {
             if (jumps && Target(at, one) < bytes_) leads[Target(at, one)] = 1;
         });
         block_at_.Resize(bytes_ + 1);  // one more than the block that begins there
-        Instruction before{};
         Walk([&](uint64_t at, const Instruction& one, Callee callee) {
             if (leads[at]) {
                 blocks_.Add({static_cast<uint32_t>(at),
@@ -103,13 +136,16 @@ class Scale {
                              false});
                 block_at_[at] = static_cast<int32_t>(blocks_.size());
             }
-            if (!blocks_.empty()) Add(blocks_[blocks_.size() - 1], one, callee);
+            if (leads[at]) numbers_.Forget();
+            if (!blocks_.empty()) Add(blocks_[blocks_.size() - 1], at, one, callee);
+            if (one.flow != Flow::On) numbers_.Forget();
         });
         Join();
     }
-    static void Add(Block& block, const Instruction& one, Callee callee) {
+    void Add(Block& block, uint64_t at, const Instruction& one, Callee callee) {
         bool calls = one.flow == Flow::Call || one.flow == Flow::Unknown;
-        block.operations += one.operations + (callee == Callee::Library ? kOfLibrary : 0);
+        block.operations += numbers_.Operations(one) + (callee == Callee::Library ? kOfLibrary : 0);
+        if (one.for_addresses != 0 && !callees_.MakesAddress(code_ + at)) block.operations += one.for_addresses;
         block.checks += callee == Callee::Check;
         block.branches = one.flow == Flow::Branch;
         block.locked = block.locked || one.code.locked;
@@ -244,6 +280,7 @@ class Scale {
     List<uint32_t> seen_;  // the visit that came last
     List<int32_t> reached_;
     uint32_t visit_ = 0;
+    SingleNumbers numbers_;
     Pieces pieces_;
 };
 

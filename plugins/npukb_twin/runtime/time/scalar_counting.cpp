@@ -96,7 +96,9 @@ void Put(uint8_t* at, int32_t number) { memcpy(at, &number, sizeof number); }
 
 class Image {
   public:
-    explicit Image(uint64_t base) : where_{base, {0, 0}, {base, base}} { dl_iterate_phdr(FindSegments, &where_); }
+    Image(uint64_t base, const List<uint64_t>& addresses) : where_{base, {0, 0}, {base, base}}, addresses_(addresses) {
+        dl_iterate_phdr(FindSegments, &where_);
+    }
 
     void Count(const FunctionSpans& spans) {
         if (where_.code.end == 0 || !Weigh(spans)) return;
@@ -155,7 +157,8 @@ class Image {
         ++g_images;
         return EachFunction(spans, [&](const uint8_t* code, const uint8_t* end) {
             auto begin = reinterpret_cast<uint64_t>(code);
-            for (const Piece& piece : WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt}).found)
+            for (const Piece& piece :
+                 WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt, MakesAddress}).found)
                 found.behind[begin + piece.behind - found.code.begin] = 1 + piece.operations;
             return true;
         });
@@ -167,6 +170,16 @@ class Image {
         bool checks = called == reinterpret_cast<const void*>(&__ubsan_handle_divrem_overflow) ||
                       called == reinterpret_cast<const void*>(&__ubsan_handle_implicit_conversion);
         return checks ? Callee::Check : OfRuntime(called) ? Callee::Other : Callee::Library;
+    }
+    static bool MakesAddress(const void* image, const uint8_t* code) {
+        auto* self = static_cast<const Image*>(image);
+        uint64_t place = reinterpret_cast<uint64_t>(code) - self->where_.base;
+        const List<uint64_t>& all = self->addresses_;
+        return !all.empty() && bsearch(&place, all.begin(), all.size(), sizeof place, ByPlace) != nullptr;
+    }
+    static int ByPlace(const void* a, const void* b) {
+        uint64_t one = *static_cast<const uint64_t*>(a), other = *static_cast<const uint64_t*>(b);
+        return one < other ? -1 : one > other;
     }
     // The rest belongs to the C library.
     static bool OfRuntime(const void* function) {
@@ -264,6 +277,7 @@ class Image {
         Put(code + 1, Distance(reinterpret_cast<uint64_t>(code) + 5, reinterpret_cast<uint64_t>(exit)));
     }
     Segments where_;
+    const List<uint64_t>& addresses_;
     Entry entries_[kMostEntries];
     uint32_t count_ = 0;
     uint32_t calls_ = 0;
@@ -273,9 +287,9 @@ class Image {
 
 }  // namespace
 
-void CountInRegister(const char* path, uint64_t base) {
+void CountInRegister(const char* path, uint64_t base, const List<uint64_t>& addresses) {
     FunctionSpans spans = ReadFunctions(path);
-    Image(base).Count(spans);
+    Image(base, addresses).Count(spans);
     free(spans.first);
 }
 
@@ -295,7 +309,7 @@ void CallCounting(void (*entry)(void**), void** arguments) { t_operations += npu
 #else
 namespace twin {
 
-void CountInRegister(const char*, uint64_t) {}
+void CountInRegister(const char*, uint64_t, const List<uint64_t>&) {}
 
 uint32_t OperationsBehind(uint64_t) { return 1; }
 

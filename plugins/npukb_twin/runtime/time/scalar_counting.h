@@ -8,11 +8,14 @@
 #pragma once
 #include <stdint.h>
 
+#include "verify/list.h"
+
 namespace twin {
 
 // Of the image at `base`, which was loaded from `path` and of which nothing runs. Where calls cannot be written over
-// they stay what they are; what is counted is the same.
-void CountInRegister(const char* path, uint64_t base);
+// they stay what they are; what is counted is the same. `addresses` says, in order, which instructions only make
+// addresses (verify/image.h).
+void CountInRegister(const char* path, uint64_t base, const List<uint64_t>& addresses);
 
 // Operations of the piece of code that was announced by the call that returns to `pc`.
 uint32_t OperationsBehind(uint64_t pc);

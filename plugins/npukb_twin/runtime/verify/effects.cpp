@@ -84,6 +84,22 @@ class Describer {
         return {};
     }
 
+    uint16_t Reads() const {
+        if (c_.operands && !c_.vex && c_.map == 0 && (c_.opcode == 0x31 || c_.opcode == 0x33) && !c_.memory &&
+            c_.reg == c_.rm)
+            return 0;  // becomes zero
+        uint16_t reads = one_.flow == Flow::Unknown ? one_.registers : Implied();
+        if (!c_.operands) return reads;
+        bool bytes = c_.map == 0 && (c_.opcode & 1) == 0 && !c_.rex;  // the second eight bits of another register
+        if (ReadsFirst()) reads |= Bit(c_.reg) | (bytes ? Bit(c_.reg & 3) : uint16_t{0});
+        if (c_.memory && c_.map == 0 && c_.opcode == 0x8d) {
+            if (c_.base >= 0 && c_.base < kNextInstruction) reads |= Bit(c_.base);
+            if (c_.index >= 0) reads |= Bit(c_.index);
+        }
+        if (!c_.memory && ReadsSecond()) reads |= Bit(c_.rm) | (bytes ? Bit(c_.rm & 3) : uint16_t{0});
+        return reads;
+    }
+
   private:
     uint8_t Width() const { return c_.wide ? 8 : c_.narrow ? 2 : 4; }
     // Eight bits of a register without REX may be the second eight of another one.
@@ -340,6 +356,42 @@ class Describer {
         }
     }
 
+    // Whether ModRM's first operand is a register at all, and is read.
+    bool ReadsFirst() const {
+        if (c_.vex) return false;
+        uint8_t op = c_.opcode;
+        if (c_.map == 2) return op == 0xf1;
+        if (c_.map == 1) {
+            bool written = (op & 0xf0) == 0x90 || (op >= 0xb6 && op <= 0xbf && op != 0xbb);
+            return !written && op != 0x18 && op != 0x1e && op != 0x1f && op != 0xae && op != 0xba;
+        }
+        bool chosen = (op >= 0x80 && op <= 0x83) || (op & 0xfe) == 0xc0 || (op & 0xfc) == 0xd0 || (op & 0xfe) == 0xc6;
+        bool written = op == 0x63 || op == 0x69 || op == 0x6b || op == 0x8a || op == 0x8b || op == 0x8d;
+        return !chosen && !written && (op & 0xfe) != 0xf6 && op < 0xfe;
+    }
+    // Whether the second one, if it is a register, is a general one that is read.
+    bool ReadsSecond() const {
+        uint8_t op = c_.opcode;
+        if (!c_.vex) return !(c_.map == 1 && (op & 0xf0) == 0x90);
+        if (c_.map == 1) return op == 0x2a || op == 0x6e || op == 0xc4;
+        if (c_.map == 2) return op >= 0xf0;
+        return op == 0x20 || op == 0x22 || op == 0xf0;
+    }
+    // What no operand names.
+    uint16_t Implied() const {
+        uint8_t op = c_.opcode;
+        uint16_t a = Bit(kA), d = Bit(kD), counter = Bit(1);
+        if (c_.vex) return c_.map == 2 && op >= 0xf0 ? static_cast<uint16_t>(Bit(c_.source) | d) : uint16_t{0};
+        if (c_.map == 1) {
+            if (op >= 0xc8 && op <= 0xcf) return Bit(Named(op));
+            return (op & 0xfe) == 0xb0 ? a : op == 0xa5 || op == 0xad ? counter : uint16_t{0};
+        }
+        if (c_.map != 0) return 0;
+        if (op >= 0x90 && op <= 0x97) return static_cast<uint16_t>(a | Bit(Named(op)));
+        if ((op < 0x40 && (op & 7) >= 4) || op == 0x98 || op == 0x99 || op == 0xa8 || op == 0xa9) return a;
+        if ((op & 0xfe) == 0xd2) return counter;
+        return (op & 0xfe) == 0xf6 && (c_.reg & 7) >= 4 ? static_cast<uint16_t>(a | d) : uint16_t{0};
+    }
     uint8_t Whole() const { return c_.long_ ? 32 : 16; }
     uint8_t ByPrefix() const { return c_.repeat == 0xf3 ? 4 : c_.repeat == 0xf2 ? 8 : Whole(); }
     uint8_t Words() const { return c_.wide ? 8 : 4; }
@@ -422,5 +474,7 @@ Effect EffectOf(const Instruction& instruction) {
         return {};  // nothing else may become of the stack pointer
     return e;
 }
+
+uint16_t ComputesWith(const Instruction& instruction) { return Describer(instruction).Reads(); }
 
 }  // namespace twin

@@ -40,4 +40,8 @@ struct Effect {
 
 Effect EffectOf(const Instruction& instruction);
 
+// The general registers, a bit each, that a Plain instruction computes with: not those that say where its operand in
+// memory lies, nor one that it only writes.
+uint16_t ComputesWith(const Instruction& instruction);
+
 }  // namespace twin

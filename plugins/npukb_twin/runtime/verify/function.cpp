@@ -7,6 +7,7 @@
 #include "time/machine_code.h"
 #include "verify/effects.h"
 #include "verify/state.h"
+#include "verify/uses.h"
 
 namespace twin {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 constexpr int kA = 0, kD = 2, kStack = 4, kSource = 6, kDestination = 7;
 constexpr uint16_t kPreserved = 1 << 3 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;  // rbx, rbp, r12 to r15
 constexpr uint16_t kClobbered = static_cast<uint16_t>(~kPreserved & ~(1 << kStack));
+constexpr uint16_t kReturned = 1 << kA | 1 << kD;
+// Arguments, what holds their number or a function's address.
+constexpr uint16_t kPassed = 1 << kDestination | 1 << kSource | 1 << kD | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 11;
 constexpr int64_t kFrameBytes = 1 << 18;  // far less than the guard below either stack
 constexpr int64_t kArgumentBytes = 1 << 12;
 constexpr int64_t kRedZone = 128;
@@ -50,7 +54,21 @@ class Proof {
     Proof(const Proof&) = delete;
     Proof& operator=(const Proof&) = delete;
 
-    bool Run() {
+    bool Run(Findings* findings) {
+        if (!Prove()) return false;
+        findings->argument_bytes = argument_bytes_;
+        Uses uses(symbols_);
+        uses_ = &uses;
+        for (size_t i = 0; i < lines_.size(); ++i) {
+            if (lines_[i].leads && states_[i].reached && !Follow(i)) return false;
+        }
+        uses.Addresses(&findings->addresses);
+        return true;
+    }
+    Verdict verdict() const { return verdict_; }
+
+  private:
+    bool Prove() {
         if (!Decode()) return false;
         State& first = states_[0];
         for (int i = 0; i < kRegisters; ++i) first.registers[i] = {kEntered + static_cast<uint32_t>(i), 0};
@@ -62,10 +80,6 @@ class Proof {
         }
         return true;
     }
-    Verdict verdict() const { return verdict_; }
-    uint32_t argument_bytes() const { return argument_bytes_; }
-
-  private:
     bool Refuse(const char* reason, Refusal refusal = Refusal::Unproven) {
         verdict_ = {refusal, reason, begin_ + lines_[now_].at};
         return false;
@@ -108,7 +122,9 @@ class Proof {
             if (!Step(state)) return false;
             bool last = line + 1 == lines_.size();
             switch (lines_[line].one.flow) {
-                case Flow::Return: return Returns(state) || Refuse(kChanged, Refusal::Forged);
+                case Flow::Return:
+                    HaveAll(state, kReturned);
+                    return Returns(state) || Refuse(kChanged, Refusal::Forged);
                 case Flow::Stop: return true;
                 case Flow::Jump: return Jump(state);
                 case Flow::Branch: {
@@ -151,6 +167,7 @@ class Proof {
         if (import == ImportKind::Computed) arguments = image_.MostArgumentBytes();
         bool known = import != ImportKind::None || image_.Begins(target, &arguments);
         if (!known || arguments != 0) return Refuse("jumps to where no function begins");
+        HaveAll(state, kPassed);
         return Returns(state) || Refuse(kChanged, Refusal::Forged);
     }
     static bool Returns(const State& s) {
@@ -165,6 +182,7 @@ class Proof {
     // Another way to `line`.
     bool Meet(size_t line, const State& from) {
         State& to = states_[line];
+        if (uses_ != nullptr) return Merge(to, from);
         if (!to.reached) {
             to = from;
             to.reached = true;
@@ -197,6 +215,92 @@ class Proof {
         return true;
     }
 
+    // What becomes of a state's values on the way to `to`, which is all that is known there.
+    bool Merge(const State& to, const State& from) {
+        for (int i = 0; i < kRegisters; ++i) {
+            if (to.registers[i] != from.registers[i]) uses_->Meet(to.registers[i], from.registers[i]);
+        }
+        for (const Slot& slot : from.slots) {
+            const Slot* other = to.Find({slot.frame, slot.at}, slot.bytes);
+            if (other == nullptr)
+                uses_->Lose(slot);
+            else if (other->value != slot.value)
+                uses_->Meet(other->value, slot.value);
+        }
+        return true;
+    }
+
+    // What the instruction does with values, other than to make one of them.
+    void Note(const State& s, const Line& line, const Effect& e, Value place) {
+        const Encoding& c = line.one.code;
+        if (e.load_bytes != 0 && InFrame(place)) NoteLoad(s, e, place);
+        if (e.act == Act::Plain || (e.act == Act::Mask && e.target != kStack)) HaveAll(s, ComputesWith(line.one));
+        if (c.memory && c.base >= 0 && c.base < kNextInstruction) uses_->Read(s.registers[c.base]);
+        if (c.memory && c.index >= 0) uses_->Read(s.registers[c.index]);
+        if (e.act == Act::Push && e.source >= 0) uses_->Have(s.registers[e.source]);
+        if (e.act != Act::Move || e.source < 0) return;
+        Value value = s.registers[e.source];
+        bool kept = e.from == 8 && (e.store_bytes == 0 || (InFrame(place) && c.base != kStack));
+        if (!kept) return uses_->Have(value);
+        uses_->Read(value);
+        if (e.store_bytes != 0) uses_->Put(value);
+    }
+    void NoteLoad(const State& s, const Effect& e, Value place) {
+        const Slot* same = s.Find(place, e.load_bytes);
+        if (same == nullptr) uses_->ReadFrame(place, e.load_bytes);
+        if (same != nullptr && e.act == Act::Move && e.from == 8) return uses_->Read(same->value);
+        for (size_t i = s.From(place.symbol, place.offset - kSlotBytes + 1); i < s.slots.size(); ++i) {
+            const Slot& slot = s.slots[i];
+            if (slot.frame != place.symbol || slot.at >= place.offset + e.load_bytes) break;
+            if (slot.at + slot.bytes > place.offset) uses_->Have(slot.value);
+        }
+    }
+    // A sum or a product, which may be an address.
+    void NoteMade(const State& s, const Line& line, const Effect& e, Value result) {
+        const Encoding& c = line.one.code;
+        Value none{kConstant, 0}, a = none, b = none;
+        switch (e.act) {
+            case Act::Address:
+                if (c.base >= 0 && c.base < kNextInstruction) a = s.registers[c.base];
+                if (c.index >= 0) b = s.registers[c.index];
+                break;
+            case Act::Add: b = s.registers[e.source]; [[fallthrough]];
+            case Act::AddConstant:
+            case Act::Shift: a = s.registers[e.target]; break;
+            case Act::Multiply:
+                if (e.source >= 0) a = s.registers[e.source];
+                break;
+            default: return;
+        }
+        uses_->Make(result, a, b);
+        if (line.one.for_addresses == 0) return;
+        if (IsPlace(a) && IsPlace(b))
+            uses_->Place(begin_ + line.at);
+        else
+            uses_->Doubt(begin_ + line.at, result);
+    }
+    // Whether it is an address of the function's own, or of a variable: such are known before the program runs.
+    bool IsPlace(Value value) const {
+        Origin origin = symbols_.OriginOf(value.symbol);
+        return value.symbol <= kPointerPlace || origin == Origin::Seen || origin == Origin::Aligned;
+    }
+    void HaveAll(const State& s, uint16_t registers) {
+        for (int i = 0; uses_ != nullptr && i < kRegisters; ++i) {
+            if (registers >> i & 1) uses_->Have(s.registers[i]);
+        }
+    }
+    void NoteCall(const State& s, ImportKind kind) {
+        switch (kind) {
+            case ImportKind::Count:
+            case ImportKind::PointerPlace: return;
+            case ImportKind::Announce: return uses_->Read(s.registers[kDestination]);
+            case ImportKind::Fill:
+                uses_->Read(s.registers[kDestination]);
+                return HaveAll(s, kPassed & ~(1 << kDestination));
+            default: return HaveAll(s, kPassed);
+        }
+    }
+
     Value Anything(uint64_t which) { return symbols_.Of(Origin::Anything, now_, which); }
 
     bool Step(State& s) {
@@ -212,10 +316,12 @@ class Proof {
             return Refuse("reads what it has not announced");
         if (e.store_bytes != 0 && !Reach(s, place, e.store_bytes, true))
             return Refuse("writes what it has not announced");
+        if (uses_ != nullptr) Note(s, line, e, place);
         if (line.one.flow == Flow::Call) return Call(s);
         if (e.act == Act::Push || e.act == Act::Pop) return Stack(s, e, place);
         Value result{};
         bool known = Result(s, e, code, place, &result);
+        if (uses_ != nullptr && known) NoteMade(s, line, e, result);
         if (e.store_bytes != 0) {
             Stored(s, place, e, known ? result : Anything(kRegisters));
             bool large = known && symbols_.OriginOf(result.symbol) == Origin::Seen && result.offset < -kFrameBytes;
@@ -390,6 +496,7 @@ class Proof {
             return Refuse("calls what is no function", Refusal::Forged);
         if (import.kind == ImportKind::Computed) arguments = image_.MostArgumentBytes();
         Value top = s.registers[kStack];
+        if (uses_ != nullptr) NoteCall(s, import.kind);
         if (!InFrame(top) || top.offset + arguments > 0) return Refuse("passes fewer arguments than are taken");
         s.Forget(top.symbol, -kFar, top.offset + arguments);
         Value destination = s.registers[kDestination], source = s.registers[kSource], third = s.registers[kD];
@@ -418,6 +525,7 @@ class Proof {
     List<size_t> waiting_;
     List<Announced> announced_;
     Symbols symbols_;
+    Uses* uses_ = nullptr;  // what becomes of values is noted, once all of them are known
     Verdict verdict_;
     size_t now_ = 0;
     uint32_t argument_bytes_ = 0;
@@ -425,11 +533,9 @@ class Proof {
 
 }  // namespace
 
-Verdict VerifyFunction(const Surroundings& image, uint64_t begin, uint64_t bytes, uint32_t* argument_bytes) {
+Verdict VerifyFunction(const Surroundings& image, uint64_t begin, uint64_t bytes, Findings* findings) {
     Proof proof(image, begin, bytes);
-    bool holds = proof.Run();
-    *argument_bytes = proof.argument_bytes();
-    return holds ? Verdict{} : proof.verdict();
+    return proof.Run(findings) ? Verdict{} : proof.verdict();
 }
 
 }  // namespace twin

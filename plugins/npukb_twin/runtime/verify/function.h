@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "verify/image.h"
+#include "verify/list.h"
 
 namespace twin {
 
@@ -41,7 +42,12 @@ class Surroundings {
     ~Surroundings() = default;
 };
 
-// `argument_bytes` becomes how much of its caller's stack the function writes.
-Verdict VerifyFunction(const Surroundings& image, uint64_t begin, uint64_t bytes, uint32_t* argument_bytes);
+// What was found out about a function.
+struct Findings {
+    uint32_t argument_bytes;   // how much of its caller's stack it writes
+    List<uint64_t> addresses;  // places of instructions that do nothing but make addresses (verify/uses.h), in order
+};
+
+Verdict VerifyFunction(const Surroundings& image, uint64_t begin, uint64_t bytes, Findings* findings);
 
 }  // namespace twin

@@ -83,7 +83,7 @@ class ImageProof final : public Surroundings {
   public:
     ImageProof(const File& file, FunctionSpans spans) : file_(file), spans_(spans) {}
 
-    Verdict Run() {
+    Verdict Run(List<uint64_t>* addresses) {
         if (!ReadSegments()) return Forged("has segments that no kernel has");
         if (!ReadTable()) return Forged("has a table for the loader that no kernel has");
         if (!ReadRelocations()) return Forged("asks the loader for more than to fill in addresses");
@@ -93,16 +93,21 @@ class ImageProof final : public Surroundings {
         }
         for (int round = 0; round < kRounds; ++round) {
             bool changed = false;
+            findings_.addresses.Clear();
             for (Function& function : functions_) {
-                uint32_t arguments = 0;
-                Verdict verdict = VerifyFunction(*this, function.begin, function.bytes, &arguments);
+                Verdict verdict = VerifyFunction(*this, function.begin, function.bytes, &findings_);
                 if (verdict.refusal != Refusal::None) return verdict;
+                uint32_t arguments = findings_.argument_bytes;
                 if (arguments <= function.argument_bytes) continue;
                 function.argument_bytes = arguments;
                 most_ = arguments > most_ ? arguments : most_;
                 changed = true;
             }
-            if (!changed) return Starts();
+            if (changed) continue;
+            if (findings_.addresses.empty()) return Starts();
+            qsort(findings_.addresses.begin(), findings_.addresses.size(), sizeof(uint64_t), ByPlace);
+            *addresses = findings_.addresses;
+            return Starts();
         }
         return {Refusal::Unproven, "takes arguments that cannot be followed", 0};
     }
@@ -149,6 +154,10 @@ class ImageProof final : public Surroundings {
     uint32_t MostArgumentBytes() const override { return most_; }
 
   private:
+    static int ByPlace(const void* a, const void* b) {
+        uint64_t one = *static_cast<const uint64_t*>(a), other = *static_cast<const uint64_t*>(b);
+        return one < other ? -1 : one > other;
+    }
     struct Segment {
         uint64_t begin, end, offset, file_bytes;
         bool writable;
@@ -300,7 +309,7 @@ class ImageProof final : public Surroundings {
     // functions that they take for their own, by their names.
     Verdict Counted(const Function& function) const {
         const uint8_t* code = Code(function.begin);
-        Pieces pieces = WeighPieces(code, function.bytes, {this, CalleeAt});
+        Pieces pieces = WeighPieces(code, function.bytes, {this, CalleeAt, MakesAddress});
         uint64_t place = function.begin + pieces.place;
         switch (pieces.untold) {
             case Untold::None: return {};
@@ -318,6 +327,7 @@ class ImageProof final : public Surroundings {
         uint64_t place = self->code_.begin + static_cast<uint64_t>(code - first);
         return self->ImportAt(place).kind == ImportKind::Count ? Callee::Announcement : Callee::Other;
     }
+    static bool MakesAddress(const void*, const uint8_t*) { return true; }  // nothing is known as yet
 
     // What the runtime calls: the exported function of that name.
     bool IsEntered() const {
@@ -362,14 +372,15 @@ class ImageProof final : public Surroundings {
     List<Imported> imports_;
     List<Function> functions_;  // in order
     uint32_t most_ = 0;
+    Findings findings_{};
 };
 
 }  // namespace
 
-Verdict VerifyImage(const char* path) {
+Verdict VerifyImage(const char* path, List<uint64_t>* addresses) {
     File file(path);
     FunctionSpans spans = ReadFunctions(path);
-    Verdict verdict = ImageProof(file, spans).Run();
+    Verdict verdict = ImageProof(file, spans).Run(addresses);
     free(spans.first);
     return verdict;
 }

@@ -13,6 +13,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "verify/list.h"
+
 namespace twin {
 
 // Why an image is refused. Tables of the loader that no linker makes of a kernel are a forgery, instructions that no
@@ -25,6 +27,7 @@ struct Verdict {
     uint64_t place = 0;  // of the instruction, from the image's beginning; 0 where it is none
 };
 
-Verdict VerifyImage(const char* path);
+// `addresses` becomes, in order, where instructions lie that only make addresses: none of them is the program's work.
+Verdict VerifyImage(const char* path, List<uint64_t>* addresses);
 
 }  // namespace twin

@@ -39,6 +39,7 @@ enum class Origin : uint8_t {
     Sum,
     Product,
     Extended,
+    Used,  // a number for a value
 };
 
 class Symbols {
