@@ -18,6 +18,7 @@ from tests.twin.running import Finished, Twin
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="operations are counted on x86-64")
 
 OPENING = "volatile uint32_t first = *(__gm__ uint32_t*)x + 7;\nuint32_t a = first;\n"
+CYCLES_PER_US = 1800.0  # of the scalar unit
 CLOSING = "\nGlobalTensor<uint32_t> g;\ng.SetGlobalBuffer((__gm__ uint32_t*)y);\ng.SetValue(0, a);"
 MIX = "a = a * 1664525u + 1013904223u; a ^= a >> 7; a += a << 3; a ^= a >> 11; a *= 2654435761u; a ^= a >> 15;"
 CHECK = 'extern "C" void __ubsan_handle_implicit_conversion(const void*, uint64_t, uint64_t);'
@@ -258,3 +259,11 @@ def test_what_is_not_counted_is_refused(twin: Twin) -> None:
         assert (done.outcome, done.errors[0].rule) == expected, name
     for name, (before, body) in ACCEPTED.items():
         assert run(twin, before, body).outcome is Outcome.OK, name
+
+
+def test_what_moves_many_bytes_costs_more_than_what_moves_few(twin: Twin) -> None:
+    for call in ("memset(to, i, {})", "memcpy(to, from, {})", "memmove(to, to + 8, {})"):
+        body = "uint8_t to[5000] = {{}}, from[4096] = {{}}; for (int i = 0; i < 50; ++i) {};"
+        few, many = (time_us(twin, "#include <cstring>", body.format(call.format(size))) for size in (8, 4096))
+        words = 50 * (4096 - 8) / 8
+        assert many - few > words * 0.3 / CYCLES_PER_US, call

@@ -28,6 +28,9 @@ constexpr uint64_t kWaiting = 32;          // operations from one look at a flag
 constexpr uint64_t kOfComparison = 2;      // of two words, and what follows from it
 constexpr uint64_t kWord = 8, kLine = 64;  // bytes of one access of the scalar unit, and of its cache
 
+// The scalar unit moves a word at a time.
+uint64_t Words(uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
+
 struct Range {
     uint64_t begin, end;
     bool Holds(uint64_t address, uint64_t bytes) const {
@@ -165,7 +168,7 @@ void Check(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
     if (InOwnMemory(core, at, bytes)) {
         if (announced) return;
         core.Place(caller);
-        core.time.Access(launch.machine.scalar_access_cycles * static_cast<double>((bytes + kWord - 1) / kWord));
+        core.time.Access(launch.machine.scalar_access_cycles * static_cast<double>(Words(bytes)));
         return;
     }
     const GlobalBuffer* buffer = launch.memory.Holding(at);
@@ -189,6 +192,7 @@ void* Move(void* to, const void* from, uint64_t bytes, uint64_t pc) {
     if (bytes == 0) return to;
     Check(reinterpret_cast<uint64_t>(from), bytes, false, pc);
     Check(reinterpret_cast<uint64_t>(to), bytes, true, pc);
+    t_operations += Words(bytes);
     return memmove(to, from, bytes);
 }
 
@@ -196,12 +200,14 @@ int Compare(const void* one, const void* other, uint64_t bytes, uint64_t pc) {
     if (bytes == 0) return 0;
     Check(reinterpret_cast<uint64_t>(one), bytes, false, pc);
     Check(reinterpret_cast<uint64_t>(other), bytes, false, pc);
-    t_operations += kOfComparison * ((bytes + kWord - 1) / kWord);
+    t_operations += kOfComparison * Words(bytes);
     return memcmp(one, other, bytes);
 }
 
 void* Fill(void* to, int value, uint64_t bytes, uint64_t pc) {
-    if (bytes != 0) Check(reinterpret_cast<uint64_t>(to), bytes, true, pc);
+    if (bytes == 0) return to;
+    Check(reinterpret_cast<uint64_t>(to), bytes, true, pc);
+    t_operations += Words(bytes);
     return memset(to, value, bytes);
 }
 
