@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["case_names", "recorded_task"]
 
-_WORKSPACE = 64 << 20
 _CPU_ELEMENTS = 1 << 20
 #: What samples compare with: the answer was computed in the element type, too, so that both sides round.
 _RELATIVE = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-4, "float64": 1e-4, "complex64": 1e-4, "complex128": 1e-4}
@@ -61,7 +60,6 @@ def recorded_task(
         },
         "reference": "reference.py:reference",
         "tolerance": {"limits": _limits(records)},
-        "workspace_bytes": _WORKSPACE,
         "cases": [_case(record, draws[record.name], record is smallest) for record in records],
     }
     facts = {record.name: _facts(record, attributes) for record in records}
