@@ -27,14 +27,13 @@ if __name__ == "__main__":
 """
 #: Multiplies by the number that stands for FACTOR.
 KERNEL = """#include "kernel_operator.h"
-extern "C" __global__ __aicore__ void triple(GM_ADDR x, GM_ADDR y) {
+extern "C" __global__ __aicore__ void triple(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {
     AscendC::GlobalTensor<int32_t> in, out;
     in.SetGlobalBuffer((__gm__ int32_t*)x);
     out.SetGlobalBuffer((__gm__ int32_t*)y);
     if (AscendC::GetBlockIdx() != 0) return;
     for (int i = 0; i < 16; ++i) out.SetValue(i, in.GetValue(i) * FACTOR);
-    AscendC::DataCacheCleanAndInvalid<int32_t, AscendC::CacheLine::ENTIRE_DATA_CACHE, AscendC::DcciDst::CACHELINE_OUT>(
-        out);
+    AscendC::DataCacheCleanAndInvalid<int32_t, AscendC::CacheLine::SINGLE_CACHE_LINE>(out);
 }
 """
 SIGNATURE = ("--inputs", "x:int32", "--outputs", "y:int32[..]", "--attributes", "scale:int")
