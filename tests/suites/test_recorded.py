@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from npukb_suites.torch_client import VARIABLE
 from npukernelbench.tasks.load import load_task
 from tests.cli.conftest import Npukb, _clean_surroundings, npukb  # noqa: F401
+from tests.docs.shown import ROOT, in_blocks
 
 SCRIPT = """import os
 import numpy as np
@@ -41,6 +44,10 @@ DATA_YAML = """inputs: {x: {file: x.bin, dtype: int32, shape: [2, 8]}}
 outputs: {y: {file: y.npy}}
 attributes: {scale: 3}
 """
+
+
+#: Executed here: docs/new_from_data.md
+PAGE = "new_from_data.md"
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +137,21 @@ def test_a_script_changes_nothing_outside_of_its_copy(npukb: Npukb) -> None:  # 
 def test_options_that_do_not_fit_are_refused(npukb: Npukb, more: tuple[str, ...]) -> None:  # noqa: F811
     Path("case").mkdir()
     assert npukb("new", "Triple", *more).code == 2
+
+
+def test_the_page_s_command(npukb: Npukb) -> None:  # noqa: F811
+    text = (ROOT / "docs" / PAGE).read_text(encoding="utf-8")
+    described = re.search(r'```yaml title="data.yaml"\n(.*?)```', text, re.DOTALL)
+    assert described
+    Path("case1/input").mkdir(parents=True)
+    Path("case1/output").mkdir()
+    Path("case1/data.yaml").write_text(described[1])
+    rng = np.random.default_rng(1)
+    x, y = (rng.standard_normal((8, 2048)).astype(np.float16) for _ in range(2))
+    x.tofile("case1/input/input_x.bin")
+    y.tofile("case1/input/input_y.bin")
+    (x + y).tofile("case1/output/golden.bin")
+    for command in in_blocks(ROOT / "docs" / PAGE):
+        done = npukb(*shlex.split(command.text)[1:])
+        assert done.code == 0, done.err + done.out
+        assert "error" not in done.out
