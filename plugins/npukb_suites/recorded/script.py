@@ -129,6 +129,7 @@ def _sandbox(python: str) -> Sandbox:
     return open_sandbox(Mode.AUTO, runtime.runner.parent).reaching(
         *folders,
         Path(tracer.__file__),
+        Path("/proc/cpuinfo"),  # torch asks what the processor has
         run=(program, program.resolve(), Path("/bin"), Path("/usr/bin"), *folders),
         children=True,
     )
