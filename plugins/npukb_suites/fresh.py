@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ class Wish:
     torch_place: str | None = None
     init: str | None = None
     op_def: Path | None = None
+    data: tuple[Path, ...] = ()
+    script: str | None = None
     suite: str = "own"
     summary: str = ""
 
@@ -50,7 +52,7 @@ class Wish:
 class Made:
     """Texts by file name; ``unfinished`` says what is left to do."""
 
-    files: Mapping[str, str]
+    files: Mapping[str, str | bytes]
     notes: tuple[str, ...] = ()
     unfinished: str = ""
 
@@ -63,18 +65,23 @@ def fresh_task(wish: Wish) -> Made:
     named = [option for option, value in given if value]
     if "--torch" in named and len(named) > 1:
         raise UsageError(f"--torch and {named[1]} do not go together", field="--torch", remedy="give one of them")
+    if wish.script and not wish.data:
+        raise UsageError("--script says how --data came to be", field="--script", remedy="name its folder with --data")
+    if wish.data:
+        return _of_data(wish, named)
     if wish.torch_place:
         return _of_torch(wish, wish.torch_place)
     return _of_interface(wish)
 
 
-def write_folder(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
+def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
     """Write the files into a new or empty folder. UsageError where there is something already."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already", field="--into", remedy="name a folder that is not")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
         yield folder / name
 
 
@@ -93,7 +100,7 @@ def _of_interface(wish: Wish) -> Made:
         outputs = parse_outputs(wish.outputs, inputs)
         attributes = parse_attributes(wish.attributes)
     reference, unfinished = _reference(wish.reference, wish.into), ""
-    files = {}
+    files: dict[str, str] = {}
     if not reference:
         reference = "reference.py:reference"
         arguments = ", ".join((*(entry.name for entry in inputs), *(attribute.name for attribute in attributes)))
@@ -110,6 +117,31 @@ def _of_interface(wish: Wish) -> Made:
         reference=reference,
     )
     return Made({"task.yaml": task_text(task), **files}, notes, unfinished)
+
+
+def _of_data(wish: Wish, named: Sequence[str]) -> Made:
+    """From recorded inputs and outputs."""
+    from npukb_suites.definitions import read_definition
+    from npukb_suites.recorded.drafting import recorded_task
+    from npukb_suites.recorded.matching import Interface
+    from npukb_suites.recorded.reading import read_records
+
+    for option in named:
+        if option != "--op_def":
+            raise UsageError(f"--data and {option} do not go together", field="--data", remedy="give one of them")
+    if wish.axes:
+        raise UsageError("recorded data have the shapes that they have", field="--axes", remedy="leave it out")
+    if wish.op_def is not None:
+        _, inputs, outputs, attributes = read_definition(wish.op_def)
+    else:
+        inputs = parse_inputs(wish.inputs) if wish.inputs else ()
+        outputs = parse_outputs(wish.outputs, inputs) if wish.outputs else ()
+        attributes = parse_attributes(wish.attributes)
+    interface = Interface(inputs, outputs, attributes)
+    records, notes = read_records(wish.data, wish.script, interface)
+    summary = wish.summary or f"{wish.name}."
+    files = recorded_task(wish.name, records, interface, suite=wish.suite, summary=summary)
+    return Made(files, (*notes, "no hidden cases: the right answer is known for the recorded inputs alone"))
 
 
 def _reference(place: str | None, folder: Path) -> str:

@@ -27,6 +27,18 @@ __all__ = ["command"]
 @click.option(
     "--op_def", metavar="PATH", type=click.Path(path_type=Path, exists=True), help="File or folder with an OpDef."
 )
+@click.option(
+    "--data",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with inputs and right outputs in files, described by its data.yaml; repeatable: one case each.",
+)
+@click.option(
+    "--script",
+    metavar="COMMAND",
+    help="Script in each --data folder that writes them, such as scripts/gen_data.py; it is run, confined.",
+)
 @click.option("--into", metavar="FOLDER", type=click.Path(path_type=Path), help="Folder to write.  [default: ./NAME]")
 @click.option("--suite", metavar="NAME", default="own", show_default=True, help="Suite that the task belongs to.")
 @click.option("--summary", metavar="TEXT", default="", help="What a model is told in one sentence.")
@@ -35,9 +47,10 @@ __all__ = ["command"]
 def command(app: App, /, name: str, into: Path | None, **options: Any) -> int:
     """Write the folder of a task NAME, with a kernel skeleton, and validate it.
 
-    The interface comes from --inputs and --outputs, from PyTorch code (--torch: traced, and run in double precision as
-    the reference) or from an operator definition (--op_def). Without a reference the task is written, checked as far as
-    that goes, and called unfinished. Code that is named runs as you; nothing confines it. See docs/new_task.md.
+    The interface comes from --inputs and --outputs, from PyTorch code (--torch: traced, and run in double
+    precision as the reference) or from an operator definition (--op_def); right answers may be recorded data
+    (--data). Without a reference the task is written, checked as far as that goes, and called unfinished. Code
+    that is named runs as you; nothing confines it, but for --script. See docs/new_task.md.
 
     The exit code is 3 when the task is not fit to grade with.
     """

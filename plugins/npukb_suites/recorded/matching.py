@@ -1,0 +1,172 @@
+"""Which file of a script is which tensor of an operator: by name, else by order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npukb_suites.naming import argument_name
+from npukb_suites.recorded.described import DESCRIPTION
+from npukb_suites.recorded.records import Record
+from npukb_suites.recorded.script import Written
+from npukb_suites.signature import Attribute, Tensor
+from npukernelbench.errors import SourceLocation, TaskError
+from npukernelbench.nouns import DType
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.execution import Array
+
+__all__ = ["Interface", "fitted", "record_of"]
+
+#: What samples put around a tensor's name, and files that are no tensors of the operator.
+_AROUND = re.compile(r"^(?:input|output|golden|expected?)_|_(?:gm|golden|data)$")
+_NO_TENSOR = frozenset({"workspace", "tiling"})
+_PYTHON: Mapping[str, type | tuple[type, ...]] = {
+    "int": int,
+    "float": (int, float),
+    "bool": (bool, int),
+    "str": str,
+    "list_int": list,
+    "list_float": list,
+}
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What is known of the operator. Without names, those of the files are taken."""
+
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+
+
+@dataclass
+class _Notes:
+    """What was decided without being told."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        if line not in self.lines:
+            self.lines.append(line)
+
+
+def record_of(
+    name: str, folder: Path, written: Sequence[Written], interface: Interface, stated: Mapping[str, Any]
+) -> tuple[Record, list[str]]:
+    """The case that a script wrote, and notes. ``stated`` are attributes that a description says.
+
+    TaskError where files and tensors do not fit together.
+    """
+    notes = _Notes()
+    outputs = [one for one in written if one.is_output]
+    if not outputs:
+        raise TaskError(
+            "the script wrote no right answer: no file in a folder 'output', or with 'golden' in its name",
+            location=SourceLocation(folder),
+            remedy=f"describe the files in {DESCRIPTION}",
+        )
+    sides: list[dict[str, Any]] = []
+    for files, tensors in (
+        ([one for one in written if not one.is_output], interface.inputs),
+        (outputs, interface.outputs),
+    ):
+        paired = _paired(files, tensors, folder, notes)
+        sides.append({mine: None if one is None else one.array for mine, one in paired.items()})
+    attributes = _attributes(interface.attributes, outputs[-1].variables, stated, notes)
+    return Record(name, folder, sides[0], sides[1], attributes), notes.lines
+
+
+def _paired(
+    files: Sequence[Written], tensors: Sequence[Tensor], folder: Path, notes: _Notes
+) -> dict[str, Written | None]:
+    by_stem = {_stem(one.path): one for one in files}
+    known = {_folded(tensor.name) for tensor in tensors}
+    rest = {stem: one for stem, one in by_stem.items() if _folded(stem) in known or stem not in _NO_TENSOR}
+    if not tensors:
+        taken: set[str] = set()
+        return {argument_name(stem, taken): one for stem, one in rest.items()}
+    named = {_folded(stem): one for stem, one in rest.items()}
+    if (
+        len(named) == len(rest)
+        and set(named) <= known
+        and all(_folded(tensor.name) in named or tensor.optional for tensor in tensors)
+    ):
+        return {tensor.name: named.get(_folded(tensor.name)) for tensor in tensors}
+    needed = [tensor for tensor in tensors if not tensor.optional]
+    taking = tensors if len(rest) == len(tensors) else needed
+    if len(rest) != len(taking):
+        listed = ", ".join(one.path for one in rest.values()) or "none"
+        raise TaskError(
+            f"{len(rest)} files ({listed}) for {', '.join(tensor.name for tensor in tensors)}",
+            location=SourceLocation(folder),
+            remedy=f"describe the files in {DESCRIPTION}",
+        )
+    pairs = dict(zip((tensor.name for tensor in taking), rest.values(), strict=True))
+    for mine, one in pairs.items():
+        if _folded(_stem(one.path)) != _folded(mine):
+            notes.say(f"{one.path} is taken for {mine}, by order")
+    return {tensor.name: pairs.get(tensor.name) for tensor in tensors}
+
+
+def _attributes(
+    attributes: Sequence[Attribute], variables: Mapping[str, Any], stated: Mapping[str, Any], notes: _Notes
+) -> dict[str, Any]:
+    """Stated values, then those of the script's variables of the same name, then defaults."""
+    own = {_folded(name): value for name, value in reversed(list(variables.items()))}
+    result: dict[str, Any] = dict(stated)
+    for attribute in attributes:
+        value = own.get(_folded(attribute.name))
+        if attribute.name in stated:
+            continue
+        if value is not None and isinstance(value, _PYTHON[attribute.type]):
+            result[attribute.name] = _converted(value, attribute.type)
+            notes.say(f"{attribute.name} is the script's variable of that name")
+        elif attribute.default is not None:
+            notes.say(f"{attribute.name} has its default, {attribute.default}: no variable of the script has that name")
+        else:
+            raise TaskError(
+                f"nothing says what the attribute {attribute.name} is",
+                remedy=f"write 'attributes: {{{attribute.name}: …}}' into {DESCRIPTION} beside the data",
+            )
+    return result
+
+
+def fitted(record: Record, interface: Interface) -> Record:
+    """The record in the element types of the interface: bytes that were written as another type of the same size, such
+    as bool as int8 or bfloat16 as uint16, are taken for what they are. TaskError where no type fits."""
+    by_name = {tensor.name: tensor for tensor in (*interface.inputs, *interface.outputs)}
+
+    def fit(name: str, array: Array | None) -> Array | None:
+        tensor = by_name.get(name)
+        dtypes = () if tensor is None else by_name[tensor.like].dtypes if tensor.like else tensor.dtypes
+        if array is None or not dtypes or array.dtype.name in dtypes:
+            return array
+        bits = array.dtype.kind in "biu"
+        same = [DType(one) for one in dtypes if bits and DType(one).itemsize == array.dtype.itemsize]
+        if not same:
+            message = f"{name} was written as {array.dtype.name}, and the operator has {', '.join(dtypes)}"
+            raise TaskError(message, location=SourceLocation(record.folder))
+        return array.view(same[0].numpy())
+
+    inputs = {name: fit(name, array) for name, array in record.inputs.items()}
+    outputs = {name: fit(name, array) for name, array in record.outputs.items()}
+    known = {name: array for name, array in outputs.items() if array is not None}
+    return Record(record.name, record.folder, inputs, known, record.attributes)
+
+
+def _stem(path: str) -> str:
+    return _AROUND.sub("", _AROUND.sub("", Path(path).stem)) or Path(path).stem
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _converted(value: Any, kind: str) -> Any:
+    if kind == "list_float":
+        return [float(item) for item in value]
+    return {"int": int, "float": float, "bool": bool, "str": str, "list_int": list}[kind](value)

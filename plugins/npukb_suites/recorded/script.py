@@ -1,0 +1,135 @@
+"""Runs the script that writes a sample's data, such as ``scripts/gen_data.py``, and keeps what it wrote.
+
+It runs in a copy of its folder, confined as compilers are: it can change the copy alone, and reaches no network where
+the machine has namespaces. Types and shapes are those of the arrays that it wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npukb_suites.recorded import tracer
+from npukb_suites.recorded.records import load
+from npukb_suites.torch_client import VARIABLE
+from npukernelbench.errors import SourceLocation, TaskError, UsageError
+from npukernelbench.judge.scratch import Scratch
+
+if TYPE_CHECKING:
+    from npukb_twin.launch.sandbox import Sandbox
+    from npukernelbench.nouns.execution import Array
+
+__all__ = ["Written", "run_script"]
+
+_TIMEOUT_S = 600.0
+_MEMORY_BYTES = 32 << 30  # address space: torch reserves much more than it uses
+_FILE_BYTES = 2 << 30
+#: Not copied: what builds leave behind, and files that no script of a sample reads.
+_LEFT_OUT = shutil.ignore_patterns(".*", "build*", "*.so", "*.o", "*.run", "__pycache__")
+_PREFIXES = "import sys; print(sys.prefix); print(sys.base_prefix)"
+
+
+@dataclass(frozen=True)
+class Written:
+    """One array that the script wrote. ``variables`` are plain values of the function that wrote it."""
+
+    path: str
+    array: Array
+    variables: Mapping[str, Any]
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it is a right answer: by its folder, or by its own name."""
+        folder, _, name = self.path.rpartition("/")
+        said = any(word in name.lower() for word in ("golden", "expect"))
+        return said or folder.rpartition("/")[2].lower() in ("output", "outputs", "golden")
+
+
+def run_script(folder: Path, command: str) -> tuple[Written, ...]:
+    """What ``command``, a script in ``folder`` with arguments, writes there, in its order; the last of each file.
+
+    UsageError where there is no such script, TaskError with its last words where it fails.
+    """
+    from npukb_twin.launch.process import Limits, run
+
+    script, *arguments = shlex.split(command)
+    if not (folder / script).is_file():
+        raise UsageError(
+            f"there is no {script} in {folder}", field="--script", remedy="name it from the folder of --data"
+        )
+    python = os.environ.get(VARIABLE) or sys.executable
+    place = SourceLocation(folder / script)
+    with Scratch("data") as scratch:
+        work = scratch / "case"
+        shutil.copytree(folder, work, ignore=_LEFT_OUT, symlinks=True)
+        reading, writing = os.pipe()
+        done = run(
+            (python, "-I", "-B", tracer.__file__, str(writing), script, *arguments),
+            work=work,
+            environment={"PATH": os.defpath, "HOME": str(work), "TMPDIR": str(work), "OMP_NUM_THREADS": "1"},
+            limits=Limits(_TIMEOUT_S, _MEMORY_BYTES, _FILE_BYTES),
+            report=(reading, writing),
+            sandbox=_sandbox(python),
+        )
+        if done.timed_out:
+            raise TaskError(f"it took longer than {_TIMEOUT_S:g} s", location=place)
+        if done.returncode != 0:
+            last = (done.output.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+            raise TaskError(f"it failed: {last}", location=place, remedy=_remedy(last), detail=done.output)
+        found = tuple(_kept(work, done.report))
+    if not found:
+        raise TaskError("it wrote no array (ndarray.tofile) into its folder", location=place)
+    return found
+
+
+def _kept(work: Path, report: bytes) -> list[Written]:
+    lines = {told["path"]: told for told in map(json.loads, report.splitlines())}
+    result = []
+    for name, told in lines.items():
+        path = Path(name)
+        if path.is_file() and path.resolve().is_relative_to(work.resolve()):
+            # A scalar is a tensor of one element to a kernel.
+            shape = tuple(told["shape"]) or (1,)
+            array = load(path, told["dtype"], shape)
+            result.append(Written(path.relative_to(work).as_posix(), array.copy(), told["variables"]))
+    return result
+
+
+def _remedy(last: str) -> str | None:
+    if "No module named" in last:
+        return f"name a Python that has what the script imports in {VARIABLE}"
+    return None
+
+
+@cache
+def _sandbox(python: str) -> Sandbox:
+    """The twin's sandbox, reaching this interpreter and the shell that scripts make their folders with."""
+    from npukb_twin.compile.toolchain import find
+    from npukb_twin.launch.sandbox import Mode, open_sandbox
+    from npukb_twin.operator.host_build import ensure_host
+    from npukernelbench.config import default_cache_dir
+
+    runtime = ensure_host(find(), default_cache_dir())
+    try:
+        said = subprocess.run((python, "-I", "-c", _PREFIXES), capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        message = f"{python} does not run: {error}"
+        raise UsageError(message, field=VARIABLE, remedy="name a Python interpreter") from error
+    program = Path(python)
+    folders = [Path(line) for line in dict.fromkeys(said.stdout.split("\n")) if line]
+    return open_sandbox(Mode.AUTO, runtime.runner.parent).reaching(
+        *folders,
+        Path(tracer.__file__),
+        Path("/proc/cpuinfo"),  # torch asks what the processor has
+        run=(program, program.resolve(), Path("/bin"), Path("/usr/bin"), *folders),
+        children=True,
+    )
