@@ -40,6 +40,8 @@ Outputs: TypeAlias = Mapping[str, tuple[tuple[int, ...], DType]]
 
 #: One small tensor in, one out: enough for most kernels that misbehave.
 SMALL: Outputs = {"y": ((256,), DType.FLOAT32)}
+#: Of one run; with sanitizers, beside other work, the longest kernels take half a minute.
+LIMIT_S = 120.0
 
 HEAD = '#include "kernel_operator.h"\nusing namespace AscendC;\n'
 
@@ -132,7 +134,7 @@ class Twin:
         before: str = "",
         block: int | None = 0,
         seed: int = 7,
-        timeout_s: float = 30.0,
+        timeout_s: float = LIMIT_S,
     ) -> Finished:
         """Run a kernel with this ``body`` in block ``block``, or in all of them if None."""
         inputs = inputs or {}
@@ -148,7 +150,7 @@ class Twin:
         *,
         entry: str = "probe",
         seed: int = 7,
-        timeout_s: float = 30.0,
+        timeout_s: float = LIMIT_S,
     ) -> Finished:
         """Compile and run a whole source file."""
         task = task_for(inputs or {}, outputs, entry)
