@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npukb_suites.documents import read_yaml
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import DType
 
@@ -89,13 +90,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
                 {"case_id": row.get("case_id") or number, **{name: _cell(path, number, row[name]) for name in _COLUMNS}}
                 for number, row in enumerate(lines, 1)
             ]
-    import yaml
-
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise TaskError("it is no YAML", location=SourceLocation(path, mark.line + 1 if mark else 1)) from error
+    document = read_yaml(path)
     rows = document.get("cases") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise TaskError("a list of cases is needed", location=SourceLocation(path), field="cases")

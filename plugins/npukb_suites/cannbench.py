@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from npukb_suites.benchcases import BenchCase, read_cases, tensors_of, typed
+from npukb_suites.documents import read_yaml
 from npukb_suites.naming import argument_name, kernel_name, task_name
 from npukb_suites.tolerance import limits_for
 from npukb_suites.torch_client import torch_host
@@ -315,14 +316,7 @@ def _level(place: Path) -> int:
 
 
 def _proto(place: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        document = yaml.safe_load(place.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        raise TaskError("it is no YAML", location=SourceLocation(place, line)) from error
+    document = read_yaml(place)
     operator = document.get("operator") if isinstance(document, dict) else None
     if not isinstance(operator, dict) or not operator.get("name"):
         raise TaskError("there is no operator with a name", location=SourceLocation(place), field="operator")

@@ -14,9 +14,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
+from npukb_suites.documents import read_yaml
 from npukb_suites.recorded.records import Record, load
 from npukernelbench.errors import SourceLocation, TaskError, UsageError
 
@@ -51,13 +51,9 @@ def read_description(folder: Path) -> Description | None:
     path = folder / DESCRIPTION
     if not path.is_file():
         return None
+    document = read_yaml(path)
     try:
-        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Description.model_validate(document)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = SourceLocation(path, mark.line + 1 if mark else 1)
-        raise TaskError("it is no YAML", location=place) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
