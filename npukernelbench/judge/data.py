@@ -33,6 +33,9 @@ class CaseData:
     def __init__(self, budget_bytes: int = _BUDGET_BYTES) -> None:
         self._budget_bytes = budget_bytes
         self._entries: OrderedDict[_Key, Future[Tensors]] = OrderedDict()
+        # Of entries that are made: adding them up anew would cost a judge more with every case that it has seen.
+        self._bytes: dict[_Key, int] = {}
+        self._total_bytes = 0
         self._lock = Lock()
 
     def inputs(self, task: Task, case: Case, seed: int) -> Tensors:
@@ -73,19 +76,21 @@ class CaseData:
         for array in _arrays(value):
             array.flags.writeable = False
         mine.set_result(value)
-        self._evict()
+        self._made(key, sum(array.nbytes for array in _arrays(value)))
         return value
 
-    def _evict(self) -> None:
+    def _made(self, key: _Key, size_bytes: int) -> None:
+        """Count an entry, and drop those that were not used for longest until the rest fits the budget."""
         with self._lock:
-            done = [(key, entry) for key, entry in self._entries.items() if entry.done() and not entry.exception()]
-            sizes = {key: sum(array.nbytes for array in _arrays(entry.result())) for key, entry in done}
-            total = sum(sizes.values())
-            for key, size in sizes.items():
-                if total <= self._budget_bytes:
+            self._bytes[key] = size_bytes
+            self._total_bytes += size_bytes
+            if self._total_bytes <= self._budget_bytes:
+                return
+            for old in [known for known in self._entries if known in self._bytes]:  # others are being made
+                del self._entries[old]
+                self._total_bytes -= self._bytes.pop(old)
+                if self._total_bytes <= self._budget_bytes:
                     return
-                del self._entries[key]
-                total -= size
 
 
 def _arrays(tensors: Tensors) -> Iterator[Array]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from npukernelbench.errors import TaskError
+from npukernelbench.judge import data as data_module
 from npukernelbench.judge.data import CaseData
 from npukernelbench.testing import tiny_case, tiny_task
 
@@ -47,3 +48,14 @@ def test_every_seed_has_inputs_of_its_own_within_one_budget():
     drawn = [data.inputs(task, case, seed)["x"].tobytes() for seed in range(1, 5)]
     assert len({*drawn, first["x"].tobytes()}) == 5
     assert data.inputs(task, case, 0) is not first  # the oldest gave way
+
+
+def test_a_case_costs_the_same_however_many_are_kept(monkeypatch):
+    """Sizes are added up once: a reward server keeps thousands of small cases."""
+    seen = []
+    arrays = data_module._arrays
+    monkeypatch.setattr(data_module, "_arrays", lambda value: seen.append(value) or arrays(value))
+    data, task, case = CaseData(), tiny_task(), tiny_case()
+    for seed in range(30):
+        data.inputs(task, case, seed)
+    assert len(seen) == 2 * 30
