@@ -32,7 +32,7 @@ from npukernelbench.plugins.registry import (
     describe_origin,
     did_you_mean,
 )
-from npukernelbench.plugins.rules import Rejected, check_api_version, check_hooks
+from npukernelbench.plugins.rules import PluginManager, Rejected, check_api_version, check_hooks
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -106,7 +106,7 @@ class Plugins:
     """The plugins of one process run and everything they registered. Build it with :meth:`load`."""
 
     def __init__(self, *, trace: bool = False) -> None:
-        self._manager = pluggy.PluginManager(GROUP)
+        self._manager = PluginManager(GROUP)
         self._manager.add_hookspecs(hookspecs)
         self._installed: list[PluginInfo] = []
         self._quarantined: list[Quarantined] = []

@@ -5,14 +5,36 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from functools import cache
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from npukernelbench import hookspecs
 from npukernelbench.plugins.registry import Registration, did_you_mean
 
-__all__ = ["Rejected", "check_api_version", "check_hooks"]
+if TYPE_CHECKING:
+    from pluggy import HookimplOpts
+
+__all__ = ["PluginManager", "Rejected", "check_api_version", "check_hooks"]
+
+#: What can carry pluggy's mark in a module.
+_HOOKABLE = (FunctionType, MethodType, classmethod, staticmethod)
+
+
+class PluginManager(pluggy.PluginManager):
+    """pluggy's, which finds hooks in modules sooner.
+
+    Most names of a module are what it imports. pluggy looks up each of them as an attribute that may be computed, which
+    took half of the time of loading all plugins.
+    """
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> HookimplOpts | None:
+        """The options of the hook ``name`` that ``plugin`` implements, or None."""
+        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name), _HOOKABLE):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
 
 
 class Rejected(Exception):  # noqa: N818
@@ -29,7 +51,7 @@ class Rejected(Exception):  # noqa: N818
 
 def check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
     """Rejected when the plugin implements an unknown hook, wraps one, or has a hook's name without the decorator."""
-    known = [name for name in dir(hookspecs) if manager.parse_hookspec_opts(hookspecs, name) is not None]
+    known = _hooks(manager.project_name)
     for name in dir(plugin):
         options = manager.parse_hookimpl_opts(plugin, name)
         if options is None:
@@ -42,6 +64,13 @@ def check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
             raise Rejected(f"there is no hook {hook_name!r}; {guess}")
         if options.get("wrapper") or options.get("hookwrapper"):
             raise Rejected(f"{name} is a hook wrapper, which this interface does not accept")
+
+
+@cache
+def _hooks(project: str) -> tuple[str, ...]:
+    """The hooks that plugins may implement."""
+    manager = pluggy.PluginManager(project)
+    return tuple(name for name in dir(hookspecs) if manager.parse_hookspec_opts(hookspecs, name) is not None)
 
 
 def check_api_version(plugin: object) -> None:
