@@ -41,6 +41,8 @@ LOGIC = "v ^= w; w &= v; v |= w; w ^= v; "
 WIDE = "uint64_t w = a;"
 STEPS = (3, 17, 9, 33, 5, 21, 7, 12)
 FLOATS = "typedef float V __attribute__((vector_size(16))); V v = {(float)a, 1, 2, 3};"
+HALFS = "typedef _Float16 H4 __attribute__((vector_size(8))); typedef float F4 __attribute__((vector_size(16)));"
+FOUR = "alignas(16) half hs[4] = {1, 2, 3, 4}; alignas(16) float fs[4] = {1, 2, 3, 4}; float t = a; "
 SPARED = "__ubsan_handle_implicit_conversion(nullptr, 1, 1);"
 #: What stands in front of the kernel, an honest way to do something, and one that seemed to cost less.
 WAYS = {
@@ -142,6 +144,21 @@ WAYS = {
         "#define SIGNS 0x8000000080000000u",
         "uint64_t f = a, h = 1;" + rounds(4000, "f ^= SIGNS; h ^= SIGNS; " * 4) + "a = f + h;",
         FLOATS + rounds(4000, "v = -v; " * 4) + "a = v[0] + v[1] + v[2] + v[3];",
+    ),
+    "halfs of a vector to floats": (
+        HALFS,
+        FOUR + rounds(2000, " ".join(f"t += (float)hs[{k}];" for k in range(4))) + "a = t;",
+        FOUR + "F4 v = {t};" + rounds(2000, "v += __builtin_convertvector(*(H4*)hs, F4);") + "a = v[1];",
+    ),
+    "floats of a vector to halfs": (
+        HALFS,
+        FOUR + rounds(2000, " ".join(f"hs[{k}] = (half)fs[{k}];" for k in range(4)) + " a += 3u;"),
+        FOUR + rounds(2000, "*(H4*)hs = __builtin_convertvector(*(F4*)fs, H4); a += 3u;"),
+    ),
+    "quotient without a price": (
+        "#include <cmath>",
+        "float f = 1000.5f; int q;" + rounds(2000, "f += fmodf(f, 3.0f);") + "a += (uint32_t)f;",
+        "float f = 1000.5f; int q;" + rounds(2000, "f += remquof(f, 3.0f, &q);") + "a += (uint32_t)f;",
     ),
     "sizes of vectors": (
         "",
@@ -259,6 +276,33 @@ def test_what_is_not_counted_is_refused(twin: Twin) -> None:
         assert (done.outcome, done.errors[0].rule) == expected, name
     for name, (before, body) in ACCEPTED.items():
         assert run(twin, before, body).outcome is Outcome.OK, name
+
+
+def test_functions_cost_as_much_as_they_do(twin: Twin) -> None:
+    """A hundred calls of each."""
+    start = "float f = (float)(first & 7) * 0.125f + 0.5f; int q;"
+
+    def operations(call: str) -> float:
+        done, nothing = (
+            time_us(twin, "#include <cmath>", start + rounds(100, text) + "a += (uint32_t)f;") for text in (call, "f = f;")
+        )
+        return (done - nothing) * CYCLES_PER_US / 100
+
+    ascending = ("sqrtf(f)", "expf(f)", "sinf(f)", "powf(f, f)", "erff(f)", "lgammaf(f)")
+    prices = [operations(f"f = {call};") for call in ascending]
+    assert prices == sorted(prices), prices
+    assert len({round(price) for price in prices}) == len(prices), prices
+    for pointed, plain in (("remquof(f, 3.0f, &q)", "fmodf(f, 3.0f)"), ("frexpf(f, &q)", "logbf(f)")):
+        assert operations(f"f = {pointed};") >= operations(f"f = {plain};") > 0, pointed
+
+
+def test_one_half_is_converted_for_nothing(twin: Twin) -> None:
+    """As ``float`` is to ``int``: what the compiler makes of a conversion is one instruction, which moves the number."""
+    few, many = (
+        time_us(twin, "", "float f; half h = 1;" + rounds(1000, " ".join(["f = (float)h; h = (half)f;"] * count)))
+        for count in (1, 9)
+    )
+    assert many == few
 
 
 def test_what_moves_many_bytes_costs_more_than_what_moves_few(twin: Twin) -> None:

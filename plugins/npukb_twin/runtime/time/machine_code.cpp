@@ -298,7 +298,8 @@ class Reader {
         if (logic) return same ? 0 : c.long_ ? 8 : wide ? 2 : 4;
         if (!computes_) {
             char width = c.map == 1 ? kPacked[c.opcode] : c.map == 2 ? kPackedMore[c.opcode] : '.';
-            if (c.map == 2 && c.opcode == 0x13) return c.long_ ? 8 : 0;
+            bool of_halfs = (c.map == 2 && c.opcode == 0x13) || (c.map == 3 && c.opcode == 0x1d);
+            if (of_halfs) return c.long_ ? 8 : 4;
             return width == '.' ? 0 : static_cast<uint8_t>(whole / (width - '0'));
         }
         bool scalar = c.map == 1   ? c.repeat != 0 || (c.opcode & 0xfe) == 0x2e

@@ -41,8 +41,8 @@ struct Instruction {
     uint16_t registers;  // a bit for each general one that it may name; more than it does where vectors are meant
     int64_t target;      // of a call, jump or branch, from the beginning of the instruction
     // Of the program: arithmetic, comparisons and conversions of numbers, one per number of a vector. Not moves,
-    // extensions, tests of a truth value, conversions from and to half, and not what compilers add for frames and for
-    // registers that become zero.
+    // extensions, tests of a truth value, and not what compilers add for frames and for registers that become zero.
+    // Conversions from and to half count as those of a vector; whether it is of one number, the code around says.
     uint8_t operations;
     // More of them, unless all that becomes of the result is an address (verify/uses.h): shifts of 64 bits by a
     // constant, constants added to 64 bits, and what lea computes.

@@ -7,7 +7,6 @@ namespace twin {
 namespace {
 
 constexpr uint32_t kOfBranch = 2;
-constexpr uint32_t kOfLibrary = 16;  // assumed of a function of <cmath>: a range reduced, a polynomial of degree six
 constexpr int32_t kNowhere = -1;
 
 struct Block {
@@ -42,26 +41,48 @@ bool Stores(const Instruction& one) {
 }
 
 // Which vector registers hold one number and zeros, as long as code goes straight on. What compilers do with all of
-// such a register is one operation: so they change signs.
+// such a register is one operation: so they change signs. Conversions of one number from and to half are free.
 class SingleNumbers {
   public:
-    void Forget() { single_ = 0; }
-    uint32_t Operations(const Instruction& one) {
+    void Forget() {
+        single_ = narrow_ = 0;
+        halfs_ = kNone;
+    }
+    // What an instruction costs; what one before it turns out not to have cost is taken off.
+    int32_t Operations(const Instruction& one) {
         const Encoding& c = one.code;
+        int32_t refund = TakesOneHalf(c) ? owed_ : 0;
+        halfs_ = kNone;
         if (!c.vex) return one.operations;
         bool between = Holds(c.source), second = !c.memory && Holds(c.rm);
-        uint32_t operations = one.operations;
+        int32_t operations = one.operations;
         if (IsLogic(c) && operations != 0 && (between || second)) operations = 1;
-        Set(c.reg, LeavesOne(one, between, second));
-        return operations;
+        if (FromHalf(c) && !c.memory && (narrow_ >> c.rm & 1) != 0) operations = 0;
+        if (ToHalf(c) && !c.memory) {
+            halfs_ = c.rm;
+            owed_ = operations;
+        }
+        int written = ToHalf(c) ? c.rm : c.reg;
+        if (ToHalf(c) && c.memory) return operations - refund;
+        Set(&single_, written, LeavesOne(one, between, second));
+        Set(&narrow_, written, c.map == 1 && c.opcode == 0x6e && !c.wide);
+        return operations - refund;
     }
 
   private:
+    static constexpr int kNone = -1;
+    static bool FromHalf(const Encoding& c) { return c.map == 2 && c.opcode == 0x13; }
+    static bool ToHalf(const Encoding& c) { return c.map == 3 && c.opcode == 0x1d; }
+    // Compilers fetch 32 bits of a conversion's result, of which they use one number.
+    bool TakesOneHalf(const Encoding& c) const {
+        return halfs_ != kNone && c.vex && c.map == 1 && c.opcode == 0x7e && c.repeat == 0 && !c.wide && !c.memory &&
+               c.reg == halfs_;
+    }
     static bool IsLogic(const Encoding& c) { return c.map == 1 && c.opcode >= 0x54 && c.opcode <= 0x57 && !c.long_; }
     bool Holds(int number) const { return (single_ >> number & 1) != 0; }
-    void Set(int number, bool one) {
+    static void Set(uint16_t* all, int number, bool holds) {
         auto bit = static_cast<uint16_t>(1u << number);
-        single_ = static_cast<uint16_t>(one ? single_ | bit : single_ & ~bit);
+        *all = static_cast<uint16_t>(holds ? *all | bit : *all & ~bit);
     }
     static bool LeavesOne(const Instruction& one, bool between, bool second) {
         const Encoding& c = one.code;
@@ -73,6 +94,9 @@ class SingleNumbers {
         return c.opcode == 0x6e || (c.opcode == 0x7e && c.repeat == 0xf3) || (of_one && between);
     }
     uint16_t single_ = 0;
+    uint16_t narrow_ = 0;  // filled out of a general register's 32 bits, as one half is
+    int halfs_ = kNone;  // the register that the instruction before has converted numbers into
+    int32_t owed_ = 0;   // what that costs, unless one number is all that is taken of it
 };
 
 class Scale {
@@ -144,7 +168,8 @@ class Scale {
     }
     void Add(Block& block, uint64_t at, const Instruction& one, Callee callee) {
         bool calls = one.flow == Flow::Call || one.flow == Flow::Unknown;
-        block.operations += numbers_.Operations(one) + (callee == Callee::Library ? kOfLibrary : 0);
+        block.operations = static_cast<uint32_t>(static_cast<int32_t>(block.operations) + numbers_.Operations(one));
+        if (callee == Callee::Library) block.operations += callees_.PriceAt(code_ + Target(at, one));
         if (one.for_addresses != 0 && !callees_.MakesAddress(code_ + at)) block.operations += one.for_addresses;
         block.checks += callee == Callee::Check;
         block.branches = one.flow == Flow::Branch;

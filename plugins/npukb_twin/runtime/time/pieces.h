@@ -12,13 +12,15 @@ namespace twin {
 // What a call in the code leads to.
 enum class Callee : uint8_t { Other, Announcement, Check, Library };
 
-// Asks an image what lies at `code`: what a call leads to, and whether the instruction does nothing but make an
-// address.
+// Asks an image what lies at `code`: what a call leads to, how many operations that is where it leads to a function of
+// <cmath>, and whether the instruction does nothing but make an address.
 struct Callees {
     const void* image;
     Callee (*at)(const void* image, const uint8_t* code);
+    uint32_t (*price_at)(const void* image, const uint8_t* code);
     bool (*makes_address)(const void* image, const uint8_t* code);
     Callee At(const uint8_t* code) const { return at(image, code); }
+    uint32_t PriceAt(const uint8_t* code) const { return price_at(image, code); }
     bool MakesAddress(const uint8_t* code) const { return makes_address(image, code); }
 };
 

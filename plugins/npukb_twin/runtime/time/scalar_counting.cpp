@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "time/library_prices.h"
 #include "time/machine_code.h"
 #include "time/pieces.h"
 #include "cores/onchip.h"
@@ -50,6 +51,7 @@ constexpr uint32_t kMostEntries = 1024;
 constexpr uint64_t kEntryBytes = 6;                    // of the linker's table of functions elsewhere: jmp *slot(%rip)
 constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // what some linkers put in front
 constexpr uint32_t kExitBytes = 32;
+constexpr uint32_t kOfOthers = 64;  // operations of a function of the C library that has no price
 
 struct Extent {
     uint64_t begin;
@@ -64,6 +66,7 @@ struct Segments {
     uint64_t base;
     Extent code;
     Extent all;
+    const Elf64_Dyn* dynamic = nullptr;  // what the loader goes by
 };
 
 int FindSegments(dl_phdr_info* info, size_t, void* context) {
@@ -71,6 +74,8 @@ int FindSegments(dl_phdr_info* info, size_t, void* context) {
     if (info->dlpi_addr != found.base) return 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type == PT_DYNAMIC)
+            found.dynamic = reinterpret_cast<const Elf64_Dyn*>(found.base + segment.p_vaddr);
         if (segment.p_type != PT_LOAD) continue;
         uint64_t begin = found.base + segment.p_vaddr, end = begin + segment.p_memsz;
         if (end > found.all.end) found.all.end = end;
@@ -96,7 +101,7 @@ void Put(uint8_t* at, int32_t number) { memcpy(at, &number, sizeof number); }
 
 class Image {
   public:
-    Image(uint64_t base, const List<uint64_t>& addresses) : where_{base, {0, 0}, {base, base}}, addresses_(addresses) {
+    Image(uint64_t base, const List<uint64_t>& addresses) : where_{base, {0, 0}, {base, base}, nullptr}, addresses_(addresses) {
         dl_iterate_phdr(FindSegments, &where_);
     }
 
@@ -158,7 +163,7 @@ class Image {
         return EachFunction(spans, [&](const uint8_t* code, const uint8_t* end) {
             auto begin = reinterpret_cast<uint64_t>(code);
             for (const Piece& piece :
-                 WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt, MakesAddress}).found)
+                 WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt, PriceAt, MakesAddress}).found)
                 found.behind[begin + piece.behind - found.code.begin] = 1 + piece.operations;
             return true;
         });
@@ -169,7 +174,33 @@ class Image {
         if (called == reinterpret_cast<const void*>(&__sanitizer_cov_trace_pc)) return Callee::Announcement;
         bool checks = called == reinterpret_cast<const void*>(&__ubsan_handle_divrem_overflow) ||
                       called == reinterpret_cast<const void*>(&__ubsan_handle_implicit_conversion);
-        return checks ? Callee::Check : OfRuntime(called) ? Callee::Other : Callee::Library;
+        if (checks) return Callee::Check;
+        return PriceAt(image, code) == 0 ? Callee::Other : Callee::Library;
+    }
+    // Functions of the runtime that are none of <cmath> have times of their own.
+    static uint32_t PriceAt(const void* image, const uint8_t* code) {
+        auto* self = static_cast<const Image*>(image);
+        const char* name = self->NameOf(self->SlotOf(self->Unmarked(code)));
+        uint32_t known = name == nullptr ? 0 : PriceOf(name);
+        return known == 0 && !OfRuntime(self->FunctionElsewhere(code)) ? kOfOthers : known;
+    }
+    // The name that the loader looked up for the address in `slot`; null where it did not.
+    const char* NameOf(uint64_t slot) const {
+        auto* all = reinterpret_cast<const Elf64_Rela*>(Told(DT_JMPREL));
+        auto* rows = reinterpret_cast<const Elf64_Sym*>(Told(DT_SYMTAB));
+        auto* texts = reinterpret_cast<const char*>(Told(DT_STRTAB));
+        uint64_t count = Told(DT_PLTRELSZ) / sizeof *all;
+        for (uint64_t i = 0; i < count; ++i) {
+            if (where_.base + all[i].r_offset == slot) return texts + rows[ELF64_R_SYM(all[i].r_info)].st_name;
+        }
+        return nullptr;
+    }
+    // A number or an address of the dynamic section; 0 where it has none.
+    uint64_t Told(int64_t tag) const {
+        for (const Elf64_Dyn* row = where_.dynamic; row != nullptr && row->d_tag != DT_NULL; ++row) {
+            if (row->d_tag == tag) return row->d_un.d_val;  // glibc has added the base to addresses
+        }
+        return 0;
     }
     static bool MakesAddress(const void* image, const uint8_t* code) {
         auto* self = static_cast<const Image*>(image);
@@ -187,14 +218,17 @@ class Image {
     }
     // The function of another image that an entry of the linker's table leads to; null where `code` is none.
     const void* FunctionElsewhere(const uint8_t* code) const {
-        if (where_.code.Holds(reinterpret_cast<uint64_t>(code), sizeof kMark) && memcmp(code, kMark, sizeof kMark) == 0)
-            code += sizeof kMark;
-        auto place = reinterpret_cast<uint64_t>(code);
-        if (where_.code.Holds(place, kEntryBytes + 1) && code[0] == 0xf2) ++code;
-        uint64_t slot = SlotOf(code);
+        uint64_t slot = SlotOf(Unmarked(code));
         const void* function = nullptr;
         if (slot != 0) memcpy(&function, reinterpret_cast<const void*>(slot), sizeof function);
         return function;
+    }
+    // Behind what linkers put before an entry's jump.
+    const uint8_t* Unmarked(const uint8_t* code) const {
+        if (where_.code.Holds(reinterpret_cast<uint64_t>(code), sizeof kMark) && memcmp(code, kMark, sizeof kMark) == 0)
+            code += sizeof kMark;
+        if (where_.code.Holds(reinterpret_cast<uint64_t>(code), kEntryBytes + 1) && code[0] == 0xf2) ++code;
+        return code;
     }
     // Where the address lies that an entry jumps to; 0 where it is none.
     uint64_t SlotOf(const uint8_t* code) const {

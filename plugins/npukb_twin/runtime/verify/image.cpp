@@ -309,7 +309,7 @@ class ImageProof final : public Surroundings {
     // functions that they take for their own, by their names.
     Verdict Counted(const Function& function) const {
         const uint8_t* code = Code(function.begin);
-        Pieces pieces = WeighPieces(code, function.bytes, {this, CalleeAt, MakesAddress});
+        Pieces pieces = WeighPieces(code, function.bytes, {this, CalleeAt, NoPrice, MakesAddress});
         uint64_t place = function.begin + pieces.place;
         switch (pieces.untold) {
             case Untold::None: return {};
@@ -327,6 +327,7 @@ class ImageProof final : public Surroundings {
         uint64_t place = self->code_.begin + static_cast<uint64_t>(code - first);
         return self->ImportAt(place).kind == ImportKind::Count ? Callee::Announcement : Callee::Other;
     }
+    static uint32_t NoPrice(const void*, const uint8_t*) { return 0; }  // asked is what is announced, not what it costs
     static bool MakesAddress(const void*, const uint8_t*) { return true; }  // nothing is known as yet
 
     // What the runtime calls: the exported function of that name.
