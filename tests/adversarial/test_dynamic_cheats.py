@@ -47,6 +47,35 @@ CHEATS: dict[str, tuple[list[tuple[str, str, str]], Outcome, str, str]] = {
     ),
 }
 
+WORKSPACE = "context->GetWorkspaceSizes(1)[0] = 0;"
+SIZED = "context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());"
+OWN = '#include "add_custom_tiling.h"\n'
+#: What a tiling function answers that no device could take, or that is no answer of the runner's. A workspace is made
+#: by the judge: one that large would have taken its memory.
+CHEATS |= {
+    "a workspace beyond all memory": (
+        [(HOST, WORKSPACE, WORKSPACE.replace("= 0", "= 1ull << 40"))],
+        Outcome.OUT_OF_MEMORY,
+        "tiling",
+        "asks for a workspace of 1099511627776 bytes",
+    ),
+    "tiling data beyond its buffer": (
+        [(HOST, SIZED, SIZED.replace("tiling.GetDataSize()", "1u << 30"))],
+        Outcome.LAUNCH_ERROR,
+        "tiling",
+        "the buffer 65536",
+    ),
+    "an answer of its own": (
+        [
+            (HOST, OWN, f"{OWN}#include <stdio.h>\n#include <unistd.h>\n"),
+            (HOST, SIZED, f'{SIZED} for (int fd = 3; fd < 32; ++fd) dprintf(fd, "{{}}"); _exit(0);'),
+        ],
+        Outcome.CHEAT,
+        "forged_report",
+        "private channel",
+    ),
+}
+
 #: Right on this chip, and not on one of its family with fewer cores: said, and no more than said.
 BOUND_TO_THE_CHIP: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "right on 48 cores only": (
@@ -87,6 +116,7 @@ HONEST: dict[str, list[tuple[str, str, str]]] = {
             "    if (cores != 48) return ge::GRAPH_FAILED;\n    AddCustomTilingData tiling;",
         )
     ],
+    "a large workspace": [(HOST, WORKSPACE, WORKSPACE.replace("= 0", "= 8ull << 30"))],
     "other tiles for other chips": [(HOST, "set_tile(TILE)", "set_tile(cores == 48 ? TILE : TILE / 2)")],
 }
 

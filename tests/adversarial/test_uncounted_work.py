@@ -284,7 +284,8 @@ def test_functions_cost_as_much_as_they_do(twin: Twin) -> None:
 
     def operations(call: str) -> float:
         done, nothing = (
-            time_us(twin, "#include <cmath>", start + rounds(100, text) + "a += (uint32_t)f;") for text in (call, "f = f;")
+            time_us(twin, "#include <cmath>", start + rounds(100, text) + "a += (uint32_t)f;")
+            for text in (call, "f = f;")
         )
         return (done - nothing) * CYCLES_PER_US / 100
 
@@ -297,7 +298,7 @@ def test_functions_cost_as_much_as_they_do(twin: Twin) -> None:
 
 
 def test_one_half_is_converted_for_nothing(twin: Twin) -> None:
-    """As ``float`` is to ``int``: what the compiler makes of a conversion is one instruction, which moves the number."""
+    """What the compiler makes of such a conversion only moves the number."""
     few, many = (
         time_us(twin, "", "float f; half h = 1;" + rounds(1000, " ".join(["f = (float)h; h = (half)f;"] * count)))
         for count in (1, 9)

@@ -66,7 +66,8 @@ LOOPS = {
         8,  # two of them in an integer of 64 bits
     ),
     "four halfs of a vector": (
-        "typedef _Float16 Halfs __attribute__((vector_size(8))); typedef float Floats __attribute__((vector_size(16)));",
+        "typedef _Float16 Halfs __attribute__((vector_size(8)));\n"
+        "typedef float Floats __attribute__((vector_size(16)));",
         "Halfs h = {1, 2, 3, 4}; Floats v = __builtin_convertvector(h, Floats); s += (uint32_t)v[0]",
         10,
     ),

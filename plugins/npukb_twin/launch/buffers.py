@@ -25,6 +25,7 @@ _SPARE_BYTES = 32  # and hold at least so much more than was asked for
 _SHAPES_BYTES = 512
 _PAGE = 4096
 _TILES = 64  # of a workspace: a file of this share of it, mapped so many times
+_TILE_BYTES = 16 << 20  # at most; a large workspace is mapped more often
 _LARGEST_SEGMENT = 20 << 20  # of a pool that smaller allocations share
 
 
@@ -121,7 +122,7 @@ class Buffers:
     def _workspace(self, size: int) -> str:
         """Nobody reads a workspace after the launch, so one page-aligned piece of the pattern stands for all of it."""
         rounded = _rounded(size)
-        tile = -(-rounded // _TILES // _PAGE) * _PAGE
+        tile = min(-(-rounded // _TILES // _PAGE) * _PAGE, _TILE_BYTES)
         path = self._work / "workspace"
         with path.open("wb", buffering=0) as file:
             poison(tile, self._request.seed, "workspace").tofile(file)

@@ -40,6 +40,7 @@ from npukernelbench.nouns import (
     Task,
 )
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
+from npukernelbench.tasks.sizes import input_bytes, output_bytes
 
 __all__ = [
     "Built",
@@ -220,6 +221,9 @@ def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed
         message = f"the tiling function asks for {answer.block_dim} blocks; a launch has 1 to {_MOST_BLOCKS}"
         remedy = "Call context->SetBlockDim with the number of cores to use."
         return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
+    if too_much := _beyond_memory(answer, request.case):
+        remedy = "Ask for less workspace: as much as the cores use at the same time."
+        return Failed(Outcome.OUT_OF_MEMORY, (_tiling_problem(built, too_much, remedy),))
     if built.template is not None:
         try:
             _template(built, answer.tiling_key)
@@ -228,6 +232,17 @@ def tile_case(built: Built, request: RunRequest, tools: Tools) -> Tiled | Failed
             remedy = "Set the key with ASCENDC_TPL_SEL_PARAM, to values that ASCENDC_TPL_SEL lists."
             return Failed(Outcome.LAUNCH_ERROR, (_tiling_problem(built, message, remedy),))
     return Tiled(row, answer)
+
+
+def _beyond_memory(answer: host_types.TilingResult, case: Case) -> str:
+    """What is wrong with a workspace that the device's memory cannot hold beside the tensors; "" where it can.
+
+    Nobody makes such a buffer here: it would take the judge's memory, not the kernel's.
+    """
+    wanted, taken, room = sum(answer.workspace_bytes), input_bytes(case) + output_bytes(case), host_types.HBM_BYTES
+    if wanted + taken <= room:
+        return ""
+    return f"the tiling function asks for a workspace of {wanted} bytes; of the device's {room} tensors take {taken}"
 
 
 def _template(built: Built, key: int | None) -> str:

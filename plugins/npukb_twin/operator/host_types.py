@@ -12,6 +12,7 @@ from npukernelbench.nouns import Diagnostic, Outcome, Presence
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = [
+    "HBM_BYTES",
     "AttributeValue",
     "HostFailure",
     "HostLimits",
@@ -32,6 +33,9 @@ __all__ = [
 AttributeValue: TypeAlias = (
     "bool | int | float | str | tuple[bool, ...] | tuple[int, ...] | tuple[float, ...] | tuple[tuple[int, ...], ...]"
 )
+
+#: Memory of a device of this family.
+HBM_BYTES = 64 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,7 @@ class SocNumbers:
     feed_a_rate: int = 256
     feed_b_rate: int = 128
     l2_bytes: int = DEFAULT_MACHINE.l2_bytes
-    hbm_bytes: int = 68719476736
+    hbm_bytes: int = HBM_BYTES
     soc: str = "Ascend910B"
     workspace_reserve_bytes: int = 16777216
 

@@ -16,16 +16,16 @@ struct Price {
 
 constexpr Price kPrices[] = {
     {1, " abs labs llabs "},
-    {2, " fabs copysign fdim fmax fmin nan "},           // a sign or a comparison
-    {6, " frexp ilogb ldexp logb nextafter scalbln scalbn "},           // exponent and fraction apart, or together
+    {2, " fabs copysign fdim fmax fmin nan "},                 // a sign or a comparison
+    {6, " frexp ilogb ldexp logb nextafter scalbln scalbn "},  // exponent and fraction apart, or together
     {8, " ceil floor llrint llround lrint lround modf nearbyint rint round trunc "},  // bits masked, a direction
-    {16, " sqrt fma "},                                                 // an estimate and its steps; two roundings
-    {24, " exp exp2 expm1 log log10 log1p log2 cbrt hypot "},           // a range, a polynomial of degree six
-    {32, " fmod remainder remquo "},                                    // as many steps as the quotient has bits
+    {16, " sqrt fma "},                                        // an estimate and its steps; two roundings
+    {24, " exp exp2 expm1 log log10 log1p log2 cbrt hypot "},  // a range, a polynomial of degree six
+    {32, " fmod remainder remquo "},                           // as many steps as the quotient has bits
     {32, " acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh "},  // a longer range, a quadrant
-    {56, " pow "},                                                      // a logarithm of more digits, an exponential
-    {64, " erf erfc "},                                                 // one of several polynomials, an exponential
-    {128, " lgamma tgamma "},                                           // a reflection, a logarithm, a power
+    {56, " pow "},             // a logarithm of more digits, an exponential
+    {64, " erf erfc "},        // one of several polynomials, an exponential
+    {128, " lgamma tgamma "},  // a reflection, a logarithm, a power
 };
 constexpr const char* kStandIn = "__wrap_";  // functions of the runtime's in the place of those that write to pointers
 constexpr size_t kLongest = 16;

@@ -95,8 +95,8 @@ class SingleNumbers {
     }
     uint16_t single_ = 0;
     uint16_t narrow_ = 0;  // filled out of a general register's 32 bits, as one half is
-    int halfs_ = kNone;  // the register that the instruction before has converted numbers into
-    int32_t owed_ = 0;   // what that costs, unless one number is all that is taken of it
+    int halfs_ = kNone;    // the register that the instruction before has converted numbers into
+    int32_t owed_ = 0;     // what that costs, unless one number is all that is taken of it
 };
 
 class Scale {

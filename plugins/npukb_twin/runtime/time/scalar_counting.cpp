@@ -101,7 +101,8 @@ void Put(uint8_t* at, int32_t number) { memcpy(at, &number, sizeof number); }
 
 class Image {
   public:
-    Image(uint64_t base, const List<uint64_t>& addresses) : where_{base, {0, 0}, {base, base}, nullptr}, addresses_(addresses) {
+    Image(uint64_t base, const List<uint64_t>& addresses)
+        : where_{base, {0, 0}, {base, base}, nullptr}, addresses_(addresses) {
         dl_iterate_phdr(FindSegments, &where_);
     }
 
