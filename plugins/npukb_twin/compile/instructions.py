@@ -31,7 +31,7 @@ _ROW = re.compile(r"^NPUKB_INSTRUCTION\((.*?)\)$", re.MULTILINE | re.DOTALL)
 _MOVE = re.compile(
     r"^NPUKB_MOVE\((\w+),\s*\((.*?\))\),\s*([^\"]+?),\s*(\d+),\s*(\d+),\s*([\w ]+)\)$", re.MULTILINE | re.DOTALL
 )
-_OPERAND = re.compile(r'(\w+)\("(\w+)", (\w+(?:\(\d+\))?), ([\w| ]+), (\w+)\)')
+_OPERAND = re.compile(r'(\w+)\("(\w+)", (\w+(?:\(\d+\))?), ([\w| ]+), (\w+)(, Decides)?\)')
 _CAST = re.compile(r"^NPUKB_CAST\((\w+), (\w+), ([\w| ]+)\)$", re.MULTILINE)
 _LIBRARY = re.compile(r"^NPUKB_LIBRARY_(UNARY|BINARY|OTHER)\((\w+), ([\w| ]+), \d+, (\w+)\)$", re.MULTILINE)
 _DOMAIN = re.compile(r"^NPUKB_LIBRARY_DOMAIN\((\w+),", re.MULTILINE)
@@ -66,13 +66,16 @@ class Row(NamedTuple):
 
 
 class MoveOperand(NamedTuple):
-    """An operand of a move: what messages call it, where it begins and lies, what of dst it may share."""
+    """An operand of a move: what messages call it, where it begins and lies, what of dst it may share, and whether its
+    values decide what is moved where.
+    """
 
     slot: str
     role: str
     alignment: str
     memories: frozenset[str]
     sharing: str
+    decides: bool
 
 
 class MoveRow(NamedTuple):
@@ -135,8 +138,8 @@ def _pairs(column: str) -> tuple[tuple[str, str], ...]:
 
 
 def _operands(column: str) -> Iterator[MoveOperand]:
-    for slot, role, alignment, memories, sharing in _OPERAND.findall(column):
-        yield MoveOperand(slot, role, alignment, frozenset(_words(memories)), sharing)
+    for slot, role, alignment, memories, sharing, decides in _OPERAND.findall(column):
+        yield MoveOperand(slot, role, alignment, frozenset(_words(memories)), sharing, bool(decides))
 
 
 @cache

@@ -285,6 +285,14 @@ void TrackStored(Core& core, const void* gm, uint64_t bytes) {
     if (buffer != nullptr) core.launch->memory.Mark(buffer, begin, begin + bytes, false);
 }
 
+bool HoldsValue(Core& core, const void* from, uint64_t bytes) {
+    return core.tracker->shadow().Defined(core.UbOffset(from), bytes);
+}
+
+void MarkResult(Core& core, const void* to, uint64_t bytes, bool holds_value) {
+    Mark(core.tracker->Results(), core.UbOffset(to), bytes, holds_value);
+}
+
 void TrackScalar(Core& core, const void* address, uint32_t bytes, bool write, bool global, const void* pc) {
     if (core.tracker == nullptr) return;
     if (global) {

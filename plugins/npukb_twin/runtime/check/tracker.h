@@ -70,6 +70,10 @@ void TrackVector(Core& core, const npukb::VectorInstruction& v, const Lanes& lan
 void TrackCopy(Core& core, const npukb::CopyInstruction& c, const void* pc);
 // Bytes that an instruction of the cube unit has put into global memory.
 void TrackStored(Core& core, const void* gm, uint64_t bytes);
+// Of bytes of UB that an instruction moves one by one: whether they hold a value, and whether those of its result do.
+// Only where the core has a tracker.
+bool HoldsValue(Core& core, const void* from, uint64_t bytes);
+void MarkResult(Core& core, const void* to, uint64_t bytes, bool holds_value);
 void TrackScalar(Core& core, const void* address, uint32_t bytes, bool write, bool global, const void* pc);
 
 }  // namespace twin

@@ -10,9 +10,11 @@ namespace {
 
 constexpr uint32_t kMaxStride = 4095;
 
-uint32_t OffsetAt(const void* offsets, uint64_t index) {
+uint32_t Offset(Core& core, const MoveRow& move, const void* offsets, uint64_t index, const void* pc) {
+    const uint8_t* at = static_cast<const uint8_t*>(offsets) + 4 * index;
     uint32_t offset;
-    memcpy(&offset, static_cast<const uint8_t*>(offsets) + 4 * index, sizeof offset);
+    memcpy(&offset, at, sizeof offset);
+    Decide(core, move, Slot::Src1, at, sizeof offset, pc);
     return offset;
 }
 
@@ -84,8 +86,9 @@ void npukb_gather_count(uint32_t element_bytes, const npukb::BufferView* dst, co
     auto* to = static_cast<uint8_t*>(dst->address);
     Reach read;
     for (uint64_t i = 0; i < n; ++i) {
-        uint64_t offset = static_cast<uint64_t>(base) + OffsetAt(offsets->address, i);
+        uint64_t offset = static_cast<uint64_t>(base) + Offset(core, moves::Gather, offsets->address, i, pc);
         const uint8_t* from = Source(core, moves::Gather, src->address, offset, element_bytes, pc);
+        Follow(core, to + i * element_bytes, from, element_bytes);
         memcpy(to + i * element_bytes, read.Note(from, element_bytes), element_bytes);
     }
     read.Settle(core, moves::Gather, {"dst", to, n * element_bytes}, src->address, pc);
@@ -118,9 +121,10 @@ void npukb_gather_lanes(const npukb::VectorInstruction* lanes_of, uint32_t base)
     for (uint32_t r = 0; r < lanes.repeats; ++r) {
         for (uint32_t lane = 0; lane < lanes.per_repeat; ++lane) {
             if (!lanes.On(r, lane)) continue;
-            uint64_t offset = static_cast<uint64_t>(base) +
-                              OffsetAt(v.src1.address, static_cast<uint64_t>(r) * lanes.per_repeat + lane);
+            uint64_t number = static_cast<uint64_t>(r) * lanes.per_repeat + lane;
+            uint64_t offset = static_cast<uint64_t>(base) + Offset(core, moves::Gather, v.src1.address, number, pc);
             const uint8_t* from = Source(core, moves::Gather, v.src0.address, offset, bytes, pc);
+            Follow(core, to + ElementOffset(v.dst, r, lane, bytes), from, bytes);
             memcpy(to + ElementOffset(v.dst, r, lane, bytes), read.Note(from, bytes), bytes);
         }
     }
@@ -147,9 +151,11 @@ void npukb_gather_blocks(uint32_t element_bytes, const npukb::BufferView* dst, c
     auto* to = static_cast<uint8_t*>(dst->address);
     for (uint64_t r = 0; r < repeat; ++r) {
         for (uint64_t b = 0; b < 8; ++b) {
-            const uint8_t* from =
-                Source(core, moves::Gatherb, src->address, OffsetAt(offsets->address, r * 8 + b), 32, pc);
-            memmove(to + (r * p.dstRepStride + b * p.dstBlkStride) * 32, read.Note(from, 32), 32);
+            uint32_t offset = Offset(core, moves::Gatherb, offsets->address, r * 8 + b, pc);
+            const uint8_t* from = Source(core, moves::Gatherb, src->address, offset, 32, pc);
+            uint8_t* block = to + (r * p.dstRepStride + b * p.dstBlkStride) * 32;
+            for (uint32_t at = 0; at < 32; at += element_bytes) Follow(core, block + at, from + at, element_bytes);
+            memmove(block, read.Note(from, 32), 32);
         }
     }
     read.Settle(core, moves::Gatherb, {"dst", to, span}, src->address, pc);
@@ -193,10 +199,12 @@ void npukb_gather_mask(const npukb::GatherMaskCall* given, const void* params, u
     uint64_t room = core.launch->machine.ub_bytes - (repeats > 0 && per_repeat > 0 ? core.UbOffset(to) : 0), count = 0;
     for (uint64_t r = 0; r < repeats; ++r) {
         for (uint64_t i = 0; i < per_repeat; ++i) {
-            bool on = bits != nullptr ? bits[r * p.src1RepeatStride * 32 + (i >> 3)] >> (i & 7) & 1
-                                      : kPatterns[call->pattern] >> (i & 31) & 1;
+            const uint8_t* byte = bits != nullptr ? bits + r * p.src1RepeatStride * 32 + (i >> 3) : nullptr;
+            if (byte != nullptr && i % 8 == 0) Decide(core, moves::GatherMask, Slot::Src1, byte, 1, pc);
+            bool on = byte != nullptr ? *byte >> (i & 7) & 1 : kPatterns[call->pattern] >> (i & 31) & 1;
             if (!on || (count + 1) * bytes > room) continue;
             uint64_t at = (r * p.src0RepeatStride + i / per_block * p.src0BlockStride) * 32 + i % per_block * bytes;
+            Follow(core, to + count * bytes, from + at, bytes);
             memmove(to + count++ * bytes, from + at, bytes);
         }
     }

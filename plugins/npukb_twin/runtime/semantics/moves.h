@@ -3,6 +3,7 @@
 #pragma once
 #include "../../include/twin/types.h"
 #include "check/operand_check.h"
+#include "check/tracker.h"
 #include "cores/onchip.h"
 #include "semantics/overlap.h"
 
@@ -10,6 +11,7 @@ namespace twin {
 
 enum class Slot : uint8_t { Dst, Src0, Src1, Src2, Src3, Scratch };
 enum class SharingRule : uint8_t { Free, Same, Apart };
+enum class Use : uint8_t { Moves, Decides };  // what becomes of the bytes of a source
 
 inline constexpr uint32_t kFractalAlignment = 512, kBlockAlignment = 32;
 
@@ -20,6 +22,7 @@ struct OperandRow {
     uint16_t alignment;
     MemorySet memories;
     SharingRule sharing;
+    Use use;
 
     bool Written() const { return slot == Slot::Dst || slot == Slot::Scratch; }
 };
@@ -52,9 +55,11 @@ inline constexpr MemorySet Ub = SetOf(Memory::Ub), L1 = SetOf(Memory::L1), L0A =
                            L0B = SetOf(Memory::L0B), L0C = SetOf(Memory::L0C), Bt = SetOf(Memory::Bt),
                            Fb = SetOf(Memory::Fb), Gm = 0;  // global memory is checked apart: see CheckGlobal
 inline constexpr SharingRule Free = SharingRule::Free, Same = SharingRule::Same, Apart = SharingRule::Apart;
-#define NPUKB_SLOT(slot)                                                                                       \
-    constexpr OperandRow slot(const char* role, uint16_t alignment, MemorySet memories, SharingRule sharing) { \
-        return {Slot::slot, role, alignment, memories, sharing};                                               \
+inline constexpr Use Decides = Use::Decides;
+#define NPUKB_SLOT(slot)                                                                                     \
+    constexpr OperandRow slot(const char* role, uint16_t alignment, MemorySet memories, SharingRule sharing, \
+                              Use use = Use::Moves) {                                                        \
+        return {Slot::slot, role, alignment, memories, sharing, use};                                        \
     }
 NPUKB_SLOT(Dst)
 NPUKB_SLOT(Src0)
@@ -90,6 +95,21 @@ inline void CheckMove(Core& core, const MoveRow& move, Slot slot, const void* ad
                {move.name, row.role, address, bytes, tensor_bytes, AlignmentOf(core, row, address), row.Written(),
                 static_cast<MemorySet>(row.memories & memories)},
                pc);
+}
+
+// An element goes from an operand in UB to its place in the result: one that holds no value leaves none there. Without
+// the full checker this is nothing, as is the next.
+inline void Follow(Core& core, const void* to, const void* from, uint64_t bytes) {
+    if (core.tracker != nullptr) MarkResult(core, to, bytes, HoldsValue(core, from, bytes));
+}
+
+// Bytes of an operand whose row says that they decide; warns of them where they hold no value.
+inline void Decide(Core& core, const MoveRow& move, Slot slot, const void* from, uint64_t bytes, const void* pc) {
+    const OperandRow& row = move.At(slot);
+    if (core.tracker == nullptr || row.use != Use::Decides || HoldsValue(core, from, bytes)) return;
+    core.Warn("uninitialized_read", pc, "Write all of it that the instruction reads.",
+              "%s: UB offset %u of %s was never given a value and decides the result", move.name, core.UbOffset(from),
+              row.role);
 }
 
 // Whether a result lies on a source in a way that the row does not allow; warns of it.

@@ -60,6 +60,29 @@ void InsertionSort(uint8_t* data, uint32_t n, uint32_t key) {
     }
 }
 
+// Which of `n` elements comes first, second and so on, where keys of type T lie every `stride` bytes: by insertion,
+// too.
+template <typename T>
+void Order(const uint8_t* keys, uint32_t stride, uint32_t n, uint8_t* order) {
+    auto key = [&](uint32_t i) {
+        T own;
+        memcpy(&own, keys + i * stride, sizeof own);
+        return own;
+    };
+    for (uint32_t i = 0; i < n; ++i) {
+        uint32_t at = i;
+        for (; at > 0 && Before(key(i), key(order[at - 1])); --at) order[at] = order[at - 1];
+        order[at] = static_cast<uint8_t>(i);
+    }
+}
+
+void Ordered(uint32_t element_bytes, const uint8_t* keys, uint32_t stride, uint32_t n, uint8_t* order) {
+    if (element_bytes == 2)
+        Order<half>(keys, stride, n, order);
+    else
+        Order<float>(keys, stride, n, order);
+}
+
 template <typename T>
 void MakeRecord(uint8_t* at, T value, uint32_t index) {
     memset(at, 0, 4);
@@ -116,9 +139,17 @@ struct Queues {
     uint16_t taken[4];
 };
 
-// Without `dst` only counts.
+// A record goes from a queue to the result: its key decides, its fields are moved.
+void FollowRecord(const Library& call, const MoveRow& row, const Queues& q, uint32_t queue, const uint8_t* record,
+                  uint8_t* dst, uint32_t element_bytes) {
+    constexpr Slot kSlots[] = {Slot::Src0, Slot::Src1, Slot::Src2, Slot::Src3};
+    Decide(call.core(), row, kSlots[queue], record + q.key, element_bytes, call.pc());
+    for (uint32_t at = 0; at < q.width; at += element_bytes) Follow(call.core(), dst + at, record + at, element_bytes);
+}
+
+// Without `dst` only counts. `row` is that of an instruction whose records are followed.
 template <typename T>
-void Merge(Queues& q, uint8_t* dst) {
+void Merge(const Library& call, const MoveRow& row, Queues& q, uint8_t* dst) {
     memset(q.taken, 0, sizeof q.taken);
     for (;;) {
         int best = -1;
@@ -137,7 +168,10 @@ void Merge(Queues& q, uint8_t* dst) {
         }
         if (best < 0) return;
         if (dst != nullptr) {
-            memmove(dst, q.data[best] + static_cast<uint64_t>(q.taken[best]) * q.width, q.width);
+            const uint8_t* record = q.data[best] + static_cast<uint64_t>(q.taken[best]) * q.width;
+            if (call.core().tracker != nullptr)
+                FollowRecord(call, row, q, static_cast<uint32_t>(best), record, dst, sizeof(T));
+            memmove(dst, record, q.width);
             dst += q.width;
         }
         ++q.taken[best];
@@ -173,14 +207,15 @@ uint32_t MergeRepeats(const Library& call, const Queues& q, uint32_t repeat) {
     return 1;
 }
 
-void MergeQueues(const Library& call, uint32_t element_bytes, Queues& q, uint8_t* dst, uint32_t repeat) {
+void MergeQueues(const Library& call, const MoveRow& row, uint32_t element_bytes, Queues& q, uint8_t* dst,
+                 uint32_t repeat) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < q.valid; ++i) total += q.length[i];
     for (uint32_t r = 0; r < repeat; ++r) {
         if (element_bytes == 2)
-            Merge<half>(q, dst);
+            Merge<half>(call, row, q, dst);
         else
-            Merge<float>(q, dst);
+            Merge<float>(call, row, q, dst);
         for (auto& source : q.data) source += total * q.width;
         dst += total * q.width;
     }
@@ -277,6 +312,43 @@ void Sort32Into(const Library& call, uint32_t bytes, uint8_t* out, const void* v
     Cost(call, repeats, kSortWidth);
 }
 
+// Values decide where records come to lie, and each brings its index.
+void FollowSorted(const Library& call, uint32_t bytes, const uint8_t* out, const void* value, const uint32_t* index,
+                  uint32_t repeats) {
+    Core& core = call.core();
+    if (core.tracker == nullptr) return;
+    for (uint32_t r = 0; r < repeats; ++r) {
+        const uint8_t* values = static_cast<const uint8_t*>(value) + r * kSortWidth * bytes;
+        uint8_t order[kSortWidth];
+        Decide(core, moves::Sort32, Slot::Src0, values, kSortWidth * bytes, call.pc());
+        Ordered(bytes, values, bytes, kSortWidth, order);
+        for (uint32_t i = 0; i < kSortWidth; ++i) {
+            const uint8_t* record = out + (r * kSortWidth + i) * kRecord;
+            MarkResult(core, record, 4, true);
+            Follow(core, record + 4, index + r * kSortWidth + order[i], 4);
+        }
+    }
+}
+
+// Sixteen proposals are ordered by their scores, each of which brings the other fields. Before they are moved, because
+// both may be the same.
+void FollowRegions(const Library& call, uint32_t bytes, const uint8_t* out, const uint8_t* in) {
+    Core& core = call.core();
+    if (core.tracker == nullptr) return;
+    constexpr uint32_t kFields = 8, kScore = 4;
+    uint8_t order[kRegions];
+    bool holds[kRegions][kFields];
+    for (uint32_t i = 0; i < kRegions; ++i) {
+        for (uint32_t f = 0; f < kFields; ++f) holds[i][f] = HoldsValue(core, in + (i * kFields + f) * bytes, bytes);
+        Decide(core, moves::RpSort16, Slot::Src0, in + (i * kFields + kScore) * bytes, bytes, call.pc());
+    }
+    Ordered(bytes, in + kScore * bytes, kFields * bytes, kRegions, order);
+    for (uint32_t i = 0; i < kRegions; ++i) {
+        for (uint32_t f = 0; f < kFields; ++f)
+            MarkResult(core, out + (i * kFields + f) * bytes, bytes, f == kScore || holds[order[i]][f]);
+    }
+}
+
 const void* ReadValues(const Library& call, uint32_t bytes, const BufferView* view, int64_t n, const char* role) {
     if (bytes == 2) return call.Read<half>(view, n, role);
     return call.Read<float>(view, n, role);
@@ -287,7 +359,12 @@ template <typename T>
 void RunMoveField(const Library& call, const BufferView* dst, const BufferView* src, uint32_t n, uint32_t field,
                   bool extract) {
     T* to = call.Write<T>(dst, extract ? n : n * 8, Slot::Dst, sizeof(T));
-    MoveField(to, call.Read<T>(src, extract ? n * 8 : n, Slot::Src0, sizeof(T)), n, field, extract);
+    const T* from = call.Read<T>(src, extract ? n * 8 : n, Slot::Src0, sizeof(T));
+    for (uint32_t i = 0; i < n; ++i) {
+        uint32_t in_region = i * 8 + field;
+        Follow(call.core(), to + (extract ? i : in_region), from + (extract ? in_region : i), sizeof(T));
+    }
+    MoveField(to, from, n, field, extract);
 }
 
 }  // namespace
@@ -306,6 +383,7 @@ void npukb_sort32(uint32_t element_bytes, const npukb::BufferView* dst, const np
         ReadValues(call, element_bytes, value, repeats * kSortWidth, moves::Sort32.At(Slot::Src0).role);
     auto* indices = call.Read<uint32_t>(index, repeats * kSortWidth, Slot::Src1, 4);
     if (moves::Sort32.Exclusive()) call.Exclusive();
+    FollowSorted(call, element_bytes, out, values, indices, repeats);
     Sort32Into(call, element_bytes, out, values, indices, repeats);
 }
 
@@ -337,14 +415,14 @@ void npukb_merge_sort(uint32_t element_bytes, uint32_t region, const npukb::Buff
     }
     if (q.suspend) {  // the length of the result depends on the values
         if (element_bytes == 2)
-            Merge<half>(q, nullptr);
+            Merge<half>(call, row, q, nullptr);
         else
-            Merge<float>(q, nullptr);
+            Merge<float>(call, row, q, nullptr);
         total = static_cast<uint64_t>(q.taken[0]) + q.taken[1] + q.taken[2] + q.taken[3];
     }
     auto* out = call.Write<uint8_t>(dst, static_cast<int64_t>(total * repeat * q.width), Slot::Dst, element_bytes);
     if (row.Exclusive()) call.Exclusive();
-    MergeQueues(call, element_bytes, q, out, repeat);
+    MergeQueues(call, row, element_bytes, q, out, repeat);
 }
 
 void npukb_merge_result(uint16_t* counts) {
@@ -363,6 +441,8 @@ void npukb_region_sort(uint32_t element_bytes, const npukb::BufferView* dst, con
     const int64_t bytes = static_cast<int64_t>(repeats) * kRegions * width;
     auto* out = call.Write<uint8_t>(dst, bytes, Slot::Dst, element_bytes);
     auto* in = call.Read<uint8_t>(src, bytes, Slot::Src0, element_bytes);
+    for (uint32_t r = 0; r < repeats; ++r)
+        FollowRegions(call, element_bytes, out + r * kRegions * width, in + r * kRegions * width);
     memmove(out, in, static_cast<uint64_t>(repeats) * kRegions * width);
     for (uint32_t r = 0; r < repeats; ++r) {
         if (element_bytes == 2)
@@ -469,7 +549,9 @@ void npukb_vbitsort(uint32_t element_bytes, void* dst, const void* value, const 
     npukb::BufferView with{const_cast<void*>(index), n * 4, 0, 0};
     auto* out = call.Write<uint8_t>(&to, n * kRecord, "dst");
     const void* values = ReadValues(call, element_bytes, &from, n, "src0");
-    Sort32Into(call, element_bytes, out, values, call.Read<uint32_t>(&with, n, "src1"), n / kSortWidth);
+    auto* indices = call.Read<uint32_t>(&with, n, "src1");
+    FollowSorted(call, element_bytes, out, values, indices, n / kSortWidth);
+    Sort32Into(call, element_bytes, out, values, indices, n / kSortWidth);
 }
 
 void npukb_vmrgsort4(uint32_t element_bytes, void* dst, const void* const* sources, uint64_t lengths, uint64_t config) {
@@ -491,7 +573,8 @@ void npukb_vmrgsort4(uint32_t element_bytes, void* dst, const void* const* sourc
         call.Read<uint8_t>(&from, (i == 0 && repeat > 1 ? total * repeat : q.length[i]) * kRecord, "src", 8);
     }
     npukb::BufferView to{dst, total * repeat * kRecord, 0, 0};
-    MergeQueues(call, element_bytes, q, call.Write<uint8_t>(&to, total * repeat * kRecord, "dst"), repeat);
+    auto* out = call.Write<uint8_t>(&to, total * repeat * kRecord, "dst");
+    MergeQueues(call, moves::MrgSort, element_bytes, q, out, repeat);
 }
 
 }  // extern "C"

@@ -17,19 +17,38 @@ void Charge(Core& core, double repeats, double cycles_per_repeat) {
     core.time.Vector(m, repeats * cycles_per_repeat, 0, false);
 }
 
-// Sixteen blocks in, sixteen out. Everything is read before anything is written, so that both may be the same.
-void TransposeRepeat(uint32_t bytes, const TransDataTo5HDParams& p, uint8_t* const* dst, const uint8_t* const* src) {
+// Blocks as they were before anything was written, so that a result may replace them.
+struct BlocksRead {
+    BlocksRead(Core& core, uint32_t bytes, const uint8_t* const* src, uint32_t count) : core(core), bytes(bytes) {
+        for (uint32_t i = 0; i < count; ++i) {
+            memcpy(in[i], src[i], 32);
+            for (uint32_t at = 0; core.tracker != nullptr && at < 32; at += bytes)
+                holds[i][at] = HoldsValue(core, src[i] + at, bytes);
+        }
+    }
+    void Put(uint8_t* to, uint32_t block, uint32_t at) const {
+        if (core.tracker != nullptr) MarkResult(core, to, bytes, holds[block][at]);
+        memcpy(to, in[block] + at, bytes);
+    }
+    Core& core;
+    uint32_t bytes;
     uint8_t in[16][32];
-    for (int i = 0; i < 16; ++i) memcpy(in[i], src[i], 32);
+    bool holds[16][32];
+};
+
+// Sixteen blocks in, sixteen out.
+void TransposeRepeat(Core& core, uint32_t bytes, const TransDataTo5HDParams& p, uint8_t* const* dst,
+                     const uint8_t* const* src) {
+    const BlocksRead read(core, bytes, src, 16);
     if (bytes == 4) {
         for (uint32_t i = 0; i < 8; ++i) {
-            for (uint32_t j = 0; j < 16; ++j) memcpy(dst[2 * i + j / 8] + j % 8 * 4, in[j] + i * 4, 4);
+            for (uint32_t j = 0; j < 16; ++j) read.Put(dst[2 * i + j / 8] + j % 8 * 4, j, i * 4);
         }
         return;
     }
     uint32_t from = bytes == 1 && p.srcHighHalf ? 16 : 0, to = bytes == 1 && p.dstHighHalf ? 16 : 0;
     for (uint32_t i = 0; i < 16; ++i) {
-        for (uint32_t j = 0; j < 16; ++j) memcpy(dst[i] + (to + j) * bytes, in[j] + (from + i) * bytes, bytes);
+        for (uint32_t j = 0; j < 16; ++j) read.Put(dst[i] + (to + j) * bytes, j, (from + i) * bytes);
     }
 }
 
@@ -59,18 +78,21 @@ void TransposeBlocks(const MoveRow& move, uint32_t bytes, const uint64_t* dst, c
             to[i] = reinterpret_cast<uint8_t*>(dst[i]) + static_cast<uint64_t>(r) * p.dstRepStride * 32;
             from[i] = reinterpret_cast<const uint8_t*>(src[i]) + static_cast<uint64_t>(r) * p.srcRepStride * 32;
         }
-        TransposeRepeat(bytes, p, to, from);
+        TransposeRepeat(core, bytes, p, to, from);
     }
     Charge(core, p.repeatTimes, 2);
 }
 
 // [outer, rows, columns] to [outer, columns, rows].
-void SwapInner(uint8_t* to, const uint8_t* from, uint64_t outer, uint64_t rows, uint64_t columns, uint32_t bytes) {
+void SwapInner(Core& core, uint8_t* to, const uint8_t* from, uint64_t outer, uint64_t rows, uint64_t columns,
+               uint32_t bytes) {
     for (uint64_t n = 0; n < outer; ++n) {
         for (uint64_t r = 0; r < rows; ++r) {
             for (uint64_t c = 0; c < columns; ++c) {
-                memcpy(to + ((n * columns + c) * rows + r) * bytes, from + ((n * rows + r) * columns + c) * bytes,
-                       bytes);
+                uint8_t* element = to + ((n * columns + c) * rows + r) * bytes;
+                const uint8_t* own = from + ((n * rows + r) * columns + c) * bytes;
+                Follow(core, element, own, bytes);
+                memcpy(element, own, bytes);
             }
         }
     }
@@ -99,8 +121,8 @@ void TransposeImage(Core& core, uint32_t bytes, const npukb::BufferView& dst, co
     // Images may not even be transposed in place.
     bool lost = Clashes(core, moves::Transpose.name, result, {"src", src.address, total}, false, pc);
     uint64_t rows = to_channels_last ? p.cSize : image, columns = to_channels_last ? image : p.cSize;
-    SwapInner(static_cast<uint8_t*>(dst.address), static_cast<const uint8_t*>(src.address), p.nSize, rows, columns,
-              bytes);
+    SwapInner(core, static_cast<uint8_t*>(dst.address), static_cast<const uint8_t*>(src.address), p.nSize, rows,
+              columns, bytes);
     if (lost) Undefine(result);
     Charge(core, static_cast<double>(total) / 512.0, 4);
 }
@@ -133,9 +155,10 @@ void npukb_transpose(uint32_t element_bytes, const npukb::BufferView* dst, const
     }
     CheckMove(core, moves::Transpose, Slot::Dst, dst->address, 512, dst->bytes, pc);
     CheckMove(core, moves::Transpose, Slot::Src0, src->address, 512, src->bytes, pc);
-    uint8_t in[512];
-    memcpy(in, src->address, sizeof in);
-    SwapInner(static_cast<uint8_t*>(dst->address), in, 1, 16, 16, 2);
+    const uint8_t* rows[16];
+    for (uint32_t i = 0; i < 16; ++i) rows[i] = static_cast<const uint8_t*>(src->address) + i * 32;
+    const BlocksRead read(core, 2, rows, 16);
+    for (uint32_t i = 0; i < 256; ++i) read.Put(static_cast<uint8_t*>(dst->address) + i * 2, i % 16, i / 16 * 2);
     const Stretch result{"dst", dst->address, 512};
     if (SharesBadly(core, moves::Transpose, Slot::Src0, result, src->address, 512, pc)) Undefine(result);
     Charge(core, 1, 2);
