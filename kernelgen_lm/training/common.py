@@ -63,6 +63,9 @@ class TrainConfig(BaseModel):
     precision: Literal["float32", "bfloat16"] = "float32"
     checkpointing: bool = Field(False, description="recompute activations to save memory")
     fsdp: str = Field("", description="as transformers names it: full_shard auto_wrap")
+    attention: str = Field(
+        "", description="of a checkpoint, as transformers names it: sdpa, flash_attention_2, eager; empty: its choice"
+    )
 
 
 def claim(config: BaseModel, folder: Path) -> None:
@@ -84,7 +87,9 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
         return None
 
 
-def load_model(name: str, *, adapted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load_model(
+    name: str, *, adapted: bool = False, attention: str = ""
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A checkpoint with its tokenizer, to be trained.
 
     Weights are float32 whatever the checkpoint holds, unless only adapters of it are trained (``adapted``).
@@ -93,7 +98,8 @@ def load_model(name: str, *, adapted: bool = False) -> tuple[PreTrainedModel, Pr
 
     # In bfloat16 a step that is less than 1/256 of a weight leaves it as it is: at usual rates nearly every step is.
     dtype = "auto" if adapted else "float32"
-    return AutoModelForCausalLM.from_pretrained(name, dtype=dtype), AutoTokenizer.from_pretrained(name)
+    model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation=attention or None)
+    return model, AutoTokenizer.from_pretrained(name)
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:

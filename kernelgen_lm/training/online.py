@@ -189,7 +189,7 @@ def _round(
     """One run of TRL's trainer; it resumes from its last checkpoint."""
     from trl import GRPOConfig, GRPOTrainer
 
-    model, tokenizer = load_model(start, adapted=settings.lora is not None)
+    model, tokenizer = load_model(start, adapted=settings.lora is not None, attention=settings.attention)
     model.config._name_or_path = settings.model  # what the divergence is measured from, in every round
     reward = make_reward(policy=settings.policy, judge=settings.judge, **judging(settings))
     steps = settings.steps

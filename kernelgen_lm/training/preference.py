@@ -89,7 +89,7 @@ def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
 
     rows = read_pairs(settings)
     claim(settings, folder)
-    model, tokenizer = load_model(settings.model, adapted=settings.lora is not None)
+    model, tokenizer = load_model(settings.model, adapted=settings.lora is not None, attention=settings.attention)
     trainer = DPOTrainer(
         **trained(settings, model, tokenizer, rows),
         args=DPOConfig(

@@ -77,7 +77,7 @@ def _train_with_trl(
 def _start(settings: SFTSettings, samples: list[Sample]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model that is trained: a new small one with a tokenizer of its own, or a checkpoint."""
     if settings.model != "nano":
-        return load_model(settings.model, adapted=settings.lora is not None)
+        return load_model(settings.model, adapted=settings.lora is not None, attention=settings.attention)
     every = max(1, len(samples) // _TOKENIZER_TEXTS)
     texts = ("\n".join(message.content for message in sample.messages) for sample in samples[::every])
     tokenizer = train_tokenizer(texts, settings.nano)

@@ -218,6 +218,7 @@ def test_weights_that_are_trained_are_float32_whatever_the_checkpoint_holds(tmp_
     assert {parameter.dtype for parameter in load_model(str(tmp_path), adapted=True)[0].parameters()} == {
         torch.bfloat16
     }
+    assert load_model(str(tmp_path), attention="eager")[0].config._attn_implementation == "eager"
     # A step of usual size moves nearly every weight; in bfloat16 it would move one in a hundred.
     before = [parameter.detach().clone() for parameter in trained.parameters()]
     wanted = SFTSettings(corpus=Path(), engine="plain", steps=1, micro_batch=4, learning_rate=1e-5, max_length=64)
