@@ -85,11 +85,11 @@ class _Operator:
         self._notes: list[str] = []
         self._returns_list = False
         taken: set[str] = set()
-        self._inputs = {one["name"]: argument_name(one["name"], taken) for one in self._listed("inputs")}
-        self._outputs = [argument_name(one["name"], taken) for one in self._listed("outputs")]
+        self._inputs = {spec["name"]: argument_name(spec["name"], taken) for spec in self._listed("inputs")}
+        self._outputs = [argument_name(spec["name"], taken) for spec in self._listed("outputs")]
         self._attributes = {
-            one["name"]: (argument_name(one["name"], taken), self._type(one))
-            for one in self._listed("attrs", needed=False)
+            spec["name"]: (argument_name(spec["name"], taken), self._type(spec))
+            for spec in self._listed("attrs", needed=False)
         }
 
     def folder(self, suite: str) -> Folder:
@@ -125,7 +125,7 @@ class _Operator:
 
     def _task(self, suite: str, shaped: Shaped) -> dict[str, Any]:
         proto = self._proto
-        smallest = min((one for one, _ in shaped), key=lambda one: one.elements)
+        smallest = min((case for case, _ in shaped), key=lambda case: case.elements)
         return {
             "name": self._name,
             "suite": suite,
@@ -138,8 +138,8 @@ class _Operator:
             "description": "\n\n".join(str(proto[key]).strip() for key in ("shape_support", "note") if proto.get(key)),
             "formula": str(proto.get("formula") or "").strip(),
             "interface": {
-                "inputs": [self._input(one, shaped) for one in self._listed("inputs")],
-                "attributes": [self._attribute(one) for one in self._listed("attrs", needed=False)],
+                "inputs": [self._input(spec, shaped) for spec in self._listed("inputs")],
+                "attributes": [self._attribute(spec) for spec in self._listed("attrs", needed=False)],
                 "outputs": [self._output(position, name, shaped) for position, name in enumerate(self._outputs)],
             },
             "reference": "reference.py:reference",
@@ -150,27 +150,27 @@ class _Operator:
 
     # --- the interface
 
-    def _input(self, one: Mapping[str, Any], shaped: Shaped) -> dict[str, Any]:
-        given = [case.inputs[one["name"]] for case, _ in shaped]
+    def _input(self, spec: Mapping[str, Any], shaped: Shaped) -> dict[str, Any]:
+        given = [case.inputs[spec["name"]] for case, _ in shaped]
         types = {tensor["dtype"] for value in given for tensor in tensors_of(value)}
-        known = [dtype for dtype in one.get("dtype") or [] if dtype in _KNOWN]
+        known = [dtype for dtype in spec.get("dtype") or [] if dtype in _KNOWN]
         listed = any(isinstance(value, list) for value in given)
         if listed and not all(isinstance(value, list) for value in given):
-            self._fail(f"the input {one['name']} is a list in some cases only")
-        entry: dict[str, Any] = {"name": self._inputs[one["name"]], "dtypes": [*known, *sorted(types - set(known))]}
+            self._fail(f"the input {spec['name']} is a list in some cases only")
+        entry: dict[str, Any] = {"name": self._inputs[spec["name"]], "dtypes": [*known, *sorted(types - set(known))]}
         if listed or None in given:
             entry["presence"] = "dynamic" if listed else "optional"
-        if one.get("description"):
-            entry["description"] = str(one["description"])
+        if spec.get("description"):
+            entry["description"] = str(spec["description"])
         return entry
 
-    def _attribute(self, one: Mapping[str, Any]) -> dict[str, Any]:
-        mine, kind = self._attributes[one["name"]]
+    def _attribute(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        mine, kind = self._attributes[spec["name"]]
         entry: dict[str, Any] = {"name": mine, "type": kind}
-        if one.get("default") is not None:
-            entry["default"] = typed(one["name"], one["default"], kind)
-        if one.get("description"):
-            entry["description"] = str(one["description"])
+        if spec.get("default") is not None:
+            entry["default"] = typed(spec["name"], spec["default"], kind)
+        if spec.get("description"):
+            entry["description"] = str(spec["description"])
         return entry
 
     def _output(self, position: int, name: str, shaped: Shaped) -> dict[str, Any]:
@@ -245,9 +245,9 @@ class _Operator:
     def _called(self, case: BenchCase) -> dict[str, Any]:
         """Attributes as the reference gets them: those that a case leaves out have their defaults."""
         defaults = {
-            one["name"]: typed(one["name"], one["default"], self._attributes[one["name"]][1])
-            for one in self._listed("attrs", needed=False)
-            if one.get("default") is not None
+            spec["name"]: typed(spec["name"], spec["default"], self._attributes[spec["name"]][1])
+            for spec in self._listed("attrs", needed=False)
+            if spec.get("default") is not None
         }
         return {**defaults, **case.attributes}
 
@@ -262,25 +262,25 @@ class _Operator:
             return []
         if not isinstance(value, list) or (needed and not value):
             self._fail("a list is needed", field=key)
-        for one in value:
-            if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+        for spec in value:
+            if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
                 self._fail("an entry has no name", field=key)
         return value
 
-    def _type(self, one: Mapping[str, Any]) -> str:
-        given = str(one.get("type", "")).lower().replace("[]", "")
-        listed = str(one.get("type", "")).endswith("[]")
+    def _type(self, spec: Mapping[str, Any]) -> str:
+        given = str(spec.get("type", "")).lower().replace("[]", "")
+        listed = str(spec.get("type", "")).endswith("[]")
         plain = _ALIKE.get(given, given)
         kind = _TYPES.get(f"list{plain}" if listed else plain)
         if kind is None:
-            self._fail(f"the attribute {one['name']} is of type {one.get('type')}", field="attrs")
+            self._fail(f"the attribute {spec['name']} is of type {spec.get('type')}", field="attrs")
         return kind
 
     def _require_comparable(self) -> None:
-        for one in self._listed("outputs"):
+        for spec in self._listed("outputs"):
             for key in ("index_gather", "compare"):
-                if key in one and one[key] not in (True, "true"):
-                    how = f"the output {one['name']} is not compared by its values ({key})"
+                if key in spec and spec[key] not in (True, "true"):
+                    how = f"the output {spec['name']} is not compared by its values ({key})"
                     self._fail(f"{how}, which is all that is done here", field="outputs")
 
     def _function(self) -> str:

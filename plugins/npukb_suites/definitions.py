@@ -69,14 +69,16 @@ def _sources(path: Path) -> dict[str, str]:
     """The host sources, under the names that compilers of operators give them."""
     if path.is_dir():
         home = path / "op_host" if (path / "op_host").is_dir() else path
-        paths = sorted(one for one in home.rglob("*") if one.suffix in (".cpp", ".cc", ".h", ".hpp") and one.is_file())
+        paths = sorted(
+            source for source in home.rglob("*") if source.suffix in (".cpp", ".cc", ".h", ".hpp") and source.is_file()
+        )
     else:
         home, paths = path.parent, [path]
     if not paths:
         raise UsageError(
             f"there is no source in {path}", field="--op_def", remedy="name the file with class …: public OpDef"
         )
-    return {f"op_host/{one.relative_to(home).as_posix()}": one.read_text(encoding="utf-8") for one in paths}
+    return {f"op_host/{source.relative_to(home).as_posix()}": source.read_text(encoding="utf-8") for source in paths}
 
 
 def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> OperatorDescription:

@@ -75,8 +75,8 @@ def read_described(name: str, folder: Path) -> Record:
     return Record(
         name,
         folder,
-        {one: None if entry is None else _loaded(folder, entry) for one, entry in told.inputs.items()},
-        {one: _loaded(folder, entry) for one, entry in told.outputs.items()},
+        {name: None if entry is None else _loaded(folder, entry) for name, entry in told.inputs.items()},
+        {name: _loaded(folder, entry) for name, entry in told.outputs.items()},
         told.attributes,
     )
 

@@ -44,7 +44,7 @@ def recorded_task(
     attributes = interface.attributes or _told_attributes(records)
     smallest = min(records, key=lambda record: record.elements)
     draws = {record.name: f"draw_{position}" for position, record in enumerate(records)}
-    outputs = [_output(one, records, interface) for one in _names([record.outputs for record in records])]
+    outputs = [_output(tensor, records, interface) for tensor in _names([record.outputs for record in records])]
     task = {
         "name": name,
         "suite": suite,
@@ -54,8 +54,8 @@ def recorded_task(
         "kernel": kernel_name(name),
         "summary": summary,
         "interface": {
-            "inputs": [_input(one, records, interface) for one in _names([record.inputs for record in records])],
-            "attributes": [_attribute(one) for one in attributes],
+            "inputs": [_input(tensor, records, interface) for tensor in _names([record.inputs for record in records])],
+            "attributes": [_attribute(attribute) for attribute in attributes],
             "outputs": outputs,
         },
         "reference": "reference.py:reference",
@@ -68,9 +68,9 @@ def recorded_task(
     lines = [f'{draw} = reference.drawing("{case}")\n' for case, draw in draws.items()]
     files: dict[str, str | bytes] = {"task.yaml": task_text(task), "reference.py": head + "".join(lines)}
     for record in records:
-        for one, array in (*record.inputs.items(), *record.outputs.items()):
+        for tensor, array in (*record.inputs.items(), *record.outputs.items()):
             if array is not None:
-                files[f"data/{record.name}/{one}.bin"] = array.tobytes()
+                files[f"data/{record.name}/{tensor}.bin"] = array.tobytes()
     return files
 
 
@@ -119,10 +119,10 @@ def _kind(value: Any) -> str:
 def _output(name: str, records: Sequence[Record], interface: Interface) -> dict[str, Any]:
     types = [record.outputs[name].dtype.name for record in records]
     told = next((tensor for tensor in interface.outputs if tensor.name == name), Tensor(name, (), None))
-    likes = [told.like] if told.like else [one for one in records[0].inputs if len(set(types)) > 1]
+    likes = [told.like] if told.like else [name for name in records[0].inputs if len(set(types)) > 1]
     for like in likes:
         sources = [record.inputs.get(like) for record in records]
-        if all(one is not None and one.dtype.name == mine for one, mine in zip(sources, types, strict=True)):
+        if all(source is not None and source.dtype.name == mine for source, mine in zip(sources, types, strict=True)):
             return {"name": name, "dtype_like": like}
     if len(set(types)) > 1:
         raise TaskError(f"the type of {name} follows no input: {', '.join(sorted(set(types)))}")
@@ -181,7 +181,7 @@ def _facts(record: Record, attributes: Sequence[Attribute]) -> dict[str, Any]:
             return None
         return [array.dtype.name, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
 
-    defaults = {one.name: one.default for one in attributes if one.default is not None}
+    defaults = {attribute.name: attribute.default for attribute in attributes if attribute.default is not None}
     return {
         "inputs": {name: told(array) for name, array in record.inputs.items()},
         "outputs": {name: told(array) for name, array in record.outputs.items()},

@@ -62,7 +62,7 @@ def record_of(
     TaskError where files and tensors do not fit together.
     """
     notes = _Notes()
-    outputs = [one for one in written if one.is_output]
+    outputs = [file for file in written if file.is_output]
     if not outputs:
         raise TaskError(
             "the script wrote no right answer: no file in a folder 'output', or with 'golden' in its name",
@@ -71,11 +71,11 @@ def record_of(
         )
     sides: list[dict[str, Any]] = []
     for files, tensors in (
-        ([one for one in written if not one.is_output], interface.inputs),
+        ([file for file in written if not file.is_output], interface.inputs),
         (outputs, interface.outputs),
     ):
         paired = _paired(files, tensors, folder, notes)
-        sides.append({mine: None if one is None else one.array for mine, one in paired.items()})
+        sides.append({mine: None if file is None else file.array for mine, file in paired.items()})
     attributes = _attributes(interface.attributes, outputs[-1].variables, stated, notes)
     return Record(name, folder, sides[0], sides[1], attributes), notes.lines
 
@@ -83,13 +83,13 @@ def record_of(
 def _paired(
     files: Sequence[Written], tensors: Sequence[Tensor], folder: Path, notes: _Notes
 ) -> dict[str, Written | None]:
-    by_stem = {_stem(one.path): one for one in files}
+    by_stem = {_stem(file.path): file for file in files}
     known = {_folded(tensor.name) for tensor in tensors}
-    rest = {stem: one for stem, one in by_stem.items() if _folded(stem) in known or stem not in _NO_TENSOR}
+    rest = {stem: file for stem, file in by_stem.items() if _folded(stem) in known or stem not in _NO_TENSOR}
     if not tensors:
         taken: set[str] = set()
-        return {argument_name(stem, taken): one for stem, one in rest.items()}
-    named = {_folded(stem): one for stem, one in rest.items()}
+        return {argument_name(stem, taken): file for stem, file in rest.items()}
+    named = {_folded(stem): file for stem, file in rest.items()}
     if (
         len(named) == len(rest)
         and set(named) <= known
@@ -99,16 +99,16 @@ def _paired(
     needed = [tensor for tensor in tensors if not tensor.optional]
     taking = tensors if len(rest) == len(tensors) else needed
     if len(rest) != len(taking):
-        listed = ", ".join(one.path for one in rest.values()) or "none"
+        listed = ", ".join(file.path for file in rest.values()) or "none"
         raise TaskError(
             f"{len(rest)} files ({listed}) for {', '.join(tensor.name for tensor in tensors)}",
             location=SourceLocation(folder),
             remedy=f"describe the files in {DESCRIPTION}",
         )
     pairs = dict(zip((tensor.name for tensor in taking), rest.values(), strict=True))
-    for mine, one in pairs.items():
-        if _folded(_stem(one.path)) != _folded(mine):
-            notes.say(f"{one.path} is taken for {mine}, by order")
+    for mine, file in pairs.items():
+        if _folded(_stem(file.path)) != _folded(mine):
+            notes.say(f"{file.path} is taken for {mine}, by order")
     return {tensor.name: pairs.get(tensor.name) for tensor in tensors}
 
 
