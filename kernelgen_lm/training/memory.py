@@ -20,6 +20,8 @@ from kernelgen_lm.training.common import TrainConfig
 from kernelgen_lm.training.nano import NanoConfig
 from kernelgen_lm.training.online import GRPOSettings
 from kernelgen_lm.training.preference import DPOSettings
+from kernelgen_lm.training.rejection import RejectionSettings
+from kernelgen_lm.training.sft import SFTSettings
 from npukernelbench.errors import UsageError
 
 __all__ = [
@@ -188,7 +190,8 @@ def budget(settings: TrainConfig, shape: Shape, devices: Devices, prompt_tokens:
         parts["layers gathered from other devices"] = number_bytes * (2 * shape.layer + shape.vocabulary * shape.hidden)
     activations = shape.activation_bytes(checkpointing=settings.checkpointing, number_bytes=number_bytes)
     parts["activations"] = rows * row * activations
-    parts["chances of words"] = rows * row * shape.vocabulary * 8  # float32, and their gradients
+    if _writes_chances(settings):
+        parts["chances of words"] = rows * row * shape.vocabulary * 8  # float32, and their gradients
     if isinstance(settings, AskedConfig):
         if isinstance(settings, GRPOSettings) and settings.vllm:
             parts["weights of the model that answers"] = 2 * everything
@@ -196,6 +199,11 @@ def budget(settings: TrainConfig, shape: Shape, devices: Devices, prompt_tokens:
         answers = max(rows, settings.group) if isinstance(settings, GRPOSettings) else rows
         parts["keys and values of answers"] = answers * row * shape.key_value_bytes
     return Budget(parts, devices)
+
+
+def _writes_chances(settings: TrainConfig) -> bool:
+    """Whether those of all words are held for every token at once; TRL's trainers make them piece by piece (1.16)."""
+    return isinstance(settings, RejectionSettings) or (isinstance(settings, SFTSettings) and settings.engine == "plain")
 
 
 def _compares(settings: TrainConfig) -> bool:

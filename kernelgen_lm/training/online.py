@@ -159,7 +159,7 @@ def _measure(
     """How often the model is right on each task: by our sampler where training has it, else by a run of the harness."""
     seed = settings.seed + number
     if _own_rollout(settings) and not settings.vllm:
-        model, tokenizer = load_model(start)
+        model, tokenizer = load_model(start, attention=settings.attention)
         how = sampling(settings, model, tokenizer)
         measurement = Measurement(how, scorer(settings), settings.measure_answers, seed, reading)
         return measurement.rates(model, tokenizer, asked, place / MEASURED)

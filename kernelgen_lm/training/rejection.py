@@ -50,7 +50,7 @@ def train(settings: RejectionSettings, folder: Path, tell: Tell = quiet) -> None
         raise UsageError("all weights are trained", field="lora", remedy="leave lora out")
     asked, reading = questions(settings)
     claim(settings, folder)
-    model, tokenizer = load_model(settings.model)
+    model, tokenizer = load_model(settings.model, attention=settings.attention)
     path = folder / MEASURED
     how = sampling(settings, model, tokenizer)
     Measurement(how, scorer(settings), settings.answers, settings.seed, reading).rates(model, tokenizer, asked, path)

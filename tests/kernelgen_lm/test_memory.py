@@ -78,6 +78,13 @@ def test_what_is_compared_or_answers_takes_memory_of_its_own() -> None:
     assert parts["keys and values of answers"] == 8 * (1000 + asked.max_new_tokens) * shape.key_value_bytes
 
 
+def test_chances_of_all_words_are_held_by_the_plain_engine_alone() -> None:
+    shape = QWEN3["Qwen3-8B"]
+    plain = budget(sft(engine="plain", max_length=4096, micro_batch=1), shape, ONE, 0).parts
+    assert plain["chances of words"] == 4096 * 151936 * 8
+    assert "chances of words" not in budget(sft(), shape, ONE, 0).parts
+
+
 def test_judges_are_whole_cores() -> None:
     assert [judge_cores(rate) for rate in (0.0, 0.1, 7.0, 7.1)] == [0, 1, 1, 2]
 
