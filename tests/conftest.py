@@ -16,6 +16,9 @@ from hypothesis import settings
 
 from tests.tables import read_yaml
 
+# A worker for every core: threads of BLAS's would spend a part of it waiting for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 _BEFORE = pytest.StashKey[float]()
 
 COSTS = Path(__file__).with_name("costs.yaml")
