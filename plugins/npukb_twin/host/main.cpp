@@ -3,7 +3,8 @@
 //   npukb-twin-tiling REQUEST_FILE
 //
 // The request is text, one directive per line:
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · chip KEY VALUE · deterministic 0|1 · operator NAME
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · chip KEY VALUE · deterministic 0|1 · operator NAME
+//   namespaces · parent PID · confine · filter           (measures of process/sandbox.h that this machine has)
 //   input|output none | input|output list COUNT | input|output|item DTYPE FORMAT RANK DIM… DATA_BYTES [PATH]
 //   attribute NAME COUNT TOKEN…           (text as hex after 'x'; rows of a table end in ';')
 //   memory ADDRESS                        (where a direct launch's own device memory begins)
@@ -52,7 +53,7 @@ struct Request {
     std::map<std::string, std::vector<std::string>> attributes;
     std::vector<npukb_direct::Argument> given;
     bool deterministic = false;
-    bool confine = false;
+    bool confine = false, filter = false;
 };
 
 uint64_t g_image_base, g_image_end, g_stack_top;
@@ -366,7 +367,7 @@ void Ask(const std::string& verb, const std::string& image, const Request& reque
     setvbuf(stdout, nullptr, _IOLBF, 65536);
     if (request.confine && !twin::ConfineToImages(image.c_str()))
         throw BadRequest{"the host code's process cannot be confined"};
-    twin::ForbidProcesses();
+    if (!twin::ForbidProcesses() && request.filter) throw BadRequest{"the host code's system calls cannot be filtered"};
     try {
         void* loaded = Load(image);
         if (verb == "direct")
@@ -409,8 +410,14 @@ void Read(const char* path) {
             SetAnswerDescriptor(static_cast<int>(number), token.c_str());
         else if (word == "limit" && line >> token >> number)
             Limit(token, number);
-        else if (word == "confine")
+        else if (word == "namespaces") {
+            if (!twin::LeaveNamespaces()) throw BadRequest{"the host code's process cannot leave its namespaces"};
+        } else if (word == "parent" && line >> number) {
+            if (!twin::DieWith(static_cast<int>(number))) _exit(125);
+        } else if (word == "confine")
             request.confine = true;
+        else if (word == "filter")
+            request.filter = true;
         else if (word == "chip")
             SetChip(line);
         else if (word == "deterministic")

@@ -107,7 +107,7 @@ class Launcher:
         )
         script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
         script += [f"order {'backward' if request.repeat % 2 else 'forward'} {request.order}"]
-        script += ["confine"] if self.sandbox.measures.landlock else []
+        script += self.sandbox.directives()
         script += ["verify"] if self.verifies else []
         script += [f"blocks {plan.blocks}", f"cores {plan.cores}", f"threads {threads}", f"seed {request.seed}"]
         script += [f"tiling_key {plan.tiling_key}", f"system_workspace {plan.system_workspace_bytes}"]
@@ -125,7 +125,6 @@ class Launcher:
             environment=clean_environment(work),
             limits=limits,
             report=(read, write),
-            sandbox=self.sandbox.reaching(*plan.images.paths),
         )
         return done, token
 

@@ -1,8 +1,10 @@
 """What a child process may do: the measures of this machine, and how a command is wrapped so that they hold.
 
 A small program of ours (``launcher/launcher.cpp``, built with the runtime) takes power away from itself and becomes the
-compiler, the tiling function's runner or the kernel's host. Which measures the machine has is asked once; a launch then
-takes all of them or fails as a fault of the infrastructure: no sample is judged with fewer than its run says.
+compiler or another stranger's program. Our own programs, the tiling function's runner and the kernel's host, confine
+themselves before they open a stranger's image: the launcher would be one more program to start. Which measures the
+machine has is asked once; a launch then takes all of them or fails as a fault of the infrastructure: no sample is
+judged with fewer than its run says.
 """
 
 from __future__ import annotations
@@ -89,6 +91,15 @@ class Sandbox:
         own += ["--filter"] if self.measures.seccomp else []
         own += ["--children"] if self.children else []
         return (*own, "--", *command)
+
+    def directives(self) -> Iterator[str]:
+        """These measures as lines for a program of ours (``runtime/process/main.cpp``, ``host/main.cpp``)."""
+        if self.launcher is None:
+            return
+        yield from ["namespaces"] if self.measures.namespaces else []
+        yield f"parent {os.getpid()}"
+        yield from ["confine"] if self.measures.landlock else []
+        yield from ["filter"] if self.measures.seccomp else []
 
     def _paths(self, program: Path, work: Path) -> Iterator[str]:
         for path in (*_SYSTEM_RUN, program, *self.runnable):

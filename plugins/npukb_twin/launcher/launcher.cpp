@@ -14,12 +14,9 @@
 // The probe prints what this machine allows: `landlock N`, `filter 0|1`, `namespaces 0|1`.
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,8 +65,6 @@ void Limit(const char* text) {
     Refuse(text);
 }
 
-bool LeaveNamespaces() { return unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0; }
-
 // Whether `attempt` succeeds, tried in a child so that this process stays as it is.
 bool Possible(bool (*attempt)()) {
     pid_t child = fork();
@@ -85,7 +80,7 @@ int Probe() {
     });
     printf("landlock %d\n", files ? twin::LandlockVersion() : 0);
     printf("filter %d\n", Possible([] { return twin::FilterCalls(twin::Children::Forbidden); }));
-    printf("namespaces %d\n", Possible(LeaveNamespaces));
+    printf("namespaces %d\n", Possible(twin::LeaveNamespaces));
     return 0;
 }
 
@@ -129,11 +124,8 @@ int main(int argc, char** argv) {
         errno = EINVAL;
         Refuse("no program");
     }
-    if (wanted.parent != 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != wanted.parent) _exit(125);  // it has gone already
-    }
-    if (wanted.namespaces && !LeaveNamespaces()) Refuse("namespaces");
+    if (wanted.namespaces && !twin::LeaveNamespaces()) Refuse("namespaces");
+    if (wanted.parent != 0 && !twin::DieWith(wanted.parent)) _exit(125);
     if (wanted.count != 0 && !twin::ConfineFiles(wanted.files, wanted.count)) Refuse("Landlock");
     if (wanted.filter && !twin::FilterCalls(wanted.children)) Refuse("seccomp");
     execv(*program, program);

@@ -14,7 +14,6 @@ import secrets
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +59,7 @@ def tile(
     """Call the operator's tiling parse function, if any, and its tiling function."""
     with tempfile.TemporaryDirectory(prefix="values-", dir=image.parent) as folder:
         lines = list(_request_lines(request, Path(folder)))
-        sandboxed = replace(runtime, sandbox=runtime.sandbox.reaching(Path(folder)))
-        answer = _ask("tile", image, lines, request.soc, sandboxed, limits or HostLimits())
+        answer = _ask("tile", image, lines, request.soc, runtime, limits or HostLimits())
     if isinstance(answer, HostFailure):
         return answer
     cut, log = answer
@@ -137,7 +135,7 @@ def _ask(
     script = [
         f"report {write} {token}",
         *(f"limit {name} {value}" for name, value in own.numbers().items()),
-        *(["confine"] if runtime.sandbox.measures.landlock else []),
+        *runtime.sandbox.directives(),
         *(f"chip {key} {value}" for key, value in chip.items()),
         *lines,
         f"{verb} {image}",
@@ -147,14 +145,7 @@ def _ask(
         request = work / "request"
         request.write_text("\n".join(script) + "\n", encoding="utf-8")
         command = (str(runtime.runner), str(request))
-        done = run(
-            command,
-            work=work,
-            environment=clean_environment(work),
-            limits=own,
-            report=(read, write),
-            sandbox=runtime.sandbox.reaching(image),
-        )
+        done = run(command, work=work, environment=clean_environment(work), limits=own, report=(read, write))
     return _judge(done, token, image, limits)
 
 

@@ -75,12 +75,19 @@ struct Reach {
 
 }  // namespace
 
+// Memory from the system that most kernels never touch: it is not there until they do.
 struct CoreFlags {
     Counter* counters;              // kCoreFlags of every core
     Group* kinds[kCoreKinds];       // mode 0
     Group* blocks[kCoreFlagModes];  // modes 1 and 2: of the vector cores of every block
+    int64_t cores_per_block;
+    bool used;  // somebody has set a flag or waited for one
 
-    Counter& Of(int64_t core, uint32_t id) { return counters[core * kCoreFlags + id]; }
+    Counter& Of(int64_t core, uint32_t id) {
+        Counter& counter = counters[core * kCoreFlags + id];
+        counter.signal.name = CoreFlagName(core % cores_per_block, static_cast<int>(id));
+        return counter;
+    }
     // The cores that `core` sets a flag together with; null when its set alone raises the flag.
     Group* GroupOf(const Core& core, int mode, uint32_t id) {
         if (mode == 0) return &kinds[static_cast<int>(core.kind)][id];
@@ -263,11 +270,8 @@ const Raising* TooMany(const Counter& counter) {
 
 CoreFlags* NewCoreFlags(const Launch& launch) {
     auto* flags = Zeroed<CoreFlags>(1);
+    flags->cores_per_block = launch.CoresPerBlock();
     flags->counters = Zeroed<Counter>(launch.CoreCount() * kCoreFlags);
-    for (int64_t i = 0; i < launch.CoreCount() * kCoreFlags; ++i) {
-        flags->counters[i].signal.name =
-            CoreFlagName(i / kCoreFlags % launch.CoresPerBlock(), static_cast<int>(i % kCoreFlags));
-    }
     for (auto& kind : flags->kinds) kind = Zeroed<Group>(kCoreFlags);
     if (!launch.Mixed()) return flags;
     for (int mode = 1; mode < kCoreFlagModes; ++mode) flags->blocks[mode] = Zeroed<Group>(launch.blocks * kCoreFlags);
@@ -275,6 +279,7 @@ CoreFlags* NewCoreFlags(const Launch& launch) {
 }
 
 void FinishCoreFlags(Core& core) {
+    if (!core.launch->cross->flags->used) return;
     for (uint32_t id = 0; id < kCoreFlags; ++id) {
         const Counter& counter = core.launch->cross->flags->Of(core.number, id);
         const Raising* many = TooMany(counter);
@@ -318,6 +323,7 @@ void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id) {
     TellCoreFlag(core, pipe, static_cast<int>(mode), static_cast<int>(id), nth);
     if (core.late != nullptr) core.late->Settle(core.time.At(pipe).known);
     pthread_mutex_lock(&g_lock);
+    core.launch->cross->flags->used = true;
     mode == 0 ? SetAmongAll(core, id, set) : SetInBlock(core, mode, id, set);
     pthread_mutex_unlock(&g_lock);
 }
@@ -331,7 +337,10 @@ void npukb_core_flag_wait(uint32_t, uint32_t id) {
     if (!core.launch->Mixed()) CheckWaves(core, "CrossCoreWaitFlag", pc);
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
     double reached = core.time.At(Pipe::S).time;
+    pthread_mutex_lock(&g_lock);
+    core.launch->cross->flags->used = true;
     Counter& counter = core.launch->cross->flags->Of(core.number, id);
+    pthread_mutex_unlock(&g_lock);
     uint64_t nth = core.cross.flag_waits[id]++;
     core.cross.flag_awaited = id;
     core.cross.paired = true;

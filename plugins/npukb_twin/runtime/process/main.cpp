@@ -5,7 +5,8 @@
 //
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //
-//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · confine · verify · machine KEY VALUE
+//   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · verify · machine KEY VALUE
+//   namespaces · parent PID · confine · filter     (measures of process/sandbox.h that this machine has)
 //   lacks NAME DST SRC MODES MESSAGE     (of the tables; see check/chip.h)
 //   blocks N · cores N · threads N · seed N · order last_first
 //   tiling_key N · system_workspace BYTES · core_flags yes|no|undeclared · allocation exact|pooled
@@ -435,7 +436,7 @@ int Main(const char* path) {
     void* arguments[kMaxArguments] = {};
     int count = 0;
     int threads = 1;
-    bool confine = false;
+    bool confine = false, filter = false;
     int vectors_per_block = 1;
     char cube[4096] = "-";
     char line[4096];
@@ -446,8 +447,14 @@ int Main(const char* path) {
         if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
         if (sscanf(line, "report %llu %63s", &value, key) == 2)
             SetReportDescriptor(static_cast<int>(value), key);
-        else if (strcmp(line, "confine") == 0)
+        else if (strcmp(line, "namespaces") == 0) {
+            if (!LeaveNamespaces()) Fail("infra_error", "the kernel's process cannot leave its namespaces");
+        } else if (sscanf(line, "parent %llu", &value) == 1) {
+            if (!DieWith(static_cast<int>(value))) _exit(125);
+        } else if (strcmp(line, "confine") == 0)
             confine = true;
+        else if (strcmp(line, "filter") == 0)
+            filter = true;
         else if (strcmp(line, "verify") == 0)
             g_verifies = true;
         else if (sscanf(line, "limit %63s %llu", key, &value) == 2)
@@ -508,11 +515,11 @@ int Main(const char* path) {
             snprintf(cube, sizeof cube, "%s", line + 5);
         else if (strncmp(line, "kernel ", 7) == 0) {
             fclose(file);
+            unlink(path);  // what is in it is not the kernel's to know
             CatchSignals();
             if (confine && !ConfineToImages(line + 7, cube))
                 Fail("infra_error", "the kernel's process cannot be confined");
-            ForbidProcesses();
-            unlink(path);  // what is in it is not the kernel's to know
+            if (!ForbidProcesses() && filter) Fail("infra_error", "the kernel's system calls cannot be filtered");
             Run(line + 7, cube, vectors_per_block, arguments, threads);
             _exit(0);  // destructors of the kernel's global objects do not run: there is no core any more
         } else

@@ -291,13 +291,17 @@ bool FilterCalls(Children children) {
     return filter.Install();
 }
 
-void ForbidProcesses() {
+bool ForbidProcesses() {
     Filter filter;
     filter.ForbidReachingOut();
     filter.Forbid(kNewProgram);
     filter.Forbid(kNewProcess);
     filter.ThreadsOnly();
-    filter.Install();
+    return filter.Install();
 }
+
+bool LeaveNamespaces() { return unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0; }
+
+bool DieWith(int parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent; }
 
 }  // namespace twin

@@ -30,7 +30,13 @@ enum class Children { Forbidden, Allowed };
 bool FilterCalls(Children children);
 
 // From now on this process can start no other program or process, leave its session, or open a socket: such calls fail.
-// A kernel that tries cannot outlive its launch. Does nothing where the operating system has no such filter.
-void ForbidProcesses();
+// A kernel that tries cannot outlive its launch. False where the operating system has no such filter.
+bool ForbidProcesses();
+
+// From now on this process has no capability, network or shared memory of its caller's. False when refused.
+bool LeaveNamespaces();
+
+// From now on this process dies with the one that started it, which has this number. False when it has gone already.
+bool DieWith(int parent);
 
 }  // namespace twin
