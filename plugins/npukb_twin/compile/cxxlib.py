@@ -18,7 +18,7 @@ __all__ = ["ensure_library", "locate_library"]
 # The slow ones first, so that no CPU waits at the end.
 _LIBCXX = (
     "locale", "algorithm", "fstream", "chrono", "ios.instantiations", "thread", "condition_variable", "bind",
-    "iostream", "regex", "ostream", "string", "ios", "ryu/d2fixed", "ryu/d2s", "ryu/f2s", "any", "call_once",
+    "iostream", "regex", "ostream", "string", "ios", "ryu/d2fixed", "ryu/d2s", "ryu/f2s", "any", "atomic", "call_once",
     "charconv", "condition_variable_destructor", "error_category", "exception", "functional", "future", "hash",
     "memory", "mutex", "mutex_destructor", "new", "new_handler", "new_helpers", "optional", "random", "shared_mutex",
     "stdexcept", "system_error", "typeinfo", "valarray", "variant", "vector", "verbose_abort",

@@ -42,6 +42,8 @@ _HOST_FLAGS_CLANG = (
 )
 _HOST_FLAGS_GCC = ("-g1", "-w", "-fdiagnostics-color=never", "-fmax-errors=20")
 _PROGRAM, _HEADER = "npukb-twin-tiling", "host.h.pch"
+#: What the header defines and instantiates is compiled into the runner, and not again into every image.
+_AHEAD = (*PRECOMPILED, "-fpch-codegen")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 _INTERFACE = re.compile(
@@ -93,7 +95,7 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
 
 def _key(toolchain: Toolchain) -> str:
     digest = sha256(bytes(source_root()))  # precompiled headers remember where their headers lie
-    for part in (_programs_key(toolchain), *toolchain.compile, *host_flags(toolchain), *PRECOMPILED):
+    for part in (_programs_key(toolchain), *toolchain.compile, *host_flags(toolchain), *_AHEAD):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:24]
 
@@ -101,7 +103,8 @@ def _key(toolchain: Toolchain) -> str:
 def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
-    for part in toolchain.identity((*toolchain.compile, *toolchain.link_host, *_LIBRARY_FLAGS, _DSO)):
+    flags = (*_LIBRARY_FLAGS, *host_flags(toolchain), *_AHEAD)
+    for part in toolchain.identity((*toolchain.compile, *toolchain.link_host, *flags, _DSO)):
         digest.update(part.encode() + b"\0")
     root = source_root()
     folders = (root / "include_host", root / "host", root / "include/twin")
@@ -123,11 +126,14 @@ def _build_programs(toolchain: Toolchain, library: Sequence[Path], work: Path) -
     jobs = [[*toolchain.compile, *own, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
     (work / "dso.cpp").write_text(_DSO, encoding="ascii")
     jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
+    if toolchain.is_clang:
+        _compile_ahead(toolchain, work)
+        jobs.append([*toolchain.compile, *host_flags(toolchain), "-c", _HEADER, "-o", "instances.o"])
     call_all(jobs, work, what)
     objects = sorted(path.name for path in work.glob("*.o"))
     libraries = ("-ldl", "-lpthread", "-lm")
     call([*toolchain.link_host, *objects, *map(str, library), "-o", _PROGRAM, *libraries], work, what)
-    for leftover in (*work.glob("*.o"), work / "dso.cpp"):
+    for leftover in (*work.glob("*.o"), *work.glob("*.pch"), work / "dso.cpp"):
         leftover.unlink()
     build_launcher(toolchain, root, work)
 
@@ -136,12 +142,15 @@ def _build(toolchain: Toolchain, programs: Path, work: Path) -> None:
     """Put the programs and the precompiled header into ``work``."""
     for name in (_PROGRAM, LAUNCHER, "dso.obj"):
         shutil.copy2(programs / name, work)
-    if not toolchain.is_clang:
-        return
+    if toolchain.is_clang:
+        _compile_ahead(toolchain, work)
+
+
+def _compile_ahead(toolchain: Toolchain, work: Path) -> None:
+    """Put the precompiled header of host code into ``work``."""
     root = source_root()
     include, header = f"-I{root / 'include_host'}", str(root / "include_host/twin_host/host.h")
-    made = (*PRECOMPILED, header, "-o", _HEADER)
-    command = (*toolchain.compile, *host_flags(toolchain), include, *made)
+    command = (*toolchain.compile, *host_flags(toolchain), include, *_AHEAD, header, "-o", _HEADER)
     call(command, work, "the precompiled header of host code")
 
 

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "securec.h"
+#include "twin_host/instances.h"
 #include "twin_host/matmul_tiling.h"
 #include "twin_host/op_def.h"
 #include "twin_host/tiling_shape.h"
