@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
 from npukb_tile.invariants import check_unified_buffer
-from npukb_tile.ir import Program, TensorRole
-from npukb_tile.launching import Facts, Number, plan
+from npukb_tile.ir import Kind, Program, TensorRole
+from npukb_tile.launching import Facts, Number, numbers_of, plan
 from npukb_tile.lowering import lower_dynamic, lower_parts
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Case, Task, TensorCase, TensorShape, ToleranceLimits
+from npukernelbench.nouns import Case, Presence, Task, TensorCase, TensorShape, ToleranceLimits
 
 __all__ = [
     "MOST_ELEMENTS",
@@ -44,6 +44,8 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
     facts = {}
     for tensor in program.of_role(TensorRole.INPUT):
         given = case.inputs.get(tensor.name)
+        if given is None and tensor.optional:
+            continue
         if isinstance(given, tuple) and given and tensor.listed:
             facts[tensor.name] = Facts((), given[0].tensor.dtype.value)
             continue
@@ -52,23 +54,23 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
                 "interface",
                 f"{tensor.name} is {'no list' if tensor.listed else 'no single tensor'} in case {case.id}",
                 line=tensor.line,
-                remedy="x: Inputs[float32] is a list of tensors, x: Input[float32] one; no input may be absent yet",
+                remedy="x: Inputs[float32] is a list of tensors, x: Input[float32] one; x: Input[float32] | None may "
+                "be absent",
             )
         facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value)
     return facts
 
 
-def case_attributes(program: Program, case: Case) -> dict[str, Number]:
+def case_attributes(program: Program, case: Case) -> dict[str, Number | str]:
     """Values of the program's attributes in a case."""
-    values: dict[str, Number] = {a.name: a.default for a in program.attributes.values() if a.default is not None}
-    for name in program.attributes:
+    values: dict[str, Number | str] = {
+        held.name: held.default for held in program.attributes.values() if held.default is not None
+    }
+    for name, held in program.attributes.items():
         value = case.attributes.get(name, values.get(name))
-        if not isinstance(value, bool | int | float):
-            raise ProgramError(
-                "interface",
-                f"case {case.id} has no number for the attribute {name}",
-                line=program.attributes[name].line,
-            )
+        if not isinstance(value, str if held.kind is Kind.TEXT else bool | int | float):
+            what = "text" if held.kind is Kind.TEXT else "number"
+            raise ProgramError("interface", f"case {case.id} has no {what} for the attribute {name}", line=held.line)
         values[name] = value
     return values
 
@@ -86,6 +88,7 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
             raise ProgramError(
                 "interface", f"{role.value}s are {', '.join(mine)}, the task has {', '.join(theirs)}", line=line
             )
+    _check_memory(program, task)
     for name in program.attributes:
         if name not in {spec.name for spec in task.attributes}:
             raise ProgramError("interface", f"the task has no attribute {name}", line=program.attributes[name].line)
@@ -102,6 +105,29 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
             )
 
 
+def _check_memory(program: Program, task: Task) -> None:
+    """Inputs that may be absent, and outputs that begin as something, are those of the task."""
+    for spec in task.inputs:
+        tensor = program.tensors[spec.name]
+        if tensor.optional is not (spec.presence is Presence.OPTIONAL):
+            raise ProgramError(
+                "interface",
+                f"{spec.name} {'is always given' if tensor.optional else 'may be absent'}",
+                line=tensor.line,
+                remedy=f"{spec.name}: Input[…]" + ("" if tensor.optional else " | None"),
+            )
+    for output in task.outputs:
+        tensor = program.tensors[output.name]
+        truth = output.alias_of or ("0" if output.zeroed else "")
+        if tensor.begins not in ("", truth):
+            raise ProgramError(
+                "interface",
+                f"{output.name} {'holds nothing known' if not truth else f'begins as {truth}'} before the launch",
+                line=tensor.line,
+                remedy=f"{output.name}: Output[{tensor.dtype}{', ' + truth if truth else ''}]",
+            )
+
+
 def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *, dynamic: bool = True) -> int:
     """The most bytes of the unified buffer that a case takes. ProgramError if a case does not fit or cannot be cut,
     and where the program is to be ``dynamic``, if it cannot be lowered for all cases at once.
@@ -110,7 +136,7 @@ def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *,
     for case in cases:
         attributes = case_attributes(program, case)
         planned = plan(program, case_facts(program, case), attributes)
-        names: Mapping[str, Number] = {**attributes, **planned.numbers}
+        names = numbers_of(attributes, planned)
         for name, shape in planned.shapes.items():
             declared = case.outputs.get(name)
             if isinstance(declared, TensorShape) and declared.shape != shape:

@@ -14,7 +14,7 @@ from npukb_tile.device import device_functions
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.instructions import element_type, spell
 from npukb_tile.loops import loop_head
-from npukb_tile.multiplying import object_types, product_calls, sum_dtype
+from npukb_tile.multiplying import object_types, product_calls
 from npukb_tile.storage import Storage, expressions, references
 
 __all__ = ["DeviceParts", "block_instructions", "write_kernel"]
@@ -76,8 +76,7 @@ class _Class:
         self.out.close()
         self.out.line()
         for held in self.program.multipliers.values():
-            sums = self.parts.cpp(sum_dtype(self.program.members(held.dtype)))
-            for line in object_types(held, self.parts.cpp(held.dtype), sums):
+            for line in object_types(held, self.parts.cpp, cube=self.program.launch.cube):
                 self.out.line(line)
         if self.program.multipliers:
             self.out.line()
@@ -133,7 +132,7 @@ class _Class:
         self.out.close()
 
     def _given(self) -> list[str]:
-        return [*self.program.attributes, *self.program.numbers]
+        return [*self.program.numeric, *self.program.numbers]
 
     def _elements(self, buffer: ir.Buffer) -> str:
         unit = self.parts.aligned.unit
@@ -215,7 +214,7 @@ class _Class:
                 self.out.line("PipeBarrier<PIPE_ALL>();")
                 self.out.line("SyncAll();")
             elif isinstance(statement, ir.Multiply):
-                for line in product_calls(statement):
+                for line in product_calls(statement, self.program.multipliers[statement.multiplier]):
                     self.out.line(line)
             elif isinstance(statement, ir.TileSet):
                 for instruction in self.parts.computed.instructions[id(statement)]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from npukb_tile import ir
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.fault import ProgramError
-from npukb_tile.limits import MOST_INTEGER, MOST_STEPS
+from npukb_tile.limits import MOST_AXES, MOST_INTEGER, MOST_STEPS
+from npukb_tile.storage import expressions, parts_of
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "Facts",
     "Number",
     "Planned",
+    "absent",
     "buffer_bytes",
     "evaluate",
+    "numbers_of",
     "pitch_unit",
     "plan",
     "run_range",
@@ -29,6 +32,7 @@ __all__ = [
 
 #: The Ascend 910B: vector cores of the largest part, bytes of each core's unified buffer.
 VECTOR_CORES = DEFAULT_MACHINE.vector_cores
+CUBE_CORES = DEFAULT_MACHINE.cube_cores
 UB_BYTES = DEFAULT_MACHINE.ub_bytes
 
 Number = int | float | bool
@@ -80,6 +84,8 @@ def evaluate(
         return value(node.yes) if value(node.condition) else value(node.no)
     if isinstance(node, ir.TensorFact):
         return _fact(node, facts, value)
+    if isinstance(node, ir.Known):
+        return names[node.flag]
     if isinstance(node, ir.Call):
         if node.function == "core":
             return core
@@ -146,12 +152,15 @@ def _call(node: ir.Call, values: list[Number]) -> Number:
         "ceil_div": lambda a, b: -(-a // b),
         "round_up": lambda a, b: -(-a // b) * b,
         "vector_cores": lambda: VECTOR_CORES,
+        "cube_cores": lambda: CUBE_CORES,
         "ub_bytes": lambda: UB_BYTES,
     }
     return functions[name](*values)
 
 
 def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> Number:
+    if node.tensor not in facts:
+        raise absent(node.tensor, node.line)
     shape, dtype = facts[node.tensor]
     if node.fact == "size":
         return math.prod(shape)
@@ -166,6 +175,25 @@ def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.E
     if not -len(shape) <= axis < len(shape):
         raise ProgramError("shape", f"{node.tensor} has no axis {axis}: its shape is {list(shape)}", line=node.line)
     return shape[axis]
+
+
+def absent(name: str, line: int) -> ProgramError:
+    """The fault of a use of an input that is absent."""
+    detail, remedy = f"{name} is absent in this case", f"put it under if {name} is not None"
+    return ProgramError("absent", detail, line=line, remedy=remedy)
+
+
+def _flags(
+    program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number | str]
+) -> dict[str, Number]:
+    """What host and kernel ask about absent inputs and texts, with the answers."""
+    asked = [part for statement in (*program.host, *program.shapes) for part in expressions(statement)]
+    asked += [part for _, value in program.launch.numbers for part in parts_of(value)]
+    known = [part for part in asked if isinstance(part, ir.Known)]
+    return {
+        part.flag: part.subject in inputs if part.text is None else attributes.get(part.subject) == part.text
+        for part in known
+    }
 
 
 def _between(
@@ -184,11 +212,18 @@ def run_range(node: ir.For, value: Callable[[ir.Expr], Number]) -> Iterator[int]
     return iter(range(int(value(node.start)), int(value(node.stop)), step))
 
 
-def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number]) -> Planned:
+def numbers_of(attributes: Mapping[str, Number | str], planned: Planned) -> dict[str, Number]:
+    """The numbers that a kernel is given."""
+    values = {name: value for name, value in attributes.items() if not isinstance(value, str)}
+    return {**values, **planned.numbers}
+
+
+def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number | str]) -> Planned:
     """Run the host function. ProgramError if what it decides cannot be launched."""
     types = _bind(program, inputs)
     facts = {name: Facts(given.shape, given.dtype) for name, given in inputs.items()}
-    names: dict[str, Number] = dict(attributes)
+    names: dict[str, Number] = {name: value for name, value in attributes.items() if not isinstance(value, str)}
+    names |= _flags(program, inputs, attributes)
 
     def value(node: ir.Expr) -> Number:
         return evaluate(node, names, facts)
@@ -212,17 +247,29 @@ def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[s
 
     run(program.host)
     numbers = {name: value(node) for name, node in program.launch.numbers}
-    shapes = {shape.tensor: _shape(shape.shape, facts, value) for shape in program.shapes}
+    shapes = {shape.tensor: _shape(_chosen(shape, value), facts, value, shape.line) for shape in program.shapes}
     planned = Planned(int(value(program.launch.cores)), numbers, shapes, types)
-    _check(program, planned, {**attributes, **numbers})
+    _check(program, planned, {**names, **numbers})
     return planned
 
 
-def _shape(shape: ir.ShapeExpr, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> tuple[int, ...]:
+def _chosen(shape: ir.OutputShape, value: Callable[[ir.Expr], Number]) -> ir.ShapeExpr:
+    return shape.shape if shape.condition is None or value(shape.condition) else shape.otherwise
+
+
+def _shape(
+    shape: ir.ShapeExpr, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number], line: int
+) -> tuple[int, ...]:
     extents: list[int] = []
     for part in shape:
         if part.extent is not None:
-            extents.append(int(value(part.extent)))
+            times = int(value(part.times)) if part.times is not None else 1
+            # More axes than this no tensor has, and a tuple of millions would be slow to make.
+            if times > MOST_AXES:
+                raise ProgramError("output_shape", f"a shape of {times} axes", line=line)
+            extents.extend([int(value(part.extent))] * times)
+        elif part.tensor not in facts:
+            raise absent(part.tensor, line)
         else:
             extents.extend(_between(facts[part.tensor].shape, part.first, part.last, value))
     return tuple(extents)
@@ -233,6 +280,8 @@ def _bind(program: ir.Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
     types: dict[str, str] = {}
     for tensor in program.of_role(ir.TensorRole.INPUT):
         given = inputs.get(tensor.name)
+        if given is None and tensor.optional:
+            continue
         if given is None:
             raise ProgramError("interface", f"nothing is given for the input {tensor.name}", line=tensor.line)
         known = types.setdefault(tensor.dtype, given.dtype) if tensor.dtype in program.types else tensor.dtype
@@ -240,6 +289,8 @@ def _bind(program: ir.Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
             raise ProgramError(
                 "interface", f"{tensor.name} is {given.dtype}, the program says {known}", line=tensor.line
             )
+    for name, members in program.types.items():
+        types.setdefault(name, members[0])  # of absent inputs alone: nothing computes with them
     return types
 
 
@@ -267,12 +318,13 @@ def buffer_bytes(program: ir.Program, planned: Planned, names: Mapping[str, Numb
 
 def _check(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -> None:
     line = program.launch.line
-    if not 1 <= planned.cores <= VECTOR_CORES:
+    kind, most = ("cube", CUBE_CORES) if program.launch.cube else ("vector", VECTOR_CORES)
+    if not 1 <= planned.cores <= most:
         raise ProgramError(
             "launch",
-            f"cores is {planned.cores}",
+            f"{'cube_cores' if program.launch.cube else 'cores'} is {planned.cores}",
             line=line,
-            remedy=f"between 1 and vector_cores(), which is {VECTOR_CORES} here",
+            remedy=f"between 1 and {kind}_cores(), which is {most} here",
         )
     meets = any(isinstance(statement, ir.Sync) for statement in ir.statements(program.kernel))
     if meets and planned.cores != VECTOR_CORES:
@@ -282,7 +334,7 @@ def _check(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -
             line=line,
             remedy="cores=vector_cores(); cores without work have an empty share",
         )
-    if program.multipliers and planned.cores % 2 != 0:
+    if program.multipliers and not program.launch.cube and planned.cores % 2 != 0:
         raise ProgramError(
             "launch",
             f"{planned.cores} cores multiply, and a cube core serves two vector cores",
