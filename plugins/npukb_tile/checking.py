@@ -92,6 +92,15 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
     for name in program.attributes:
         if name not in {spec.name for spec in task.attributes}:
             raise ProgramError("interface", f"the task has no attribute {name}", line=program.attributes[name].line)
+    absent = [spec.name for spec in task.attributes if spec.name not in program.attributes]
+    # A definition without them could not be called; a kernel for one case needs no definition.
+    if absent and cases is None:
+        raise ProgramError(
+            "interface",
+            f"the task also has the attributes {', '.join(absent)}",
+            line=line,
+            remedy="declare every attribute, also those that the kernel does not use",
+        )
     for spec in task.inputs if cases is None else ():
         tensor = program.tensors[spec.name]
         # A dynamic kernel is judged on types that no known case shows.

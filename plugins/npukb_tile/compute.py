@@ -410,6 +410,13 @@ class _Lowering:
     def _of_variable(self, node: TileOp, inner: TileExpr, origin: str, to: str, want: Operand | None) -> Operand:
         """Between float32 and a type that is known when the kernel is compiled: no cast where they are one."""
         members = set(self.program.members(origin)) | set(self.program.members(to))
+        numbers = members - FLOATS
+        if to == "float32" and numbers and numbers <= {"int16", "int32"}:
+            value = self._operand(inner, None)
+            place = self._fits(want, to, node.shape) or self._take(to, node.shape)
+            self._emit("widen_number", place, value, line=node.line)
+            self._done(place, value)
+            return place
         if "float32" not in (origin, to) or not members <= FLOATS:
             raise ProgramError(
                 "dtype",
@@ -469,7 +476,6 @@ def _path(origin: str, to: str, line: int) -> list[str]:
         ("float32", "int64"),
         ("int64", "int32"),
         ("int32", "int64"),
-        ("int32", "float16"),
         ("float16", "int32"),
         ("float16", "int16"),
         ("int16", "float16"),

@@ -85,6 +85,18 @@ __aicore__ inline void {name}(const LocalTensor<{to}>& y, const LocalTensor<{sou
 }}"""
 
 _WIDE = {
+    "WidenNumber": """\
+// y = x in float, for a type that may be an integer's.
+template <typename T>
+__aicore__ inline void WidenNumber(const LocalTensor<float>& y, const LocalTensor<T>& x, uint32_t count) {
+    if constexpr (std::is_same<T, float>::value) {
+        Adds(y, x, 0.0f, count);
+    } else if constexpr (std::is_same<T, int32_t>::value) {
+        Cast(y, x, RoundMode::CAST_RINT, count);
+    } else {
+        Cast(y, x, RoundMode::CAST_NONE, count);
+    }
+}""",
     "Widen": "// y = x in float.\n" + _CONVERSION.format(name="Widen", to="float", source="T", rounding="CAST_NONE"),
     "Widened": """\
 // x as floats: x itself, or a wider copy of it in y.

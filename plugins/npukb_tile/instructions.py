@@ -46,8 +46,9 @@ def spell(instruction: Instruction) -> list[str]:
         more = [extent] if kind == "widened" else []
         name = "Widened" if kind == "widened" else "WideResult"
         return [f"LocalTensor<float> {target.name} = {_call(name, held, _name(instruction.operands[0]), *more)}"]
-    if kind in ("widen", "narrow", "narrowed"):
-        return [_call(kind.capitalize(), target.name, _name(instruction.operands[0]), extent)]
+    if kind in ("widen", "widen_number", "narrow", "narrowed"):
+        name = "WidenNumber" if kind == "widen_number" else kind.capitalize()
+        return [_call(name, target.name, _name(instruction.operands[0]), extent)]
     if kind == "where":
         return [_where(instruction, extent)]
     if kind.startswith("mask_"):

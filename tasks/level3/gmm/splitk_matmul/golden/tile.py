@@ -12,9 +12,9 @@ def plan(a, b):
         tall = min(m, 64)
     down = ceil_div(m, tall)
     parts = down * ceil_div(n, wide)
-    used = min(vector_cores(), round_up(parts, 2))
+    used = min(cube_cores(), parts)
     c.shape = (m, n)
-    launch(cores=used, m=m, k=k, n=n, tall=tall, wide=wide, down=down, parts=parts, used=used)
+    launch(cube_cores=used, m=m, k=k, n=n, tall=tall, wide=wide, down=down, parts=parts, used=used)
 
 
 @kernel
