@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from npukb_tile.alignment import lower_alignment
 from npukb_tile.compute import lower_compute
 from npukb_tile.cpp import wrapped
+from npukb_tile.dtypes import DTYPES
 from npukb_tile.host import constants, write_definition, write_tiling_header
 from npukb_tile.invariants import check_computed, check_storage, check_unified_buffer
-from npukb_tile.ir import Program, Sync, TensorRole, statements
+from npukb_tile.ir import Program, Sync, Tensor, TensorRole, statements
 from npukb_tile.kernel import DeviceParts, write_kernel
 from npukb_tile.launching import Facts, Number, numbers_of, plan
 from npukb_tile.multiplying import constant_tiling
@@ -47,6 +48,7 @@ def lower_dynamic(program: Program) -> Lowered:
     body, functions = write_kernel(parts, tiling)
     arguments = _entry_arguments(program)
     entry = [
+        *_types_of_absent(program, parts),
         f'extern "C" __global__ __aicore__ void {program.name}({arguments}, GM_ADDR workspace, GM_ADDR tiling) {{',
         *_mixed(program),
         "    GET_TILING_DATA(numbers, tiling);",
@@ -96,13 +98,28 @@ def _entry_arguments(program: Program) -> str:
     return ", ".join(f"GM_ADDR {tensor.name}" for tensor in tensors)
 
 
+def _telling(program: Program, name: str) -> Tensor:
+    """The tensor whose element type a type variable is: one that is always there, if there is any."""
+    held = [*program.of_role(TensorRole.INPUT), *program.of_role(TensorRole.OUTPUT)]
+    return min((tensor for tensor in held if tensor.dtype == name), key=lambda tensor: tensor.optional)
+
+
+def _types_of_absent(program: Program, parts: DeviceParts) -> list[str]:
+    """A type for what is absent, of which the compiler is told nothing."""
+    lines = []
+    for name in parts.variables:
+        tensor = _telling(program, name)
+        if tensor.optional:
+            macro = f"DTYPE_{tensor.name.upper()}"
+            lines += [f"#ifndef {macro}", f"#define {macro} {DTYPES[program.types[name][0]].cpp}", "#endif", ""]
+    return lines
+
+
 def _launch(program: Program, parts: DeviceParts, numbers: str) -> list[str]:
     """The body of the entry: one pipe, one kernel."""
     types = []
     for name in parts.variables:
-        held = [*program.of_role(TensorRole.INPUT), *program.of_role(TensorRole.OUTPUT)]
-        first = min((t for t in held if t.dtype == name), key=lambda t: t.optional)
-        types.append(f"DTYPE_{first.name.upper()}")
+        types.append(f"DTYPE_{_telling(program, name).name.upper()}")
     kernel = f"Kernel{program.operator}" + (f"<{', '.join(types)}>" if types else "")
     given, offset = [], ""
     for tensor in program.tensors.values():
