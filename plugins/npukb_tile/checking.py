@@ -11,6 +11,7 @@ from npukb_tile.interpret import interpret
 from npukb_tile.invariants import check_unified_buffer
 from npukb_tile.ir import Kind, Program, TensorRole
 from npukb_tile.launching import Facts, Number, numbers_of, plan
+from npukb_tile.limits import MOST_VALUES
 from npukb_tile.lowering import lower_dynamic, lower_parts
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, Presence, Task, TensorCase, TensorShape, ToleranceLimits
@@ -57,8 +58,17 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
                 remedy="x: Inputs[float32] is a list of tensors, x: Input[float32] one; x: Input[float32] | None may "
                 "be absent",
             )
-        facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value)
+        facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value, _literal(given))
     return facts
+
+
+def _literal(given: TensorCase) -> tuple[int, ...] | None:
+    """The values of an input that a case states."""
+    values = given.values.args.get("values") if given.values.kind == "literal" else None
+    if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
+        return None
+    stated = tuple(value for value in values if isinstance(value, int))
+    return stated if len(stated) == len(values) else None
 
 
 def case_attributes(program: Program, case: Case) -> dict[str, Number | str]:

@@ -208,6 +208,7 @@ class _Lowering:
             "gather": self._gather,
             "iota": self._iota,
             "shift": self._shift,
+            "sort": self._sort,
         }
         return lowered[kind](node, want)
 
@@ -344,7 +345,16 @@ class _Lowering:
 
     def _iota(self, node: TileOp, want: Operand | None) -> Operand:
         result = self._result(node, want)
-        return self._emit("iota", result, line=node.line)
+        return self._emit(node.op, result, line=node.line)
+
+    def _sort(self, node: TileOp, want: Operand | None) -> Operand:
+        value = self._tile(node.arguments[0], node)
+        result = self._result(node, want, apart=True)
+        # Keys and places, filled up to whole groups of 32; records of both, and as many to merge them.
+        work = tuple(self._take(dtype, ShapeClass.FULL) for dtype in ("float32", "int32", "int64", "int64"))
+        self._emit("argsort", result, value, line=node.line, work=work)
+        self._release(value)
+        return result
 
     def _shift(self, node: TileOp, want: Operand | None) -> Operand:
         source, distance, fill = (self._operand(argument, None) for argument in node.arguments)

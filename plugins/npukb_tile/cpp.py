@@ -5,7 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from npukb_tile.ir import Binary, Call, Choice, Element, Expr, Kind, Known, ListFact, Name, Num, Peek, TensorFact
+from npukb_tile.ir import (
+    Binary,
+    Call,
+    Choice,
+    Element,
+    Expr,
+    HostValue,
+    Kind,
+    Known,
+    ListFact,
+    Name,
+    Num,
+    Peek,
+    TensorFact,
+)
 
 __all__ = ["TYPES", "Writer", "literal", "render", "safe", "wrapped"]
 
@@ -140,6 +154,8 @@ def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -
         return f"({text})" if level else text
     if isinstance(node, TensorFact):
         return _fact(node, known)
+    if isinstance(node, HostValue):
+        return f"{node.tensor}Values[{render(node.index, known)}]"
     if isinstance(node, Known):
         return node.flag
     if isinstance(node, Element):

@@ -13,6 +13,7 @@ from npukb_tile.ir import (
     Assign,
     Attribute,
     For,
+    HostValue,
     If,
     Kind,
     Name,
@@ -26,7 +27,7 @@ from npukb_tile.ir import (
 from npukb_tile.launching import Number, Planned
 from npukb_tile.loops import loop_head
 from npukb_tile.multiplying import CUT_PRODUCT, CUT_PRODUCT_WITH_BIAS, cut_products
-from npukb_tile.storage import expressions
+from npukb_tile.storage import expressions, parts_of
 
 __all__ = ["constants", "write_definition", "write_tiling_header"]
 
@@ -205,6 +206,10 @@ def _arguments(program: Program, writer: Writer, *, tiling: bool) -> None:
             source = f"context->Get{required}InputShape({index})"
             value = f"{source}->GetStorageShape()" if tiling else f"*{source}"
             writer.line(f"const gert::Shape& {tensor.name}Shape = {value};")
+        if re.search(rf"\b{tensor.name}Values\b", text):
+            cpp = DTYPES[tensor.dtype].cpp
+            held = f"context->Get{required}InputTensor({index})->GetData<{cpp}>()"
+            writer.line(f"const {cpp}* {tensor.name}Values = {held};")
         if f"{tensor.name}Bytes" in text:
             writer.line(
                 f"const int64_t {tensor.name}Bytes = "
@@ -504,6 +509,9 @@ def _append(tensor: str, shape: ShapeExpr, writer: Writer) -> None:
 
 def _opdef(program: Program) -> str:
     rows = _type_rows(program)
+    places = [part for statement in (*program.host, *program.shapes) for part in expressions(statement)]
+    places += [part for _, value in program.launch.numbers for part in parts_of(value)]
+    read = {part.tensor for part in places if isinstance(part, HostValue)}
     writer = Writer()
     writer.line("namespace ops {")
     writer.lines.append(f"class {program.operator} : public OpDef {{")
@@ -511,7 +519,7 @@ def _opdef(program: Program) -> str:
     writer.lines.append(f"    explicit {program.operator}(const char* name) : OpDef(name) {{")
     for role, word in ((TensorRole.INPUT, "Input"), (TensorRole.OUTPUT, "Output")):
         for tensor in program.of_role(role):
-            writer.lines += _slot(tensor, word, rows)
+            writer.lines += _slot(tensor, word, rows, valued=tensor.name in read)
     writer.lines += [_attribute(attribute) for attribute in program.attributes.values()]
     writer.lines += [
         "        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);",
@@ -532,13 +540,15 @@ def _type_rows(program: Program) -> list[dict[str, str]]:
     return [dict(zip(free, row, strict=True)) for row in itertools.product(*free.values())]
 
 
-def _slot(tensor: Tensor, word: str, rows: list[dict[str, str]]) -> list[str]:
+def _slot(tensor: Tensor, word: str, rows: list[dict[str, str]], *, valued: bool) -> list[str]:
     types = ", ".join(DTYPES[row.get(tensor.dtype, tensor.dtype)].ge for row in rows)
     formats = ", ".join(["ge::FORMAT_ND"] * len(rows))
+    # What the host function reads must be there before the launch.
+    depends = ".ValueDepend(REQUIRED)" if valued else ""
     presence = "DYNAMIC" if tensor.listed else "OPTIONAL" if tensor.optional else "REQUIRED"
     return [
         f'        this->{word}("{tensor.name}")',
-        f"            .ParamType({presence})",
+        f"            .ParamType({presence}){depends}",
         f"            .DataType({{{types}}})",
         f"            .Format({{{formats}}});",
     ]

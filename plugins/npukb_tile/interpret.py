@@ -16,6 +16,7 @@ from npukb_tile import ir
 from npukb_tile.dtypes import numpy_dtype
 from npukb_tile.fault import ProgramError
 from npukb_tile.launching import Facts, Number, Planned, absent, evaluate, numbers_of, plan, run_range
+from npukb_tile.limits import MOST_VALUES
 from npukb_tile.multiplying import multiply_arrays
 from npukb_tile.numpy_ops import apply
 
@@ -87,7 +88,8 @@ def _parts(inputs: Mapping[str, Array | Sequence[Array]]) -> dict[str, Array]:
 def _facts(given: Array | Sequence[Array]) -> Facts:
     """What the host knows; of a list the element type alone."""
     if isinstance(given, np.ndarray):
-        return Facts(given.shape, str(given.dtype))
+        few = given.size <= MOST_VALUES and given.dtype.kind in "iu"
+        return Facts(given.shape, str(given.dtype), tuple(given.reshape(-1).tolist()) if few else None)
     return Facts((), str(given[0].dtype))
 
 
@@ -332,7 +334,7 @@ class _Core:
             if node.arguments:
                 values.insert(0, self._first(node, node.arguments[0]))
             dtype = node.dtype if node.dtype == "mask" else self._type(node.dtype)
-            return apply(node, values, dtype, self.cols)
+            return apply(node, values, dtype, self.rows, self.cols)
 
     def _first(self, node: ir.TileOp, first: ir.TileExpr) -> Any:
         if node.op == "gather" and isinstance(first, ir.BufferRef):

@@ -27,6 +27,7 @@ __all__ = [
     "Element",
     "Expr",
     "For",
+    "HostValue",
     "If",
     "Kind",
     "Known",
@@ -184,7 +185,18 @@ class Known:
         return f"{self.subject}Is_" + re.sub(r"[^A-Za-z0-9]", lambda letter: f"_{ord(letter[0])}_", self.text)
 
 
-Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact | Known
+@dataclass(frozen=True, slots=True)
+class HostValue:
+    """One element of a short input of integers, read by the host function."""
+
+    tensor: str
+    dtype: str
+    index: Expr
+    line: int
+    kind: Kind = Kind.INT
+
+
+Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact | Known | HostValue
 
 # --- tiles -----------------------------------------------------------------------------------------------------------
 

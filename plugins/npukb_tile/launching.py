@@ -43,6 +43,7 @@ class Facts(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: str
+    values: tuple[int, ...] | None = None  # of short inputs of integers, where they are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ def evaluate(
         return value(node.yes) if value(node.condition) else value(node.no)
     if isinstance(node, ir.TensorFact):
         return _fact(node, facts, value)
+    if isinstance(node, ir.HostValue):
+        return _host_value(node, facts[node.tensor].values, int(value(node.index)))
     if isinstance(node, ir.Known):
         return names[node.flag]
     if isinstance(node, ir.Call):
@@ -158,10 +161,23 @@ def _call(node: ir.Call, values: list[Number]) -> Number:
     return functions[name](*values)
 
 
+def _host_value(node: ir.HostValue, values: tuple[int, ...] | None, index: int) -> Number:
+    if values is None:
+        raise ProgramError(
+            "interface",
+            f"the values of {node.tensor} are not known before the launch",
+            line=node.line,
+            remedy="read them in the kernel function",
+        )
+    if not 0 <= index < len(values):
+        raise ProgramError("out_of_bounds", f"{node.tensor}[{index}] of {len(values)} elements", line=node.line)
+    return values[index]
+
+
 def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> Number:
     if node.tensor not in facts:
         raise absent(node.tensor, node.line)
-    shape, dtype = facts[node.tensor]
+    shape, dtype, _ = facts[node.tensor]
     if node.fact == "size":
         return math.prod(shape)
     if node.fact == "rank":
@@ -221,7 +237,7 @@ def numbers_of(attributes: Mapping[str, Number | str], planned: Planned) -> dict
 def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number | str]) -> Planned:
     """Run the host function. ProgramError if what it decides cannot be launched."""
     types = _bind(program, inputs)
-    facts = {name: Facts(given.shape, given.dtype) for name, given in inputs.items()}
+    facts = dict(inputs)
     names: dict[str, Number] = {name: value for name, value in attributes.items() if not isinstance(value, str)}
     names |= _flags(program, inputs, attributes)
 

@@ -143,7 +143,7 @@ def _program(
 ) -> Program:
     tensors, attributes = _signature(kernel, types)
     kinds = {name: attribute.kind for name, attribute in attributes.items()}
-    reader = HostReader(ScalarReader(dict(kinds), tensors, host=True))
+    reader = HostReader(ScalarReader(dict(kinds), tensors, types, host=True))
     body = reader.body(host.body)
     if reader.launch is None:
         raise fault(host, "launch", "the host function does not end with launch()", "launch(cores=…, share=share)")
@@ -165,7 +165,7 @@ def _program(
             raise fault(
                 host, "output_shape", f"nothing says which shape {tensor.name} has", f"{tensor.name}.shape = x.shape"
             )
-    scalars = ScalarReader({**kinds, **numbers}, tensors, host=False)
+    scalars = ScalarReader({**kinds, **numbers}, tensors, types, host=False)
     inner = KernelReader(scalars, types, set(kinds) | set(numbers))
     statements = inner.body(kernel.body)
     # Only at the end is it known what nothing uses.

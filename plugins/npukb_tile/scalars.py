@@ -6,7 +6,6 @@ import ast
 import math
 from collections.abc import Mapping
 
-from npukb_tile.dtypes import FLOATS
 from npukb_tile.fault import ProgramError
 from npukb_tile.ir import (
     Binary,
@@ -15,6 +14,7 @@ from npukb_tile.ir import (
     Choice,
     Element,
     Expr,
+    HostValue,
     Kind,
     Known,
     ListFact,
@@ -47,6 +47,8 @@ _FUNCTIONS: dict[str, tuple[int, Kind | None]] = {
     "cube_cores": (0, Kind.INT),
     "ub_bytes": (0, Kind.INT),
 }
+#: Integers that the scalar unit reads.
+_READABLE = {"int32", "int64", "int16", "uint8", "int8", "bool"}
 _HOST_ONLY = {"vector_cores", "cube_cores", "ub_bytes", "power"}
 
 
@@ -67,8 +69,16 @@ class ScalarReader:
     kernel.
     """
 
-    def __init__(self, kinds: dict[str, Kind], tensors: Mapping[str, Tensor], *, host: bool) -> None:
+    def __init__(
+        self,
+        kinds: dict[str, Kind],
+        tensors: Mapping[str, Tensor],
+        types: Mapping[str, tuple[str, ...]] | None = None,
+        *,
+        host: bool,
+    ) -> None:
         self.kinds = kinds
+        self.types: Mapping[str, tuple[str, ...]] = types or {}
         self.tensors = tensors
         self.buffers: dict[str, Buffer] = {}
         self.host = host
@@ -304,11 +314,22 @@ class ScalarReader:
         self._single(node, name)
         return TensorFact(name, node.attr, None, None, node.lineno)
 
+    def _value(self, node: ast.Subscript, name: str) -> Expr:
+        """``k[0]`` in the host function: an element of an input whose values are known at the launch."""
+        self._single(node, self._tensor(node, name))
+        dtype = self.tensors[name].dtype
+        if dtype not in ("int32", "int64") or self.tensors[name].optional or isinstance(node.slice, ast.Slice):
+            remedy = "the host function reads single elements of inputs of int32 or int64 that are always given"
+            raise fault(node, "scalar", f"{ast.unparse(node)} is not known at the launch", remedy)
+        return HostValue(name, dtype, self.integer(node.slice, "a place"), node.lineno)
+
     def _single(self, node: ast.expr, name: str) -> None:
         if self.tensors[name].listed:
             raise fault(node, "shape", f"{name} is a list of tensors", "the kernel function has len(x) and x[k].size")
 
     def _subscript(self, node: ast.Subscript) -> Expr:
+        if self.host and isinstance(node.value, ast.Name) and node.value.id in self.tensors:
+            return self._value(node, node.value.id)
         if self.host:
             tensor = self._shaped(node.value)
             if tensor is None or isinstance(node.slice, ast.Slice):
@@ -319,12 +340,22 @@ class ScalarReader:
             raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar")
         name, index = node.value.id, self.integer(node.slice, "a place")
         if name in self.buffers:
-            return Peek(name, index, _kind_of(node, self.buffers[name].dtype), node.lineno)
+            return Peek(name, index, self._kind_of(node, self.buffers[name].dtype), node.lineno)
         if name in self.tensors and self.tensors[name].listed:
             raise fault(node, "scalar", f"{name}[…] is a tensor of a list", f"write {name}[k].size, or load from it")
         if name in self.tensors:
-            return Element(name, index, _kind_of(node, self.tensors[name].dtype), node.lineno)
+            return Element(name, index, self._kind_of(node, self.tensors[name].dtype), node.lineno)
         raise fault(node, "unknown_name", f"there is no buffer or tensor {name}")
+
+    def _kind_of(self, node: ast.AST, dtype: str) -> Kind:
+        members = self.types.get(dtype, (dtype,))
+        if members == ("float32",):
+            return Kind.FLOAT
+        if not set(members) <= _READABLE:
+            raise fault(
+                node, "dtype", f"the scalar unit does not read {dtype}", "load it into a buffer and cast it to float32"
+            )
+        return Kind.INT
 
     def _alike(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         """Both with one type: integers next to floats become floats."""
@@ -341,16 +372,6 @@ def _float(value: Expr) -> Expr:
     if isinstance(value, Num):
         return Num(float(value.value), Kind.FLOAT, value.line)
     return Call("float", (value,), Kind.FLOAT, value.line)
-
-
-def _kind_of(node: ast.AST, dtype: str) -> Kind:
-    if dtype == "float32":
-        return Kind.FLOAT
-    if dtype in FLOATS or dtype not in ("int32", "int64", "int16", "uint8", "int8", "bool"):
-        raise fault(
-            node, "dtype", f"the scalar unit does not read {dtype}", "load it into a buffer and cast it to float32"
-        )
-    return Kind.INT
 
 
 def read_range(scalars: ScalarReader, node: ast.For) -> tuple[str, Expr, Expr, Expr]:
