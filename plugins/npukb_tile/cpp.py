@@ -94,6 +94,9 @@ _RESERVED = frozenset(
         "pipe",
         "tiling",
         "workspace",
+        "copy",
+        "copy2",
+        "copy3",
     ]
 )
 _LEVEL = {

@@ -336,6 +336,8 @@ def _workspace(program: Program) -> str:
         if tensor.role is TensorRole.WORKSPACE:
             extents = " * ".join(render(part.extent, level=6) for part in shape.shape if part.extent is not None)
             sizes.append(f"{extents} * {DTYPES[tensor.dtype].itemsize}")
+    # Beside others every workspace begins at a place of its own.
+    sizes = [f"RoundUp({size}, 512)" for size in sizes] if len(sizes) > 1 else sizes
     return " + ".join([system, *sizes])
 
 

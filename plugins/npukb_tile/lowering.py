@@ -16,6 +16,7 @@ from npukb_tile.invariants import check_computed, check_storage, check_unified_b
 from npukb_tile.ir import Program, Sync, Tensor, TensorRole, statements
 from npukb_tile.kernel import DeviceParts, write_kernel
 from npukb_tile.launching import Facts, Number, numbers_of, plan
+from npukb_tile.memory import place_name
 from npukb_tile.multiplying import constant_tiling
 from npukb_tile.storage import assign_storage
 
@@ -121,9 +122,11 @@ def _launch(program: Program, parts: DeviceParts, numbers: str) -> list[str]:
     for name in parts.variables:
         types.append(f"DTYPE_{_telling(program, name).name.upper()}")
     kernel = f"Kernel{program.operator}" + (f"<{', '.join(types)}>" if types else "")
-    given, offset = [], ""
+    given = []
     for tensor in program.tensors.values():
         if tensor.role is TensorRole.WORKSPACE:
+            place = place_name(tensor)
+            offset = f" + {numbers + '.' if numbers else ''}{place}" if place in program.numbers else ""
             given.append(f"{'GetUserWorkspace(workspace)' if numbers else 'workspace'}{offset}")
         else:
             given.append(tensor.name)

@@ -30,6 +30,7 @@ from npukb_tile.ir import (
 from npukb_tile.ir import statements as all_statements
 from npukb_tile.kernelreader import KernelReader
 from npukb_tile.limits import MOST_CHARACTERS, MOST_DEPTH
+from npukb_tile.memory import workspace_places
 from npukb_tile.scalars import ScalarReader, fault, is_name, read_range
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
@@ -174,6 +175,9 @@ def _program(
     asked_of = {held.flag: held for held in scalars.known}
     numbers |= dict.fromkeys(asked_of, Kind.BOOL)
     launch = replace(reader.launch, numbers=(*reader.launch.numbers, *asked_of.items()))
+    places = workspace_places(tensors.values(), reader.shapes)
+    numbers |= dict.fromkeys(places, Kind.INT)
+    launch = replace(launch, numbers=(*launch.numbers, *places.items()))
     if launch.cube:
         _for_cube_cores(inner, statements, launch)
     return Program(
@@ -220,8 +224,6 @@ def _signature(
                 f"{ast.unparse(argument)} is no argument of a kernel",
                 "element types: " + ", ".join([*DTYPES, *types]) + "; attributes are int, float, bool or str",
             )
-    if sum(tensor.role is TensorRole.WORKSPACE for tensor in tensors.values()) > 1:
-        raise fault(kernel, "syntax", "there is one workspace", "put everything into one, at different places")
     if not any(tensor.role is TensorRole.OUTPUT for tensor in tensors.values()):
         raise fault(kernel, "syntax", "the kernel has no output")
     return tensors, attributes
