@@ -14,7 +14,7 @@ from npukb_tile.launching import Facts, Number, numbers_of, plan
 from npukb_tile.limits import MOST_VALUES
 from npukb_tile.lowering import lower_dynamic, lower_parts
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Case, Presence, Task, TensorCase, TensorShape, ToleranceLimits
+from npukernelbench.nouns import Case, Core, Presence, Task, TensorCase, TensorShape, ToleranceLimits
 
 __all__ = [
     "MOST_ELEMENTS",
@@ -99,6 +99,8 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
                 "interface", f"{role.value}s are {', '.join(mine)}, the task has {', '.join(theirs)}", line=line
             )
     _check_memory(program, task)
+    if cases is not None:
+        _check_cores(program, task)
     for name in program.attributes:
         if name not in {spec.name for spec in task.attributes}:
             raise ProgramError("interface", f"the task has no attribute {name}", line=program.attributes[name].line)
@@ -122,6 +124,17 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
                 line=tensor.line,
                 remedy="name every element type in a type variable: T = float16, float32",
             )
+
+
+def _check_cores(program: Program, task: Task) -> None:
+    """A static kernel is started on the cores of its task; a dynamic one says itself what it wants."""
+    if task.core is Core.CUBE and not program.launch.cube:
+        detail, remedy = "the task is for cube cores alone", "launch(cube_cores=…)"
+    elif task.core is Core.VECTOR and program.multipliers:
+        detail, remedy = "the task is for vector cores alone, and this multiplies matrices", "tiles and row_sum"
+    else:
+        return
+    raise ProgramError("interface", detail, line=program.launch.line, remedy=remedy)
 
 
 def _check_memory(program: Program, task: Task) -> None:

@@ -30,7 +30,6 @@ DTYPES = {
     "uint16": DType(2, "uint16_t", "ge::DT_UINT16", False),
     "uint32": DType(4, "uint32_t", "ge::DT_UINT32", False),
     "uint64": DType(8, "uint64_t", "ge::DT_UINT64", False),
-    "float64": DType(8, "double", "ge::DT_DOUBLE", False),
     "float16": DType(2, "half", "ge::DT_FLOAT16", True),
     "bfloat16": DType(2, "bfloat16_t", "ge::DT_BF16", True),
     "float32": DType(4, "float", "ge::DT_FLOAT", True),

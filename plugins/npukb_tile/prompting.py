@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from npukb_tile.dtypes import DTYPES
-from npukernelbench.nouns import Case, Core, Message, Presence, Prompt, Task
+from npukernelbench.nouns import Case, Message, Prompt, Task
 from npukernelbench.prompts.example import is_same_operator, nearest
 from npukernelbench.prompts.interface import tensor_text
 from npukernelbench.prompts.style import describe_case
@@ -124,12 +124,8 @@ def operator_text(task: Task, case: Case | None, *, sizes: bool = True) -> str:
 
 def refusal(task: Task) -> str | None:
     """Why the language has no words for a task; None when it has."""
-    if task.core is Core.CUBE:
-        return "the tile language computes on vector cores, and on the static track cube cores alone are started"
-    if any(spec.presence is Presence.DYNAMIC for spec in task.inputs) and len(task.outputs) > 1:
-        return "the tile language has lists of tensors in operators of one output only"
-    if any(value is None for case in task.cases for value in case.inputs.values()):
-        return "the tile language has no absent inputs"
+    if any(spec.type.startswith("list_") for spec in task.attributes):
+        return "the tile language has no attributes that are lists"
     held = {dtype.value for spec in task.inputs for dtype in spec.dtypes}
     if held - set(DTYPES):
         return "the tile language lacks some of their element types"

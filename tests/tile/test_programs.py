@@ -38,7 +38,9 @@ def test_the_golden_kernel_is_the_lowered_program() -> None:
     for task, path in PROGRAMS.values():
         golden = golden_of(task, Track.DYNAMIC)
         assert golden is not None
-        assert (golden.path, golden.maker) == (path, "tile")
+        if golden.maker != "tile":
+            continue  # written by hand, and a program beside it
+        assert golden.path == path
         if digest_of(lower_dynamic(parse_file(path)).files) != golden.sha256:
             changed.append(task.name)
     assert not changed, "when that is meant: python -m benchmarks.golden_digests, then benchmarks.golden_times"
