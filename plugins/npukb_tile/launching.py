@@ -313,6 +313,11 @@ def _bind(program: ir.Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
 def pitch_unit(program: ir.Program, types: Mapping[str, str]) -> int:
     """Elements of the narrowest type of a tile with rows in 32 bytes."""
     rows = any(block.rows is not None for block in ir.walk_blocks(program.kernel) if block.stage is ir.Stage.COMPUTE)
+    # Copies fill whole blocks of 32 bytes per row, whatever is computed in between.
+    rows = rows or any(
+        isinstance(part, ir.Move) and not (isinstance(part.rows, ir.Num) and part.rows.value == 1)
+        for part in ir.statements(program.kernel)
+    )
     names = {types.get(buffer.dtype, buffer.dtype) for buffer in program.buffers.values() if not buffer.column}
     sizes = [DTYPES[member].itemsize for name in names for member in program.members(name)]
     return 32 // min([*sizes, 4]) if rows else 1

@@ -29,7 +29,8 @@ def plan(x, bias, scale):
     launch(cores=1, n=n, d=d, weight=weight, tail=scale.size)
 
 @kernel
-def probe(x: Input[T], bias: Input[T] | None, scale: Input[float32], y: Output[T, x], sums: Output[float32], mode: Attribute[str] = "a b", *, n, d, weight, tail):
+def probe(x: Input[T], bias: Input[T] | None, scale: Input[float32], y: Output[T, x], sums: Output[float32],
+          mode: Attribute[str] = "a b", *, n, d, weight, tail):
     x_in = buffer(n, d, T)
     b_in = buffer(d, T)
     total = buffer(n, d, float32)
@@ -104,7 +105,8 @@ def plan(x):
     launch(cores=1, n=n, d=d)
 
 @kernel
-def probe(x: Input[float32], y: Output[float32, 0], a: Workspace[float16], b: Workspace[float32], c: Workspace[int32], *, n, d):
+def probe(x: Input[float32], y: Output[float32, 0], a: Workspace[float16],
+          b: Workspace[float32], c: Workspace[int32], *, n, d):
     x_in = buffer(d, float32)
     narrow = buffer(d, float16)
     number = buffer(d, int32)
@@ -380,3 +382,22 @@ def probe(x: Input[{dtype}], y: Output[{dtype}], *, n):
                 "    with copy_out:", "    with compute(n):\n        held[:] = held + held\n    with copy_out:"
             )
         )
+
+
+def test_rows_that_are_only_copied(twin: Twin) -> None:
+    text = """
+@host
+def plan(x):
+    y.shape = x.shape
+    launch(cores=1, n=x.shape[0], d=x.shape[1])
+
+@kernel
+def probe(x: Input[int8], y: Output[int8], *, n, d):
+    held = buffer(n, d, int8)
+    with copy_in:
+        load(held, x[0], n, d)
+    with copy_out:
+        store(y[0], held, n, d)
+"""
+    x = drawn(5, 37, dtype="int8")
+    np.testing.assert_array_equal(everywhere(twin, text, {"x": x})["y"], x)
