@@ -10,8 +10,8 @@ from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
 from npukb_tile.invariants import check_unified_buffer
 from npukb_tile.ir import Kind, Program, TensorRole
-from npukb_tile.launching import Facts, Number, numbers_of, plan
-from npukb_tile.limits import MOST_VALUES
+from npukb_tile.launching import Facts, Setting, numbers_of, plan
+from npukb_tile.limits import MOST_ITEMS, MOST_VALUES
 from npukb_tile.lowering import lower_dynamic, lower_parts
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Case, Core, Presence, Task, TensorCase, TensorShape, ToleranceLimits
@@ -71,15 +71,20 @@ def _literal(given: TensorCase) -> tuple[int, ...] | None:
     return stated if len(stated) == len(values) else None
 
 
-def case_attributes(program: Program, case: Case) -> dict[str, Number | str]:
+def case_attributes(program: Program, case: Case) -> dict[str, Setting]:
     """Values of the program's attributes in a case."""
-    values: dict[str, Number | str] = {
+    values: dict[str, Setting] = {
         held.name: held.default for held in program.attributes.values() if held.default is not None
     }
     for name, held in program.attributes.items():
         value = case.attributes.get(name, values.get(name))
-        if not isinstance(value, str if held.kind is Kind.TEXT else bool | int | float):
-            what = "text" if held.kind is Kind.TEXT else "number"
+        if isinstance(value, list | tuple):
+            value = tuple(int(item) for item in value if isinstance(item, int))
+        fits = {Kind.TEXT: str, Kind.INTS: tuple}.get(held.kind, bool | int | float)
+        if isinstance(value, tuple) and len(value) > MOST_ITEMS:
+            raise ProgramError("limit", f"{name} has {len(value)} integers, at most {MOST_ITEMS}", line=held.line)
+        if value is None or not isinstance(value, fits):
+            what = {Kind.TEXT: "text", Kind.INTS: "list of integers"}.get(held.kind, "number")
             raise ProgramError("interface", f"case {case.id} has no {what} for the attribute {name}", line=held.line)
         values[name] = value
     return values

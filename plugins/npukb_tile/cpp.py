@@ -12,6 +12,7 @@ from npukb_tile.ir import (
     Element,
     Expr,
     HostValue,
+    Item,
     Kind,
     Known,
     ListFact,
@@ -159,6 +160,8 @@ def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -
         return _fact(node, known)
     if isinstance(node, HostValue):
         return f"{node.tensor}Values[{render(node.index, known)}]"
+    if isinstance(node, Item):
+        return f"{node.attribute}Count" if node.index is None else f"{node.attribute}[{render(node.index, known)}]"
     if isinstance(node, Known):
         return node.flag
     if isinstance(node, Element):

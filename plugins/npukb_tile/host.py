@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
 
 from npukb_tile.cpp import TYPES, Writer, literal, render, safe
+from npukb_tile.definition import SETTERS, escaped, operator_definition
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.fault import ProgramError
 from npukb_tile.ir import (
     Assign,
     Attribute,
     For,
-    HostValue,
     If,
     Kind,
     Name,
@@ -24,10 +23,11 @@ from npukb_tile.ir import (
     Tensor,
     TensorRole,
 )
-from npukb_tile.launching import Number, Planned
+from npukb_tile.launching import Planned, Setting
+from npukb_tile.limits import MOST_ITEMS
 from npukb_tile.loops import loop_head
 from npukb_tile.multiplying import CUT_PRODUCT, CUT_PRODUCT_WITH_BIAS, cut_products
-from npukb_tile.storage import expressions, parts_of
+from npukb_tile.storage import expressions
 
 __all__ = ["constants", "write_definition", "write_tiling_header"]
 
@@ -100,21 +100,21 @@ int64_t UnifiedBufferBytes(gert::TilingContext* context) {
     "CutProduct": CUT_PRODUCT,
     "CutProductWithBias": CUT_PRODUCT_WITH_BIAS,
 }
-_SETTERS = {
-    Kind.INT: ("GetInt", "Int"),
-    Kind.FLOAT: ("GetFloat", "Float"),
-    Kind.BOOL: ("GetBool", "Bool"),
-    Kind.TEXT: ("GetStr", "String"),
-}
 
 
-def constants(program: Program, planned: Planned, attributes: Mapping[str, Number | str]) -> str:
+def constants(program: Program, planned: Planned, attributes: Mapping[str, Setting]) -> str:
     """The launch numbers and attributes of one case, as C++ constants."""
     lines = ["// The numbers of this case, as the host function computed them."]
     for name, attribute in program.numeric.items():
         value = attributes[name]
-        assert not isinstance(value, str)
+        assert not isinstance(value, str | tuple)
         lines.append(f"constexpr {TYPES[attribute.kind]} {safe(name)} = {literal(value, attribute.kind)};")
+    for name in program.listed_attributes:
+        items = attributes[name]
+        assert isinstance(items, tuple)
+        # An array needs an element; nothing reads this one.
+        lines.append(f"constexpr int64_t {name}[] = {{{', '.join(map(str, items or (0,)))}}};")
+        lines.append(f"constexpr int64_t {name}Count = {len(items)};")
     for name, kind in program.numbers.items():
         lines.append(f"constexpr {TYPES[kind]} {safe(name)} = {literal(planned.numbers[name], kind)};")
     return "\n".join(lines)
@@ -137,6 +137,11 @@ def write_tiling_header(program: Program) -> str:
     # Attributes travel in the tiling structure too: a kernel gets no attributes of its own.
     kinds = {**{a.name: a.kind for a in program.numeric.values()}, **program.numbers}
     lines += [f"TILING_DATA_FIELD_DEF({TYPES[kind]}, {field});" for field, kind in kinds.items()]
+    for listed in program.listed_attributes:
+        lines += [
+            f"TILING_DATA_FIELD_DEF_ARR(int64_t, {MOST_ITEMS}, {listed});",
+            f"TILING_DATA_FIELD_DEF(int64_t, {listed}Count);",
+        ]
     lines += [f"TILING_DATA_FIELD_DEF_STRUCT(TCubeTiling, {held}Cube);" for held in program.multipliers]
     lines += [
         "END_TILING_DATA_DEF;",
@@ -157,6 +162,8 @@ def write_definition(program: Program) -> str:
     writer.line(f"{program.operator}TilingData tiling;")
     for name in program.numeric:
         writer.line(f"tiling.set_{name}({safe(name)});")
+    for name in program.listed_attributes:
+        _hand_on_list(name, writer)
     for name, value in program.launch.numbers:
         writer.line(f"tiling.set_{name}({render(value)});")
     for line in cut_products(program):
@@ -189,7 +196,15 @@ def write_definition(program: Program) -> str:
     ]
     if common:
         parts += ["namespace {", common, "}  // namespace", ""]
-    parts += ["namespace optiling {", tiling.rstrip(), "}  // namespace optiling", "", inference, "", _opdef(program)]
+    parts += [
+        "namespace optiling {",
+        tiling.rstrip(),
+        "}  // namespace optiling",
+        "",
+        inference,
+        "",
+        operator_definition(program),
+    ]
     return "\n".join(parts)
 
 
@@ -220,14 +235,33 @@ def _arguments(program: Program, writer: Writer, *, tiling: bool) -> None:
         if attribute.kind is Kind.TEXT:
             _text_attribute(attribute, index, text, writer)
             continue
-        if not tiling and not re.search(rf"\b{name}\b", text):
+        if not tiling and not re.search(rf"\b{name}(Count)?\b", text):
             continue
-        kind, (getter, _) = TYPES[attribute.kind], _SETTERS[attribute.kind]
+        if attribute.kind is Kind.INTS:
+            writer.line(f"const auto* {name}Held = context->GetAttrs()->GetListInt({index});")
+            writer.line(f"const int64_t* {name} = {name}Held->GetData();")
+            writer.line(f"const int64_t {name}Count = static_cast<int64_t>({name}Held->GetSize());")
+            continue
+        kind, (getter, _) = TYPES[attribute.kind], SETTERS[attribute.kind]
         held = f"context->GetAttrs()->{getter}({index})"
         default = attribute.default
-        fallback = literal(default if default is not None and not isinstance(default, str) else 0, attribute.kind)
+        assert not isinstance(default, str | tuple)
+        fallback = literal(default if default is not None else 0, attribute.kind)
         writer.line(f"const {kind}* {name}Given = {held};")
         writer.line(f"const {kind} {name} = {name}Given == nullptr ? {fallback} : *{name}Given;")
+
+
+def _hand_on_list(name: str, writer: Writer) -> None:
+    """A list of integers into the tiling structure, which has room for a fixed number."""
+    writer.open(f"if ({name}Count > {MOST_ITEMS})")
+    writer.line("return ge::GRAPH_FAILED;")
+    writer.close()
+    writer.line(f"int64_t {name}All[{MOST_ITEMS}] = {{}};")
+    writer.open(f"for (int64_t item = 0; item < {name}Count; ++item)")
+    writer.line(f"{name}All[item] = {name}[item];")
+    writer.close()
+    writer.line(f"tiling.set_{name}({name}All);")
+    writer.line(f"tiling.set_{name}Count({name}Count);")
 
 
 def _optional_input(tensor: Tensor, index: int, text: str, writer: Writer, *, tiling: bool) -> None:
@@ -257,17 +291,8 @@ def _text_attribute(attribute: Attribute, index: int, text: str, writer: Writer)
     for flag in flags:
         wanted = re.sub(r"_(\d+)_", lambda code: chr(int(code[1])), flag.removeprefix(f"{attribute.name}Is_"))
         fallback = "true" if attribute.default == wanted else "false"
-        compared = f'std::strcmp({name}, "{_escaped(wanted)}") == 0'
+        compared = f'std::strcmp({name}, "{escaped(wanted)}") == 0'
         writer.line(f"const bool {flag} = {name} == nullptr ? {fallback} : {compared};")
-
-
-def _escaped(text: str) -> str:
-    """A text between the quotes of C++."""
-    return "".join(letter if letter.isalnum() and letter.isascii() else _octal(letter) for letter in text)
-
-
-def _octal(letter: str) -> str:
-    return letter if letter in " -+/.,:_" else "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8"))
 
 
 def _texts(program: Program, tiling: bool) -> str:
@@ -507,66 +532,3 @@ def _append(tensor: str, shape: ShapeExpr, writer: Writer) -> None:
             begin = render(part.first) if part.first is not None else "0"
             end = render(part.last) if part.last is not None else f"{part.tensor}Shape.GetDimNum()"
             writer.line(f"AppendAxes({tensor}Shape, {part.tensor}Shape, {begin}, {end});")
-
-
-def _opdef(program: Program) -> str:
-    rows = _type_rows(program)
-    places = [part for statement in (*program.host, *program.shapes) for part in expressions(statement)]
-    places += [part for _, value in program.launch.numbers for part in parts_of(value)]
-    read = {part.tensor for part in places if isinstance(part, HostValue)}
-    writer = Writer()
-    writer.line("namespace ops {")
-    writer.lines.append(f"class {program.operator} : public OpDef {{")
-    writer.lines.append("  public:")
-    writer.lines.append(f"    explicit {program.operator}(const char* name) : OpDef(name) {{")
-    for role, word in ((TensorRole.INPUT, "Input"), (TensorRole.OUTPUT, "Output")):
-        for tensor in program.of_role(role):
-            writer.lines += _slot(tensor, word, rows, valued=tensor.name in read)
-    writer.lines += [_attribute(attribute) for attribute in program.attributes.values()]
-    writer.lines += [
-        "        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);",
-        "        this->AICore().SetTiling(optiling::TilingFunc);",
-        '        this->AICore().AddConfig("ascend910b");',
-        "    }",
-        "};",
-        f"OP_ADD({program.operator});",
-        "}  // namespace ops",
-    ]
-    return writer.text()
-
-
-def _type_rows(program: Program) -> list[dict[str, str]]:
-    """The element types that type variables may have together: definitions pair those of arguments by position."""
-    used = {tensor.dtype for tensor in program.tensors.values()}
-    free = {name: members for name, members in program.types.items() if name in used}
-    return [dict(zip(free, row, strict=True)) for row in itertools.product(*free.values())]
-
-
-def _slot(tensor: Tensor, word: str, rows: list[dict[str, str]], *, valued: bool) -> list[str]:
-    types = ", ".join(DTYPES[row.get(tensor.dtype, tensor.dtype)].ge for row in rows)
-    formats = ", ".join(["ge::FORMAT_ND"] * len(rows))
-    # What the host function reads must be there before the launch.
-    depends = ".ValueDepend(REQUIRED)" if valued else ""
-    presence = "DYNAMIC" if tensor.listed else "OPTIONAL" if tensor.optional else "REQUIRED"
-    return [
-        f'        this->{word}("{tensor.name}")',
-        f"            .ParamType({presence}){depends}",
-        f"            .DataType({{{types}}})",
-        f"            .Format({{{formats}}});",
-    ]
-
-
-def _attribute(attribute: Attribute) -> str:
-    setter = _SETTERS[attribute.kind][1]
-    if isinstance(attribute.default, str):
-        text = _escaped(attribute.default)
-        return f'        this->Attr("{attribute.name}").AttrType(OPTIONAL).String("{text}");'
-    if attribute.default is None:
-        return f'        this->Attr("{attribute.name}").AttrType(REQUIRED).{setter}();'
-    value = (
-        # The setter takes a float literal without its suffix.
-        literal(attribute.default, attribute.kind).rstrip("f")
-        if attribute.kind is Kind.FLOAT
-        else literal(attribute.default, attribute.kind)
-    )
-    return f'        this->Attr("{attribute.name}").AttrType(OPTIONAL).{setter}({value});'

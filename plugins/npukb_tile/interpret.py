@@ -15,7 +15,7 @@ import numpy as np
 from npukb_tile import ir
 from npukb_tile.dtypes import numpy_dtype
 from npukb_tile.fault import ProgramError
-from npukb_tile.launching import Facts, Number, Planned, absent, evaluate, numbers_of, plan, run_range
+from npukb_tile.launching import Facts, Number, Planned, Setting, absent, evaluate, numbers_of, plan, run_range
 from npukb_tile.limits import MOST_VALUES
 from npukb_tile.multiplying import multiply_arrays
 from npukb_tile.numpy_ops import apply
@@ -28,12 +28,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def interpret(
     program: ir.Program,
     inputs: Mapping[str, Array | Sequence[Array]],
-    attributes: Mapping[str, Number | str],
+    attributes: Mapping[str, Setting],
     steps: int = 10**12,
 ) -> dict[str, Array | list[Array]]:
     """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than ``steps`` steps."""
     defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
-    values: dict[str, Number | str] = {**defaults, **attributes}
+    values: dict[str, Setting] = {**defaults, **attributes}
     given = _parts(inputs)
     planned = plan(program, {name: _facts(x) for name, x in inputs.items()}, values)
     memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in given.items()}

@@ -29,6 +29,7 @@ __all__ = [
     "For",
     "HostValue",
     "If",
+    "Item",
     "Kind",
     "Known",
     "Launch",
@@ -68,6 +69,7 @@ class Kind(str, Enum):
     FLOAT = "float"
     BOOL = "bool"
     TEXT = "text"  # of attributes; expressions only compare them
+    INTS = "ints"  # of attributes; expressions take one of them, or count them
 
 
 # --- scalars ---------------------------------------------------------------------------------------------------------
@@ -196,7 +198,17 @@ class HostValue:
     kind: Kind = Kind.INT
 
 
-Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact | Known | HostValue
+@dataclass(frozen=True, slots=True)
+class Item:
+    """``len(sizes)`` of an attribute that is a list of integers, or with ``index`` ``sizes[index]``."""
+
+    attribute: str
+    index: Expr | None
+    line: int
+    kind: Kind = Kind.INT
+
+
+Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact | Known | HostValue | Item
 
 # --- tiles -----------------------------------------------------------------------------------------------------------
 
@@ -432,7 +444,7 @@ class Attribute:
 
     name: str
     kind: Kind
-    default: int | float | bool | str | None
+    default: int | float | bool | str | tuple[int, ...] | None
     line: int
 
 
@@ -498,7 +510,12 @@ class Program:
     @property
     def numeric(self) -> dict[str, Attribute]:
         """Attributes that the kernel may compute with."""
-        return {name: held for name, held in self.attributes.items() if held.kind is not Kind.TEXT}
+        return {name: held for name, held in self.attributes.items() if held.kind not in (Kind.TEXT, Kind.INTS)}
+
+    @property
+    def listed_attributes(self) -> list[str]:
+        """Attributes that are lists of integers."""
+        return [name for name, held in self.attributes.items() if held.kind is Kind.INTS]
 
     @property
     def by_instance(self) -> bool:

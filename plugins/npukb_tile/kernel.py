@@ -13,6 +13,7 @@ from npukb_tile.cpp import TYPES, Writer, render, safe
 from npukb_tile.device import device_functions
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.instructions import element_type, spell
+from npukb_tile.limits import MOST_ITEMS
 from npukb_tile.loops import loop_head
 from npukb_tile.multiplying import object_types, product_calls
 from npukb_tile.storage import Storage, expressions, references
@@ -114,6 +115,11 @@ class _Class:
         if self.tiling:
             for name in self._given():
                 self.out.line(f"{safe(name)} = numbers.{name};")
+            for name in self.program.listed_attributes:
+                self.out.line(f"{name}Count = numbers.{name}Count;")
+                self.out.open(f"for (int64_t item = 0; item < {name}Count; ++item)")
+                self.out.line(f"{name}[item] = numbers.{name}[item];")
+                self.out.close()
         for tensor in self.program.tensors.values():
             if tensor.listed:
                 self.out.line(f"{tensor.name}List = {safe(tensor.name)};")
@@ -184,6 +190,9 @@ class _Class:
             for name in self._given():
                 kind = self.program.numbers.get(name) or self.program.attributes[name].kind
                 self.out.line(f"{TYPES[kind]} {safe(name)};")
+            for name in self.program.listed_attributes:
+                self.out.line(f"int64_t {name}[{MOST_ITEMS}];")
+                self.out.line(f"int64_t {name}Count;")
 
     # --- statements -------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ __all__ = [
     "Facts",
     "Number",
     "Planned",
+    "Setting",
     "absent",
     "buffer_bytes",
     "evaluate",
@@ -36,6 +37,8 @@ CUBE_CORES = DEFAULT_MACHINE.cube_cores
 UB_BYTES = DEFAULT_MACHINE.ub_bytes
 
 Number = int | float | bool
+#: The value of an attribute.
+Setting = Number | str | tuple[int, ...]
 
 
 class Facts(NamedTuple):
@@ -85,6 +88,8 @@ def evaluate(
         return value(node.yes) if value(node.condition) else value(node.no)
     if isinstance(node, ir.TensorFact):
         return _fact(node, facts, value)
+    if isinstance(node, ir.Item):
+        return _item(node, names, None if node.index is None else int(value(node.index)))
     if isinstance(node, ir.HostValue):
         return _host_value(node, facts[node.tensor].values, int(value(node.index)))
     if isinstance(node, ir.Known):
@@ -161,6 +166,15 @@ def _call(node: ir.Call, values: list[Number]) -> Number:
     return functions[name](*values)
 
 
+def _item(node: ir.Item, names: Mapping[str, Number], index: int | None) -> Number:
+    count = names[f"len({node.attribute})"]
+    if index is None:
+        return count
+    if not 0 <= index < count:
+        raise ProgramError("out_of_bounds", f"{node.attribute}[{index}] of {count} integers", line=node.line)
+    return names[f"{node.attribute}[{index}]"]
+
+
 def _host_value(node: ir.HostValue, values: tuple[int, ...] | None, index: int) -> Number:
     if values is None:
         raise ProgramError(
@@ -199,9 +213,7 @@ def absent(name: str, line: int) -> ProgramError:
     return ProgramError("absent", detail, line=line, remedy=remedy)
 
 
-def _flags(
-    program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number | str]
-) -> dict[str, Number]:
+def _flags(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Setting]) -> dict[str, Number]:
     """What host and kernel ask about absent inputs and texts, with the answers."""
     asked = [part for statement in (*program.host, *program.shapes) for part in expressions(statement)]
     asked += [part for _, value in program.launch.numbers for part in parts_of(value)]
@@ -228,17 +240,28 @@ def run_range(node: ir.For, value: Callable[[ir.Expr], Number]) -> Iterator[int]
     return iter(range(int(value(node.start)), int(value(node.stop)), step))
 
 
-def numbers_of(attributes: Mapping[str, Number | str], planned: Planned) -> dict[str, Number]:
+def numbers_of(attributes: Mapping[str, Setting], planned: Planned) -> dict[str, Number]:
     """The numbers that a kernel is given."""
-    values = {name: value for name, value in attributes.items() if not isinstance(value, str)}
-    return {**values, **planned.numbers}
+    return {**_plain(attributes), **planned.numbers}
 
 
-def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number | str]) -> Planned:
+def _plain(attributes: Mapping[str, Setting]) -> dict[str, Number]:
+    """Attributes as numbers: texts are none, and a list is its elements and their count."""
+    values: dict[str, Number] = {}
+    for name, value in attributes.items():
+        if isinstance(value, tuple):
+            values |= {f"{name}[{place}]": item for place, item in enumerate(value)}
+            values[f"len({name})"] = len(value)
+        elif not isinstance(value, str):
+            values[name] = value
+    return values
+
+
+def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Setting]) -> Planned:
     """Run the host function. ProgramError if what it decides cannot be launched."""
     types = _bind(program, inputs)
     facts = dict(inputs)
-    names: dict[str, Number] = {name: value for name, value in attributes.items() if not isinstance(value, str)}
+    names = _plain(attributes)
     names |= _flags(program, inputs, attributes)
 
     def value(node: ir.Expr) -> Number:

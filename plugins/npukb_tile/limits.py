@@ -7,6 +7,7 @@ __all__ = [
     "MOST_CHARACTERS",
     "MOST_DEPTH",
     "MOST_INTEGER",
+    "MOST_ITEMS",
     "MOST_OPERATIONS",
     "MOST_SORTED",
     "MOST_STEPS",
@@ -19,6 +20,8 @@ MOST_CHARACTERS = 20_000
 MOST_AXES = 64
 #: Elements that one instruction sorts: 255 repeats of 32.
 MOST_SORTED = 255 * 32
+#: Integers of an attribute that is a list.
+MOST_ITEMS = 64
 #: Elements of an input that the host function may read.
 MOST_VALUES = 64
 #: How deep statements and expressions may be nested.

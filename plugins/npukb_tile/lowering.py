@@ -15,7 +15,7 @@ from npukb_tile.host import constants, write_definition, write_tiling_header
 from npukb_tile.invariants import check_computed, check_storage, check_unified_buffer
 from npukb_tile.ir import Program, Sync, Tensor, TensorRole, statements
 from npukb_tile.kernel import DeviceParts, write_kernel
-from npukb_tile.launching import Facts, Number, numbers_of, plan
+from npukb_tile.launching import Facts, Number, Setting, numbers_of, plan
 from npukb_tile.memory import place_name
 from npukb_tile.multiplying import constant_tiling
 from npukb_tile.storage import assign_storage
@@ -66,10 +66,10 @@ def lower_dynamic(program: Program) -> Lowered:
     )
 
 
-def lower_static(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number | str]) -> Lowered:
+def lower_static(program: Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Setting]) -> Lowered:
     """The answer of the static track for one case: a kernel with constants."""
     defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
-    values: dict[str, Number | str] = {**defaults, **attributes}
+    values: dict[str, Setting] = {**defaults, **attributes}
     planned = plan(program, inputs, values)
     numbers = numbers_of(values, planned)
     parts = lower_parts(program, planned.types, numbers)

@@ -39,7 +39,7 @@ __all__ = ["parse_file", "parse_program", "parse_text"]
 _ROLES = {"Input": TensorRole.INPUT, "Output": TensorRole.OUTPUT, "Workspace": TensorRole.WORKSPACE}
 #: Lists of tensors, which the operator's definition calls dynamic.
 _LISTS = {"Inputs": TensorRole.INPUT, "Outputs": TensorRole.OUTPUT}
-_KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL, "str": Kind.TEXT}
+_KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL, "str": Kind.TEXT, "ints": Kind.INTS}
 
 
 def parse_file(path: Path) -> Program:
@@ -208,7 +208,7 @@ def _signature(
         what, of, begins, optional = _mark(argument)
         if what == "Attribute" and of in _KINDS and not begins and not optional:
             held = Attribute(argument.arg, _KINDS[of], _default(default), argument.lineno)
-            if isinstance(held.default, str) is not (held.kind is Kind.TEXT) and held.default is not None:
+            if held.default is not None and not _is_default(held.default, held.kind):
                 raise fault(argument, "dtype", f"the default of {held.name} is no {of}")
             attributes[argument.arg] = held
         elif what in {**_ROLES, **_LISTS} and (of in DTYPES or of in types):
@@ -222,7 +222,7 @@ def _signature(
                 argument,
                 "dtype",
                 f"{ast.unparse(argument)} is no argument of a kernel",
-                "element types: " + ", ".join([*DTYPES, *types]) + "; attributes are int, float, bool or str",
+                "element types: " + ", ".join([*DTYPES, *types]) + "; attributes are int, float, bool, str or ints",
             )
     if not any(tensor.role is TensorRole.OUTPUT for tensor in tensors.values()):
         raise fault(kernel, "syntax", "the kernel has no output")
@@ -283,11 +283,24 @@ def _for_cube_cores(inner: KernelReader, statements: tuple[Statement, ...], laun
         raise ProgramError("launch", "cube cores multiply, and this kernel does not", line=launch.line)
 
 
-def _default(node: ast.expr | None) -> int | float | bool | str | None:
+def _is_default(value: int | float | bool | str | tuple[int, ...], kind: Kind) -> bool:
+    """Whether a default is one of its attribute."""
+    if isinstance(value, str | tuple):
+        return kind is (Kind.TEXT if isinstance(value, str) else Kind.INTS)
+    return kind not in (Kind.TEXT, Kind.INTS)
+
+
+def _default(node: ast.expr | None) -> int | float | bool | str | tuple[int, ...] | None:
     if node is None:
         return None
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
+    if isinstance(node, ast.Tuple):
+        items = [_default(item) for item in node.elts]
+        integers = tuple(item for item in items if isinstance(item, int) and not isinstance(item, bool))
+        if len(integers) != len(items):
+            raise fault(node, "syntax", "a default is a number, a text or a tuple of integers")
+        return integers
     value = ScalarReader({}, {}, host=True).read(node)
     if not isinstance(value, Num):
         raise fault(node, "syntax", "a default is a number")

@@ -124,8 +124,8 @@ def operator_text(task: Task, case: Case | None, *, sizes: bool = True) -> str:
 
 def refusal(task: Task) -> str | None:
     """Why the language has no words for a task; None when it has."""
-    if any(spec.type.startswith("list_") for spec in task.attributes):
-        return "the tile language has no attributes that are lists"
+    if any(spec.type == "list_float" for spec in task.attributes):
+        return "the tile language has no attributes that are lists of floats"
     held = {dtype.value for spec in task.inputs for dtype in spec.dtypes}
     if held - set(DTYPES):
         return "the tile language lacks some of their element types"

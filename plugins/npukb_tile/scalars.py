@@ -15,6 +15,7 @@ from npukb_tile.ir import (
     Element,
     Expr,
     HostValue,
+    Item,
     Kind,
     Known,
     ListFact,
@@ -158,6 +159,10 @@ class ScalarReader:
                 f"{node.id} is a tensor in global memory, not a scalar",
                 f"load it into a buffer, or read one element with {node.id}[i] outside blocks",
             )
+        if self.kinds.get(node.id) is Kind.INTS:
+            raise fault(
+                node, "dtype", f"{node.id} is a list of integers", f"{node.id}[i] is one, len({node.id}) how many"
+            )
         if self.kinds.get(node.id) is Kind.TEXT:
             raise fault(node, "dtype", f"{node.id} is a text, not a number", f'compare it: {node.id} == "mean"')
         if node.id not in self.kinds:
@@ -247,6 +252,8 @@ class ScalarReader:
     def _length(self, node: ast.Call) -> Expr:
         """``len(x)``."""
         [given] = node.args if len(node.args) == 1 else [node]
+        if isinstance(given, ast.Name) and self.kinds.get(given.id) is Kind.INTS and not node.keywords:
+            return Item(given.id, None, node.lineno)
         held = self.tensors.get(given.id) if isinstance(given, ast.Name) else None
         if self.host or held is None or not held.listed or node.keywords:
             remedy = "the kernel function has len(x) of a list x: Inputs[float32]"
@@ -328,6 +335,10 @@ class ScalarReader:
             raise fault(node, "shape", f"{name} is a list of tensors", "the kernel function has len(x) and x[k].size")
 
     def _subscript(self, node: ast.Subscript) -> Expr:
+        if isinstance(node.value, ast.Name) and self.kinds.get(node.value.id) is Kind.INTS:
+            if isinstance(node.slice, ast.Slice):
+                raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar", f"{node.value.id}[i] is one integer")
+            return Item(node.value.id, self.integer(node.slice, "a place in a list"), node.lineno)
         if self.host and isinstance(node.value, ast.Name) and node.value.id in self.tensors:
             return self._value(node, node.value.id)
         if self.host:

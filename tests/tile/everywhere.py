@@ -26,7 +26,7 @@ from tests.twin.running import Twin, task_for
 __all__ = ["everywhere"]
 
 Array = np.ndarray[Any, Any]
-_TYPES = {Kind.INT: "int", Kind.FLOAT: "float", Kind.BOOL: "bool", Kind.TEXT: "str"}
+_TYPES = {Kind.INT: "int", Kind.FLOAT: "float", Kind.BOOL: "bool", Kind.TEXT: "str", Kind.INTS: "list_int"}
 _CORES = {(True, True): Core.CUBE, (False, True): Core.MIX, (False, False): Core.VECTOR}
 
 

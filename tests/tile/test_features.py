@@ -401,3 +401,61 @@ def probe(x: Input[int8], y: Output[int8], *, n, d):
 """
     x = drawn(5, 37, dtype="int8")
     np.testing.assert_array_equal(everywhere(twin, text, {"x": x})["y"], x)
+
+
+#: Rows of the lengths that a list says, each times its place in the list.
+PARTS = """
+@host
+def plan(x, sizes):
+    longest = 1
+    for part in range(len(sizes)):
+        longest = max(longest, sizes[part])
+    y.shape = (len(sizes) * longest,)
+    launch(cores=1, longest=longest)
+
+@kernel
+def probe(x: Input[float32], y: Output[float32, 0], sizes: Attribute[ints] = (2, 3), *, longest):
+    held = buffer(longest, float32)
+    begin = 0
+    for part in range(len(sizes)):
+        with copy_in:
+            load(held, x[begin], sizes[part])
+        with compute(sizes[part]):
+            held[:] = held * float(part + 1)
+        with copy_out:
+            store(y[part * longest], held, sizes[part])
+        begin = begin + sizes[part]
+"""
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (1, 70, 8)])
+def test_lists_of_integers(twin: Twin, sizes: tuple[int, ...]) -> None:
+    x = drawn(sum(sizes))
+    made = everywhere(twin, PARTS, {"x": x}, {"sizes": sizes})["y"].reshape(len(sizes), -1)
+    begin = 0
+    for place, size in enumerate(sizes):
+        np.testing.assert_array_equal(made[place, :size], x[begin : begin + size] * (place + 1))
+        assert not made[place, size:].any()
+        begin += size
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "word"),
+    [
+        (
+            "sizes[part])\n        with compute",
+            "sizes[part + 2])\n        with compute",
+            "out_of_bounds",
+            "of 2 integers",
+        ),
+        ("longest = 1\n", "longest = sizes\n", "dtype", "list of integers"),
+        ("= (2, 3)", "= 2", "dtype", "default"),
+        ("= (2, 3)", "= (2, 0.5)", "syntax", "integers"),
+    ],
+)
+def test_wrong_lists_of_integers(old: str, new: str, rule: str, word: str) -> None:
+    assert old in PARTS
+    with pytest.raises(ProgramError) as caught:
+        interpret(parse_program(PARTS.replace(old, new, 1)), {"x": np.ones(5, np.float32)}, {})
+    assert caught.value.rule == rule
+    assert word in f"{caught.value.detail} {caught.value.remedy}"
