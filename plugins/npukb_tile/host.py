@@ -360,7 +360,7 @@ def _workspace(program: Program) -> str:
         tensor = program.tensors[shape.tensor]
         if tensor.role is TensorRole.WORKSPACE:
             extents = " * ".join(render(part.extent, level=6) for part in shape.shape if part.extent is not None)
-            sizes.append(f"{extents} * {DTYPES[tensor.dtype].itemsize}")
+            sizes.append(f"{extents} * {DTYPES[program.members(tensor.dtype)[0]].itemsize}")
     # Beside others every workspace begins at a place of its own.
     sizes = [f"RoundUp({size}, 512)" for size in sizes] if len(sizes) > 1 else sizes
     return " + ".join([system, *sizes])

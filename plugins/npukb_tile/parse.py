@@ -175,7 +175,7 @@ def _program(
     asked_of = {held.flag: held for held in scalars.known}
     numbers |= dict.fromkeys(asked_of, Kind.BOOL)
     launch = replace(reader.launch, numbers=(*reader.launch.numbers, *asked_of.items()))
-    places = workspace_places(tensors.values(), reader.shapes)
+    places = workspace_places(tensors.values(), reader.shapes, types)
     numbers |= dict.fromkeys(places, Kind.INT)
     launch = replace(launch, numbers=(*launch.numbers, *places.items()))
     if launch.cube:
