@@ -10,7 +10,7 @@ def plan(x1, gamma, bias):
     full_bias = 1
     if bias is not None:
         full_bias = 1 if bias.size == x1.size else 0
-    wide = min(d, 2048)
+    wide = min(d, 14336 // x1.itemsize)
     most = max(1, min(64, min(4096 // round_up(d, 16), ceil_div(n, vector_cores()))))
     share = round_up(max(1, ceil_div(n, vector_cores())), most)
     y.shape = x1.shape

@@ -8,7 +8,7 @@ def plan(x, normalized_shape):
     axes = normalized_shape.size
     d = prod(x.shape[x.rank - axes : x.rank])
     n = x.size // d
-    wide = min(d, 2048)
+    wide = min(d, 16384 // x.itemsize)
     most = max(1, min(64, min(4096 // round_up(d, 16), ceil_div(n, vector_cores()))))
     share = round_up(max(1, ceil_div(n, vector_cores())), most)
     y.shape = x.shape
