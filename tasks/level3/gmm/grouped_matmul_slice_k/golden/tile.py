@@ -7,7 +7,8 @@ def plan(a, b, groupList):
     k = a.shape[1]
     n = b.shape[1]
     groups = groupList.size
-    tall = min(m, 128)
+    wide_parts = groups * ceil_div(n, 128)
+    tall = min(m, 512 if wide_parts * ceil_div(m, 512) >= cube_cores() else 128 if wide_parts * ceil_div(m, 128) >= cube_cores() else 64)
     wide = min(n, 128)
     across = ceil_div(n, wide)
     each = ceil_div(m, tall) * across
