@@ -215,7 +215,7 @@ def _signature(
             role = {**_ROLES, **_LISTS}[what]
             if optional and what != "Input":
                 raise fault(argument, "syntax", "only single inputs may be absent", "bias: Input[float32] | None")
-            _check_beginning(argument, role, begins, tensors, listed=what in _LISTS)
+            _check_beginning(argument, role, of, begins, tensors, listed=what in _LISTS)
             tensors[argument.arg] = Tensor(argument.arg, role, of, argument.lineno, what in _LISTS, optional, begins)
         else:
             raise fault(
@@ -259,7 +259,9 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _check_beginning(node: ast.arg, role: TensorRole, begins: str, tensors: dict[str, Tensor], *, listed: bool) -> None:
+def _check_beginning(
+    node: ast.arg, role: TensorRole, dtype: str, begins: str, tensors: dict[str, Tensor], *, listed: bool
+) -> None:
     """An output lies in the memory of an input of its kind."""
     if not begins:
         return
@@ -268,6 +270,9 @@ def _check_beginning(node: ast.arg, role: TensorRole, begins: str, tensors: dict
     held = tensors.get(begins)
     if begins != "0" and (held is None or held.role is not TensorRole.INPUT or held.listed is not listed):
         raise fault(node, "unknown_name", f"{begins} is no input in whose memory {node.arg} could lie")
+    if held is not None and held.dtype != dtype:
+        detail = f"{node.arg} holds {dtype}, {begins}, whose memory it is, {held.dtype}"
+        raise fault(node, "dtype", detail, "both have one element type")
 
 
 def _for_cube_cores(inner: KernelReader, statements: tuple[Statement, ...], launch: Launch) -> None:

@@ -19,7 +19,7 @@ from npukernelbench.prompts.style import describe_case
 __all__ = ["Exemplar", "exemplar", "interface_text", "language", "opening", "operator_text", "prompt_of", "refusal"]
 
 #: Raised with every change of wording, so that results name what was asked.
-VERSION = 4
+VERSION = 5
 
 _HERE = Path(__file__).parent
 #: The page of the documentation; an installed package brings its own copy.
@@ -150,5 +150,5 @@ def interface_text(task: Task) -> dict[str, str]:
         "kernel": task.kernel,
         "inputs": inputs or "none",
         "outputs": ", ".join(item.name for item in task.outputs),
-        "attributes": f", then those attributes that it needs: {names}" if names else "",
+        "attributes": f", then its attributes: {names}" if names else "",
     }
