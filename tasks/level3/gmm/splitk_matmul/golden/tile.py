@@ -6,10 +6,18 @@ def plan(a, b):
     m = a.shape[0]
     k = a.shape[1]
     n = b.shape[1]
-    tall = min(m, 128)
-    wide = min(n, 128)
-    if ceil_div(m, 128) * ceil_div(n, 128) < cube_cores():
-        tall = min(m, 64)
+    # One rectangle for every core, of which as little as possible is loaded and multiplied.
+    tall = m
+    wide = n
+    least = 200 * (m + n) + m * n
+    for rows in range(1, cube_cores() + 1):
+        high = min(m, round_up(ceil_div(m, rows), 16))
+        broad = min(n, round_up(ceil_div(n, cube_cores() // rows), 16))
+        cost = max(high * broad, 100 * (high + broad))
+        if cost < least:
+            least = cost
+            tall = high
+            wide = broad
     down = ceil_div(m, tall)
     parts = down * ceil_div(n, wide)
     used = min(cube_cores(), parts)
