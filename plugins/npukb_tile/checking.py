@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
 from npukb_tile.invariants import check_unified_buffer
-from npukb_tile.ir import Program, TensorRole
-from npukb_tile.launching import Facts, Number, plan
+from npukb_tile.ir import Kind, Program, TensorRole
+from npukb_tile.launching import Facts, Setting, numbers_of, plan
+from npukb_tile.limits import MOST_ITEMS, MOST_VALUES
 from npukb_tile.lowering import lower_dynamic, lower_parts
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Case, Task, TensorCase, TensorShape, ToleranceLimits
+from npukernelbench.nouns import Case, Core, Presence, Task, TensorCase, TensorShape, ToleranceLimits
 
 __all__ = [
     "MOST_ELEMENTS",
@@ -44,6 +45,8 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
     facts = {}
     for tensor in program.of_role(TensorRole.INPUT):
         given = case.inputs.get(tensor.name)
+        if given is None and tensor.optional:
+            continue
         if isinstance(given, tuple) and given and tensor.listed:
             facts[tensor.name] = Facts((), given[0].tensor.dtype.value)
             continue
@@ -52,23 +55,37 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
                 "interface",
                 f"{tensor.name} is {'no list' if tensor.listed else 'no single tensor'} in case {case.id}",
                 line=tensor.line,
-                remedy="x: Inputs[float32] is a list of tensors, x: Input[float32] one; no input may be absent yet",
+                remedy="x: Inputs[float32] is a list of tensors, x: Input[float32] one; x: Input[float32] | None may "
+                "be absent",
             )
-        facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value)
+        facts[tensor.name] = Facts(given.tensor.shape, given.tensor.dtype.value, _literal(given))
     return facts
 
 
-def case_attributes(program: Program, case: Case) -> dict[str, Number]:
+def _literal(given: TensorCase) -> tuple[int, ...] | None:
+    """The values of an input that a case states."""
+    values = given.values.args.get("values") if given.values.kind == "literal" else None
+    if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
+        return None
+    stated = tuple(value for value in values if isinstance(value, int))
+    return stated if len(stated) == len(values) else None
+
+
+def case_attributes(program: Program, case: Case) -> dict[str, Setting]:
     """Values of the program's attributes in a case."""
-    values: dict[str, Number] = {a.name: a.default for a in program.attributes.values() if a.default is not None}
-    for name in program.attributes:
+    values: dict[str, Setting] = {
+        held.name: held.default for held in program.attributes.values() if held.default is not None
+    }
+    for name, held in program.attributes.items():
         value = case.attributes.get(name, values.get(name))
-        if not isinstance(value, bool | int | float):
-            raise ProgramError(
-                "interface",
-                f"case {case.id} has no number for the attribute {name}",
-                line=program.attributes[name].line,
-            )
+        if isinstance(value, list | tuple):
+            value = tuple(int(item) for item in value if isinstance(item, int))
+        fits = {Kind.TEXT: str, Kind.INTS: tuple}.get(held.kind, bool | int | float)
+        if isinstance(value, tuple) and len(value) > MOST_ITEMS:
+            raise ProgramError("limit", f"{name} has {len(value)} integers, at most {MOST_ITEMS}", line=held.line)
+        if value is None or not isinstance(value, fits):
+            what = {Kind.TEXT: "text", Kind.INTS: "list of integers"}.get(held.kind, "number")
+            raise ProgramError("interface", f"case {case.id} has no {what} for the attribute {name}", line=held.line)
         values[name] = value
     return values
 
@@ -86,9 +103,21 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
             raise ProgramError(
                 "interface", f"{role.value}s are {', '.join(mine)}, the task has {', '.join(theirs)}", line=line
             )
+    _check_memory(program, task)
+    if cases is not None:
+        _check_cores(program, task)
     for name in program.attributes:
         if name not in {spec.name for spec in task.attributes}:
             raise ProgramError("interface", f"the task has no attribute {name}", line=program.attributes[name].line)
+    absent = [spec.name for spec in task.attributes if spec.name not in program.attributes]
+    # A definition without them could not be called; a kernel for one case needs no definition.
+    if absent and cases is None:
+        raise ProgramError(
+            "interface",
+            f"the task also has the attributes {', '.join(absent)}",
+            line=line,
+            remedy="declare every attribute, also those that the kernel does not use",
+        )
     for spec in task.inputs if cases is None else ():
         tensor = program.tensors[spec.name]
         # A dynamic kernel is judged on types that no known case shows.
@@ -102,6 +131,40 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
             )
 
 
+def _check_cores(program: Program, task: Task) -> None:
+    """A static kernel is started on the cores of its task; a dynamic one says itself what it wants."""
+    if task.core is Core.CUBE and not program.launch.cube:
+        detail, remedy = "the task is for cube cores alone", "launch(cube_cores=…)"
+    elif task.core is Core.VECTOR and program.multipliers:
+        detail, remedy = "the task is for vector cores alone, and this multiplies matrices", "tiles and row_sum"
+    else:
+        return
+    raise ProgramError("interface", detail, line=program.launch.line, remedy=remedy)
+
+
+def _check_memory(program: Program, task: Task) -> None:
+    """Inputs that may be absent, and outputs that begin as something, are those of the task."""
+    for spec in task.inputs:
+        tensor = program.tensors[spec.name]
+        if tensor.optional is not (spec.presence is Presence.OPTIONAL):
+            raise ProgramError(
+                "interface",
+                f"{spec.name} {'is always given' if tensor.optional else 'may be absent'}",
+                line=tensor.line,
+                remedy=f"{spec.name}: Input[…]" + ("" if tensor.optional else " | None"),
+            )
+    for output in task.outputs:
+        tensor = program.tensors[output.name]
+        truth = output.alias_of or ("0" if output.zeroed else "")
+        if tensor.begins not in ("", truth):
+            raise ProgramError(
+                "interface",
+                f"{output.name} {'holds nothing known' if not truth else f'begins as {truth}'} before the launch",
+                line=tensor.line,
+                remedy=f"{output.name}: Output[{tensor.dtype}{', ' + truth if truth else ''}]",
+            )
+
+
 def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *, dynamic: bool = True) -> int:
     """The most bytes of the unified buffer that a case takes. ProgramError if a case does not fit or cannot be cut,
     and where the program is to be ``dynamic``, if it cannot be lowered for all cases at once.
@@ -110,7 +173,7 @@ def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *,
     for case in cases:
         attributes = case_attributes(program, case)
         planned = plan(program, case_facts(program, case), attributes)
-        names: Mapping[str, Number] = {**attributes, **planned.numbers}
+        names = numbers_of(attributes, planned)
         for name, shape in planned.shapes.items():
             declared = case.outputs.get(name)
             if isinstance(declared, TensorShape) and declared.shape != shape:

@@ -208,6 +208,7 @@ class _Lowering:
             "gather": self._gather,
             "iota": self._iota,
             "shift": self._shift,
+            "sort": self._sort,
         }
         return lowered[kind](node, want)
 
@@ -344,7 +345,16 @@ class _Lowering:
 
     def _iota(self, node: TileOp, want: Operand | None) -> Operand:
         result = self._result(node, want)
-        return self._emit("iota", result, line=node.line)
+        return self._emit(node.op, result, line=node.line)
+
+    def _sort(self, node: TileOp, want: Operand | None) -> Operand:
+        value = self._tile(node.arguments[0], node)
+        result = self._result(node, want, apart=True)
+        # Keys and places, filled up to whole groups of 32; records of both, and as many to merge them.
+        work = tuple(self._take(dtype, ShapeClass.FULL) for dtype in ("float32", "int32", "int64", "int64"))
+        self._emit("argsort", result, value, line=node.line, work=work)
+        self._release(value)
+        return result
 
     def _shift(self, node: TileOp, want: Operand | None) -> Operand:
         source, distance, fill = (self._operand(argument, None) for argument in node.arguments)
@@ -410,6 +420,13 @@ class _Lowering:
     def _of_variable(self, node: TileOp, inner: TileExpr, origin: str, to: str, want: Operand | None) -> Operand:
         """Between float32 and a type that is known when the kernel is compiled: no cast where they are one."""
         members = set(self.program.members(origin)) | set(self.program.members(to))
+        numbers = members - FLOATS
+        if to == "float32" and numbers and numbers <= {"int16", "int32"}:
+            value = self._operand(inner, None)
+            place = self._fits(want, to, node.shape) or self._take(to, node.shape)
+            self._emit("widen_number", place, value, line=node.line)
+            self._done(place, value)
+            return place
         if "float32" not in (origin, to) or not members <= FLOATS:
             raise ProgramError(
                 "dtype",
@@ -469,7 +486,6 @@ def _path(origin: str, to: str, line: int) -> list[str]:
         ("float32", "int64"),
         ("int64", "int32"),
         ("int32", "int64"),
-        ("int32", "float16"),
         ("float16", "int32"),
         ("float16", "int16"),
         ("int16", "float16"),

@@ -5,7 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from npukb_tile.ir import Binary, Call, Choice, Element, Expr, Kind, ListFact, Name, Num, Peek, TensorFact
+from npukb_tile.ir import (
+    Binary,
+    Call,
+    Choice,
+    Element,
+    Expr,
+    HostValue,
+    Item,
+    Kind,
+    Known,
+    ListFact,
+    Name,
+    Num,
+    Peek,
+    TensorFact,
+)
 
 __all__ = ["TYPES", "Writer", "literal", "render", "safe", "wrapped"]
 
@@ -80,6 +95,9 @@ _RESERVED = frozenset(
         "pipe",
         "tiling",
         "workspace",
+        "copy",
+        "copy2",
+        "copy3",
     ]
 )
 _LEVEL = {
@@ -100,6 +118,8 @@ _LEVEL = {
 }
 _SPELLING = {"//": "/", "and": "&&", "or": "||"}
 _FUNCTIONS = {"min": "Least", "max": "Greatest", "ceil_div": "CeilDiv", "round_up": "RoundUp", "abs": "Magnitude"}
+
+_OF_THE_CHIP = {"vector_cores": "VectorCores", "cube_cores": "CubeCores", "ub_bytes": "UnifiedBufferBytes"}
 
 
 def safe(name: str) -> str:
@@ -138,6 +158,12 @@ def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -
         return f"({text})" if level else text
     if isinstance(node, TensorFact):
         return _fact(node, known)
+    if isinstance(node, HostValue):
+        return f"{node.tensor}Values[{render(node.index, known)}]"
+    if isinstance(node, Item):
+        return f"{node.attribute}Count" if node.index is None else f"{node.attribute}[{render(node.index, known)}]"
+    if isinstance(node, Known):
+        return node.flag
     if isinstance(node, Element):
         return f"{node.tensor}Global.GetValue({render(node.index, known)})"
     if isinstance(node, ListFact):
@@ -160,8 +186,8 @@ def _call(node: Call, known: Mapping[str, str], level: int) -> str:
         return f"static_cast<{'float' if name == 'float' else 'int64_t'}>({values[0]})"
     if name == "core":
         return "static_cast<int64_t>(GetBlockIdx())"
-    if name in ("vector_cores", "ub_bytes"):
-        return "VectorCores(context)" if name == "vector_cores" else "UnifiedBufferBytes(context)"
+    if name in _OF_THE_CHIP:
+        return f"{_OF_THE_CHIP[name]}(context)"
     if name == "sqrt":
         return f"sqrt({values[0]})"
     if name == "power":

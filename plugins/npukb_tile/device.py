@@ -85,6 +85,18 @@ __aicore__ inline void {name}(const LocalTensor<{to}>& y, const LocalTensor<{sou
 }}"""
 
 _WIDE = {
+    "WidenNumber": """\
+// y = x in float, for a type that may be an integer's.
+template <typename T>
+__aicore__ inline void WidenNumber(const LocalTensor<float>& y, const LocalTensor<T>& x, uint32_t count) {
+    if constexpr (std::is_same<T, float>::value) {
+        Adds(y, x, 0.0f, count);
+    } else if constexpr (std::is_same<T, int32_t>::value) {
+        Cast(y, x, RoundMode::CAST_RINT, count);
+    } else {
+        Cast(y, x, RoundMode::CAST_NONE, count);
+    }
+}""",
     "Widen": "// y = x in float.\n" + _CONVERSION.format(name="Widen", to="float", source="T", rounding="CAST_NONE"),
     "Widened": """\
 // x as floats: x itself, or a wider copy of it in y.
@@ -299,7 +311,31 @@ __aicore__ inline void Shift(const LocalTensor<float>& y, const LocalTensor<floa
     }
 }"""
 
-_ALL: dict[str, str] = {**_SCALAR, **_WIDE, "RowSum": _ROW_SUM, "RowProd": _ROW_PROD, "Shift": _SHIFT}
+_ARG_SORT = """\
+// Places of the elements of x from the largest to the smallest. Sorting takes groups of 32: what is missing is filled
+// with the smallest number there is, behind all others.
+__aicore__ inline void ArgSort(const LocalTensor<int32_t>& y, const LocalTensor<float>& x,
+                               const LocalTensor<float>& keys, const LocalTensor<int32_t>& places,
+                               const LocalTensor<int64_t>& records, const LocalTensor<int64_t>& spare, uint32_t cols) {
+    const uint32_t padded = RoundUp(cols, 32);
+    const int32_t groups = static_cast<int32_t>(padded / 32);
+    LocalTensor<float> sorted = records.ReinterpretCast<float>(), merging = spare.ReinterpretCast<float>(), grouped;
+    Duplicate(keys, -INFINITE, padded);
+    Adds(keys, x, 0.0f, cols);
+    CreateVecIndex(places, static_cast<int32_t>(0), padded);
+    Concat(grouped, keys, merging, groups);
+    Sort<float, true>(sorted, grouped, places.ReinterpretCast<uint32_t>(), merging, groups);
+    Extract(keys, y.ReinterpretCast<uint32_t>(), sorted, groups);
+}"""
+
+_ALL: dict[str, str] = {
+    **_SCALAR,
+    **_WIDE,
+    "ArgSort": _ARG_SORT,
+    "RowSum": _ROW_SUM,
+    "RowProd": _ROW_PROD,
+    "Shift": _SHIFT,
+}
 for _op, _name in (("Max", "largest"), ("Min", "smallest")):
     _ALL[f"Row{_op}"] = _ROW_ORDER.replace("NAME", _name).replace("OP", _op)
 for _reduced, _op, _name in (

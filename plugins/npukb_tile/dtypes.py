@@ -26,6 +26,10 @@ DTYPES = {
     "int16": DType(2, "int16_t", "ge::DT_INT16", False),
     "int32": DType(4, "int32_t", "ge::DT_INT32", False),
     "int64": DType(8, "int64_t", "ge::DT_INT64", False),
+    # No vector instruction computes in these: they are moved.
+    "uint16": DType(2, "uint16_t", "ge::DT_UINT16", False),
+    "uint32": DType(4, "uint32_t", "ge::DT_UINT32", False),
+    "uint64": DType(8, "uint64_t", "ge::DT_UINT64", False),
     "float16": DType(2, "half", "ge::DT_FLOAT16", True),
     "bfloat16": DType(2, "bfloat16_t", "ge::DT_BF16", True),
     "float32": DType(4, "float", "ge::DT_FLOAT", True),

@@ -7,7 +7,7 @@ from npukb_tile.instructions import spell
 from npukb_tile.invariants import check_unified_buffer, slot_bytes
 from npukb_tile.ir import Program, Stage, walk_blocks
 from npukb_tile.kernel import block_instructions
-from npukb_tile.launching import UB_BYTES, Number, buffer_bytes, plan
+from npukb_tile.launching import UB_BYTES, buffer_bytes, numbers_of, plan
 from npukb_tile.lowering import lower_parts
 from npukernelbench.nouns import Case
 
@@ -34,7 +34,7 @@ def explain_case(program: Program, case: Case) -> list[str]:
     """The launch of a case: cores, numbers, bytes."""
     attributes = case_attributes(program, case)
     planned = plan(program, case_facts(program, case), attributes)
-    names: dict[str, Number] = {**attributes, **planned.numbers}
+    names = numbers_of(attributes, planned)
     parts = lower_parts(program, planned.types, names)
     total = check_unified_buffer(parts, planned, names)
     lines = [f"Case {case.id}: {planned.cores} cores"]

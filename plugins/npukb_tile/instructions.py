@@ -46,8 +46,9 @@ def spell(instruction: Instruction) -> list[str]:
         more = [extent] if kind == "widened" else []
         name = "Widened" if kind == "widened" else "WideResult"
         return [f"LocalTensor<float> {target.name} = {_call(name, held, _name(instruction.operands[0]), *more)}"]
-    if kind in ("widen", "narrow", "narrowed"):
-        return [_call(kind.capitalize(), target.name, _name(instruction.operands[0]), extent)]
+    if kind in ("widen", "widen_number", "narrow", "narrowed"):
+        name = "WidenNumber" if kind == "widen_number" else kind.capitalize()
+        return [_call(name, target.name, _name(instruction.operands[0]), extent)]
     if kind == "where":
         return [_where(instruction, extent)]
     if kind.startswith("mask_"):
@@ -162,13 +163,16 @@ def _cast(instruction: Instruction, extent: str) -> str:
 
 def _placed(instruction: Instruction, extent: str) -> list[str]:
     target = instruction.target.name
-    if instruction.operation == "iota":
+    if instruction.operation == "argsort":
+        work = [tile.name for tile in instruction.work]
+        return [_call("ArgSort", target, _name(instruction.operands[0]), *work, extent)]
+    if OPERATIONS[instruction.operation].kind == "iota":
         return [_call("CreateVecIndex", target, "static_cast<int32_t>(0)", extent)]
-    work = instruction.work[0].name
+    scratch = instruction.work[0].name
     if instruction.operation == "shift":
         source, distance, fill = instruction.operands
         assert not isinstance(distance, Operand)
-        return [_call("Shift", target, _name(source), work, render(distance), _scalar(fill, "float32"), extent)]
+        return [_call("Shift", target, _name(source), scratch, render(distance), _scalar(fill, "float32"), extent)]
     source, index, *shift = instruction.operands
     size = DTYPES[instruction.target.dtype].itemsize
     base = "0"
@@ -177,6 +181,6 @@ def _placed(instruction: Instruction, extent: str) -> list[str]:
         base = f"static_cast<uint32_t>(({render(shift[0])}) * {size})"
     return [
         # Gather takes offsets in bytes, a program gives element numbers.
-        _call("Muls", work, _name(index), f"static_cast<int32_t>({size})", extent),
-        _call("Gather", target, _name(source), f"{work}.ReinterpretCast<uint32_t>()", base, extent),
+        _call("Muls", scratch, _name(index), f"static_cast<int32_t>({size})", extent),
+        _call("Gather", target, _name(source), f"{scratch}.ReinterpretCast<uint32_t>()", base, extent),
     ]

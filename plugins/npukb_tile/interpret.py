@@ -15,7 +15,8 @@ import numpy as np
 from npukb_tile import ir
 from npukb_tile.dtypes import numpy_dtype
 from npukb_tile.fault import ProgramError
-from npukb_tile.launching import Facts, Number, Planned, evaluate, plan, run_range
+from npukb_tile.launching import Facts, Number, Planned, Setting, absent, evaluate, numbers_of, plan, run_range
+from npukb_tile.limits import MOST_VALUES
 from npukb_tile.multiplying import multiply_arrays
 from npukb_tile.numpy_ops import apply
 
@@ -27,12 +28,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def interpret(
     program: ir.Program,
     inputs: Mapping[str, Array | Sequence[Array]],
-    attributes: Mapping[str, Number],
+    attributes: Mapping[str, Setting],
     steps: int = 10**12,
 ) -> dict[str, Array | list[Array]]:
     """The outputs of a program. ProgramError with rule ``limit`` where its cores take more than ``steps`` steps."""
     defaults = {a.name: a.default for a in program.attributes.values() if a.default is not None}
-    values = {**defaults, **attributes}
+    values: dict[str, Setting] = {**defaults, **attributes}
     given = _parts(inputs)
     planned = plan(program, {name: _facts(x) for name, x in inputs.items()}, values)
     memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in given.items()}
@@ -43,8 +44,18 @@ def interpret(
             for name, shape in shapes[tensor.name].items():
                 size = int(np.prod(shape, dtype=np.int64))
                 memory[name] = np.zeros(size, numpy_dtype(planned.types.get(tensor.dtype, tensor.dtype)))
-                written[name] = np.zeros(size, bool)
-    names = {**values, **planned.numbers}
+                # What begins as an input or as zeros needs no store.
+                written[name] = np.full(size, bool(tensor.begins))
+                if tensor.begins not in ("", "0"):
+                    held = name.replace(tensor.name, tensor.begins, 1)
+                    if memory[held].size != size:
+                        raise ProgramError(
+                            "output_shape",
+                            f"{name} has {size} elements, {held}, whose memory it is, {memory[held].size}",
+                            line=tensor.line,
+                        )
+                    memory[name] = memory[held] = memory[held].copy()
+    names = numbers_of(values, planned)
     # One iterator for all cores: they share the limit.
     left = iter(range(steps))
     cores = [_Core(program, planned, dict(names), memory, written, number, left) for number in range(planned.cores)]
@@ -77,7 +88,8 @@ def _parts(inputs: Mapping[str, Array | Sequence[Array]]) -> dict[str, Array]:
 def _facts(given: Array | Sequence[Array]) -> Facts:
     """What the host knows; of a list the element type alone."""
     if isinstance(given, np.ndarray):
-        return Facts(given.shape, str(given.dtype))
+        few = given.size <= MOST_VALUES and given.dtype.kind in "iu"
+        return Facts(given.shape, str(given.dtype), tuple(given.reshape(-1).tolist()) if few else None)
     return Facts((), str(given[0].dtype))
 
 
@@ -145,6 +157,8 @@ class _Core:
     def _read(self, node: ir.Element | ir.Peek | ir.ListFact, index: int) -> Number:
         if isinstance(node, ir.ListFact):
             return self._list(node, index)
+        if isinstance(node, ir.Element) and node.tensor not in self.memory:
+            raise absent(node.tensor, node.line)
         source = self.memory[node.tensor] if isinstance(node, ir.Element) else self._held(node.buffer, node.line)
         if not 0 <= index < source.size:
             what = node.tensor if isinstance(node, ir.Element) else node.buffer
@@ -163,6 +177,8 @@ class _Core:
     def _tensor(self, move: ir.Move) -> str:
         """The name of the tensor that a copy is of."""
         if move.item is None:
+            if move.tensor not in self.memory:
+                raise absent(move.tensor, move.line)
             return move.tensor
         item = int(self.value(move.item))
         self._list(ir.ListFact(move.tensor, move.item, move.line), item)
@@ -318,7 +334,7 @@ class _Core:
             if node.arguments:
                 values.insert(0, self._first(node, node.arguments[0]))
             dtype = node.dtype if node.dtype == "mask" else self._type(node.dtype)
-            return apply(node, values, dtype, self.cols)
+            return apply(node, values, dtype, self.rows, self.cols)
 
     def _first(self, node: ir.TileOp, first: ir.TileExpr) -> Any:
         if node.op == "gather" and isinstance(first, ir.BufferRef):

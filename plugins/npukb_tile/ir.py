@@ -10,6 +10,7 @@ Inside a compute block every tile has one of three shapes, as NumPy would broadc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -26,8 +27,11 @@ __all__ = [
     "Element",
     "Expr",
     "For",
+    "HostValue",
     "If",
+    "Item",
     "Kind",
+    "Known",
     "Launch",
     "ListFact",
     "Load",
@@ -64,6 +68,8 @@ class Kind(str, Enum):
     INT = "int"
     FLOAT = "float"
     BOOL = "bool"
+    TEXT = "text"  # of attributes; expressions only compare them
+    INTS = "ints"  # of attributes; expressions take one of them, or count them
 
 
 # --- scalars ---------------------------------------------------------------------------------------------------------
@@ -161,7 +167,48 @@ class ListFact:
     kind: Kind = Kind.INT
 
 
-Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a launch before anything is computed: whether the input ``subject`` is given, or with ``text``
+    whether the attribute ``subject`` is that text.
+    """
+
+    subject: str
+    text: str | None
+    line: int
+    kind: Kind = Kind.BOOL
+
+    @property
+    def flag(self) -> str:
+        """The name under which host and kernel know it."""
+        if self.text is None:
+            return f"{self.subject}Given"
+        # Letters of the text that no name of C++ has are spelled by their numbers, so that texts stay apart.
+        return f"{self.subject}Is_" + re.sub(r"[^A-Za-z0-9]", lambda letter: f"_{ord(letter[0])}_", self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class HostValue:
+    """One element of a short input of integers, read by the host function."""
+
+    tensor: str
+    dtype: str
+    index: Expr
+    line: int
+    kind: Kind = Kind.INT
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """``len(sizes)`` of an attribute that is a list of integers, or with ``index`` ``sizes[index]``."""
+
+    attribute: str
+    index: Expr | None
+    line: int
+    kind: Kind = Kind.INT
+
+
+Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListFact | Known | HostValue | Item
 
 # --- tiles -----------------------------------------------------------------------------------------------------------
 
@@ -305,7 +352,8 @@ class Sync:
 @dataclass(frozen=True, slots=True)
 class Multiply:
     """A product of matrices in global memory: ``tensors`` are the sums and the two factors, with a start and a distance
-    of rows each; ``extents`` are rows, inner extent and columns.
+    of rows each; ``extents`` are rows, inner extent and columns. ``bias`` is a tensor from which on a row lies that is
+    added to every row of the sums.
     """
 
     multiplier: str
@@ -314,25 +362,31 @@ class Multiply:
     extents: tuple[Expr, Expr, Expr]
     strides: tuple[Expr, ...]
     line: int
+    bias: str = ""
+    bias_start: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What the host function decides: how many cores, and the numbers that the kernel is given."""
+    """What the host function decides: how many cores, and the numbers that the kernel is given. ``cube``: the cores are
+    cube cores.
+    """
 
     cores: Expr
     numbers: tuple[tuple[str, Expr], ...]
     line: int
+    cube: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ShapePart:
-    """Part of a shape: one extent, or ``tensor.shape[first:last]``."""
+    """Part of a shape: one extent, perhaps several times, or ``tensor.shape[first:last]``."""
 
     extent: Expr | None
     tensor: str = ""
     first: Expr | None = None
     last: Expr | None = None
+    times: Expr | None = None
 
 
 ShapeExpr = tuple[ShapePart, ...]
@@ -340,11 +394,18 @@ ShapeExpr = tuple[ShapePart, ...]
 
 @dataclass(frozen=True, slots=True)
 class OutputShape:
-    """``y.shape = …`` in the host function."""
+    """``y.shape = …`` in the host function; with a ``condition`` ``y.shape = … if condition else …``."""
 
     tensor: str
     shape: ShapeExpr
     line: int
+    condition: Expr | None = None
+    otherwise: ShapeExpr = ()
+
+    @property
+    def parts(self) -> ShapeExpr:
+        """The parts of either shape."""
+        return (*self.shape, *self.otherwise)
 
 
 Statement = Assign | For | If | Load | Store | TileSet | Block | Sync | Multiply | Launch | OutputShape
@@ -362,13 +423,19 @@ class TensorRole(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor in global memory, or a list of them. ``dtype`` is an element type or a type variable's name."""
+    """A tensor in global memory, or a list of them. ``dtype`` is an element type or a type variable's name.
+
+    An ``optional`` input may be absent. ``begins`` says what an output holds before the launch: the name of the input
+    whose memory it is, ``0`` for zeros, and nothing where that is unknown.
+    """
 
     name: str
     role: TensorRole
     dtype: str
     line: int
     listed: bool = False
+    optional: bool = False
+    begins: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +444,7 @@ class Attribute:
 
     name: str
     kind: Kind
-    default: int | float | bool | None
+    default: int | float | bool | str | tuple[int, ...] | None
     line: int
 
 
@@ -401,7 +468,11 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Multiplier:
-    """What multiplies matrices of at most ``rows`` by ``inner`` and ``inner`` by ``cols`` elements of a type."""
+    """What multiplies matrices of at most ``rows`` by ``inner`` and ``inner`` by ``cols`` elements of a type.
+
+    Factors that are ``turned`` lie column by column. ``sums`` is the element type of results, ``bias`` that of the rows
+    that are added to them, if there are any.
+    """
 
     name: str
     rows: Expr
@@ -409,6 +480,9 @@ class Multiplier:
     cols: Expr
     dtype: str
     line: int
+    turned: tuple[bool, bool] = (False, False)
+    sums: str = ""
+    bias: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +506,21 @@ class Program:
     def of_role(self, role: TensorRole) -> list[Tensor]:
         """Tensors that go one way, in the order of the signature."""
         return [tensor for tensor in self.tensors.values() if tensor.role is role]
+
+    @property
+    def numeric(self) -> dict[str, Attribute]:
+        """Attributes that the kernel may compute with."""
+        return {name: held for name, held in self.attributes.items() if held.kind not in (Kind.TEXT, Kind.INTS)}
+
+    @property
+    def listed_attributes(self) -> list[str]:
+        """Attributes that are lists of integers."""
+        return [name for name, held in self.attributes.items() if held.kind is Kind.INTS]
+
+    @property
+    def by_instance(self) -> bool:
+        """Whether the number of an input at a launch may differ from its number in the definition."""
+        return any(tensor.listed or tensor.optional for tensor in self.tensors.values())
 
     @property
     def lists(self) -> list[Tensor]:

@@ -13,8 +13,9 @@ from npukb_tile.cpp import TYPES, Writer, render, safe
 from npukb_tile.device import device_functions
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.instructions import element_type, spell
+from npukb_tile.limits import MOST_ITEMS
 from npukb_tile.loops import loop_head
-from npukb_tile.multiplying import object_types, product_calls, sum_dtype
+from npukb_tile.multiplying import object_types, product_calls
 from npukb_tile.storage import Storage, expressions, references
 
 __all__ = ["DeviceParts", "block_instructions", "write_kernel"]
@@ -76,8 +77,7 @@ class _Class:
         self.out.close()
         self.out.line()
         for held in self.program.multipliers.values():
-            sums = self.parts.cpp(sum_dtype(self.program.members(held.dtype)))
-            for line in object_types(held, self.parts.cpp(held.dtype), sums):
+            for line in object_types(held, self.parts.cpp, cube=self.program.launch.cube):
                 self.out.line(line)
         if self.program.multipliers:
             self.out.line()
@@ -115,6 +115,11 @@ class _Class:
         if self.tiling:
             for name in self._given():
                 self.out.line(f"{safe(name)} = numbers.{name};")
+            for name in self.program.listed_attributes:
+                self.out.line(f"{name}Count = numbers.{name}Count;")
+                self.out.open(f"for (int64_t item = 0; item < {name}Count; ++item)")
+                self.out.line(f"{name}[item] = numbers.{name}[item];")
+                self.out.close()
         for tensor in self.program.tensors.values():
             if tensor.listed:
                 self.out.line(f"{tensor.name}List = {safe(tensor.name)};")
@@ -133,7 +138,7 @@ class _Class:
         self.out.close()
 
     def _given(self) -> list[str]:
-        return [*self.program.attributes, *self.program.numbers]
+        return [*self.program.numeric, *self.program.numbers]
 
     def _elements(self, buffer: ir.Buffer) -> str:
         unit = self.parts.aligned.unit
@@ -185,6 +190,9 @@ class _Class:
             for name in self._given():
                 kind = self.program.numbers.get(name) or self.program.attributes[name].kind
                 self.out.line(f"{TYPES[kind]} {safe(name)};")
+            for name in self.program.listed_attributes:
+                self.out.line(f"int64_t {name}[{MOST_ITEMS}];")
+                self.out.line(f"int64_t {name}Count;")
 
     # --- statements -------------------------------------------------------------------------------------------------
 
@@ -215,7 +223,7 @@ class _Class:
                 self.out.line("PipeBarrier<PIPE_ALL>();")
                 self.out.line("SyncAll();")
             elif isinstance(statement, ir.Multiply):
-                for line in product_calls(statement):
+                for line in product_calls(statement, self.program.multipliers[statement.multiplier]):
                     self.out.line(line)
             elif isinstance(statement, ir.TileSet):
                 for instruction in self.parts.computed.instructions[id(statement)]:

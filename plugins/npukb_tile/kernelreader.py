@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from npukb_tile import ir
+from npukb_tile.cpp import safe
 from npukb_tile.device import DEVICE_FUNCTIONS
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.multiplying import read_multiplier, read_multiply
@@ -207,6 +208,8 @@ class KernelReader:
         taken = {*self.buffers, *self.multipliers, *self.scalars.kinds, *self.scalars.tensors}
         if name in taken:
             raise fault(node, "syntax", f"{name} exists already")
+        if safe(name) != name:
+            raise fault(node, "syntax", f"{name} means something else in the lowered code", "choose another name")
 
     def _buffer(self, node: ast.Call, name: str) -> None:
         self._new(node, name)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from npukb_tile import ir
 from npukb_tile.dtypes import DTYPES
 from npukb_tile.fault import ProgramError
-from npukb_tile.limits import MOST_INTEGER, MOST_STEPS
+from npukb_tile.limits import MOST_AXES, MOST_INTEGER, MOST_STEPS
+from npukb_tile.storage import expressions, parts_of
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
 __all__ = [
@@ -20,8 +21,11 @@ __all__ = [
     "Facts",
     "Number",
     "Planned",
+    "Setting",
+    "absent",
     "buffer_bytes",
     "evaluate",
+    "numbers_of",
     "pitch_unit",
     "plan",
     "run_range",
@@ -29,9 +33,12 @@ __all__ = [
 
 #: The Ascend 910B: vector cores of the largest part, bytes of each core's unified buffer.
 VECTOR_CORES = DEFAULT_MACHINE.vector_cores
+CUBE_CORES = DEFAULT_MACHINE.cube_cores
 UB_BYTES = DEFAULT_MACHINE.ub_bytes
 
 Number = int | float | bool
+#: The value of an attribute.
+Setting = Number | str | tuple[int, ...]
 
 
 class Facts(NamedTuple):
@@ -39,6 +46,7 @@ class Facts(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: str
+    values: tuple[int, ...] | None = None  # of short inputs of integers, where they are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,12 @@ def evaluate(
         return value(node.yes) if value(node.condition) else value(node.no)
     if isinstance(node, ir.TensorFact):
         return _fact(node, facts, value)
+    if isinstance(node, ir.Item):
+        return _item(node, names, None if node.index is None else int(value(node.index)))
+    if isinstance(node, ir.HostValue):
+        return _host_value(node, facts[node.tensor].values, int(value(node.index)))
+    if isinstance(node, ir.Known):
+        return names[node.flag]
     if isinstance(node, ir.Call):
         if node.function == "core":
             return core
@@ -146,13 +160,38 @@ def _call(node: ir.Call, values: list[Number]) -> Number:
         "ceil_div": lambda a, b: -(-a // b),
         "round_up": lambda a, b: -(-a // b) * b,
         "vector_cores": lambda: VECTOR_CORES,
+        "cube_cores": lambda: CUBE_CORES,
         "ub_bytes": lambda: UB_BYTES,
     }
     return functions[name](*values)
 
 
+def _item(node: ir.Item, names: Mapping[str, Number], index: int | None) -> Number:
+    count = names[f"len({node.attribute})"]
+    if index is None:
+        return count
+    if not 0 <= index < count:
+        raise ProgramError("out_of_bounds", f"{node.attribute}[{index}] of {count} integers", line=node.line)
+    return names[f"{node.attribute}[{index}]"]
+
+
+def _host_value(node: ir.HostValue, values: tuple[int, ...] | None, index: int) -> Number:
+    if values is None:
+        raise ProgramError(
+            "interface",
+            f"the values of {node.tensor} are not known before the launch",
+            line=node.line,
+            remedy="read them in the kernel function",
+        )
+    if not 0 <= index < len(values):
+        raise ProgramError("out_of_bounds", f"{node.tensor}[{index}] of {len(values)} elements", line=node.line)
+    return values[index]
+
+
 def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> Number:
-    shape, dtype = facts[node.tensor]
+    if node.tensor not in facts:
+        raise absent(node.tensor, node.line)
+    shape, dtype, _ = facts[node.tensor]
     if node.fact == "size":
         return math.prod(shape)
     if node.fact == "rank":
@@ -166,6 +205,23 @@ def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.E
     if not -len(shape) <= axis < len(shape):
         raise ProgramError("shape", f"{node.tensor} has no axis {axis}: its shape is {list(shape)}", line=node.line)
     return shape[axis]
+
+
+def absent(name: str, line: int) -> ProgramError:
+    """The fault of a use of an input that is absent."""
+    detail, remedy = f"{name} is absent in this case", f"put it under if {name} is not None"
+    return ProgramError("absent", detail, line=line, remedy=remedy)
+
+
+def _flags(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Setting]) -> dict[str, Number]:
+    """What host and kernel ask about absent inputs and texts, with the answers."""
+    asked = [part for statement in (*program.host, *program.shapes) for part in expressions(statement)]
+    asked += [part for _, value in program.launch.numbers for part in parts_of(value)]
+    known = [part for part in asked if isinstance(part, ir.Known)]
+    return {
+        part.flag: part.subject in inputs if part.text is None else attributes.get(part.subject) == part.text
+        for part in known
+    }
 
 
 def _between(
@@ -184,11 +240,29 @@ def run_range(node: ir.For, value: Callable[[ir.Expr], Number]) -> Iterator[int]
     return iter(range(int(value(node.start)), int(value(node.stop)), step))
 
 
-def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Number]) -> Planned:
+def numbers_of(attributes: Mapping[str, Setting], planned: Planned) -> dict[str, Number]:
+    """The numbers that a kernel is given."""
+    return {**_plain(attributes), **planned.numbers}
+
+
+def _plain(attributes: Mapping[str, Setting]) -> dict[str, Number]:
+    """Attributes as numbers: texts are none, and a list is its elements and their count."""
+    values: dict[str, Number] = {}
+    for name, value in attributes.items():
+        if isinstance(value, tuple):
+            values |= {f"{name}[{place}]": item for place, item in enumerate(value)}
+            values[f"len({name})"] = len(value)
+        elif not isinstance(value, str):
+            values[name] = value
+    return values
+
+
+def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[str, Setting]) -> Planned:
     """Run the host function. ProgramError if what it decides cannot be launched."""
     types = _bind(program, inputs)
-    facts = {name: Facts(given.shape, given.dtype) for name, given in inputs.items()}
-    names: dict[str, Number] = dict(attributes)
+    facts = dict(inputs)
+    names = _plain(attributes)
+    names |= _flags(program, inputs, attributes)
 
     def value(node: ir.Expr) -> Number:
         return evaluate(node, names, facts)
@@ -212,17 +286,29 @@ def plan(program: ir.Program, inputs: Mapping[str, Facts], attributes: Mapping[s
 
     run(program.host)
     numbers = {name: value(node) for name, node in program.launch.numbers}
-    shapes = {shape.tensor: _shape(shape.shape, facts, value) for shape in program.shapes}
+    shapes = {shape.tensor: _shape(_chosen(shape, value), facts, value, shape.line) for shape in program.shapes}
     planned = Planned(int(value(program.launch.cores)), numbers, shapes, types)
-    _check(program, planned, {**attributes, **numbers})
+    _check(program, planned, {**names, **numbers})
     return planned
 
 
-def _shape(shape: ir.ShapeExpr, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number]) -> tuple[int, ...]:
+def _chosen(shape: ir.OutputShape, value: Callable[[ir.Expr], Number]) -> ir.ShapeExpr:
+    return shape.shape if shape.condition is None or value(shape.condition) else shape.otherwise
+
+
+def _shape(
+    shape: ir.ShapeExpr, facts: Mapping[str, Facts], value: Callable[[ir.Expr], Number], line: int
+) -> tuple[int, ...]:
     extents: list[int] = []
     for part in shape:
         if part.extent is not None:
-            extents.append(int(value(part.extent)))
+            times = int(value(part.times)) if part.times is not None else 1
+            # More axes than this no tensor has, and a tuple of millions would be slow to make.
+            if times > MOST_AXES:
+                raise ProgramError("output_shape", f"a shape of {times} axes", line=line)
+            extents.extend([int(value(part.extent))] * times)
+        elif part.tensor not in facts:
+            raise absent(part.tensor, line)
         else:
             extents.extend(_between(facts[part.tensor].shape, part.first, part.last, value))
     return tuple(extents)
@@ -233,6 +319,8 @@ def _bind(program: ir.Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
     types: dict[str, str] = {}
     for tensor in program.of_role(ir.TensorRole.INPUT):
         given = inputs.get(tensor.name)
+        if given is None and tensor.optional:
+            continue
         if given is None:
             raise ProgramError("interface", f"nothing is given for the input {tensor.name}", line=tensor.line)
         known = types.setdefault(tensor.dtype, given.dtype) if tensor.dtype in program.types else tensor.dtype
@@ -240,12 +328,19 @@ def _bind(program: ir.Program, inputs: Mapping[str, Facts]) -> dict[str, str]:
             raise ProgramError(
                 "interface", f"{tensor.name} is {given.dtype}, the program says {known}", line=tensor.line
             )
+    for name, members in program.types.items():
+        types.setdefault(name, members[0])  # of absent inputs alone: nothing computes with them
     return types
 
 
 def pitch_unit(program: ir.Program, types: Mapping[str, str]) -> int:
     """Elements of the narrowest type of a tile with rows in 32 bytes."""
     rows = any(block.rows is not None for block in ir.walk_blocks(program.kernel) if block.stage is ir.Stage.COMPUTE)
+    # Copies fill whole blocks of 32 bytes per row, whatever is computed in between.
+    rows = rows or any(
+        isinstance(part, ir.Move) and not (isinstance(part.rows, ir.Num) and part.rows.value == 1)
+        for part in ir.statements(program.kernel)
+    )
     names = {types.get(buffer.dtype, buffer.dtype) for buffer in program.buffers.values() if not buffer.column}
     sizes = [DTYPES[member].itemsize for name in names for member in program.members(name)]
     return 32 // min([*sizes, 4]) if rows else 1
@@ -267,12 +362,13 @@ def buffer_bytes(program: ir.Program, planned: Planned, names: Mapping[str, Numb
 
 def _check(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -> None:
     line = program.launch.line
-    if not 1 <= planned.cores <= VECTOR_CORES:
+    kind, most = ("cube", CUBE_CORES) if program.launch.cube else ("vector", VECTOR_CORES)
+    if not 1 <= planned.cores <= most:
         raise ProgramError(
             "launch",
-            f"cores is {planned.cores}",
+            f"{'cube_cores' if program.launch.cube else 'cores'} is {planned.cores}",
             line=line,
-            remedy=f"between 1 and vector_cores(), which is {VECTOR_CORES} here",
+            remedy=f"between 1 and {kind}_cores(), which is {most} here",
         )
     meets = any(isinstance(statement, ir.Sync) for statement in ir.statements(program.kernel))
     if meets and planned.cores != VECTOR_CORES:
@@ -282,7 +378,7 @@ def _check(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -
             line=line,
             remedy="cores=vector_cores(); cores without work have an empty share",
         )
-    if program.multipliers and planned.cores % 2 != 0:
+    if program.multipliers and not program.launch.cube and planned.cores % 2 != 0:
         raise ProgramError(
             "launch",
             f"{planned.cores} cores multiply, and a cube core serves two vector cores",

@@ -10,6 +10,7 @@ import numpy as np
 from npukb_tile.dtypes import numpy_dtype
 from npukb_tile.fault import ProgramError
 from npukb_tile.ir import TileOp
+from npukb_tile.limits import MOST_SORTED
 
 __all__ = ["apply"]
 
@@ -86,13 +87,17 @@ _ROUND: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def apply(node: TileOp, values: list[Any], dtype: str, cols: int) -> Any:
-    """The result of one operation, rounded to its element type. ``cols`` is the extent of the block."""
+def apply(node: TileOp, values: list[Any], dtype: str, rows: int, cols: int) -> Any:
+    """The result of one operation, rounded to its element type. ``rows`` and ``cols`` are the extents of the block."""
     op = node.op
     if op == "cast":
         return _cast(values[0], dtype, node.mode)
     if op == "iota":
         return np.arange(cols, dtype=np.int32)[None, :]
+    if op == "iota_rows":
+        return np.arange(rows, dtype=np.int32)[:, None]
+    if op == "argsort":
+        return _order(values[0], node.line)
     if op == "gather":
         shift = int(values[2]) if len(values) > 2 else 0
         return _gather(values[0], values[1] + shift, node.line)
@@ -148,6 +153,21 @@ def _gather(source: Array, places: Array, line: int) -> Array:
             remedy="load what is gathered from with all it needs",
         )
     return flat[wanted][None, :]
+
+
+def _order(values: Array, line: int) -> Array:
+    """Places from the largest element to the smallest; NaN before all, equal ones in their order."""
+    if values.size > MOST_SORTED:
+        raise ProgramError(
+            "limit",
+            f"{values.size} elements to sort, at most {MOST_SORTED}",
+            line=line,
+            remedy="sort parts, and choose among the best of each",
+        )
+    row = values.reshape(-1)
+    return np.lexsort((-np.nan_to_num(row, nan=0.0, posinf=np.inf, neginf=-np.inf), ~np.isnan(row)))[None, :].astype(
+        np.int32
+    )
 
 
 def _shift(source: Array, distance: int, fill: Any) -> Array:

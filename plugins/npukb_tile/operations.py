@@ -12,7 +12,8 @@
 ``across``     reduces every row: FULL to COLUMN
 ``down``       reduces every column: FULL to ROW
 ``gather``     ``gather(x, index, shift)``: elements of a tile by their places
-``iota``       ``iota()``: 0, 1, 2, ... along the columns
+``iota``       ``iota()``: 0, 1, 2, ... along the columns; ``iota_rows()``: along the rows
+``sort``       ``argsort(x)``: places of the elements of one row, from the largest to the smallest
 ``shift``      ``shift(x, n, fill)``: element i is x[i - n]
 =============  ========================================================================================================
 """
@@ -59,6 +60,8 @@ OPERATIONS: dict[str, Operation] = {
     "gather": Operation("gather", "Gather"),
     "iota": Operation("iota", "CreateVecIndex"),
     "shift": Operation("shift", "Gather"),
+    "iota_rows": Operation("iota", "CreateVecIndex"),
+    "argsort": Operation("sort", "Sort", floats_only=True),
 }
 
 #: Operations by the symbol that Python's grammar has for them.

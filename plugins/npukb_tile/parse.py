@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 from npukb_tile.dtypes import DTYPES
@@ -11,6 +12,7 @@ from npukb_tile.fault import ProgramError
 from npukb_tile.ir import (
     Assign,
     Attribute,
+    Expr,
     For,
     If,
     Kind,
@@ -21,11 +23,14 @@ from npukb_tile.ir import (
     ShapeExpr,
     ShapePart,
     Statement,
+    Sync,
     Tensor,
     TensorRole,
 )
+from npukb_tile.ir import statements as all_statements
 from npukb_tile.kernelreader import KernelReader
 from npukb_tile.limits import MOST_CHARACTERS, MOST_DEPTH
+from npukb_tile.memory import workspace_places
 from npukb_tile.scalars import ScalarReader, fault, is_name, read_range
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 
@@ -34,7 +39,7 @@ __all__ = ["parse_file", "parse_program", "parse_text"]
 _ROLES = {"Input": TensorRole.INPUT, "Output": TensorRole.OUTPUT, "Workspace": TensorRole.WORKSPACE}
 #: Lists of tensors, which the operator's definition calls dynamic.
 _LISTS = {"Inputs": TensorRole.INPUT, "Outputs": TensorRole.OUTPUT}
-_KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
+_KINDS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL, "str": Kind.TEXT, "ints": Kind.INTS}
 
 
 def parse_file(path: Path) -> Program:
@@ -139,7 +144,7 @@ def _program(
 ) -> Program:
     tensors, attributes = _signature(kernel, types)
     kinds = {name: attribute.kind for name, attribute in attributes.items()}
-    reader = HostReader(ScalarReader(dict(kinds), tensors, host=True))
+    reader = HostReader(ScalarReader(dict(kinds), tensors, types, host=True))
     body = reader.body(host.body)
     if reader.launch is None:
         raise fault(host, "launch", "the host function does not end with launch()", "launch(cores=…, share=share)")
@@ -161,11 +166,20 @@ def _program(
             raise fault(
                 host, "output_shape", f"nothing says which shape {tensor.name} has", f"{tensor.name}.shape = x.shape"
             )
-    scalars = ScalarReader({**kinds, **numbers}, tensors, host=False)
+    scalars = ScalarReader({**kinds, **numbers}, tensors, types, host=False)
     inner = KernelReader(scalars, types, set(kinds) | set(numbers))
     statements = inner.body(kernel.body)
     # Only at the end is it known what nothing uses.
     inner.finish(kernel)
+    # What the kernel asks about inputs and texts is handed on like the numbers of the launch.
+    asked_of = {held.flag: held for held in scalars.known}
+    numbers |= dict.fromkeys(asked_of, Kind.BOOL)
+    launch = replace(reader.launch, numbers=(*reader.launch.numbers, *asked_of.items()))
+    places = workspace_places(tensors.values(), reader.shapes, types)
+    numbers |= dict.fromkeys(places, Kind.INT)
+    launch = replace(launch, numbers=(*launch.numbers, *places.items()))
+    if launch.cube:
+        _for_cube_cores(inner, statements, launch)
     return Program(
         name=kernel.name,
         summary=summary or ast.get_docstring(kernel) or "",
@@ -173,7 +187,7 @@ def _program(
         tensors=tensors,
         attributes=attributes,
         host=body,
-        launch=reader.launch,
+        launch=launch,
         shapes=tuple(reader.shapes),
         numbers=numbers,
         buffers=inner.buffers,
@@ -191,43 +205,107 @@ def _signature(
     arguments = kernel.args.args
     defaults = [None] * (len(arguments) - len(kernel.args.defaults)) + list(kernel.args.defaults)
     for argument, default in zip(arguments, defaults, strict=True):
-        mark = argument.annotation
-        if not (
-            isinstance(mark, ast.Subscript) and isinstance(mark.value, ast.Name) and isinstance(mark.slice, ast.Name)
-        ):
-            raise fault(
-                argument,
-                "syntax",
-                f"what is {argument.arg}?",
-                "annotate it: Input[float32], Output[float32], Workspace[float32], Attribute[float]; "
-                "Inputs[float32] and Outputs[float32] are lists of tensors",
-            )
-        what, of = mark.value.id, mark.slice.id
-        if what == "Attribute" and of in _KINDS:
-            attributes[argument.arg] = Attribute(argument.arg, _KINDS[of], _default(default), argument.lineno)
+        what, of, begins, optional = _mark(argument)
+        if what == "Attribute" and of in _KINDS and not begins and not optional:
+            held = Attribute(argument.arg, _KINDS[of], _default(default), argument.lineno)
+            if held.default is not None and not _is_default(held.default, held.kind):
+                raise fault(argument, "dtype", f"the default of {held.name} is no {of}")
+            attributes[argument.arg] = held
         elif what in {**_ROLES, **_LISTS} and (of in DTYPES or of in types):
             role = {**_ROLES, **_LISTS}[what]
-            tensors[argument.arg] = Tensor(argument.arg, role, of, argument.lineno, listed=what in _LISTS)
+            if optional and what != "Input":
+                raise fault(argument, "syntax", "only single inputs may be absent", "bias: Input[float32] | None")
+            _check_beginning(argument, role, of, begins, tensors, listed=what in _LISTS)
+            tensors[argument.arg] = Tensor(argument.arg, role, of, argument.lineno, what in _LISTS, optional, begins)
         else:
             raise fault(
                 argument,
                 "dtype",
-                f"{ast.unparse(mark)} is no type of an argument",
-                "element types: " + ", ".join([*DTYPES, *types]) + "; attributes are int, float or bool",
+                f"{ast.unparse(argument)} is no argument of a kernel",
+                "element types: " + ", ".join([*DTYPES, *types]) + "; attributes are int, float, bool, str or ints",
             )
-    if sum(tensor.role is TensorRole.WORKSPACE for tensor in tensors.values()) > 1:
-        raise fault(kernel, "syntax", "there is one workspace", "put everything into one, at different places")
-    outputs = [tensor for tensor in tensors.values() if tensor.role is TensorRole.OUTPUT]
-    if len(outputs) != 1 and any(tensor.listed for tensor in tensors.values()):
-        raise fault(kernel, "syntax", "beside lists of tensors there is one output")
     if not any(tensor.role is TensorRole.OUTPUT for tensor in tensors.values()):
         raise fault(kernel, "syntax", "the kernel has no output")
     return tensors, attributes
 
 
-def _default(node: ast.expr | None) -> int | float | bool | None:
+def _mark(argument: ast.arg) -> tuple[str, str, str, bool]:
+    """What an argument is, of which type, what it holds at the beginning (see ``Tensor.begins``), whether it may be
+    absent.
+    """
+    mark, optional = argument.annotation, False
+    if isinstance(mark, ast.BinOp) and isinstance(mark.op, ast.BitOr) and _is_none(mark.right):
+        mark, optional = mark.left, True
+    if isinstance(mark, ast.Subscript) and isinstance(mark.value, ast.Name):
+        if isinstance(mark.slice, ast.Name):
+            return mark.value.id, mark.slice.id, "", optional
+        if isinstance(mark.slice, ast.Tuple) and len(mark.slice.elts) == 2:
+            of, begins = mark.slice.elts
+            if isinstance(begins, ast.Constant) and begins.value == 0 and not isinstance(begins.value, bool):
+                begins = ast.Name("0")
+            if isinstance(of, ast.Name) and isinstance(begins, ast.Name):
+                return mark.value.id, of.id, begins.id, optional
+    raise fault(
+        argument,
+        "syntax",
+        f"what is {argument.arg}?",
+        "annotate it: Input[float32], Output[float32], Workspace[float32], Attribute[float]; "
+        "Inputs[float32] and Outputs[float32] are lists of tensors; Input[float32] | None may be absent; "
+        "Output[float32, x] lies in the memory of x, Output[float32, 0] is filled with zeros before",
+    )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _check_beginning(
+    node: ast.arg, role: TensorRole, dtype: str, begins: str, tensors: dict[str, Tensor], *, listed: bool
+) -> None:
+    """An output lies in the memory of an input of its kind."""
+    if not begins:
+        return
+    if role is not TensorRole.OUTPUT:
+        raise fault(node, "syntax", f"{node.arg} is no output, which alone may begin as something")
+    held = tensors.get(begins)
+    if begins != "0" and (held is None or held.role is not TensorRole.INPUT or held.listed is not listed):
+        raise fault(node, "unknown_name", f"{begins} is no input in whose memory {node.arg} could lie")
+    if held is not None and held.dtype != dtype:
+        detail = f"{node.arg} holds {dtype}, {begins}, whose memory it is, {held.dtype}"
+        raise fault(node, "dtype", detail, "both have one element type")
+
+
+def _for_cube_cores(inner: KernelReader, statements: tuple[Statement, ...], launch: Launch) -> None:
+    """Cube cores multiply; they have no unified buffer, and no other cores beside them that could compute."""
+    for name, buffer in inner.buffers.items():
+        detail = f"{name} is a buffer, and cube cores have no unified buffer"
+        remedy = "launch(cores=…): a cube core and two vector cores work together"
+        raise ProgramError("launch", detail, line=buffer.line, remedy=remedy)
+    for statement in all_statements(statements):
+        if isinstance(statement, Sync):
+            raise ProgramError("launch", "cube cores alone do not synchronise", line=statement.line)
+    if not inner.multipliers:
+        raise ProgramError("launch", "cube cores multiply, and this kernel does not", line=launch.line)
+
+
+def _is_default(value: int | float | bool | str | tuple[int, ...], kind: Kind) -> bool:
+    """Whether a default is one of its attribute."""
+    if isinstance(value, str | tuple):
+        return kind is (Kind.TEXT if isinstance(value, str) else Kind.INTS)
+    return kind not in (Kind.TEXT, Kind.INTS)
+
+
+def _default(node: ast.expr | None) -> int | float | bool | str | tuple[int, ...] | None:
     if node is None:
         return None
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.Tuple):
+        items = [_default(item) for item in node.elts]
+        integers = tuple(item for item in items if isinstance(item, int) and not isinstance(item, bool))
+        if len(integers) != len(items):
+            raise fault(node, "syntax", "a default is a number, a text or a tuple of integers")
+        return integers
     value = ScalarReader({}, {}, host=True).read(node)
     if not isinstance(value, Num):
         raise fault(node, "syntax", "a default is a number")
@@ -281,19 +359,28 @@ class HostReader:
 
     def _launch(self, node: ast.Call) -> None:
         given = {word.arg: self.scalars.read(word.value) for word in node.keywords if word.arg}
-        if node.args or "cores" not in given or len(given) != len(node.keywords):
+        cube = "cube_cores" in given
+        if node.args or ("cores" in given) is cube or len(given) != len(node.keywords):
             remedy = f"launch(cores={DEFAULT_MACHINE.vector_cores}, tile=4096)"
             raise fault(node, "launch", "launch takes cores and the kernel's numbers by name", remedy)
-        cores = given.pop("cores")
+        cores = given.pop("cube_cores" if cube else "cores")
         if cores.kind is not Kind.INT:
             raise fault(node, "dtype", "cores must be an integer")
-        self.launch = Launch(cores, tuple(given.items()), node.lineno)
+        self.launch = Launch(cores, tuple(given.items()), node.lineno, cube)
 
     def _shape(self, node: ast.Assign, tensor: str) -> None:
         held = self.scalars.tensors.get(tensor)
         if held is None or held.role is TensorRole.INPUT:
             raise fault(node, "output_shape", f"{tensor} is no output of the kernel")
-        parts = self._parts(node.value)
+        value = node.value
+        condition: Expr | None = None
+        otherwise: ShapeExpr = ()
+        if isinstance(value, ast.IfExp):
+            condition, otherwise = self.scalars.condition(value.test), self._parts(value.orelse)
+            value = value.body
+            if held.role is TensorRole.WORKSPACE:
+                raise fault(node, "output_shape", "the shape of the workspace has no condition", "(n if some else 1,)")
+        parts = (*self._parts(value), *otherwise)
         listed = [part.tensor in self.scalars.tensors and self.scalars.tensors[part.tensor].listed for part in parts]
         whole = len(parts) == 1 and parts[0].extent is None and parts[0].first is None and parts[0].last is None
         if held.listed is not any(listed) or (any(listed) and not whole):
@@ -303,20 +390,27 @@ class HostReader:
                 f"{tensor} has a list of shapes, or takes its shape from one",
                 "the shapes of a list of outputs are those of a list of inputs: y.shape = x.shape",
             )
-        self.shapes.append(OutputShape(tensor, parts, node.lineno))
+        shape = parts[: len(parts) - len(otherwise)]
+        self.shapes.append(OutputShape(tensor, shape, node.lineno, condition, otherwise))
 
     def _parts(self, node: ast.expr) -> ShapeExpr:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return (*self._parts(node.left), *self._parts(node.right))
+        times: Expr | None = None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Tuple):
+            times = self.scalars.integer(node.right, "a number of axes")
+            node = node.left
+            if len(node.elts) != 1:
+                raise fault(node, "output_shape", "one extent may be repeated", "(1,) * n")
         if isinstance(node, ast.Tuple):
-            return tuple(ShapePart(self.scalars.integer(extent, "an extent")) for extent in node.elts)
+            return tuple(ShapePart(self.scalars.integer(extent, "an extent"), times=times) for extent in node.elts)
         part = self.scalars.shape_slice(node)
         if part is None:
             raise fault(
                 node,
                 "output_shape",
                 f"{ast.unparse(node)} is no shape",
-                "write x.shape, x.shape[a:b], (n, m) or sums of them",
+                "write x.shape, x.shape[a:b], (n, m), (1,) * n or sums of them",
             )
         return (ShapePart(None, *part),)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from npukb_tile.dtypes import DTYPES
-from npukernelbench.nouns import Case, Core, Message, Presence, Prompt, Task
+from npukernelbench.nouns import Case, Message, Prompt, Task
 from npukernelbench.prompts.example import is_same_operator, nearest
 from npukernelbench.prompts.interface import tensor_text
 from npukernelbench.prompts.style import describe_case
@@ -19,7 +19,7 @@ from npukernelbench.prompts.style import describe_case
 __all__ = ["Exemplar", "exemplar", "interface_text", "language", "opening", "operator_text", "prompt_of", "refusal"]
 
 #: Raised with every change of wording, so that results name what was asked.
-VERSION = 4
+VERSION = 5
 
 _HERE = Path(__file__).parent
 #: The page of the documentation; an installed package brings its own copy.
@@ -124,12 +124,8 @@ def operator_text(task: Task, case: Case | None, *, sizes: bool = True) -> str:
 
 def refusal(task: Task) -> str | None:
     """Why the language has no words for a task; None when it has."""
-    if task.core is Core.CUBE:
-        return "the tile language computes on vector cores, and on the static track cube cores alone are started"
-    if any(spec.presence is Presence.DYNAMIC for spec in task.inputs) and len(task.outputs) > 1:
-        return "the tile language has lists of tensors in operators of one output only"
-    if any(value is None for case in task.cases for value in case.inputs.values()):
-        return "the tile language has no absent inputs"
+    if any(spec.type == "list_float" for spec in task.attributes):
+        return "the tile language has no attributes that are lists of floats"
     held = {dtype.value for spec in task.inputs for dtype in spec.dtypes}
     if held - set(DTYPES):
         return "the tile language lacks some of their element types"
@@ -154,5 +150,5 @@ def interface_text(task: Task) -> dict[str, str]:
         "kernel": task.kernel,
         "inputs": inputs or "none",
         "outputs": ", ".join(item.name for item in task.outputs),
-        "attributes": f", then those attributes that it needs: {names}" if names else "",
+        "attributes": f", then its attributes: {names}" if names else "",
     }

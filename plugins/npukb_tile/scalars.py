@@ -6,7 +6,6 @@ import ast
 import math
 from collections.abc import Mapping
 
-from npukb_tile.dtypes import FLOATS
 from npukb_tile.fault import ProgramError
 from npukb_tile.ir import (
     Binary,
@@ -15,13 +14,17 @@ from npukb_tile.ir import (
     Choice,
     Element,
     Expr,
+    HostValue,
+    Item,
     Kind,
+    Known,
     ListFact,
     Name,
     Num,
     Peek,
     Tensor,
     TensorFact,
+    TensorRole,
 )
 from npukb_tile.limits import MOST_INTEGER
 
@@ -42,9 +45,12 @@ _FUNCTIONS: dict[str, tuple[int, Kind | None]] = {
     "round_up": (2, Kind.INT),
     "core": (0, Kind.INT),
     "vector_cores": (0, Kind.INT),
+    "cube_cores": (0, Kind.INT),
     "ub_bytes": (0, Kind.INT),
 }
-_HOST_ONLY = {"vector_cores", "ub_bytes", "power"}
+#: Integers that the scalar unit reads.
+_READABLE = {"int32", "int64", "int16", "uint8", "int8", "bool"}
+_HOST_ONLY = {"vector_cores", "cube_cores", "ub_bytes", "power"}
 
 
 def fault(node: ast.AST, rule: str, message: str, remedy: str | None = None) -> ProgramError:
@@ -64,11 +70,21 @@ class ScalarReader:
     kernel.
     """
 
-    def __init__(self, kinds: dict[str, Kind], tensors: Mapping[str, Tensor], *, host: bool) -> None:
+    def __init__(
+        self,
+        kinds: dict[str, Kind],
+        tensors: Mapping[str, Tensor],
+        types: Mapping[str, tuple[str, ...]] | None = None,
+        *,
+        host: bool,
+    ) -> None:
         self.kinds = kinds
+        self.types: Mapping[str, tuple[str, ...]] = types or {}
         self.tensors = tensors
         self.buffers: dict[str, Buffer] = {}
         self.host = host
+        #: Questions about absent inputs and texts, in the order in which they are asked.
+        self.known: list[Known] = []
 
     def read(self, node: ast.expr) -> Expr:
         """The typed expression of a node."""
@@ -143,6 +159,12 @@ class ScalarReader:
                 f"{node.id} is a tensor in global memory, not a scalar",
                 f"load it into a buffer, or read one element with {node.id}[i] outside blocks",
             )
+        if self.kinds.get(node.id) is Kind.INTS:
+            raise fault(
+                node, "dtype", f"{node.id} is a list of integers", f"{node.id}[i] is one, len({node.id}) how many"
+            )
+        if self.kinds.get(node.id) is Kind.TEXT:
+            raise fault(node, "dtype", f"{node.id} is a text, not a number", f'compare it: {node.id} == "mean"')
         if node.id not in self.kinds:
             known = ", ".join(sorted(self.kinds)) or "none"
             raise fault(node, "unknown_name", f"there is no {node.id} here", f"known scalars: {known}")
@@ -160,11 +182,35 @@ class ScalarReader:
         return Binary(op, left, right, left.kind, node.lineno)
 
     def _compare(self, node: ast.Compare) -> Expr:
+        known = self._known(node)
+        if known is not None:
+            return known
         left, right = self._alike(self.read(node.left), self.read(node.comparators[0]))
         op = _ORDER.get(type(node.ops[0]).__name__)
         if op is None:
             raise fault(node, "syntax", "use < <= > >= == !=")
         return Binary(op, left, right, Kind.BOOL, node.lineno)
+
+    def _known(self, node: ast.Compare) -> Expr | None:
+        """``x is None``, ``x is not None``, ``mode == "mean"``, ``mode != "mean"``; None for anything else."""
+        op, right = node.ops[0], node.comparators[0]
+        name = node.left.id if isinstance(node.left, ast.Name) else ""
+        if isinstance(op, ast.Is | ast.IsNot):
+            held = self.tensors.get(name)
+            if held is None or not held.optional or not (isinstance(right, ast.Constant) and right.value is None):
+                remedy = "an input that may be absent is declared x: Input[float32] | None"
+                raise fault(node, "syntax", f"{ast.unparse(node)} asks about nothing that may be absent", remedy)
+            text = None
+        elif isinstance(op, ast.Eq | ast.NotEq) and self.kinds.get(name) is Kind.TEXT:
+            if not isinstance(right, ast.Constant) or not isinstance(right.value, str):
+                raise fault(node, "dtype", f"{name} is a text", f'compare it with one: {name} == "mean"')
+            text = right.value
+        else:
+            return None
+        known = Known(name, text, node.lineno)
+        self.known.append(known)
+        wanted = isinstance(op, ast.IsNot | ast.Eq)
+        return known if wanted else Call("not", (known,), Kind.BOOL, node.lineno)
 
     def _unary(self, node: ast.UnaryOp) -> Expr:
         if isinstance(node.op, ast.Not):
@@ -206,6 +252,8 @@ class ScalarReader:
     def _length(self, node: ast.Call) -> Expr:
         """``len(x)``."""
         [given] = node.args if len(node.args) == 1 else [node]
+        if isinstance(given, ast.Name) and self.kinds.get(given.id) is Kind.INTS and not node.keywords:
+            return Item(given.id, None, node.lineno)
         held = self.tensors.get(given.id) if isinstance(given, ast.Name) else None
         if self.host or held is None or not held.listed or node.keywords:
             remedy = "the kernel function has len(x) of a list x: Inputs[float32]"
@@ -224,6 +272,8 @@ class ScalarReader:
 
     def _product(self, node: ast.Call) -> Expr:
         part = self._slice(node.args[0]) if len(node.args) == 1 else None
+        if part is not None:
+            self._single(node, part[0])
         if part is None:
             raise fault(node, "syntax", "prod takes part of a shape", "write prod(x.shape[a:b])")
         return TensorFact(part[0], "product", part[1], part[2], node.lineno)
@@ -252,14 +302,8 @@ class ScalarReader:
     def _tensor(self, node: ast.expr, name: str) -> str:
         if name not in self.tensors:
             raise fault(node, "unknown_name", f"{name} is no tensor of the kernel")
-        if self.host and any(tensor.listed for tensor in self.tensors.values()) and not self.tensors[name].listed:
-            # Which number an argument has in the host depends on how long the lists before it are.
-            raise fault(
-                node,
-                "shape",
-                f"beside lists of tensors the host function does not know {name}",
-                "the kernel function has len(x) and x[k].size of a list x",
-            )
+        if self.host and self.tensors[name].role is not TensorRole.INPUT:
+            raise fault(node, "shape", f"the shape of {name} is what you say it is", "use what it is made of")
         return name
 
     def _fact(self, node: ast.Attribute) -> Expr:
@@ -274,26 +318,55 @@ class ScalarReader:
                 "hand on to the kernel what it needs with launch()",
             )
         name = self._tensor(node, node.value.id)
-        if self.tensors[name].listed:
-            raise fault(node, "shape", f"{name} is a list of tensors", "the kernel function has len(x) and x[k].size")
+        self._single(node, name)
         return TensorFact(name, node.attr, None, None, node.lineno)
 
+    def _value(self, node: ast.Subscript, name: str) -> Expr:
+        """``k[0]`` in the host function: an element of an input whose values are known at the launch."""
+        self._single(node, self._tensor(node, name))
+        dtype = self.tensors[name].dtype
+        if dtype not in ("int32", "int64") or self.tensors[name].optional or isinstance(node.slice, ast.Slice):
+            remedy = "the host function reads single elements of inputs of int32 or int64 that are always given"
+            raise fault(node, "scalar", f"{ast.unparse(node)} is not known at the launch", remedy)
+        return HostValue(name, dtype, self.integer(node.slice, "a place"), node.lineno)
+
+    def _single(self, node: ast.expr, name: str) -> None:
+        if self.tensors[name].listed:
+            raise fault(node, "shape", f"{name} is a list of tensors", "the kernel function has len(x) and x[k].size")
+
     def _subscript(self, node: ast.Subscript) -> Expr:
+        if isinstance(node.value, ast.Name) and self.kinds.get(node.value.id) is Kind.INTS:
+            if isinstance(node.slice, ast.Slice):
+                raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar", f"{node.value.id}[i] is one integer")
+            return Item(node.value.id, self.integer(node.slice, "a place in a list"), node.lineno)
+        if self.host and isinstance(node.value, ast.Name) and node.value.id in self.tensors:
+            return self._value(node, node.value.id)
         if self.host:
             tensor = self._shaped(node.value)
             if tensor is None or isinstance(node.slice, ast.Slice):
                 raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar", "write x.shape[i]")
+            self._single(node, tensor)
             return TensorFact(tensor, "extent", self.integer(node.slice, "an axis"), None, node.lineno)
         if not isinstance(node.value, ast.Name) or isinstance(node.slice, ast.Slice):
             raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar")
         name, index = node.value.id, self.integer(node.slice, "a place")
         if name in self.buffers:
-            return Peek(name, index, _kind_of(node, self.buffers[name].dtype), node.lineno)
+            return Peek(name, index, self._kind_of(node, self.buffers[name].dtype), node.lineno)
         if name in self.tensors and self.tensors[name].listed:
             raise fault(node, "scalar", f"{name}[…] is a tensor of a list", f"write {name}[k].size, or load from it")
         if name in self.tensors:
-            return Element(name, index, _kind_of(node, self.tensors[name].dtype), node.lineno)
+            return Element(name, index, self._kind_of(node, self.tensors[name].dtype), node.lineno)
         raise fault(node, "unknown_name", f"there is no buffer or tensor {name}")
+
+    def _kind_of(self, node: ast.AST, dtype: str) -> Kind:
+        members = self.types.get(dtype, (dtype,))
+        if members == ("float32",):
+            return Kind.FLOAT
+        if not set(members) <= _READABLE:
+            raise fault(
+                node, "dtype", f"the scalar unit does not read {dtype}", "load it into a buffer and cast it to float32"
+            )
+        return Kind.INT
 
     def _alike(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         """Both with one type: integers next to floats become floats."""
@@ -310,16 +383,6 @@ def _float(value: Expr) -> Expr:
     if isinstance(value, Num):
         return Num(float(value.value), Kind.FLOAT, value.line)
     return Call("float", (value,), Kind.FLOAT, value.line)
-
-
-def _kind_of(node: ast.AST, dtype: str) -> Kind:
-    if dtype == "float32":
-        return Kind.FLOAT
-    if dtype in FLOATS or dtype not in ("int32", "int64", "int16", "uint8", "int8", "bool"):
-        raise fault(
-            node, "dtype", f"the scalar unit does not read {dtype}", "load it into a buffer and cast it to float32"
-        )
-    return Kind.INT
 
 
 def read_range(scalars: ScalarReader, node: ast.For) -> tuple[str, Expr, Expr, Expr]:

@@ -23,6 +23,7 @@ from npukb_tile.ir import (
     Load,
     Move,
     Multiply,
+    OutputShape,
     Peek,
     Program,
     Scalar,
@@ -157,6 +158,15 @@ def expressions(statement: Statement, *, deep: bool = True) -> Iterator[Expr]:
         tops += [statement.item] if statement.item is not None else []
     elif isinstance(statement, Multiply):
         tops = [*statement.starts, *statement.extents, *statement.strides]
+        tops += [statement.bias_start] if statement.bias_start is not None else []
+    elif isinstance(statement, OutputShape):
+        tops = [statement.condition] if statement.condition is not None else []
+        tops += [
+            inner
+            for part in statement.parts
+            for inner in (part.extent, part.times, part.first, part.last)
+            if inner is not None
+        ]
     elif isinstance(statement, TileSet):
         tops = list(_scalars(statement.value))
     elif isinstance(statement, Block):

@@ -69,7 +69,7 @@ class TileReader:
     def _has_tile(self, node: ast.expr) -> bool:
         return any(
             (isinstance(part, ast.Name) and part.id in self.buffers)
-            or (isinstance(part, ast.Call) and is_name(part.func, "iota"))
+            or (isinstance(part, ast.Call) and is_name(part.func, "iota", "iota_rows"))
             for part in ast.walk(node)
         )
 
@@ -147,7 +147,7 @@ class TileReader:
             raise fault(
                 node, "unknown_name", f"there is no operation {name} on tiles", f"among others there are {known}"
             )
-        if name in ("gather", "shift", "iota"):
+        if name in ("gather", "shift", "iota", "iota_rows"):
             return self._placed(node, name)
         wanted = {"binary": 2, "where": 3}.get(operation.kind, 1)
         if len(node.args) != wanted or node.keywords:
@@ -159,6 +159,8 @@ class TileReader:
         value = self.read(node.args[0])
         if operation.kind in ("across", "down"):
             return self._reduction(node, name, value)
+        if operation.kind == "sort":
+            return self._sort(node, name, value)
         return self._unary_op(node, name, value)
 
     def _unary_op(self, node: ast.expr, name: str, value: TileExpr) -> TileExpr:
@@ -181,6 +183,13 @@ class TileReader:
             raise fault(node, "dtype", f"{name} sums in float32", "cast first: float32(x)")
         return TileOp(name, (value,), value.dtype, _COLUMN if across else _ROW, node.lineno)
 
+    def _sort(self, node: ast.expr, name: str, value: TileExpr) -> TileExpr:
+        if isinstance(value, Scalar) or not self.single or value.shape is not _FULL:
+            raise fault(node, "shape", f"{name} works on tiles of one row", "open the block with compute(cols)")
+        if any(member != "float32" for member in self.members(value.dtype)):
+            raise fault(node, "dtype", f"{name} compares in float32", "cast first: float32(x)")
+        return TileOp(name, (value,), "int32", _FULL, node.lineno)
+
     def _where(self, node: ast.Call) -> TileExpr:
         mask, yes, no = (self.read(argument) for argument in node.args)
         if isinstance(mask, Scalar) or mask.dtype != "mask":
@@ -199,10 +208,11 @@ class TileReader:
 
     def _placed(self, node: ast.Call, name: str) -> TileExpr:
         """Operations that say where elements come from."""
-        if name == "iota":
+        if name in ("iota", "iota_rows"):
             if node.args or node.keywords:
-                raise fault(node, "syntax", "iota takes nothing", "multiply and add: iota() * 2 + 1")
-            return TileOp("iota", (), "int32", _FULL if self.single else _ROW, node.lineno)
+                raise fault(node, "syntax", f"{name} takes nothing", f"multiply and add: {name}() * 2 + 1")
+            shape = _COLUMN if name == "iota_rows" else _FULL if self.single else _ROW
+            return TileOp(name, (), "int32", shape, node.lineno)
         if not 2 <= len(node.args) <= 3:
             raise fault(node, "syntax", f"{name} takes two or three operands")
         arguments = tuple(self.read(argument) for argument in node.args)

@@ -145,7 +145,7 @@ def test_lists_of_any_length_keep_their_shapes() -> None:
         ("len(x)", "len(y_out)", "syntax", "no length of a list"),
         ("y.shape = x.shape", "y.shape = (4,)", "output_shape", "a list of shapes"),
         ("y: Outputs[T]", "y: Output[T]", "output_shape", "takes its shape from one"),
-        ("y: Outputs[T]", "y: Outputs[T], z: Outputs[T]", "syntax", "one output"),
+        ("y: Outputs[T]", "y: Outputs[T], z: Outputs[T]", "output_shape", "which shape z has"),
         ("y.shape = x.shape\n", "y.shape = x.shape\n    n = x.size\n", "shape", "x is a list of tensors"),
         ("x[k].size", "x[k + 9].size", "out_of_bounds", r"x\[9\] of 1 tensors"),
     ],
