@@ -84,5 +84,5 @@ def operator_class(task: Task) -> str:
 def brief_opening(task: Task, case: Case | None) -> Prompt:
     """The two messages of the short question."""
     system = _ROLE + "\n" + _CLASSES[operator_class(task)]
-    asked = operator_text(task, case, sizes=False) + "\n" + _ANSWER.format(**interface_text(task))
+    asked = operator_text(task, case, sizes=False) + "\n" + _ANSWER.format(**interface_text(task, case))
     return prompt_of("tile-terse", (Message("system", system), Message("user", asked)))

@@ -79,7 +79,7 @@ def opening(task: Task, case: Case | None, tasks: Mapping[str, Task]) -> Prompt:
             f"    {shown.task.formula}\n\nA program that is right, for all its shapes:\n\n"
             f"```python\n{shown.source.rstrip()}\n```\n"
         )
-    parts += [operator_text(task, case), _ANSWER.format(**interface_text(task))]
+    parts += [operator_text(task, case), _ANSWER.format(**interface_text(task, case))]
     return prompt_of("tile", (Message("system", _ROLE), Message("user", "\n".join(parts))))
 
 
@@ -142,13 +142,17 @@ def _first(task: Task, written: Iterable[Task]) -> Task | None:
     return min(others, key=lambda other: (other.category != "Activation", other.name), default=None)
 
 
-def interface_text(task: Task) -> dict[str, str]:
-    """Kernel, inputs, outputs and attributes in words, for the end of a question."""
+def interface_text(task: Task, case: Case | None) -> dict[str, str]:
+    """Kernel, inputs, outputs and attributes in words, for the end of a question.
+
+    A kernel for one case leaves out attributes that it does not need; an operator that is defined has them all.
+    """
+    needed = "its attributes" if case is None else "those attributes that it needs"
     inputs = ", ".join(f"{spec.name} ({' or '.join(dtype.value for dtype in spec.dtypes)})" for spec in task.inputs)
     names = ", ".join(f"{item.name} ({item.type})" for item in task.attributes)
     return {
         "kernel": task.kernel,
         "inputs": inputs or "none",
         "outputs": ", ".join(item.name for item in task.outputs),
-        "attributes": f", then its attributes: {names}" if names else "",
+        "attributes": f", then {needed}: {names}" if names else "",
     }
