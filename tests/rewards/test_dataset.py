@@ -65,7 +65,7 @@ def test_a_question_without_a_golden_is_refused(tmp_path: Path, question: str) -
 
 def test_rows_ask_what_a_run_with_that_strategy_asks(tmp_path: Path) -> None:
     done = npukb(
-        tmp_path, "rewards", "dataset", "rows.jsonl", "--tasks", "CraftElu:smoke", "Equal:smoke", "--strategy", "tile"
+        tmp_path, "rewards", "dataset", "rows.jsonl", "--tasks", "CraftElu:smoke", "Ccopy:smoke", "--strategy", "tile"
     )
     [row] = read(tmp_path / "rows.jsonl")
     asked = json.loads(npukb(tmp_path, "prompt", "CraftElu", "--case", "smoke", "--strategy", "tile", "--json").stdout)
