@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ long syscall(long, ...); unsigned sleep(unsigned); void (*signal(int, void (*)(i
 static void* Stay(void*) { for (;;) sleep(1); }
 static void Ignore(int) {}"""
 
+CAPGET = {"x86_64": 125, "aarch64": 90}[platform.machine()]
 #: What is tried, and what comes of it: 1 where it was refused.
 REFUSED = {
     "reads a file": 'said[0] = open("/etc/passwd", 0) < 0;',
@@ -29,6 +31,8 @@ REFUSED = {
     "signals everybody": "said[0] = kill(-1, 0) < 0;",
     "starts a process": "said[0] = fork() < 0;",
     "becomes a program": 'said[0] = execl("/bin/true", "true", nullptr) < 0;',
+    "has a capability": f"""unsigned header[] = {{0x20080522, 0}}, sets[6] = {{1, 1, 1, 1, 1, 1}};
+        said[0] = syscall({CAPGET}, header, sets) == 0 && (sets[0] | sets[1] | sets[3] | sets[4]) == 0;""",
     "sees a secret": 'said[0] = getenv("NPUKB_CACHE_DIR") == nullptr && getenv("USER") == nullptr;',
 }
 

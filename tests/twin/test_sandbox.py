@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -179,6 +182,48 @@ run(command, work=Path({str(tmp_path)!r}), environment={{}}, limits=limits, sand
     while Path(f"/proc/{pid}").exists() and _running(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not _running(pid)
+
+
+MEASURES = ("namespaces", f"parent {os.getpid()}", "confine", "filter")
+
+
+def test_the_programs_that_run_strangers_code_are_told_all_measures(confined: Sandbox) -> None:
+    assert tuple(confined.directives()) == MEASURES
+    less = Sandbox(confined.launcher, Measures(seccomp=True))
+    assert tuple(less.directives()) == (MEASURES[1], MEASURES[3])
+    assert not tuple(Sandbox().directives())
+
+
+def test_a_kernel_runs_under_all_measures(twin: Twin, confined: Sandbox) -> None:
+    """The process that runs it has confined itself: no capability is left of those that new namespaces bring."""
+    seen: dict[str, str] = {}
+
+    def look() -> None:
+        deadline = time.monotonic() + 30
+        while seen.get("Seccomp") != "2" and time.monotonic() < deadline:
+            for status in Path("/proc").glob("[0-9]*/status"):
+                with suppress(OSError):
+                    fields = dict(re.findall(r"^(\w+):\s*(.*)$", status.read_text(), re.MULTILINE))
+                    if fields["Name"] == "npukb-twin-host" and fields["PPid"] == str(os.getpid()):
+                        seen.update(fields)
+            time.sleep(0.01)
+
+    looking = Thread(target=look)
+    looking.start()
+    finished = twin.run("volatile int n = 0; while (true) ++n;", timeout_s=2.0)
+    looking.join()
+    assert finished.outcome is Outcome.TIMEOUT
+    assert (seen["Seccomp"], seen["NoNewPrivs"]) == ("2", "1")
+    assert [int(seen[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("program", ["host", "runner"])
+def test_our_programs_end_where_their_parent_is_another(twin: Twin, tmp_path: Path, program: str) -> None:
+    path = twin.executor._ready().host if program == "host" else twin.executor.tools().host.runner
+    script = tmp_path / "script"
+    script.write_text("parent 1\n")
+    ended = run((str(path), str(script)), work=tmp_path, environment={}, limits=LIMITS)
+    assert ended.returncode == 125
 
 
 def _running(pid: int) -> bool:

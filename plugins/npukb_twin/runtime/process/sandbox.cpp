@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -300,7 +301,13 @@ bool ForbidProcesses() {
     return filter.Install();
 }
 
-bool LeaveNamespaces() { return unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0; }
+bool LeaveNamespaces() {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0) return false;
+    // Whoever makes a namespace for users has all capabilities in it until he starts another program.
+    __user_cap_header_struct self{_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
+    return syscall(__NR_capset, &self, none) == 0;
+}
 
 bool DieWith(int parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent; }
 
