@@ -103,7 +103,8 @@ def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
         row = reader.place(words["bias"], "bias=row[start]")
         _check_bias(node, held, row)
         held = replace(held, bias=row.dtype)
-        bias, bias_start = row.name, reader.scalars.integer(words["bias"].slice, "a place")  # type: ignore[attr-defined]
+        bias = row.name
+        bias_start = reader.scalars.integer(words["bias"].slice, "a place")  # type: ignore[attr-defined]
     reader.multipliers[used] = held
     starts = [reader.scalars.integer(part.slice, "a place") for part in node.args[1:4]]  # type: ignore[attr-defined]
     rows, inner, cols = (reader.scalars.integer(extent, "an extent") for extent in node.args[4:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,8 +29,8 @@ from tests.twin.running import Twin, task_for
 
 __all__ = ["judge"]
 
-ADD = parse_file(Path(__file__).with_name("matmul_add.tile.py"))
 TASK = suite()["MatmulAdd"]
+ADD = parse_file(TASK.path.parent / "golden/tile.py")
 
 #: Products of rectangles of 16 by 48, all of whose extents are cut; ``S`` is the type of sums.
 PLAIN = """
@@ -102,7 +101,8 @@ def test_an_operator_is_right_on_public_and_hidden_cases(judge: Callable[..., ob
     for case in (TASK.case("smoke"), small[0]):
         assert not check_values(ADD, TASK, case).wrong
     files = lower_dynamic(ADD).files
-    assert_faultless(judge(TASK, [TASK.case("smoke"), TASK.case("1"), *small], lambda _: files))  # type: ignore[arg-type]
+    cases = [TASK.case("smoke"), TASK.case("1"), *small]
+    assert_faultless(judge(TASK, cases, lambda _: files))  # type: ignore[arg-type]
     case = TASK.case("smoke")
     facts = {
         name: Facts(item.tensor.shape, item.tensor.dtype.value)

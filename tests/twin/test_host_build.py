@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from npukb_twin.compile.build import source_root
+from npukb_twin.compile.elf import Elf
 from npukb_twin.operator.host_build import sources_of
 from npukb_twin.operator.host_messages import host_names, known_gaps
 from npukernelbench.nouns import Outcome
@@ -33,6 +34,16 @@ def test_several_sources_and_a_shared_header(hosting: Hosting) -> None:
         "op_kernel/shared.h": "#pragma once\nint64_t Twice(int64_t n) { return 2 * n; }\n",
     }
     assert hosting.compile(files).outcome is Outcome.OK
+
+
+def test_the_library_is_compiled_once_and_not_with_every_operator(hosting: Hosting) -> None:
+    """Functions of the headers and usual instances of templates are in the program that loads the image."""
+    source = TILING.format(body="said[0] = std::stoi(std::to_string(7));", before="") + DEFINITION.format(body=PLAIN)
+    symbols = Elf(hosting.image(source)).symbols(".dynsym")
+    missing = {symbol.name for symbol in symbols if symbol.section == 0}
+    assert any(name.startswith("_ZN4gert13TilingContext") for name in missing), sorted(missing)
+    assert any("vectorI" in name or "basic_string" in name for name in missing), sorted(missing)
+    assert not {symbol.name for symbol in symbols if symbol.section and "gert" in symbol.name}
 
 
 def test_the_cxx_library(hosting: Hosting) -> None:

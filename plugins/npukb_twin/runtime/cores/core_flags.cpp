@@ -75,7 +75,7 @@ struct Reach {
 
 }  // namespace
 
-// Memory from the system that most kernels never touch: it is not there until they do.
+// Mapped, and zero: its pages take memory once a kernel uses a flag.
 struct CoreFlags {
     Counter* counters;              // kCoreFlags of every core
     Group* kinds[kCoreKinds];       // mode 0

@@ -14,11 +14,35 @@ def plan(x, indices, axis, batchDims):
     slices = batches * middle * count
     used = min(vector_cores(), slices)
     y.shape = x.shape[0:at] + indices.shape[batchDims : indices.rank] + x.shape[at + 1 : x.rank]
-    launch(cores=used, used=used, slices=slices, middle=middle, extent=x.shape[at], inner=inner, count=count, wide=min(inner, 8192))
+    launch(
+        cores=used,
+        used=used,
+        slices=slices,
+        middle=middle,
+        extent=x.shape[at],
+        inner=inner,
+        count=count,
+        wide=min(inner, 8192),
+    )
 
 
 @kernel
-def gather_v3(x: Input[T], indices: Input[N], axis: Input[int64], y: Output[T], batchDims: Attribute[int] = 0, negativeIndexSupport: Attribute[bool] = False, *, used, slices, middle, extent, inner, count, wide):
+def gather_v3(
+    x: Input[T],
+    indices: Input[N],
+    axis: Input[int64],
+    y: Output[T],
+    batchDims: Attribute[int] = 0,
+    negativeIndexSupport: Attribute[bool] = False,
+    *,
+    used,
+    slices,
+    middle,
+    extent,
+    inner,
+    count,
+    wide,
+):
     slice_of_x = buffer(wide, T, depth=2)
     for part in range(core(), slices, used):
         block = part // count
@@ -31,4 +55,6 @@ def gather_v3(x: Input[T], indices: Input[N], axis: Input[int64], y: Output[T], 
                 load(slice_of_x, x[(block * extent + chosen) * inner + offset], length)
             with copy_out as write:
                 store(y[part * inner + offset], slice_of_x, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

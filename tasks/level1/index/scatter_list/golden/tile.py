@@ -12,11 +12,34 @@ def plan(updates, axis):
     behind = last if axis == -2 else 1
     varOut.shape = var.shape
     most = max(1, min(16, ceil_div(before, vector_cores())))
-    launch(cores=vector_cores(), lanes=vector_cores(), before=before, extent=extent, behind=behind, most=most, wide=min(extent * behind, 2048))
+    launch(
+        cores=vector_cores(),
+        lanes=vector_cores(),
+        before=before,
+        extent=extent,
+        behind=behind,
+        most=most,
+        wide=min(extent * behind, 2048),
+    )
 
 
 @kernel
-def scatter_list(var: Inputs[T], indice: Input[N], updates: Input[T], mask: Input[uint8] | None, varOut: Outputs[T, var], reduce: Attribute[str] = "update", axis: Attribute[int] = -2, *, lanes, before, extent, behind, most, wide):
+def scatter_list(
+    var: Inputs[T],
+    indice: Input[N],
+    updates: Input[T],
+    mask: Input[uint8] | None,
+    varOut: Outputs[T, var],
+    reduce: Attribute[str] = "update",
+    axis: Attribute[int] = -2,
+    *,
+    lanes,
+    before,
+    extent,
+    behind,
+    most,
+    wide,
+):
     stretch = buffer(most, wide, T, depth=2)
     for k in range(len(var)):
         chosen = 1
@@ -31,7 +54,17 @@ def scatter_list(var: Inputs[T], indice: Input[N], updates: Input[T], mask: Inpu
             for offset in range(0, count, wide):
                 length = min(wide, count - offset)
                 with copy_in as read:
-                    load(stretch, updates[(k * before + row) * extent * behind + offset], rows, length, stride=extent * behind)
+                    load(
+                        stretch,
+                        updates[(k * before + row) * extent * behind + offset],
+                        rows,
+                        length,
+                        stride=extent * behind,
+                    )
                 with copy_out as write:
-                    store(varOut[k][row * extent * behind + begin + offset], stretch, rows, length, stride=extent * behind)
+                    store(
+                        varOut[k][row * extent * behind + begin + offset], stretch, rows, length, stride=extent * behind
+                    )
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

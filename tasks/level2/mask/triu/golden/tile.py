@@ -42,4 +42,6 @@ def triu(x: Input[T], y: Output[T], diagonal: Attribute[int] = 0, *, used, m, n,
                 result[:] = where(ahead < float(row + diagonal - offset), 0.0, x_in)
             with copy_out as write:
                 store(y[place], result, rows, length, stride=n)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -21,7 +21,26 @@ def plan(x1, gamma, bias):
 
 
 @kernel
-def add_layer_norm(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Input[T] | None, y: Output[T], mean: Output[float32], rstd: Output[float32], x: Output[T], epsilon: Attribute[float] = 1.0e-5, additional_output: Attribute[bool] = False, *, n, d, share, most, wide, full_bias):
+def add_layer_norm(
+    x1: Input[T],
+    x2: Input[T],
+    gamma: Input[T],
+    beta: Input[T],
+    bias: Input[T] | None,
+    y: Output[T],
+    mean: Output[float32],
+    rstd: Output[float32],
+    x: Output[T],
+    epsilon: Attribute[float] = 1.0e-5,
+    additional_output: Attribute[bool] = False,
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+    full_bias,
+):
     x1_in = buffer(most, wide, T)
     x2_in = buffer(most, wide, T)
     row_in = buffer(wide, T)
@@ -91,4 +110,6 @@ def add_layer_norm(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], 
         with copy_out as write_statistics:
             store(mean[first], average, rows)
             store(rstd[first], root, rows)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -18,7 +18,27 @@ def plan(dy, gamma):
 
 
 @kernel
-def add_layer_norm_grad(dy: Input[T], x1: Input[T], x2: Input[T], rstd: Input[float32], mean: Input[float32], gamma: Input[T], dsum: Input[T] | None, dx: Output[T], dgamma: Output[float32], dbeta: Output[float32], parts: Workspace[float32], *, n, d, share, most, wide, lanes, piece):
+def add_layer_norm_grad(
+    dy: Input[T],
+    x1: Input[T],
+    x2: Input[T],
+    rstd: Input[float32],
+    mean: Input[float32],
+    gamma: Input[T],
+    dsum: Input[T] | None,
+    dx: Output[T],
+    dgamma: Output[float32],
+    dbeta: Output[float32],
+    parts: Workspace[float32],
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+    lanes,
+    piece,
+):
     dy_in = buffer(most, wide, T)
     x1_in = buffer(most, wide, T)
     x2_in = buffer(most, wide, T)
@@ -131,4 +151,6 @@ def add_layer_norm_grad(dy: Input[T], x1: Input[T], x2: Input[T], rstd: Input[fl
             folded[:] = col_sum(gathered)
         with copy_out as write_dbeta:
             store(dbeta[offset], folded, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

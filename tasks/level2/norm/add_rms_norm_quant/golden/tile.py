@@ -19,7 +19,27 @@ def plan(x1, gamma, scales2):
 
 
 @kernel
-def add_rms_norm_quant(x1: Input[T], x2: Input[T], gamma: Input[T], scales1: Input[S], scales2: Input[S] | None, zero_points1: Input[Z] | None, zero_points2: Input[Z] | None, y1: Output[int8], y2: Output[int8], x: Output[T], axis: Attribute[int] = -1, epsilon: Attribute[float] = 1.0e-6, div_mode: Attribute[bool] = True, *, n, d, share, most, wide):
+def add_rms_norm_quant(
+    x1: Input[T],
+    x2: Input[T],
+    gamma: Input[T],
+    scales1: Input[S],
+    scales2: Input[S] | None,
+    zero_points1: Input[Z] | None,
+    zero_points2: Input[Z] | None,
+    y1: Output[int8],
+    y2: Output[int8],
+    x: Output[T],
+    axis: Attribute[int] = -1,
+    epsilon: Attribute[float] = 1.0e-6,
+    div_mode: Attribute[bool] = True,
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+):
     x1_in = buffer(most, wide, T)
     x2_in = buffer(most, wide, T)
     gamma_in = buffer(wide, T)
@@ -102,4 +122,6 @@ def add_rms_norm_quant(x1: Input[T], x2: Input[T], gamma: Input[T], scales1: Inp
                             result[:] = int8(int32(min(max(scaled, -128.0), 127.0), "rint"))
                         with copy_out as write_y2:
                             store(y2[place], result, rows, length, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -20,7 +20,28 @@ def plan(x, is_training):
 
 
 @kernel
-def batch_norm_v3(x: Input[T], weight: Input[T], bias: Input[T], running_mean: Input[float32], running_var: Input[float32], y: Output[T], running_mean_out: Output[float32, running_mean], running_var_out: Output[float32, running_var], save_mean: Output[float32], save_rstd: Output[float32], epsilon: Attribute[float] = 1.0e-5, momentum: Attribute[float] = 0.1, is_training: Attribute[bool] = True, *, used, samples, channels, area, wide, most):
+def batch_norm_v3(
+    x: Input[T],
+    weight: Input[T],
+    bias: Input[T],
+    running_mean: Input[float32],
+    running_var: Input[float32],
+    y: Output[T],
+    running_mean_out: Output[float32, running_mean],
+    running_var_out: Output[float32, running_var],
+    save_mean: Output[float32],
+    save_rstd: Output[float32],
+    epsilon: Attribute[float] = 1.0e-5,
+    momentum: Attribute[float] = 0.1,
+    is_training: Attribute[bool] = True,
+    *,
+    used,
+    samples,
+    channels,
+    area,
+    wide,
+    most,
+):
     x_in = buffer(most, wide, T)
     weight_in = buffer(1, T)
     bias_in = buffer(1, T)
@@ -92,10 +113,14 @@ def batch_norm_v3(x: Input[T], weight: Input[T], bias: Input[T], running_mean: I
                 saved_mean[:] = middle
                 saved_rstd[:] = 1.0 / sqrt(spread + epsilon)
                 new_mean[:] = running_mean[channel] * (1.0 - momentum) + middle * momentum
-                new_var[:] = running_var[channel] * (1.0 - momentum) + spread * (count / max(count - 1.0, 1.0)) * momentum
+                new_var[:] = (
+                    running_var[channel] * (1.0 - momentum) + spread * (count / max(count - 1.0, 1.0)) * momentum
+                )
             with copy_out as write_statistics:
                 store(save_mean[channel], saved_mean, 1)
                 store(save_rstd[channel], saved_rstd, 1)
                 store(running_mean_out[channel], new_mean, 1)
                 store(running_var_out[channel], new_var, 1)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -19,7 +19,28 @@ def plan(dy, gamma):
 
 
 @kernel
-def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mean: Input[float32], rstd: Input[float32], dx: Output[T], dgx: Output[T], dbeta: Output[float32], dgamma: Output[float32], parts: Workspace[float32], alpha: Attribute[float] = 0.3, *, n, d, share, most, wide, lanes, piece):
+def deep_norm_grad(
+    dy: Input[T],
+    x: Input[T],
+    gx: Input[T],
+    gamma: Input[T],
+    mean: Input[float32],
+    rstd: Input[float32],
+    dx: Output[T],
+    dgx: Output[T],
+    dbeta: Output[float32],
+    dgamma: Output[float32],
+    parts: Workspace[float32],
+    alpha: Attribute[float] = 0.3,
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+    lanes,
+    piece,
+):
     dy_in = buffer(most, wide, T)
     x_in = buffer(most, wide, T)
     gx_in = buffer(most, wide, T)
@@ -129,4 +150,6 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
             folded[:] = col_sum(gathered)
         with copy_out as write_dbeta:
             store(dbeta[offset], folded, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -18,7 +18,26 @@ def plan(x, num_groups):
 
 
 @kernel
-def group_norm_swish(x: Input[T], gamma: Input[T], beta: Input[T], y: Output[T], mean: Output[T], rstd: Output[T], num_groups: Attribute[int], data_format: Attribute[str] = "NCHW", eps: Attribute[float] = 1.0e-5, activate_swish: Attribute[bool] = True, swish_scale: Attribute[float] = 1.0, *, used, groups, channels, area, wide, most):
+def group_norm_swish(
+    x: Input[T],
+    gamma: Input[T],
+    beta: Input[T],
+    y: Output[T],
+    mean: Output[T],
+    rstd: Output[T],
+    num_groups: Attribute[int],
+    data_format: Attribute[str] = "NCHW",
+    eps: Attribute[float] = 1.0e-5,
+    activate_swish: Attribute[bool] = True,
+    swish_scale: Attribute[float] = 1.0,
+    *,
+    used,
+    groups,
+    channels,
+    area,
+    wide,
+    most,
+):
     x_in = buffer(most, wide, T)
     weights_in = buffer(most, 1, T)
     shifts_in = buffer(most, 1, T)
@@ -87,4 +106,6 @@ def group_norm_swish(x: Input[T], gamma: Input[T], beta: Input[T], y: Output[T],
         with copy_out as write_statistics:
             store(mean[group], average, 1)
             store(rstd[group], root, 1)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -18,7 +18,29 @@ def plan(x, gamma, num_groups, dgamma_is_require, dbeta_is_require):
 
 
 @kernel
-def group_norm_swish_grad(dy: Input[T], mean: Input[T], rstd: Input[T], x: Input[T], gamma: Input[T], beta: Input[T], dx: Output[T], dgamma: Output[T], dbeta: Output[T], num_groups: Attribute[int], data_format: Attribute[str] = "NCHW", swish_scale: Attribute[float] = 1.0, dgamma_is_require: Attribute[bool] = True, dbeta_is_require: Attribute[bool] = True, *, used, samples, channels, area, wide, most):
+def group_norm_swish_grad(
+    dy: Input[T],
+    mean: Input[T],
+    rstd: Input[T],
+    x: Input[T],
+    gamma: Input[T],
+    beta: Input[T],
+    dx: Output[T],
+    dgamma: Output[T],
+    dbeta: Output[T],
+    num_groups: Attribute[int],
+    data_format: Attribute[str] = "NCHW",
+    swish_scale: Attribute[float] = 1.0,
+    dgamma_is_require: Attribute[bool] = True,
+    dbeta_is_require: Attribute[bool] = True,
+    *,
+    used,
+    samples,
+    channels,
+    area,
+    wide,
+    most,
+):
     dy_in = buffer(most, wide, T)
     x_in = buffer(most, wide, T)
     weights_in = buffer(most, 1, T)
@@ -153,4 +175,6 @@ def group_norm_swish_grad(dy: Input[T], mean: Input[T], rstd: Input[T], x: Input
             if dbeta_is_require:
                 with copy_out as write_dbeta:
                     store(dbeta[group * channels], of_beta_out, channels)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -1,4 +1,4 @@
-"""InplaceAddLayerNorm: layer normalisation of x1 + x2 + bias over the axes of gamma; the results take the places of the terms."""
+"""InplaceAddLayerNorm: layer normalisation of x1 + x2 + bias over the axes of gamma; results lie where the terms lay."""
 
 T = float16, bfloat16, float32
 
@@ -17,11 +17,40 @@ def plan(x1, gamma, bias):
     mean.shape = x1.shape[0 : x1.rank - gamma.rank] + (1,) * gamma.rank
     rstd.shape = x1.shape[0 : x1.rank - gamma.rank] + (1,) * gamma.rank
     x.shape = x2.shape
-    launch(cores=max(1, ceil_div(n, share)), n=n, d=d, share=share, most=most, wide=wide, full_bias=full_bias, last=2 if d > wide else 0)
+    launch(
+        cores=max(1, ceil_div(n, share)),
+        n=n,
+        d=d,
+        share=share,
+        most=most,
+        wide=wide,
+        full_bias=full_bias,
+        last=2 if d > wide else 0,
+    )
 
 
 @kernel
-def inplace_add_layer_norm(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Input[T] | None, y: Output[T, x1], mean: Output[float32], rstd: Output[float32], x: Output[T, x2], epsilon: Attribute[float] = 1.0e-5, additional_output: Attribute[bool] = False, *, n, d, share, most, wide, full_bias, last):
+def inplace_add_layer_norm(
+    x1: Input[T],
+    x2: Input[T],
+    gamma: Input[T],
+    beta: Input[T],
+    bias: Input[T] | None,
+    y: Output[T, x1],
+    mean: Output[float32],
+    rstd: Output[float32],
+    x: Output[T, x2],
+    epsilon: Attribute[float] = 1.0e-5,
+    additional_output: Attribute[bool] = False,
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+    full_bias,
+    last,
+):
     x1_in = buffer(most, wide, T)
     x2_in = buffer(most, wide, T)
     row_in = buffer(wide, T)
@@ -91,4 +120,6 @@ def inplace_add_layer_norm(x1: Input[T], x2: Input[T], gamma: Input[T], beta: In
         with copy_out as write_statistics:
             store(mean[first], average, rows)
             store(rstd[first], root, rows)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

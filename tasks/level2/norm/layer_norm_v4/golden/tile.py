@@ -18,7 +18,22 @@ def plan(x, normalized_shape):
 
 
 @kernel
-def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T] | None, beta: Input[T] | None, y: Output[T], mean: Output[float32], rstd: Output[float32], epsilon: Attribute[float] = 1.0e-5, *, n, d, share, most, wide):
+def layer_norm_v4(
+    x: Input[T],
+    normalized_shape: Input[int32],
+    gamma: Input[T] | None,
+    beta: Input[T] | None,
+    y: Output[T],
+    mean: Output[float32],
+    rstd: Output[float32],
+    epsilon: Attribute[float] = 1.0e-5,
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+):
     x_in = buffer(most, wide, T)
     scale_in = buffer(wide, T)
     shift_in = buffer(wide, T)
@@ -75,4 +90,6 @@ def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T] |
         with copy_out as write_statistics:
             store(mean[first], average, rows)
             store(rstd[first], root, rows)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -13,7 +13,20 @@ def plan(x, y):
 
 
 @kernel
-def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], beta: Input[float32], res_out: Output[float32], epsilon: Attribute[float], *, n, d, share, most, wide):
+def pre_layer_norm(
+    x: Input[float32],
+    y: Input[float32],
+    gamma: Input[float32],
+    beta: Input[float32],
+    res_out: Output[float32],
+    epsilon: Attribute[float],
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+):
     x_in = buffer(most, wide, float32, depth=2)
     y_in = buffer(most, wide, float32, depth=2)
     scale_in = buffer(wide, float32)
@@ -61,4 +74,6 @@ def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], 
                         result[:] = total * root * scale_in + shift_in
                     with copy_out as write_result:
                         store(res_out[place], result, rows, length, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

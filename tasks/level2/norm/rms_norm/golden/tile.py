@@ -16,7 +16,18 @@ def plan(x, gamma):
 
 
 @kernel
-def rms_norm(x: Input[T], gamma: Input[G], y: Output[T], rstd: Output[float32], epsilon: Attribute[float] = 1.0e-6, *, n, d, share, most):
+def rms_norm(
+    x: Input[T],
+    gamma: Input[G],
+    y: Output[T],
+    rstd: Output[float32],
+    epsilon: Attribute[float] = 1.0e-6,
+    *,
+    n,
+    d,
+    share,
+    most,
+):
     given = buffer(most, d, T, depth=2)
     narrow = buffer(d, G)
     scale = buffer(d, float32)
@@ -39,4 +50,6 @@ def rms_norm(x: Input[T], gamma: Input[G], y: Output[T], rstd: Output[float32], 
         with copy_out:
             store(y[first * d], result, rows, d)
             store(rstd[first], root, rows)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

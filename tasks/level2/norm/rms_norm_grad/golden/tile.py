@@ -18,7 +18,23 @@ def plan(dy, gamma):
 
 
 @kernel
-def rms_norm_grad(dy: Input[T], x: Input[T], rstd: Input[float32], gamma: Input[G], dx: Output[T], dgamma: Output[float32], parts: Workspace[float32], *, n, d, share, most, wide, lanes, piece):
+def rms_norm_grad(
+    dy: Input[T],
+    x: Input[T],
+    rstd: Input[float32],
+    gamma: Input[G],
+    dx: Output[T],
+    dgamma: Output[float32],
+    parts: Workspace[float32],
+    *,
+    n,
+    d,
+    share,
+    most,
+    wide,
+    lanes,
+    piece,
+):
     dy_in = buffer(most, wide, T)
     x_in = buffer(most, wide, T)
     gamma_in = buffer(wide, G)
@@ -102,4 +118,6 @@ def rms_norm_grad(dy: Input[T], x: Input[T], rstd: Input[float32], gamma: Input[
             folded[:] = col_sum(gathered)
         with copy_out as write_dgamma:
             store(dgamma[offset], folded, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

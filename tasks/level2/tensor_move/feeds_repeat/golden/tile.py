@@ -14,7 +14,18 @@ def plan(feeds, output_feeds_size):
 
 
 @kernel
-def feeds_repeat(feeds: Input[T], feeds_repeat_times: Input[N], y: Output[T], output_feeds_size: Attribute[int], *, lanes, n, d, share, wide):
+def feeds_repeat(
+    feeds: Input[T],
+    feeds_repeat_times: Input[N],
+    y: Output[T],
+    output_feeds_size: Attribute[int],
+    *,
+    lanes,
+    n,
+    d,
+    share,
+    wide,
+):
     row_in = buffer(wide, T)
     zeros = buffer(wide, T)
     begin = core() * share
@@ -37,4 +48,6 @@ def feeds_repeat(feeds: Input[T], feeds_repeat_times: Input[N], y: Output[T], ou
             length = min(wide, d - offset)
             with copy_out as write_zeros:
                 store(y[row * d + offset], zeros, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

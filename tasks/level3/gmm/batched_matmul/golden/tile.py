@@ -19,7 +19,9 @@ def plan(a, b):
 
 
 @kernel
-def batched_matmul(a: Input[float16], b: Input[float16], c: Output[float16], *, batch, m, k, n, tall, wide, down, each, used):
+def batched_matmul(
+    a: Input[float16], b: Input[float16], c: Output[float16], *, batch, m, k, n, tall, wide, down, each, used
+):
     product = multiplier(tall, k, wide, float16)
     for part in range(core(), batch * each, used):
         t = part // each
@@ -27,5 +29,16 @@ def batched_matmul(a: Input[float16], b: Input[float16], c: Output[float16], *, 
         column = part % each // down * wide
         height = min(tall, m - row)
         width = min(wide, n - column)
-        multiply(product, c[(t * m + row) * n + column], a[(t * m + row) * k], b[t * k * n + column], height, k, width, strides=(n, k, n))
+        multiply(
+            product,
+            c[(t * m + row) * n + column],
+            a[(t * m + row) * k],
+            b[t * k * n + column],
+            height,
+            k,
+            width,
+            strides=(n, k, n),
+        )
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -1,4 +1,4 @@
-"""FlashAttentionScoreWithLargeHeadDim: attention by head, some rows of scores at a time, and what softmax divided by."""
+"""FlashAttentionScoreWithLargeHeadDim: attention by head, some rows of scores at a time; what softmax divided by."""
 
 
 @host
@@ -19,11 +19,48 @@ def plan(query, head_num):
     scores.shape = (used * tall * s,)
     powers.shape = (used * tall * s,)
     sums.shape = (used * tall * d,)
-    launch(cores=used, used=used, s=s, h=h, d=d, tall=tall, down=down, parts=parts, some=min(tall, 8), wide=min(s, 1024), deep=min(d, 512), eight=8)
+    launch(
+        cores=used,
+        used=used,
+        s=s,
+        h=h,
+        d=d,
+        tall=tall,
+        down=down,
+        parts=parts,
+        some=min(tall, 8),
+        wide=min(s, 1024),
+        deep=min(d, 512),
+        eight=8,
+    )
 
 
 @kernel
-def flash_attention_score_with_large_head_dim(query: Input[float16], key: Input[float16], value: Input[float16], softmax_max: Output[float32], softmax_sum: Output[float32], attention_out: Output[float16], scores: Workspace[float32], powers: Workspace[float16], sums: Workspace[float32], scale_value: Attribute[float] = 1.0, head_num: Attribute[int] = 1, *, used, s, h, d, tall, down, parts, some, wide, deep, eight):
+def flash_attention_score_with_large_head_dim(
+    query: Input[float16],
+    key: Input[float16],
+    value: Input[float16],
+    softmax_max: Output[float32],
+    softmax_sum: Output[float32],
+    attention_out: Output[float16],
+    scores: Workspace[float32],
+    powers: Workspace[float16],
+    sums: Workspace[float32],
+    scale_value: Attribute[float] = 1.0,
+    head_num: Attribute[int] = 1,
+    *,
+    used,
+    s,
+    h,
+    d,
+    tall,
+    down,
+    parts,
+    some,
+    wide,
+    deep,
+    eight,
+):
     score = multiplier(tall, d, s, float16, transpose_b=True)
     weigh = multiplier(tall, s, d, float16)
     given = buffer(some, wide, float32)
@@ -90,4 +127,6 @@ def flash_attention_score_with_large_head_dim(query: Input[float16], key: Input[
                     result[:] = float16(product / total)
                 with copy_out as write_result:
                     store(attention_out[begin + (row + first) * h + offset], result, rows, length, stride=h)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

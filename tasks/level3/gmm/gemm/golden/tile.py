@@ -17,7 +17,25 @@ def plan(a, b, c):
 
 
 @kernel
-def gemm(a: Input[float32], b: Input[float32], c: Input[float32], d: Output[float32, c], sums: Workspace[float32], alpha: Attribute[float], beta: Attribute[float], *, m, k, n, tall, wide, down, parts, used, some):
+def gemm(
+    a: Input[float32],
+    b: Input[float32],
+    c: Input[float32],
+    d: Output[float32, c],
+    sums: Workspace[float32],
+    alpha: Attribute[float],
+    beta: Attribute[float],
+    *,
+    m,
+    k,
+    n,
+    tall,
+    wide,
+    down,
+    parts,
+    used,
+    some,
+):
     product = multiplier(tall, k, wide, float32)
     given = buffer(some, wide, float32, depth=2)
     addend = buffer(some, wide, float32, depth=2)
@@ -38,4 +56,6 @@ def gemm(a: Input[float32], b: Input[float32], c: Input[float32], d: Output[floa
                 result[:] = given * alpha + addend * beta
             with copy_out:
                 store(d[(row + first) * n + column], result, taken, width, stride=n)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -12,7 +12,19 @@ def plan(a, x):
 
 
 @kernel
-def gemv(a: Input[float32], x: Input[float32], y: Input[float32], out: Output[float32], alpha: Attribute[float], beta: Attribute[float], *, m, n, share, most):
+def gemv(
+    a: Input[float32],
+    x: Input[float32],
+    y: Input[float32],
+    out: Output[float32],
+    alpha: Attribute[float],
+    beta: Attribute[float],
+    *,
+    m,
+    n,
+    share,
+    most,
+):
     rows_of_a = buffer(most, n, float32, depth=2)
     factor = buffer(n, float32)
     addend = buffer(most, 1, float32, depth=2)
@@ -29,4 +41,6 @@ def gemv(a: Input[float32], x: Input[float32], y: Input[float32], out: Output[fl
             sums[:] = row_sum(rows_of_a * factor) * alpha + addend * beta
         with copy_out:
             store(out[first], sums, rows)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -20,7 +20,24 @@ def plan(a, mList, kList, nList):
 
 
 @kernel
-def group_gemm(a: Input[float16], b: Input[float16], c: Input[float16], alpha: Input[float32], beta: Input[float32], d: Output[float16, c], sums: Workspace[float32], mList: Attribute[ints], kList: Attribute[ints], nList: Attribute[ints], *, used, tall, deep, wide, some):
+def group_gemm(
+    a: Input[float16],
+    b: Input[float16],
+    c: Input[float16],
+    alpha: Input[float32],
+    beta: Input[float32],
+    d: Output[float16, c],
+    sums: Workspace[float32],
+    mList: Attribute[ints],
+    kList: Attribute[ints],
+    nList: Attribute[ints],
+    *,
+    used,
+    tall,
+    deep,
+    wide,
+    some,
+):
     product = multiplier(tall, deep, wide, float16)
     given = buffer(some, wide, float32, depth=2)
     addend = buffer(some, wide, float16, depth=2)
@@ -58,4 +75,6 @@ def group_gemm(a: Input[float16], b: Input[float16], c: Input[float16], alpha: I
         of_a = of_a + m * k
         of_b = of_b + k * n
         of_c = of_c + m * n
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

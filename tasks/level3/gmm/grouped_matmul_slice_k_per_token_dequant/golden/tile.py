@@ -1,4 +1,4 @@
-"""GroupedMatmulSliceKPerTokenDequant: one product of int8 per group of inner indices, scaled; a lies column by column."""
+"""GroupedMatmulSliceKPerTokenDequant: a product of int8 per group of inner indices, scaled; a is transposed."""
 
 
 @host
@@ -14,11 +14,42 @@ def plan(a, b, groupList):
     used = min(vector_cores(), round_up(groups * each, 2))
     c.shape = (groups * m * n,)
     sums.shape = (used * tall * wide,)
-    launch(cores=used, groups=groups, m=m, k=k, n=n, tall=tall, wide=wide, across=across, each=each, used=used, some=min(tall, 32))
+    launch(
+        cores=used,
+        groups=groups,
+        m=m,
+        k=k,
+        n=n,
+        tall=tall,
+        wide=wide,
+        across=across,
+        each=each,
+        used=used,
+        some=min(tall, 32),
+    )
 
 
 @kernel
-def grouped_matmul_slice_k_per_token_dequant(a: Input[int8], b: Input[int8], scale: Input[bfloat16], per_token_scale: Input[bfloat16], groupList: Input[int64], c: Output[bfloat16, 0], sums: Workspace[int32], *, groups, m, k, n, tall, wide, across, each, used, some):
+def grouped_matmul_slice_k_per_token_dequant(
+    a: Input[int8],
+    b: Input[int8],
+    scale: Input[bfloat16],
+    per_token_scale: Input[bfloat16],
+    groupList: Input[int64],
+    c: Output[bfloat16, 0],
+    sums: Workspace[int32],
+    *,
+    groups,
+    m,
+    k,
+    n,
+    tall,
+    wide,
+    across,
+    each,
+    used,
+    some,
+):
     product = multiplier(tall, k, wide, int8, transpose_a=True)
     columns_in = buffer(wide, bfloat16)
     of_columns = buffer(wide, float32)
@@ -38,7 +69,16 @@ def grouped_matmul_slice_k_per_token_dequant(a: Input[int8], b: Input[int8], sca
             begin = groupList[group - 1]
         inner = groupList[group] - begin
         if inner > 0:
-            multiply(product, sums[own], a[begin * m + row], b[begin * n + column], height, inner, width, strides=(width, m, n))
+            multiply(
+                product,
+                sums[own],
+                a[begin * m + row],
+                b[begin * n + column],
+                height,
+                inner,
+                width,
+                strides=(width, m, n),
+            )
             with copy_in as read_scale:
                 load(columns_in, scale[group * n + column], width)
             with compute(1, width) as widen_scale:
@@ -53,4 +93,6 @@ def grouped_matmul_slice_k_per_token_dequant(a: Input[int8], b: Input[int8], sca
                     result[:] = bfloat16(float32(given) * of_columns * of_rows)
                 with copy_out:
                     store(c[(group * m + row + first) * n + column], result, taken, width, stride=n)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

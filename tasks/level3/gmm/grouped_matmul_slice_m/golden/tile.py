@@ -15,7 +15,20 @@ def plan(a, b, groupList):
 
 
 @kernel
-def grouped_matmul_slice_m(a: Input[float16], b: Input[float16], groupList: Input[int64], c: Output[float16], *, groups, k, n, tall, wide, across, used):
+def grouped_matmul_slice_m(
+    a: Input[float16],
+    b: Input[float16],
+    groupList: Input[int64],
+    c: Output[float16],
+    *,
+    groups,
+    k,
+    n,
+    tall,
+    wide,
+    across,
+    used,
+):
     product = multiplier(tall, k, wide, float16)
     begin = 0
     passed = 0
@@ -25,7 +38,18 @@ def grouped_matmul_slice_m(a: Input[float16], b: Input[float16], groupList: Inpu
         for part in range((core() + used - passed % used) % used, parts, used):
             row = begin + part // across * tall
             column = part % across * wide
-            multiply(product, c[row * n + column], a[row * k], b[group * k * n + column], min(tall, end - row), k, min(wide, n - column), strides=(n, k, n))
+            multiply(
+                product,
+                c[row * n + column],
+                a[row * k],
+                b[group * k * n + column],
+                min(tall, end - row),
+                k,
+                min(wide, n - column),
+                strides=(n, k, n),
+            )
         passed = passed + parts
         begin = end
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -12,11 +12,30 @@ def plan(a, b, groupList):
     used = min(vector_cores(), round_up((ceil_div(m, tall) + groupList.size) * across, 2))
     c.shape = (m * n,)
     sums.shape = (used * tall * wide,)
-    launch(cores=used, groups=groupList.size, k=k, n=n, tall=tall, wide=wide, across=across, used=used, some=min(tall, 32))
+    launch(
+        cores=used, groups=groupList.size, k=k, n=n, tall=tall, wide=wide, across=across, used=used, some=min(tall, 32)
+    )
 
 
 @kernel
-def grouped_matmul_slice_m_per_token_dequant(a: Input[int8], b: Input[int8], scale: Input[bfloat16], per_token_scale: Input[bfloat16], groupList: Input[int64], c: Output[bfloat16], sums: Workspace[int32], *, groups, k, n, tall, wide, across, used, some):
+def grouped_matmul_slice_m_per_token_dequant(
+    a: Input[int8],
+    b: Input[int8],
+    scale: Input[bfloat16],
+    per_token_scale: Input[bfloat16],
+    groupList: Input[int64],
+    c: Output[bfloat16],
+    sums: Workspace[int32],
+    *,
+    groups,
+    k,
+    n,
+    tall,
+    wide,
+    across,
+    used,
+    some,
+):
     product = multiplier(tall, k, wide, int8)
     columns_in = buffer(wide, bfloat16)
     of_columns = buffer(wide, float32)
@@ -52,4 +71,6 @@ def grouped_matmul_slice_m_per_token_dequant(a: Input[int8], b: Input[int8], sca
                     store(c[(row + first) * n + column], result, taken, width, stride=n)
         passed = passed + parts
         begin = end
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -17,8 +17,23 @@ def plan(a, b, c):
 
 
 @kernel
-def matmul_add(a: Input[float16], b: Input[float16], c: Input[float16], d: Output[float16], sums: Workspace[float32],
-               *, m, k, n, tall, wide, down, parts, used, some):
+def matmul_add(
+    a: Input[float16],
+    b: Input[float16],
+    c: Input[float16],
+    d: Output[float16],
+    sums: Workspace[float32],
+    *,
+    m,
+    k,
+    n,
+    tall,
+    wide,
+    down,
+    parts,
+    used,
+    some,
+):
     product = multiplier(tall, k, wide, float16)
     given = buffer(some, wide, float32, depth=2)
     addend = buffer(some, wide, float16, depth=2)
@@ -39,4 +54,6 @@ def matmul_add(a: Input[float16], b: Input[float16], c: Input[float16], d: Outpu
                 result[:] = float16(given + float32(addend))
             with copy_out:
                 store(d[(row + first) * n + column], result, taken, width, stride=n)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -1,4 +1,4 @@
-"""MatmulBias: d = a @ b + bias for matrices of half and a row, added up in float and rounded once, on cube cores alone."""
+"""MatmulBias: d = a @ b + bias for matrices of half and a row, summed in float and rounded once, on cube cores alone."""
 
 
 @host
@@ -26,12 +26,30 @@ def plan(a, b):
 
 
 @kernel
-def matmul_bias(a: Input[float16], b: Input[float16], bias: Input[float16], d: Output[float16], *, m, k, n, tall, wide, down, parts, used):
+def matmul_bias(
+    a: Input[float16],
+    b: Input[float16],
+    bias: Input[float16],
+    d: Output[float16],
+    *,
+    m,
+    k,
+    n,
+    tall,
+    wide,
+    down,
+    parts,
+    used,
+):
     product = multiplier(tall, k, wide, float16)
     for part in range(core(), parts, used):
         row = part % down * tall
         column = part // down * wide
         height = min(tall, m - row)
         width = min(wide, n - column)
-        multiply(product, d[row * n + column], a[row * k], b[column], height, k, width, strides=(n, k, n), bias=bias[column])
+        multiply(
+            product, d[row * n + column], a[row * k], b[column], height, k, width, strides=(n, k, n), bias=bias[column]
+        )
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -21,11 +21,53 @@ def plan(query_nope, query_rope, kv_nope_cache, block_tables):
     rope.shape = (used * tall * pages * size,)
     powers.shape = (used * tall * pages * size,)
     sums.shape = (used * tall * pages * d,)
-    launch(cores=used, used=used, heads=heads, d=d, r=r, size=size, cached=cached, pages=pages, tall=tall, down=down, parts=parts, wide=min(pages * size, 512), deep=min(d, 512), scale=1.0 / sqrt(float(d + r)))
+    launch(
+        cores=used,
+        used=used,
+        heads=heads,
+        d=d,
+        r=r,
+        size=size,
+        cached=cached,
+        pages=pages,
+        tall=tall,
+        down=down,
+        parts=parts,
+        wide=min(pages * size, 512),
+        deep=min(d, 512),
+        scale=1.0 / sqrt(float(d + r)),
+    )
 
 
 @kernel
-def mla(query_nope: Input[T], query_rope: Input[T], kv_nope_cache: Input[T], kv_rope_cache: Input[T], block_tables: Input[int32], out: Output[T], nope: Workspace[float32], rope: Workspace[float32], powers: Workspace[T], sums: Workspace[float32], q_seqlen_list: Attribute[ints], k_seqlen_list: Attribute[ints], *, used, heads, d, r, size, cached, pages, tall, down, parts, wide, deep, scale):
+def mla(
+    query_nope: Input[T],
+    query_rope: Input[T],
+    kv_nope_cache: Input[T],
+    kv_rope_cache: Input[T],
+    block_tables: Input[int32],
+    out: Output[T],
+    nope: Workspace[float32],
+    rope: Workspace[float32],
+    powers: Workspace[T],
+    sums: Workspace[float32],
+    q_seqlen_list: Attribute[ints],
+    k_seqlen_list: Attribute[ints],
+    *,
+    used,
+    heads,
+    d,
+    r,
+    size,
+    cached,
+    pages,
+    tall,
+    down,
+    parts,
+    wide,
+    deep,
+    scale,
+):
     of_nope = multiplier(tall, d, size, T, transpose_b=True)
     of_rope = multiplier(tall, r, size, T, transpose_b=True)
     weigh = multiplier(tall, size, d, T)
@@ -54,8 +96,26 @@ def mla(query_nope: Input[T], query_rope: Input[T], kv_nope_cache: Input[T], kv_
         for page in range(ceil_div(length, size)):
             place = block_tables[sequence * pages + page] * size * cached + head
             width = min(size, length - page * size)
-            multiply(of_nope, nope[own + page * size], query_nope[row * d], kv_nope_cache[place * d], height, d, width, strides=(span, d, cached * d))
-            multiply(of_rope, rope[own + page * size], query_rope[row * r], kv_rope_cache[place * r], height, r, width, strides=(span, r, cached * r))
+            multiply(
+                of_nope,
+                nope[own + page * size],
+                query_nope[row * d],
+                kv_nope_cache[place * d],
+                height,
+                d,
+                width,
+                strides=(span, d, cached * d),
+            )
+            multiply(
+                of_rope,
+                rope[own + page * size],
+                query_rope[row * r],
+                kv_rope_cache[place * r],
+                height,
+                r,
+                width,
+                strides=(span, r, cached * r),
+            )
         with compute(height, 1) as start:
             largest[:] = -inf
             total[:] = 0.0
@@ -81,7 +141,16 @@ def mla(query_nope: Input[T], query_rope: Input[T], kv_nope_cache: Input[T], kv_
         for page in range(ceil_div(length, size)):
             place = block_tables[sequence * pages + page] * size * cached + head
             width = min(size, length - page * size)
-            multiply(weigh, sums[(core() * pages + page) * tall * d], powers[own + page * size], kv_nope_cache[place * d], height, width, d, strides=(d, span, cached * d))
+            multiply(
+                weigh,
+                sums[(core() * pages + page) * tall * d],
+                powers[own + page * size],
+                kv_nope_cache[place * d],
+                height,
+                width,
+                d,
+                strides=(d, span, cached * d),
+            )
         for offset in range(0, d, deep):
             count = min(deep, d - offset)
             with compute(height, count) as clear:
@@ -95,4 +164,6 @@ def mla(query_nope: Input[T], query_rope: Input[T], kv_nope_cache: Input[T], kv_
                 result[:] = T(collected / total)
             with copy_out as write_result:
                 store(out[row * d + offset], result, height, count, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -34,4 +34,6 @@ def padding_matmul(a: Input[float16], b: Input[float16], c: Output[float16], *, 
         height = min(tall, m - row)
         width = min(wide, n - column)
         multiply(product, c[row * n + column], a[row * k], b[column], height, k, width, strides=(n, k, n))
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -17,7 +17,24 @@ def plan(a, b):
 
 
 @kernel
-def quant_matmul(a: Input[int8], b: Input[int8], scale: Input[float16], per_token_scale: Input[float16], d: Output[float16], sums: Workspace[int32], *, m, k, n, tall, wide, down, parts, used, some):
+def quant_matmul(
+    a: Input[int8],
+    b: Input[int8],
+    scale: Input[float16],
+    per_token_scale: Input[float16],
+    d: Output[float16],
+    sums: Workspace[int32],
+    *,
+    m,
+    k,
+    n,
+    tall,
+    wide,
+    down,
+    parts,
+    used,
+    some,
+):
     product = multiplier(tall, k, wide, int8)
     columns_in = buffer(wide, float16)
     of_columns = buffer(wide, float32)
@@ -46,4 +63,6 @@ def quant_matmul(a: Input[int8], b: Input[int8], scale: Input[float16], per_toke
                 result[:] = float16(float32(given) * of_columns * of_rows)
             with copy_out:
                 store(d[(row + first) * n + column], result, taken, width, stride=n)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

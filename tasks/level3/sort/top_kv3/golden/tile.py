@@ -15,7 +15,24 @@ def plan(x, k, dim):
 
 
 @kernel
-def top_kv3(x: Input[float16], k: Input[int32], values: Output[float16], indices: Output[int32], lines: Workspace[float32], sorted: Attribute[bool] = True, dim: Attribute[int] = -1, largest: Attribute[bool] = True, *, used, total, count, d, inner, some, one):
+def top_kv3(
+    x: Input[float16],
+    k: Input[int32],
+    values: Output[float16],
+    indices: Output[int32],
+    lines: Workspace[float32],
+    sorted: Attribute[bool] = True,
+    dim: Attribute[int] = -1,
+    largest: Attribute[bool] = True,
+    *,
+    used,
+    total,
+    count,
+    d,
+    inner,
+    some,
+    one,
+):
     run = buffer(d, float16)
     apart = buffer(some, one, float16)
     together = buffer(some, 1, float32)
@@ -71,4 +88,6 @@ def top_kv3(x: Input[float16], k: Input[int32], values: Output[float16], indices
                 with copy_out as write_one:
                     store(values[(number // inner * count + j) * inner + number % inner], narrow, 1)
                     store(indices[(number // inner * count + j) * inner + number % inner], place, 1)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora
