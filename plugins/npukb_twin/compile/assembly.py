@@ -40,6 +40,8 @@ def host_assembly(files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
 
 def _places(code: str) -> Iterator[tuple[int, str]]:
     """Offsets in ``code``, which has no comments and no strings, and what stands there."""
+    if "asm" not in code:
+        return
     for match in _VARIABLE.finditer(code):
         yield match.start(), "a register variable"
     for match in _STATEMENT.finditer(code):

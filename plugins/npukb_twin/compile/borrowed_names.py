@@ -50,7 +50,7 @@ _DEFINED = (
 def borrowed(files: Mapping[str, str]) -> str:
     """What stands in front of a kernel for the names that its ``files`` mention; empty when they need none."""
     texts = [text for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)]
-    if not any(map(_MENTIONED.search, texts)) and not any("matmul::InitOutput" in text for text in texts):
+    if not any(name in text for text in texts for name in (*BORROWED, "matmul::InitOutput")):
         return ""
     codes = [masked(text) for text in texts]
     return "".join(_lines(codes))

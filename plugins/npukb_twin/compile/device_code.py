@@ -43,7 +43,7 @@ _DOUBLE = re.compile(r"^(?!.*\b(?:constexpr|printf|PRINTF|assert)\b).*\bdouble\b
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\r?\n|.))*", re.MULTILINE)
 #: What may make a function one for the device: the mark, a macro that holds it, constexpr.
 _MARKS = re.compile(r"\bconstexpr\b|\b_*aicore\b|__ac__|\b(?!__attribute__|__inline__)(?:__\w+|[A-Z][A-Z0-9_]{3,})\b")
-_KERNEL = re.compile(r"\b__global__(?:[^;{}()]|\([^;{}()]*\)){0,400}?\b(\w+)\s*\([^;{}()]*\)\s*[;{]")
+_KERNEL = re.compile(r"__global__(?<!\w__global__)(?:[^;{}()]|\([^;{}()]*\)){0,400}?\b(\w+)\s*\([^;{}()]*\)\s*[;{]")
 _BODY = re.compile(r"\s*(?:const|noexcept|override|final|&&?|->\s*[\w:<>,&*\s]+|:[^;{}]*|\s)*\{")
 #: Of the C++ library, what is documented as unavailable: containers, tuples, and algorithms that are not constexpr.
 _LIBRARY = frozenset(

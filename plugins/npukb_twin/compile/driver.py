@@ -30,7 +30,8 @@ _OPTIONAL_HEADERS = {
         r"\bTransData(?:Config|Params)?\b|\bAscendC::(?:Make(?:Layout|Shape|Stride|Coord|Tile)|Layout|Crd2Idx)\b"
     )
 }
-_CORE_FLAGS = re.compile(r"CrossCore|\b(?:ffts_cross_core_sync|wait_flag_dev|WaitEvent)\b")
+#: One of these stands in every kernel that sets flags between cores.
+_CORE_FLAGS = ("CrossCore", "ffts_cross_core_sync", "wait_flag_dev", "WaitEvent")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 
@@ -120,7 +121,7 @@ def compile_unit(
         )
 
     checked = partial(_checked, unit=unit, files=files, names=names, host=runtime.host)
-    flags = any(map(_CORE_FLAGS.search, files.values()))
+    flags = any(name in text for text in files.values() for name in _CORE_FLAGS)
     if not mentions_cube(files.values()):
         made = checked(compile_for(Kind.VECTOR))
         return Compiled(made.outcome, None if made.path is None else Images(made.path, flags=flags), made.said)

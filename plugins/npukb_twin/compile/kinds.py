@@ -64,10 +64,11 @@ _CUBE_WORD = re.compile(
     r"|copy_gm_to_cbuf\w*|copy_matrix_cc_to_\w+|(?<=::)(?:A1|A2|B1|B2|C1|C2|CO1|CO2|C2PIPE2GM|TSCM)"
     r"|L0[ABC]\w*|__cbuf__|__c[abc]__|__fbuf__|ASCENDC_CUBE_ONLY|__DAV_C220_CUBE__)"
 )
-#: One of these stands in every text that has such a word.
-_QUICK = re.compile(
-    r"AIC|ube__|__mix__|[mM]ad|ixpipe|LoadData|LoadUnzip|atmul|cbuf|img2col|cc_to|L0|CUBE|Conv3D|__c[abc]__|fbuf"
-    r"|::(?:A1|A2|B1|B2|C1|C2|CO1|CO2|C2PIPE2GM|TSCM)"
+#: One of these stands in every text that has such a word. Looking for each is much faster than for the pattern.
+_QUICK = (
+    *("AIC", "ube__", "__mix__", "mad", "Mad", "ixpipe", "LoadData", "LoadUnzip", "atmul", "cbuf", "img2col", "cc_to"),
+    *("L0", "CUBE", "Conv3D", "__ca__", "__cb__", "__cc__", "fbuf"),
+    *("::A1", "::A2", "::B1", "::B2", "::C1", "::C2", "::CO1", "::CO2", "::TSCM"),
 )
 _MIX = re.compile(r"\b__mix__\s*\(\s*(\d)\s*,\s*(\d)\s*\)|\b__(cube|vector)__")
 
@@ -84,7 +85,7 @@ _MOVES = re.compile(r"npukb_copy\w*\Z|_ZN7AscendC8DataCopy")
 
 def mentions_cube(texts: Iterable[str]) -> bool:
     """Whether any of the source ``texts`` names something of the cube core outside of comments and strings."""
-    return any(_QUICK.search(text) is not None and _CUBE_WORD.search(masked(text)) is not None for text in texts)
+    return any(any(map(text.__contains__, _QUICK)) and _CUBE_WORD.search(masked(text)) is not None for text in texts)
 
 
 def entry_attribute(texts: Iterable[str], entry: str) -> Composition | None:

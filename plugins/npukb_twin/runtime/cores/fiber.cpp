@@ -20,6 +20,7 @@
 #include "cores/core.h"
 #include "cores/fiber_state.h"
 #include "time/scalar_counting.h"
+#include "process/huge_pages.h"
 #include "process/report.h"
 #include "cores/sanitizer.h"
 #include "cores/stack_switch.h"
@@ -522,7 +523,7 @@ void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threa
     s.arguments = arguments;
     s.count = launch->CoreCount();
     s.threads = threads < s.count ? threads : static_cast<int>(s.count);
-    s.storage = static_cast<Fiber*>(calloc(static_cast<size_t>(s.count), sizeof(Fiber)));
+    s.storage = static_cast<Fiber*>(HugeZeros(static_cast<size_t>(s.count) * sizeof(Fiber)));
     s.fibers = static_cast<Fiber**>(calloc(static_cast<size_t>(s.count), sizeof(Fiber*)));
     s.order = DrawOrder(s.count, launch->order);
     s.running = static_cast<int*>(calloc(static_cast<size_t>(launch->blocks), sizeof(int)));
@@ -547,7 +548,6 @@ void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threa
     for (int64_t b = 0; b < s.count; ++b) finish(&s.fibers[b]->core, context);
     free(s.running);
     free(s.order);
-    free(s.storage);
     free(s.fibers);
     free(s.workers);
 }

@@ -46,6 +46,7 @@
 #include "process/computed_calls.h"
 #include "time/scalar_counting.h"
 #include "check/raw_access.h"
+#include "process/huge_pages.h"
 #include "process/report.h"
 #include "process/sandbox.h"
 #include "check/chip.h"
@@ -428,6 +429,7 @@ void Record(uint64_t block, uint64_t core, uint64_t bytes, const char* path) {
 }
 
 int Main(const char* path) {
+    BeginHeap();
     FILE* file = fopen(path, "r");
     if (file == nullptr) {
         perror(path);
