@@ -34,7 +34,9 @@ def read_definition(path: Path, include: Sequence[Path] = ()) -> Interface:
     follows = next((entry.name for entry in inputs), "")
     # An output of an input's name is that input, written in place.
     made = tuple(
-        Tensor(output.name if output.name not in names else f"{output.name}_out", (), None, follows)
+        Tensor(f"{output.name}_ref", (), None, output.name, inplace=True)
+        if output.name in names
+        else Tensor(output.name, (), None, follows)
         if output.dtypes == inputs[0].dtypes
         else Tensor(output.name, output.dtypes[:1], (REST,))
         for output in outputs

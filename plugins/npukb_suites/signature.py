@@ -1,7 +1,8 @@
 """Interfaces in one line each, as ``npukb new`` takes them.
 
 Inputs: ``x:float16|float32[..], w:float32[d], m?:bool[n, d]``; ``..`` stands for any axes, ``?`` for an optional input.
-Outputs: ``y:like(x)``, ``s:float32[n, 1]``, ``z:like(x)[n, d // 2]``. Attributes: ``eps:float=1.0e-5, dims:list_int``.
+Outputs: ``y:like(x)``, ``s:float32[n, 1]``, ``z:like(x)[n, d // 2]``, ``x_ref:inplace(x)``.
+Attributes: ``eps:float=1.0e-5, dims:list_int``.
 Axes: ``n=1..4096, d=16..8192/16``, where ``/16`` says multiples of 16.
 """
 
@@ -31,13 +32,16 @@ _OUTPUT_EXAMPLE = "write for instance 'y:like(x), s:float32[n, 1]'"
 
 @dataclass(frozen=True)
 class Tensor:
-    """One input or output. ``like`` is the input that an output follows in type, and without a shape in shape too."""
+    """One input or output. ``like`` is the input that an output follows in type, and without a shape in shape too;
+    ``inplace`` says that it is written into that input's memory.
+    """
 
     name: str
     dtypes: tuple[str, ...]
     shape: tuple[int | str, ...] | None
     like: str = ""
     optional: bool = False
+    inplace: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,12 @@ def parse_outputs(text: str, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
             raise _wrong(
                 "--outputs", f"{tensor.name}: an output has one type and a shape, or like(INPUT)", _OUTPUT_EXAMPLE
             )
+        if tensor.inplace and tensor.shape is not None:
+            raise _wrong("--outputs", f"{tensor.name}: what is written in place has its input's shape", _OUTPUT_EXAMPLE)
+    taken = [tensor.like for tensor in tensors if tensor.inplace]
+    for name in taken:
+        if taken.count(name) > 1:
+            raise _wrong("--outputs", f"two outputs are written into {name}", "write like(INPUT) for one of them")
     _require_unlike((*inputs, *tensors), "--outputs")
     return tensors
 
@@ -131,9 +141,9 @@ def _tensor(part: str, option: str, example: str) -> Tensor:
         raise _wrong(option, f"{part!r} is no tensor", example)
     shape = _shape(match["shape"], part, option, example) if match["shape"] is not None else None
     if match["like"]:
-        if not match["type"].startswith("like("):
-            raise _wrong(option, f"{part!r}: write like({match['like']})", example)
-        return Tensor(match["name"], (), shape, match["like"])
+        if not match["type"].startswith(("like(", "inplace(")):
+            raise _wrong(option, f"{part!r}: write like({match['like']}) or inplace({match['like']})", example)
+        return Tensor(match["name"], (), shape, match["like"], inplace=match["type"].startswith("inplace("))
     known = {dtype.value for dtype in DType}
     dtypes = tuple(match["type"].split("|"))
     for dtype in dtypes:

@@ -126,7 +126,9 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
 def _output(tensor: Tensor) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": tensor.name}
     entry |= {"dtype_like": tensor.like} if tensor.like else {"dtype": tensor.dtypes[0]}
-    return {**entry, "shape_like": tensor.like} if tensor.like and tensor.shape is None else entry
+    if tensor.like and tensor.shape is None:
+        entry["shape_like"] = tensor.like
+    return {**entry, "alias_of": tensor.like} if tensor.inplace else entry
 
 
 def _limits(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, Any]:

@@ -53,6 +53,36 @@ def test_a_task_from_an_operator_definition(npukb: Npukb) -> None:  # noqa: F811
     assert "{name: z, dtype_like: x, shape_like: x}" in text
 
 
+IN_PLACE = """#include "register/op_def_registry.h"
+namespace ops {
+class Grow : public OpDef {
+public:
+    explicit Grow(const char* name) : OpDef(name)
+    {
+        this->Input("step").ParamType(REQUIRED).DataType({ge::DT_INT64}).Format({ge::FORMAT_ND});
+        this->Input("var").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
+        this->Output("var").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Grow);
+}
+"""
+
+
+def test_what_a_definition_writes_in_place_is_so_in_the_task(npukb: Npukb) -> None:  # noqa: F811
+    Path("grow.cpp").write_text(IN_PLACE)
+    Path("grow.py").write_text("def grow(step, var):\n    return var + step\n")
+    done = npukb("new", "Grow", "--op_def", "grow.cpp", "--reference", "grow.py:grow")
+    assert done.code == 0, done.err
+    assert "{name: var_ref, dtype_like: var, shape_like: var, alias_of: var}" in Path("Grow/task.yaml").read_text()
+    assert "kernel.cpp compiles" in done.out + done.err
+    assert "wrong answers refused" in done.out + done.err
+    told = npukb("new", "Told", "--inputs", "x:float32[n]", "--outputs", "x_ref:inplace(x)")
+    assert told.code == 0, told.err
+    assert "{name: x_ref, dtype_like: x, shape_like: x, alias_of: x}" in Path("Told/task.yaml").read_text()
+
+
 @pytest.fixture
 def with_own_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, TORCH)
@@ -90,6 +120,8 @@ def test_a_suite(npukb: Npukb, with_own_torch: None) -> None:  # noqa: F811
         (("--inputs", "x:float16[n", "--outputs", "y:like(x)"), "'x:float16[n' is no tensor"),
         (("--inputs", "x:float16[n]", "--outputs", "y:like(z)"), "there is no input 'z'"),
         (("--inputs", "x:float16[n]", "--outputs", "y:float16"), "an output has one type and a shape"),
+        (("--inputs", "x:float16[n]", "--outputs", "y:inplace(x)[n]"), "written in place has its input's shape"),
+        (("--inputs", "x:float16[n]", "--outputs", "y:inplace(x), z:inplace(x)"), "two outputs are written into x"),
         (("--inputs", "x:float16[n]", "--outputs", "y:float16[m]", "--axes", "k=1..4"), "no shape has the axis 'k'"),
         (
             ("--inputs", "x:float16[n]", "--outputs", "y:like(x)", "--reference", "gone.py:f"),

@@ -30,7 +30,9 @@ def test_threads_begin_without_tables(host: Path) -> None:
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="pages have other sizes elsewhere")
 def test_launches_touch_few_pages(twin: Twin) -> None:
-    """Tables of what might be known are zeros that nobody touched: 1,000 pages of 4 KiB, not 1,300."""
+    """Tables of what might be known are zeros that nobody touched: 1,000 pages, not 1,300; 650 of them where the system
+    gives large ones.
+    """
     faults = []
 
     def run(*words: object, **how: object) -> process.Finished:
@@ -39,10 +41,12 @@ def test_launches_touch_few_pages(twin: Twin) -> None:
         faults.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before)
         return done
 
-    with patch.object(launching, "run", run):
-        done = twin.run("", {"x": np.zeros(256, np.float32)}, block=None)
-    assert done.outcome is Outcome.OK, done.diagnostics
-    assert max(faults) < 1200
+    for _ in range(3):  # other children may end meanwhile
+        with patch.object(launching, "run", run):
+            done = twin.run("", {"x": np.zeros(256, np.float32)}, block=None)
+        assert done.outcome is Outcome.OK, done.diagnostics
+    large = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    assert min(faults) < (800 if large.exists() and "[never]" not in large.read_text() else 1200)
 
 
 def test_images_are_read_once(host: Path) -> None:

@@ -142,7 +142,10 @@ def test_platform(hosting: Hosting) -> None:
     assert hosting.said(body, small) == (1024, 4, 2, 4, 1, 16 << 20, 8, 0)
 
 
-def test_separate_registration_with_compile_info(hosting: Hosting) -> None:
+@pytest.mark.parametrize(
+    "places", ["", ", {gert::TilingPlacement::TILING_ON_HOST, gert::TilingPlacement::TILING_ON_AICPU}"]
+)
+def test_separate_registration_with_compile_info(hosting: Hosting, places: str) -> None:
     before = """
     struct CompileInfo { int64_t cores; int64_t untouched; };
     static ge::graphStatus Parse(gert::TilingParseContext* context) {
@@ -151,8 +154,8 @@ def test_separate_registration_with_compile_info(hosting: Hosting) -> None:
         return ge::GRAPH_SUCCESS;
     }
     static ge::graphStatus TilingFunc(gert::TilingContext* context);
-    IMPL_OP_OPTILING(Probe).Tiling(TilingFunc).TilingParse<CompileInfo>(Parse).TilingInputsDataDependency({0});
-    """
+    IMPL_OP_OPTILING(Probe).Tiling(TilingFunc).TilingParse<CompileInfo>(Parse).TilingInputsDataDependency({0}PLACES);
+    """.replace("PLACES", places)
     body = """
     auto info = static_cast<const CompileInfo*>(context->GetCompileInfo());
     said[0] = info->cores, said[1] = info->untouched, said[2] = context->GetCompileInfo<CompileInfo>() == info;
@@ -384,3 +387,6 @@ def test_tasks_of_communication(hosting: Hosting) -> None:
     assert hosting.said(body, before=before.replace("OWN", ""))[:4] == (0, 2, 0, 3)
     own = "namespace { enum Own : uint32_t { HCCL_CMD_ALLREDUCE = 2, HCCL_REDUCE_MAX = 2, HCCL_CMD_ALLTOALLV = 8 }; }\n"
     assert hosting.said(body, before=before.replace("OWN", own))[:4] == (0, 2, 0, 3)
+    writes = 'AscendC::Mc2CcTilingConfig config("group", HCCL_CMD_BATCH_WRITE, "BatchWrite=level0:fullmesh");'
+    writes += "Mc2InitTiling init; said[0] = 1 + config.GetTiling(init); said[1] = HCCL_CMD_BATCH_WRITE;"
+    assert hosting.said(writes, before=before.replace("OWN", ""))[:2] == (1, 18)

@@ -68,6 +68,10 @@ OpImplRegisterV2& OpImplRegisterV2::InputsDataDependency(std::initializer_list<i
 OpImplRegisterV2& OpImplRegisterV2::TilingInputsDataDependency(std::initializer_list<int32_t> inputs) {
     return InputsDataDependency(inputs);
 }
+OpImplRegisterV2& OpImplRegisterV2::TilingInputsDataDependency(std::initializer_list<int32_t> inputs,
+                                                               std::initializer_list<TilingPlacement>) {
+    return InputsDataDependency(inputs);
+}
 OpImplRegisterV2& OpImplRegisterV2::Parse(TilingParseFunc function, CompileInfoCreatorFunc create) {
     operator_->parse = function;
     operator_->create_compile_info = create;

@@ -9,6 +9,7 @@ enum HcclCMDType : uint32_t {
     HCCL_CMD_ALLGATHER = 6,
     HCCL_CMD_REDUCE_SCATTER = 7,
     HCCL_CMD_ALLTOALLV = 8,
-    HCCL_CMD_ALLTOALL = 10
+    HCCL_CMD_ALLTOALL = 10,
+    HCCL_CMD_BATCH_WRITE = 18
 };
 #include "../../include/twin/library/rank_types.def"

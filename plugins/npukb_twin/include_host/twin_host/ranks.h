@@ -40,7 +40,7 @@ class Mc2CcTilingConfig {
   private:
     static bool IsName(const std::string& name) { return !name.empty() && name.size() <= 128; }
     static bool IsTask(uint32_t task) {
-        const uint32_t tasks[] = {2, 6, 7, 8, 10};  // twin_host/rank_names.h
+        const uint32_t tasks[] = {2, 6, 7, 8, 10, 18};  // twin_host/rank_names.h
         return std::find(std::begin(tasks), std::end(tasks), task) != std::end(tasks);
     }
     template <class T>

@@ -8,6 +8,9 @@ struct Operator;  // what is registered for one operator type; in the host libra
 
 namespace gert {
 
+// Where a tiling function may run. Here it runs on the host, wherever it may.
+enum class TilingPlacement : uint32_t { TILING_ON_HOST = 0, TILING_ON_AICPU = 1 };
+
 class OpImplRegisterV2 {
   public:
     using InferShapeKernelFunc = ge::graphStatus (*)(InferShapeContext*);
@@ -25,6 +28,8 @@ class OpImplRegisterV2 {
     // Inputs whose values a function needs on the host, by index.
     OpImplRegisterV2& InputsDataDependency(std::initializer_list<int32_t> inputs);
     OpImplRegisterV2& TilingInputsDataDependency(std::initializer_list<int32_t> inputs);
+    OpImplRegisterV2& TilingInputsDataDependency(std::initializer_list<int32_t> inputs,
+                                                 std::initializer_list<TilingPlacement> placements);
     template <class T>
     OpImplRegisterV2& TilingParse(TilingParseFunc function) {
         return Parse(function, []() -> void* { return new T(); });

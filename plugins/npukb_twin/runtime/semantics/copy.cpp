@@ -415,7 +415,7 @@ void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t by
     return address;
 }
 
-void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
+void npukb_scalar_access(const void* address, uint32_t bytes, int write, int64_t rest) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
@@ -424,6 +424,10 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write) {
         core.Violate("out_of_bounds", pc, "Keep the index inside the tensor.",
                      "LocalTensor element access at %p is outside of the unified buffer", address);
     }
+    // The length of a slice that was taken past the end of its tensor wrapped around.
+    if (core.launch->checker != Checker::Off && (rest < bytes || rest > core.launch->arena_bytes))
+        core.Warn("past_tensor", pc, "Keep the index inside the tensor.",
+                  "LocalTensor element access reaches past the end of its tensor: the memory there is another's");
     // The compiler's automatic synchronisation makes the scalar unit wait for whoever fills UB.
     if (core.launch->auto_sync) {
         core.time.AwaitScalar(Pipe::V);
