@@ -189,7 +189,7 @@ void npukb_rank_finalize(npukb::RankClient client);
 uint32_t npukb_rank_number(uint32_t group, int dimension);
 
 void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes,
-                          int write);                                      // the element's address
+                          int write);  // the element's address
 // An element in UB, and from its first byte on how much there is of its tensor.
 void npukb_scalar_access(const void* address, uint32_t bytes, int write, int64_t rest);
 int64_t npukb_block_idx(void);
