@@ -54,6 +54,29 @@ def test_two_launches_share_memory_and_take_values(twin: Twin) -> None:
     assert seen.touched["z"].written_bytes == 256
 
 
+def test_addresses_without_a_type_and_descriptions_of_tensors_are_taken(twin: Twin) -> None:
+    """What a host side has from aclrtMalloc it may pass as it is; descriptions are for calls that are not here."""
+    described = """#include "aclnn/acl_meta.h"
+    static int Described(void* data, int64_t length) {
+        aclTensor* tensor = aclCreateTensor(&length, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &length, 1, data);
+        float one = 1.0f;
+        aclScalar* scalar = aclCreateScalar(&one, ACL_FLOAT);
+        const aclTensor* both[] = {tensor, tensor};
+        aclTensorList* list = aclCreateTensorList(both, 2);
+        bool kept = tensor->view == std::vector<int64_t>{length} && scalar->bytes.size() == 4 && (*list)[1] == tensor;
+        return aclDestroyTensorList(list) + aclDestroyScalar(scalar) + aclDestroyTensor(tensor) + (kept ? 0 : 1);
+    }
+    extern "C" void add_custom_do("""
+    text = TWO.replace('extern "C" void add_custom_do(', described)
+    text = text.replace("(x, (uint8_t*)between, tiling", "(x, between, tiling")
+    text = text.replace("    aclrtSynchronizeStream(stream);", "    if (Described(between, length) != 0) abort();")
+    assert text.count("between, tiling") == 1
+    assert text.count("Described(") == 2
+    seen = run(twin, ADD, {"add.cpp": text, "launch.yaml": SAID}, PAIR)
+    assert seen.outcome is Outcome.OK, [str(diagnostic) for diagnostic in seen.diagnostics]
+    assert np.array_equal(np.asarray(seen.outputs["z"]), X * 2 + Y)
+
+
 def test_a_launch_file_of_an_extension_returns_its_tensor(twin: Twin) -> None:
     """Tensors as PyTorch's, a launch by name, a tensor of the host copied to the device, a number converted."""
     task = task_for({"x": X}, {"y": ((64,), DType.FLOAT32)}, "probe_muls")
@@ -98,6 +121,7 @@ def test_arguments_that_are_not_the_kernels_parameters_do_not_compile(twin: Twin
     for files, file, old, new, of in (
         ({"add.cpp": TWO, "launch.yaml": SAID}, "add.cpp", "tiling, blockDim)", "tiling)", ADD),
         ({"add.cpp": TWO, "launch.yaml": SAID}, "add.cpp", "tiling, blockDim)", "2.0f, blockDim)", ADD),
+        ({"add.cpp": TWO, "launch.yaml": SAID}, "add.cpp", "(x, (uint8_t*)", "((float*)x, (uint8_t*)", ADD),
         (by_name, "extension.cpp", "tiling.data_ptr(), factor", "tiling.data_ptr()", task),
     ):
         made = compiled(twin, of, {**files, file: files[file].replace(old, new)})

@@ -77,12 +77,24 @@ class Pack {
 template <auto kernel>
 struct Launched;
 
+// What may be passed for a parameter: what C++ takes, and an address without a type for one of the device.
+template <typename T>
+struct Passed {
+    T value;
+    template <typename U, std::enable_if_t<std::is_convertible<U, T>::value, int> = 0>
+    Passed(U&& given) : value(std::forward<U>(given)) {}
+    template <typename U, std::enable_if_t<!std::is_convertible<U, T>::value && std::is_pointer<T>::value &&
+                                               std::is_same<std::decay_t<U>, void*>::value,
+                                           int> = 0>
+    Passed(U&& given) : value(static_cast<T>(given)) {}
+};
+
 template <typename... Parameters, void (*kernel)(Parameters...)>
 struct Launched<kernel> {
     uint64_t blocks;
-    void operator()(std::decay_t<Parameters>... arguments) const {
+    void operator()(Passed<std::decay_t<Parameters>>... arguments) const {
         Pack pack;
-        (pack.Add(arguments), ...);
+        (pack.Add(arguments.value), ...);
         pack.Launch(typeid(Launched).name(), blocks);
     }
 };
