@@ -32,7 +32,7 @@ _DECLARED = """extern "C" {
 int64_t npukb_block_idx(void);
 void npukb_raw_load8_noabort(uint64_t);
 void npukb_raw_store8_noabort(uint64_t);
-void npukb_scalar_access(const void*, uint32_t, int, int64_t);
+void npukb_scalar_access(const void*, uint32_t, int, uint32_t, uint32_t);
 void __sanitizer_cov_trace_pc(void);
 }
 #define PASTE(a, b) a##b
@@ -43,7 +43,7 @@ _STATEMENTS = (
     "((volatile uint64_t*)__builtin_alloca(64))[NUMBER % 999 - 500] = NUMBER;",
     "npukb_raw_store8_noabort((uint64_t)&npukb_block_idx + NUMBER);",
     "npukb_raw_load8_noabort(NUMBER);",
-    "npukb_scalar_access((void*)(uint64_t)NUMBER, NUMBER, 1, NUMBER);",
+    "npukb_scalar_access((void*)(uint64_t)NUMBER, NUMBER, 1, NUMBER, NUMBER);",
     "__sanitizer_cov_trace_pc();",
     "((void (*)(void))((uint64_t)&npukb_block_idx + NUMBER % 64))();",
     '{ uint64_t r; PASTE(__as, m__) volatile("" : "=D"(r)); *(volatile uint64_t*)(r + NUMBER % 4096) = 0; }',

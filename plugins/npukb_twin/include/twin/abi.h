@@ -190,8 +190,8 @@ uint32_t npukb_rank_number(uint32_t group, int dimension);
 
 void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t bytes,
                           int write);  // the element's address
-// An element in UB, and from its first byte on how much there is of its tensor.
-void npukb_scalar_access(const void* address, uint32_t bytes, int write, int64_t rest);
+// Element `index` of a tensor in UB.
+void npukb_scalar_access(const void* address, uint32_t bytes, int write, uint32_t index, uint32_t tensor_bytes);
 int64_t npukb_block_idx(void);
 int64_t npukb_block_num(void);
 int64_t npukb_group(void);           // the block that this core is a part of

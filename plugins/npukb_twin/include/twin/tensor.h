@@ -262,7 +262,7 @@ class LocalTensor {
     NPUKB_API T* Element(uint32_t index, int write) const {
         static_assert(!npukb::kHalfByte<T>, "int4b_t elements cannot be addressed one by one");
         T* element = static_cast<T*>(npukb_view.address) + index;
-        npukb_scalar_access(element, sizeof(T), write, int64_t{npukb_view.bytes} - int64_t{index} * int64_t{sizeof(T)});
+        npukb_scalar_access(element, sizeof(T), write, index, npukb_view.bytes);
         return element;
     }
     NPUKB_API void Note(const ShapeInfo* shape, int32_t tag, int what) {

@@ -415,7 +415,7 @@ void* npukb_scalar_global(const void* tensor, uint64_t offset_bytes, uint32_t by
     return address;
 }
 
-void npukb_scalar_access(const void* address, uint32_t bytes, int write, int64_t rest) {
+void npukb_scalar_access(const void* address, uint32_t bytes, int write, uint32_t index, uint32_t tensor_bytes) {
     using namespace twin;
     const void* pc = NPUKB_PC;
     Core& core = ThisCore();
@@ -424,8 +424,9 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write, int64_t
         core.Violate("out_of_bounds", pc, "Keep the index inside the tensor.",
                      "LocalTensor element access at %p is outside of the unified buffer", address);
     }
-    // The length of a slice that was taken past the end of its tensor wrapped around.
-    if (core.launch->checker != Checker::Off && (rest < bytes || rest > core.launch->arena_bytes))
+    // A slice taken past the end of its tensor has a size that wrapped around.
+    bool inside = uint64_t{index} * bytes + bytes <= tensor_bytes && tensor_bytes <= core.launch->arena_bytes;
+    if (core.launch->checker != Checker::Off && !inside)
         core.Warn("past_tensor", pc, "Keep the index inside the tensor.",
                   "LocalTensor element access reaches past the end of its tensor: the memory there is another's");
     // The compiler's automatic synchronisation makes the scalar unit wait for whoever fills UB.
