@@ -27,7 +27,9 @@
 #include <vector>
 
 #include "securec.h"
+#if defined(__clang__)  // another compiler would make the instances anew in every unit
 #include "twin_host/instances.h"
+#endif
 #include "twin_host/matmul_tiling.h"
 #include "twin_host/op_def.h"
 #include "twin_host/tiling_shape.h"
