@@ -30,10 +30,18 @@ def test_threads_begin_without_tables(host: Path) -> None:
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="pages have other sizes elsewhere")
 def test_launches_touch_few_pages(twin: Twin) -> None:
-    """Tables of what might be known are zeros that nobody touched: 1,000 pages, not 1,300; 650 of them where the system
-    gives large ones.
+    """Tables of what might be known are zeros that nobody touched: 1,000 pages, not 1,300; 260 where the system gives
+    large ones.
     """
     faults = []
+
+    def refused() -> str:
+        """How often the system had no large page for somebody who asked."""
+        return next(
+            line for line in Path("/proc/vmstat").read_text().splitlines() if line.startswith("thp_fault_fallback ")
+        )
+
+    before_all = refused()
 
     def run(*words: object, **how: object) -> process.Finished:
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
@@ -46,7 +54,10 @@ def test_launches_touch_few_pages(twin: Twin) -> None:
             done = twin.run("", {"x": np.zeros(256, np.float32)}, block=None)
         assert done.outcome is Outcome.OK, done.diagnostics
     large = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    assert min(faults) < (800 if large.exists() and "[never]" not in large.read_text() else 1200)
+    if not large.exists() or "[never]" in large.read_text():
+        assert min(faults) < 1200
+    elif refused() == before_all:
+        assert min(faults) < 450
 
 
 def test_images_are_read_once(host: Path) -> None:
