@@ -77,6 +77,15 @@ def test_addresses_without_a_type_and_descriptions_of_tensors_are_taken(twin: Tw
     assert np.array_equal(np.asarray(seen.outputs["z"]), X * 2 + Y)
 
 
+def test_a_null_pointer_in_any_spelling_and_values_in_braces_are_taken(twin: Twin) -> None:
+    for null in ("nullptr", "NULL", "0"):
+        text = TWO.replace("(x, (uint8_t*)between, tiling", f"(x, {null}, {{length, 2.0f}}")
+        assert text != TWO
+        made = compiled(twin, ADD, {"add.cpp": text, "launch.yaml": SAID})
+        assert made.artifact is not None, [str(diagnostic) for diagnostic in made.diagnostics]
+        twin.executor.release(made.artifact)
+
+
 def test_a_launch_file_of_an_extension_returns_its_tensor(twin: Twin) -> None:
     """Tensors as PyTorch's, a launch by name, a tensor of the host copied to the device, a number converted."""
     task = task_for({"x": X}, {"y": ((64,), DType.FLOAT32)}, "probe_muls")

@@ -77,24 +77,25 @@ class Pack {
 template <auto kernel>
 struct Launched;
 
-// What may be passed for a parameter: what C++ takes, and an address without a type for one of the device.
+// What may be passed for an address of the device: what C++ takes, and one without a type.
 template <typename T>
-struct Passed {
+struct Address {
     T value;
-    template <typename U, std::enable_if_t<std::is_convertible<U, T>::value, int> = 0>
-    Passed(U&& given) : value(std::forward<U>(given)) {}
-    template <typename U, std::enable_if_t<!std::is_convertible<U, T>::value && std::is_pointer<T>::value &&
-                                               std::is_same<std::decay_t<U>, void*>::value,
-                                           int> = 0>
-    Passed(U&& given) : value(static_cast<T>(given)) {}
+    Address(T given) : value(given) {}
+    template <typename U, std::enable_if_t<
+                              std::is_convertible<U, T>::value || std::is_same<std::decay_t<U>, void*>::value, int> = 0>
+    Address(U&& given) : value(static_cast<T>(std::forward<U>(given))) {}
+    operator T() const { return value; }
 };
+template <typename T>
+using Passed = std::conditional_t<std::is_pointer<T>::value, Address<T>, T>;
 
 template <typename... Parameters, void (*kernel)(Parameters...)>
 struct Launched<kernel> {
     uint64_t blocks;
     void operator()(Passed<std::decay_t<Parameters>>... arguments) const {
         Pack pack;
-        (pack.Add(arguments.value), ...);
+        (pack.Add(static_cast<std::decay_t<Parameters>>(arguments)), ...);
         pack.Launch(typeid(Launched).name(), blocks);
     }
 };
