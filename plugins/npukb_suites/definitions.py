@@ -30,17 +30,7 @@ def read_definition(path: Path, include: Sequence[Path] = ()) -> Interface:
     described = _described(files, path, include)
     outputs = tuple(_tensor(output.name, output.dtypes, output.presence, path) for output in described.outputs)
     inputs = tuple(_tensor(entry.name, entry.dtypes, entry.presence, path) for entry in described.inputs)
-    names = {entry.name for entry in inputs}
-    follows = next((entry.name for entry in inputs), "")
-    # An output of an input's name is that input, written in place.
-    made = tuple(
-        Tensor(f"{output.name}_ref", (), None, output.name, inplace=True)
-        if output.name in names
-        else Tensor(output.name, (), None, follows)
-        if output.dtypes == inputs[0].dtypes
-        else Tensor(output.name, output.dtypes[:1], (REST,))
-        for output in outputs
-    )
+    made = tuple(_made(output, inputs) for output in outputs)
     attributes = tuple(
         Attribute(
             attribute.name,
@@ -51,6 +41,15 @@ def read_definition(path: Path, include: Sequence[Path] = ()) -> Interface:
         if attribute.type in _TYPES
     )
     return described.name, inputs, made, attributes
+
+
+def _made(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+    """An output as a task says it. One that has the name of an input is that input, written in place."""
+    if any(entry.name == output.name for entry in inputs):
+        return Tensor(f"{output.name}_ref", (), None, output.name, inplace=True)
+    if output.dtypes == inputs[0].dtypes:
+        return Tensor(output.name, (), None, inputs[0].name)
+    return Tensor(output.name, output.dtypes[:1], (REST,))
 
 
 def _tensor(name: str, dtypes: Sequence[str], presence: Presence, path: Path) -> Tensor:
