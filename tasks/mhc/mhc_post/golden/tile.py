@@ -16,8 +16,9 @@ def plan(x, h_out):
 
 
 @kernel
-def mhc_post(x: Input[T], h_res: Input[float32], h_out: Input[T], h_post: Input[float32], y: Output[T], *,
-             n, d, share, width):
+def mhc_post(
+    x: Input[T], h_res: Input[float32], h_out: Input[T], h_post: Input[float32], y: Output[T], *, n, d, share, width
+):
     mix = buffer(16, float32)
     weight = buffer(4, float32)
     layer = buffer(width, T, depth=2)
@@ -87,4 +88,6 @@ def mhc_post(x: Input[T], h_res: Input[float32], h_out: Input[T], h_post: Input[
                 store(y[(t * 4 + 1) * d + c], y1, cols)
                 store(y[(t * 4 + 2) * d + c], y2, cols)
                 store(y[(t * 4 + 3) * d + c], y3, cols)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -19,9 +19,22 @@ def plan(grad_y, x, h_res, h_out, h_post):
 
 
 @kernel
-def mhc_post_grad(grad_y: Input[T], x: Input[T], h_res: Input[float32], h_out: Input[T], h_post: Input[float32],
-                  grad_x: Output[T], grad_h_res: Output[float32], grad_h_out: Output[T], grad_h_post: Output[float32], *,
-                  n, d, share, width):
+def mhc_post_grad(
+    grad_y: Input[T],
+    x: Input[T],
+    h_res: Input[float32],
+    h_out: Input[T],
+    h_post: Input[float32],
+    grad_x: Output[T],
+    grad_h_res: Output[float32],
+    grad_h_out: Output[T],
+    grad_h_post: Output[float32],
+    *,
+    n,
+    d,
+    share,
+    width,
+):
     streams = buffer(4, width, T, depth=2)
     gradients = buffer(4, width, T, depth=2)
     layer = buffer(width, T, depth=2)
@@ -99,4 +112,6 @@ def mhc_post_grad(grad_y: Input[T], x: Input[T], h_res: Input[float32], h_out: I
             store(grad_h_res[t * 16 + 4], r1, 4)
             store(grad_h_res[t * 16 + 8], r2, 4)
             store(grad_h_res[t * 16 + 12], r3, 4)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -10,7 +10,9 @@ def plan(x):
 
 
 @kernel
-def craft_leaky_relu(x: Input[float32], y: Output[float32], negative_slope: Attribute[float] = 0.01, *, total, share, tile):
+def craft_leaky_relu(
+    x: Input[float32], y: Output[float32], negative_slope: Attribute[float] = 0.01, *, total, share, tile
+):
     x_tile = buffer(tile, float32, depth=2)
     result = buffer(tile, float32, depth=2)
     begin = core() * share
@@ -23,4 +25,6 @@ def craft_leaky_relu(x: Input[float32], y: Output[float32], negative_slope: Attr
             result[:] = max(x_tile, 0.0) + min(x_tile, 0.0) * negative_slope
         with copy_out:
             store(y[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

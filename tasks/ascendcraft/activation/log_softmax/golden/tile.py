@@ -10,7 +10,7 @@ def plan(x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     outer = prod(x.shape[0:axis])
     n = x.shape[axis]
-    inner = prod(x.shape[axis + 1:])
+    inner = prod(x.shape[axis + 1 :])
     width = 1 if inner == 1 else min(inner, max(32, min(256, round_up(ceil_div(outer * inner, vector_cores()), 8))))
     strips = ceil_div(inner, width)
     items = outer * strips
@@ -18,11 +18,23 @@ def plan(x, dim):
     run = min(round_up(n, 64), 6144) if inner == 1 else 8
     tall = 1 if inner == 1 else min(n, 4096 // round_up(width, 8))
     y.shape = x.shape
-    launch(cores=max(1, ceil_div(items, share)), items=items, share=share, n=n, inner=inner, strips=strips, width=width, run=run, tall=tall)
+    launch(
+        cores=max(1, ceil_div(items, share)),
+        items=items,
+        share=share,
+        n=n,
+        inner=inner,
+        strips=strips,
+        width=width,
+        run=run,
+        tall=tall,
+    )
 
 
 @kernel
-def craft_log_softmax(x: Input[float32], y: Output[float32], dim: Attribute[int] = 1, *, items, share, n, inner, strips, width, run, tall):
+def craft_log_softmax(
+    x: Input[float32], y: Output[float32], dim: Attribute[int] = 1, *, items, share, n, inner, strips, width, run, tall
+):
     x_run = buffer(run, float32, depth=2)
     run_again = buffer(run, float32)
     run_result = buffer(run, float32, depth=2)
@@ -87,4 +99,6 @@ def craft_log_softmax(x: Input[float32], y: Output[float32], dim: Attribute[int]
                     result[:] = again - tops - totals
                 with copy_out as store_columns:
                     store(y[start + k * inner], result, rows, cols, stride=inner)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

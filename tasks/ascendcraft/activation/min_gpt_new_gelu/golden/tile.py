@@ -26,4 +26,6 @@ def craft_min_gpt_new_gelu(x: Input[float32], y: Output[float32], *, total, shar
             result[:] = x_tile / (exp((x_tile * x_tile * 0.044715 + 1.0) * x_tile * -1.5957691216057308) + 1.0)
         with copy_out:
             store(y[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

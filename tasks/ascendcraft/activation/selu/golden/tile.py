@@ -23,4 +23,6 @@ def craft_selu(x: Input[float32], y: Output[float32], *, total, share, tile):
             result[:] = (exp(min(x_tile, 0.0)) - 1.0) * 1.7580993408473766 + max(x_tile, 0.0) * 1.0507009873554805
         with copy_out:
             store(y[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -11,11 +11,31 @@ def plan(predictions):
     cores = vector_cores()
     y.shape = ()
     sums.shape = (cores,)
-    launch(cores=cores, n=n, d=d, share=ceil_div(n, cores), tile=min(round_up(d, 64), 4096), parts=cores, scale=1.0 / float(predictions.size))
+    launch(
+        cores=cores,
+        n=n,
+        d=d,
+        share=ceil_div(n, cores),
+        tile=min(round_up(d, 64), 4096),
+        parts=cores,
+        scale=1.0 / float(predictions.size),
+    )
 
 
 @kernel
-def craft_hinge_loss(predictions: Input[float32], targets: Input[float32], y: Output[float32], sums: Workspace[float32], *, n, d, share, tile, parts, scale):
+def craft_hinge_loss(
+    predictions: Input[float32],
+    targets: Input[float32],
+    y: Output[float32],
+    sums: Workspace[float32],
+    *,
+    n,
+    d,
+    share,
+    tile,
+    parts,
+    scale,
+):
     p_tile = buffer(tile, float32, depth=2)
     t_tile = buffer(tile, float32, depth=2)
     own = buffer(1, float32)
@@ -42,4 +62,6 @@ def craft_hinge_loss(predictions: Input[float32], targets: Input[float32], y: Ou
             result[:] = row_sum(all_sums) * scale
         with copy_out as store_loss:
             store(y[0], result, 1)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -16,7 +16,18 @@ def plan(predictions):
 
 
 @kernel
-def craft_mse_loss(predictions: Input[float32], targets: Input[float32], y: Output[float32], sums: Workspace[float32], *, total, share, tile, parts, scale):
+def craft_mse_loss(
+    predictions: Input[float32],
+    targets: Input[float32],
+    y: Output[float32],
+    sums: Workspace[float32],
+    *,
+    total,
+    share,
+    tile,
+    parts,
+    scale,
+):
     predictions_tile = buffer(tile, float32, depth=2)
     targets_tile = buffer(tile, float32, depth=2)
     difference = buffer(tile, float32)
@@ -45,4 +56,6 @@ def craft_mse_loss(predictions: Input[float32], targets: Input[float32], y: Outp
             result[:] = row_sum(all_sums) * scale
         with copy_out as store_loss:
             store(y[0], result, 1)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

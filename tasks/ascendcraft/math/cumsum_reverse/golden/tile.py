@@ -10,18 +10,29 @@ def plan(x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     outer = prod(x.shape[0:axis])
     n = x.shape[axis]
-    inner = prod(x.shape[axis + 1:])
+    inner = prod(x.shape[axis + 1 :])
     width = 8 if inner == 1 else min(inner, 2048)
     strips = 1 if inner == 1 else ceil_div(inner, width)
     items = outer * strips
     share = max(1, ceil_div(items, vector_cores()))
     run = min(round_up(n, 64), 4096) if inner == 1 else 8
     y.shape = x.shape
-    launch(cores=max(1, ceil_div(items, share)), items=items, share=share, n=n, inner=inner, strips=strips, width=width, run=run)
+    launch(
+        cores=max(1, ceil_div(items, share)),
+        items=items,
+        share=share,
+        n=n,
+        inner=inner,
+        strips=strips,
+        width=width,
+        run=run,
+    )
 
 
 @kernel
-def craft_cumsum_reverse(x: Input[float32], y: Output[float32], dim: Attribute[int] = 1, *, items, share, n, inner, strips, width, run):
+def craft_cumsum_reverse(
+    x: Input[float32], y: Output[float32], dim: Attribute[int] = 1, *, items, share, n, inner, strips, width, run
+):
     x_run = buffer(run, float32, depth=2)
     sums = buffer(run, float32)
     shifted = buffer(run, float32)
@@ -66,4 +77,6 @@ def craft_cumsum_reverse(x: Input[float32], y: Output[float32], dim: Attribute[i
                     y_tile[:] = carries
                 with copy_out as store_tile:
                     store(y[at], y_tile, cols)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -10,7 +10,9 @@ def plan(A):
 
 
 @kernel
-def craft_matrix_scalar_multiplication(A: Input[float32], y: Output[float32], s: Attribute[float], *, total, share, tile):
+def craft_matrix_scalar_multiplication(
+    A: Input[float32], y: Output[float32], s: Attribute[float], *, total, share, tile
+):
     a_tile = buffer(tile, float32, depth=2)
     result = buffer(tile, float32, depth=2)
     begin = core() * share
@@ -23,4 +25,6 @@ def craft_matrix_scalar_multiplication(A: Input[float32], y: Output[float32], s:
             result[:] = a_tile * s
         with copy_out:
             store(y[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

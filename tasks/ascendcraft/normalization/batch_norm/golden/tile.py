@@ -9,11 +9,25 @@ def plan(x):
     share = max(1, ceil_div(channels, vector_cores()))
     tile = min(round_up(area, 64), 4096)
     y.shape = x.shape
-    launch(cores=max(1, ceil_div(channels, share)), samples=samples, channels=channels, area=area, share=share, tile=tile)
+    launch(
+        cores=max(1, ceil_div(channels, share)), samples=samples, channels=channels, area=area, share=share, tile=tile
+    )
 
 
 @kernel
-def craft_batch_norm(x: Input[float32], gamma: Input[float32], beta: Input[float32], y: Output[float32], eps: Attribute[float] = 1.0e-5, *, samples, channels, area, share, tile):
+def craft_batch_norm(
+    x: Input[float32],
+    gamma: Input[float32],
+    beta: Input[float32],
+    y: Output[float32],
+    eps: Attribute[float] = 1.0e-5,
+    *,
+    samples,
+    channels,
+    area,
+    share,
+    tile,
+):
     x_tile = buffer(tile, float32, depth=2)
     again = buffer(tile, float32, depth=2)
     last = buffer(tile, float32, depth=2)
@@ -61,4 +75,6 @@ def craft_batch_norm(x: Input[float32], gamma: Input[float32], beta: Input[float
                     result[:] = last * slope + shift_by
                 with copy_out:
                     store(y[start], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

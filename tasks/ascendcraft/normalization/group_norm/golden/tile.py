@@ -13,7 +13,20 @@ def plan(x, num_groups):
 
 
 @kernel
-def craft_group_norm(x: Input[float32], gamma: Input[float32], beta: Input[float32], y: Output[float32], num_groups: Attribute[int], eps: Attribute[float] = 1.0e-5, *, groups, channels, area, share, tile):
+def craft_group_norm(
+    x: Input[float32],
+    gamma: Input[float32],
+    beta: Input[float32],
+    y: Output[float32],
+    num_groups: Attribute[int],
+    eps: Attribute[float] = 1.0e-5,
+    *,
+    groups,
+    channels,
+    area,
+    share,
+    tile,
+):
     x_tile = buffer(tile, float32, depth=2)
     again = buffer(tile, float32, depth=2)
     last = buffer(tile, float32, depth=2)
@@ -59,4 +72,6 @@ def craft_group_norm(x: Input[float32], gamma: Input[float32], beta: Input[float
                     result[:] = last * slope + shift_by
                 with copy_out:
                     store(y[group * n + c * area + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

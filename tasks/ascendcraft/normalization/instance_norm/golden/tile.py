@@ -47,4 +47,6 @@ def craft_instance_norm(x: Input[float32], y: Output[float32], eps: Attribute[fl
                 result[:] = (last - mean) * spread
             with copy_out:
                 store(y[row * n + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -36,4 +36,6 @@ def craft_l2_norm(x: Input[float32], y: Output[float32], *, rows, n, share, tile
                 result[:] = again * factor
             with copy_out:
                 store(y[row * n + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -11,7 +11,18 @@ def plan(x):
 
 
 @kernel
-def craft_layer_norm(x: Input[float32], gamma: Input[float32], beta: Input[float32], y: Output[float32], eps: Attribute[float] = 1.0e-5, *, rows, n, share, tile):
+def craft_layer_norm(
+    x: Input[float32],
+    gamma: Input[float32],
+    beta: Input[float32],
+    y: Output[float32],
+    eps: Attribute[float] = 1.0e-5,
+    *,
+    rows,
+    n,
+    share,
+    tile,
+):
     x_tile = buffer(tile, float32, depth=2)
     again = buffer(tile, float32, depth=2)
     last = buffer(tile, float32, depth=2)
@@ -51,4 +62,6 @@ def craft_layer_norm(x: Input[float32], gamma: Input[float32], beta: Input[float
                 result[:] = (last - mean) * spread * g_tile + b_tile
             with copy_out:
                 store(y[row * n + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

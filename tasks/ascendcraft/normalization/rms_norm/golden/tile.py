@@ -12,11 +12,32 @@ def plan(x):
     share = max(1, ceil_div(items, vector_cores()))
     tall = min(channels, 4096 // round_up(width, 8))
     y.shape = x.shape
-    launch(cores=max(1, ceil_div(items, share)), items=items, share=share, channels=channels, area=area, strips=strips, width=width, tall=tall)
+    launch(
+        cores=max(1, ceil_div(items, share)),
+        items=items,
+        share=share,
+        channels=channels,
+        area=area,
+        strips=strips,
+        width=width,
+        tall=tall,
+    )
 
 
 @kernel
-def craft_rms_norm(x: Input[float32], y: Output[float32], eps: Attribute[float] = 1.0e-5, *, items, share, channels, area, strips, width, tall):
+def craft_rms_norm(
+    x: Input[float32],
+    y: Output[float32],
+    eps: Attribute[float] = 1.0e-5,
+    *,
+    items,
+    share,
+    channels,
+    area,
+    strips,
+    width,
+    tall,
+):
     x_tile = buffer(tall, width, float32, depth=2)
     again = buffer(tall, width, float32, depth=2)
     result = buffer(tall, width, float32, depth=2)
@@ -44,4 +65,6 @@ def craft_rms_norm(x: Input[float32], y: Output[float32], eps: Attribute[float] 
                 result[:] = again * factors
             with copy_out:
                 store(y[start + c * area], result, rows, cols, stride=area)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

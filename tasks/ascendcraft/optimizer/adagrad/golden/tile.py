@@ -10,7 +10,18 @@ def plan(param):
 
 
 @kernel
-def craft_adagrad(param: Input[float32], grad: Input[float32], accum: Input[float32], param_out: Output[float32], lr: Attribute[float] = 0.01, eps: Attribute[float] = 1.0e-10, *, total, share, tile):
+def craft_adagrad(
+    param: Input[float32],
+    grad: Input[float32],
+    accum: Input[float32],
+    param_out: Output[float32],
+    lr: Attribute[float] = 0.01,
+    eps: Attribute[float] = 1.0e-10,
+    *,
+    total,
+    share,
+    tile,
+):
     param_tile = buffer(tile, float32, depth=2)
     grad_tile = buffer(tile, float32, depth=2)
     accum_tile = buffer(tile, float32, depth=2)
@@ -27,4 +38,6 @@ def craft_adagrad(param: Input[float32], grad: Input[float32], accum: Input[floa
             result[:] = param_tile - grad_tile * lr / (sqrt(grad_tile * grad_tile + accum_tile) + eps)
         with copy_out:
             store(param_out[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -8,11 +8,35 @@ def plan(param, beta1, beta2, lr, eps, step):
     correction1 = 1.0 / (1.0 - power(beta1, float(step)))
     correction2 = 1.0 / (1.0 - power(beta2, float(step)))
     param_out.shape = param.shape
-    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=3072, correction1=correction1, correction2=correction2)
+    launch(
+        cores=max(1, ceil_div(total, share)),
+        total=total,
+        share=share,
+        tile=3072,
+        correction1=correction1,
+        correction2=correction2,
+    )
 
 
 @kernel
-def craft_adam(param: Input[float32], grad: Input[float32], m: Input[float32], v: Input[float32], param_out: Output[float32], beta1: Attribute[float] = 0.9, beta2: Attribute[float] = 0.999, lr: Attribute[float] = 0.001, eps: Attribute[float] = 1.0e-8, step: Attribute[int] = 1, *, total, share, tile, correction1, correction2):
+def craft_adam(
+    param: Input[float32],
+    grad: Input[float32],
+    m: Input[float32],
+    v: Input[float32],
+    param_out: Output[float32],
+    beta1: Attribute[float] = 0.9,
+    beta2: Attribute[float] = 0.999,
+    lr: Attribute[float] = 0.001,
+    eps: Attribute[float] = 1.0e-8,
+    step: Attribute[int] = 1,
+    *,
+    total,
+    share,
+    tile,
+    correction1,
+    correction2,
+):
     param_tile = buffer(tile, float32, depth=2)
     grad_tile = buffer(tile, float32, depth=2)
     m_tile = buffer(tile, float32, depth=2)
@@ -33,4 +57,6 @@ def craft_adam(param: Input[float32], grad: Input[float32], m: Input[float32], v
             result[:] = param_tile - (grad_tile * (1.0 - beta1) + m_tile * beta1) * (correction1 * lr) / denominator
         with copy_out:
             store(param_out[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -15,9 +15,20 @@ def plan(param):
 
 
 @kernel
-def craft_lamb(param: Input[float32], m: Input[float32], v: Input[float32], param_out: Output[float32],
-               sums: Workspace[float32], lr: Attribute[float] = 0.001, eps: Attribute[float] = 1.0e-6, *,
-               total, share, tile, parts):
+def craft_lamb(
+    param: Input[float32],
+    m: Input[float32],
+    v: Input[float32],
+    param_out: Output[float32],
+    sums: Workspace[float32],
+    lr: Attribute[float] = 0.001,
+    eps: Attribute[float] = 1.0e-6,
+    *,
+    total,
+    share,
+    tile,
+    parts,
+):
     p_tile = buffer(tile, float32, depth=2)
     m_tile = buffer(tile, float32, depth=2)
     v_tile = buffer(tile, float32, depth=2)
@@ -65,4 +76,6 @@ def craft_lamb(param: Input[float32], m: Input[float32], v: Input[float32], para
             result[:] = p_again - m_again / (sqrt(v_again) + eps) * step
         with copy_out:
             store(param_out[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -10,7 +10,19 @@ def plan(param):
 
 
 @kernel
-def craft_rmsprop(param: Input[float32], grad: Input[float32], v: Input[float32], param_out: Output[float32], lr: Attribute[float] = 0.001, alpha: Attribute[float] = 0.99, eps: Attribute[float] = 1.0e-8, *, total, share, tile):
+def craft_rmsprop(
+    param: Input[float32],
+    grad: Input[float32],
+    v: Input[float32],
+    param_out: Output[float32],
+    lr: Attribute[float] = 0.001,
+    alpha: Attribute[float] = 0.99,
+    eps: Attribute[float] = 1.0e-8,
+    *,
+    total,
+    share,
+    tile,
+):
     param_tile = buffer(tile, float32, depth=2)
     grad_tile = buffer(tile, float32, depth=2)
     v_tile = buffer(tile, float32, depth=2)
@@ -24,7 +36,11 @@ def craft_rmsprop(param: Input[float32], grad: Input[float32], v: Input[float32]
             load(grad_tile, grad[begin + offset], length)
             load(v_tile, v[begin + offset], length)
         with compute(length):
-            result[:] = param_tile - grad_tile * lr / (sqrt(grad_tile * grad_tile * (1.0 - alpha) + v_tile * alpha) + eps)
+            result[:] = param_tile - grad_tile * lr / (
+                sqrt(grad_tile * grad_tile * (1.0 - alpha) + v_tile * alpha) + eps
+            )
         with copy_out:
             store(param_out[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

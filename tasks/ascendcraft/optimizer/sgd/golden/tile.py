@@ -10,7 +10,18 @@ def plan(param):
 
 
 @kernel
-def craft_sgd(param: Input[float32], grad: Input[float32], velocity: Input[float32], param_out: Output[float32], momentum: Attribute[float] = 0.9, lr: Attribute[float] = 0.01, *, total, share, tile):
+def craft_sgd(
+    param: Input[float32],
+    grad: Input[float32],
+    velocity: Input[float32],
+    param_out: Output[float32],
+    momentum: Attribute[float] = 0.9,
+    lr: Attribute[float] = 0.01,
+    *,
+    total,
+    share,
+    tile,
+):
     param_tile = buffer(tile, float32, depth=2)
     grad_tile = buffer(tile, float32, depth=2)
     velocity_tile = buffer(tile, float32, depth=2)
@@ -27,4 +38,6 @@ def craft_sgd(param: Input[float32], grad: Input[float32], velocity: Input[float
             result[:] = param_tile - (velocity_tile * momentum + grad_tile) * lr
         with copy_out:
             store(param_out[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -1,6 +1,7 @@
 """CraftAveragePooling2d: means of windows over the last 2 axes.
 
-The lines that a row of windows covers are added up first, then their columns are gathered. Elements outside count as zeros.
+The lines that a row of windows covers are added up first, then their columns are gathered. Elements outside count
+as zeros.
 """
 
 
@@ -16,12 +17,38 @@ def plan(x, kernel_size, stride, padding):
     tile = min(width_out, max(1, (segment - kernel_size) // stride))
     share_of_one = 1.0 / float(kernel_size * kernel_size)
     y.shape = x.shape[0:2] + (height_out, width_out)
-    launch(cores=max(1, ceil_div(rows, share)), rows=rows, share=share, tile=tile, segment=segment, width=width, width_out=width_out, height=height, height_out=height_out, share_of_one=share_of_one)
+    launch(
+        cores=max(1, ceil_div(rows, share)),
+        rows=rows,
+        share=share,
+        tile=tile,
+        segment=segment,
+        width=width,
+        width_out=width_out,
+        height=height,
+        height_out=height_out,
+        share_of_one=share_of_one,
+    )
 
 
 @kernel
-def craft_average_pooling_2d(x: Input[float32], y: Output[float32], kernel_size: Attribute[int], stride: Attribute[int],
-    padding: Attribute[int] = 0, *, rows, share, tile, segment, width, width_out, height, height_out, share_of_one):
+def craft_average_pooling_2d(
+    x: Input[float32],
+    y: Output[float32],
+    kernel_size: Attribute[int],
+    stride: Attribute[int],
+    padding: Attribute[int] = 0,
+    *,
+    rows,
+    share,
+    tile,
+    segment,
+    width,
+    width_out,
+    height,
+    height_out,
+    share_of_one,
+):
     x_line = buffer(segment, float32, depth=2)
     lines = buffer(segment, float32)
     places = buffer(tile, int32)
@@ -54,4 +81,6 @@ def craft_average_pooling_2d(x: Input[float32], y: Output[float32], kernel_size:
                 result[:] = result * share_of_one
             with copy_out:
                 store(y[row * width_out + begin], result, count)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

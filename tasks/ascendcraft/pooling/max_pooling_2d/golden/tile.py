@@ -1,6 +1,7 @@
 """CraftMaxPooling2d: largest elements of windows over the last 2 axes.
 
-The lines that a row of windows covers are compared first, then their columns are gathered. Places outside are moved to the border, which lies in the same window.
+The lines that a row of windows covers are compared first, then their columns are gathered. Places outside are
+moved to the border, which lies in the same window.
 """
 
 
@@ -15,12 +16,36 @@ def plan(x, kernel_size, stride, padding):
     segment = 4096
     tile = min(width_out, max(1, (segment - kernel_size) // stride))
     y.shape = x.shape[0:2] + (height_out, width_out)
-    launch(cores=max(1, ceil_div(rows, share)), rows=rows, share=share, tile=tile, segment=segment, width=width, width_out=width_out, height=height, height_out=height_out)
+    launch(
+        cores=max(1, ceil_div(rows, share)),
+        rows=rows,
+        share=share,
+        tile=tile,
+        segment=segment,
+        width=width,
+        width_out=width_out,
+        height=height,
+        height_out=height_out,
+    )
 
 
 @kernel
-def craft_max_pooling_2d(x: Input[float32], y: Output[float32], kernel_size: Attribute[int], stride: Attribute[int],
-    padding: Attribute[int] = 0, *, rows, share, tile, segment, width, width_out, height, height_out):
+def craft_max_pooling_2d(
+    x: Input[float32],
+    y: Output[float32],
+    kernel_size: Attribute[int],
+    stride: Attribute[int],
+    padding: Attribute[int] = 0,
+    *,
+    rows,
+    share,
+    tile,
+    segment,
+    width,
+    width_out,
+    height,
+    height_out,
+):
     x_line = buffer(segment, float32, depth=2)
     lines = buffer(segment, float32)
     places = buffer(tile, int32)
@@ -48,4 +73,6 @@ def craft_max_pooling_2d(x: Input[float32], y: Output[float32], kernel_size: Att
                     result[:] = max(result, gather(lines, min(max(places + shift_by, 0), span - 1)))
             with copy_out:
                 store(y[row * width_out + begin], result, count)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -9,19 +9,31 @@ def plan(x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     outer = prod(x.shape[0:axis])
     n = x.shape[axis]
-    inner = prod(x.shape[axis + 1:])
+    inner = prod(x.shape[axis + 1 :])
     width = 1 if inner == 1 else min(inner, max(32, min(256, round_up(ceil_div(outer * inner, vector_cores()), 8))))
     strips = ceil_div(inner, width)
     items = outer * strips
     share = max(1, ceil_div(items, vector_cores()))
     run = min(round_up(n, 64), 8192) if inner == 1 else 8
     tall = 1 if inner == 1 else min(n, 8192 // round_up(width, 8))
-    y.shape = x.shape[0:axis] + (1,) + x.shape[axis + 1:]
-    launch(cores=max(1, ceil_div(items, share)), items=items, share=share, n=n, inner=inner, strips=strips, width=width, run=run, tall=tall)
+    y.shape = x.shape[0:axis] + (1,) + x.shape[axis + 1 :]
+    launch(
+        cores=max(1, ceil_div(items, share)),
+        items=items,
+        share=share,
+        n=n,
+        inner=inner,
+        strips=strips,
+        width=width,
+        run=run,
+        tall=tall,
+    )
 
 
 @kernel
-def craft_sum_reduction_over_a_dimension(x: Input[float32], y: Output[float32], dim: Attribute[int] = 1, *, items, share, n, inner, strips, width, run, tall):
+def craft_sum_reduction_over_a_dimension(
+    x: Input[float32], y: Output[float32], dim: Attribute[int] = 1, *, items, share, n, inner, strips, width, run, tall
+):
     x_run = buffer(run, float32, depth=2)
     one = buffer(1, float32)
     x_tile = buffer(tall, width, float32, depth=2)
@@ -52,4 +64,6 @@ def craft_sum_reduction_over_a_dimension(x: Input[float32], y: Output[float32], 
                     found[:] = found + col_sum(x_tile)
             with copy_out as store_columns:
                 store(y[item // strips * inner + at], found, cols)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

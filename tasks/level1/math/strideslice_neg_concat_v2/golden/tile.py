@@ -36,4 +36,6 @@ def strideslice_neg_concat_v2(input: Input[T], output: Output[T], *, n, w, share
                 result[:] = T(float32(given) * signs)
             with copy_out:
                 store(output[first * w + c], result, rows, cols, stride=w)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -27,4 +27,6 @@ def fast_gelu(x: Input[T], y: Output[T], *, total, share, tile):
             result[:] = T(wide / (exp(wide * -1.702) + 1.0))
         with copy_out:
             store(y[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -31,4 +31,6 @@ def fast_gelu_grad(dy: Input[T], x: Input[T], z: Output[T], *, total, share, til
             result[:] = T(((1.0 - p) * wide * 1.702 + 1.0) * p * float32(dy_given))
         with copy_out:
             store(z[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

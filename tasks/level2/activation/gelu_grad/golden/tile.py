@@ -37,4 +37,6 @@ def gelu_grad(dy: Input[T], x: Input[T], y: Input[T], z: Output[T], *, total, sh
             result[:] = T(((1.0 - p) * square * wide + 1.0) * p * float32(dy_given))
         with copy_out:
             store(z[begin + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -52,4 +52,6 @@ def inplace_attn_softmax(x: Input[T], y: Output[T], *, n, d, share, width, most)
                 result[:] = T(exp(float32(again) - top) * total)
             with copy_out:
                 store(y[first * d + c], result, rows, cols, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -9,12 +9,26 @@ def plan(x1, x2):
     chunks = ceil_div(n, tile)
     share = max(1, ceil_div(rows * chunks, vector_cores()))
     out.shape = x1.shape[0:1] + x2.shape[1:]
-    launch(cores=max(1, ceil_div(rows * chunks, share)), items=rows * chunks, chunks=chunks, n=n, share=share, tile=tile)
+    launch(
+        cores=max(1, ceil_div(rows * chunks, share)), items=rows * chunks, chunks=chunks, n=n, share=share, tile=tile
+    )
 
 
 @kernel
-def mul_sigmoid(x1: Input[float16], x2: Input[float16], out: Output[float16], t1: Attribute[float], t2: Attribute[float],
-                t3: Attribute[float], *, items, chunks, n, share, tile):
+def mul_sigmoid(
+    x1: Input[float16],
+    x2: Input[float16],
+    out: Output[float16],
+    t1: Attribute[float],
+    t2: Attribute[float],
+    t3: Attribute[float],
+    *,
+    items,
+    chunks,
+    n,
+    share,
+    tile,
+):
     argument = buffer(tile, float16, depth=2)
     factor = buffer(tile, float16, depth=2)
     p = buffer(tile, float32)
@@ -32,4 +46,6 @@ def mul_sigmoid(x1: Input[float16], x2: Input[float16], out: Output[float16], t1
             result[:] = float16(float32(factor) * p * t3)
         with copy_out:
             store(out[item // chunks * n + offset], result, length)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -17,12 +17,26 @@ def plan(y_grad, x, dim):
     items = ceil_div(n, most) * chunks
     share = max(1, ceil_div(items, vector_cores()))
     x_grad.shape = x.shape
-    launch(cores=max(1, ceil_div(items, share)), n=n, m=m, items=items, chunks=chunks, share=share, width=width, most=most)
+    launch(
+        cores=max(1, ceil_div(items, share)), n=n, m=m, items=items, chunks=chunks, share=share, width=width, most=most
+    )
 
 
 @kernel
-def swi_glu_grad(y_grad: Input[T], x: Input[T], x_grad: Output[T], dim: Attribute[int] = -1, *,
-                 n, m, items, chunks, share, width, most):
+def swi_glu_grad(
+    y_grad: Input[T],
+    x: Input[T],
+    x_grad: Output[T],
+    dim: Attribute[int] = -1,
+    *,
+    n,
+    m,
+    items,
+    chunks,
+    share,
+    width,
+    most,
+):
     dy = buffer(most, width, T, depth=2)
     a = buffer(most, width, T, depth=2)
     b = buffer(most, width, T, depth=2)
@@ -50,4 +64,6 @@ def swi_glu_grad(y_grad: Input[T], x: Input[T], x_grad: Output[T], dim: Attribut
         with copy_out:
             store(x_grad[first * 2 * m + c], da, rows, cols, stride=2 * m)
             store(x_grad[first * 2 * m + m + c], db, rows, cols, stride=2 * m)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

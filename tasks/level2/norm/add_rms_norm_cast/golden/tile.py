@@ -21,8 +21,22 @@ def plan(x1, gamma):
 
 
 @kernel
-def add_rms_norm_cast(x1: Input[T], x2: Input[T], gamma: Input[T], y1: Output[float32], y2: Output[T], rstd: Output[float32], x: Output[T],
-         epsilon: Attribute[float] = 1.0e-6, *, n, d, share, width, most):
+def add_rms_norm_cast(
+    x1: Input[T],
+    x2: Input[T],
+    gamma: Input[T],
+    y1: Output[float32],
+    y2: Output[T],
+    rstd: Output[float32],
+    x: Output[T],
+    epsilon: Attribute[float] = 1.0e-6,
+    *,
+    n,
+    d,
+    share,
+    width,
+    most,
+):
     a = buffer(most, width, T, depth=2)
     b = buffer(most, width, T, depth=2)
     a_again = buffer(most, width, T, depth=2)
@@ -66,4 +80,6 @@ def add_rms_norm_cast(x1: Input[T], x2: Input[T], gamma: Input[T], y1: Output[fl
                 store(y1[first * d + c], wide_out, rows, cols, stride=d)
                 store(y2[first * d + c], result, rows, cols, stride=d)
                 store(x[first * d + c], sum_out, rows, cols, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -20,8 +20,23 @@ def plan(x, gamma):
 
 
 @kernel
-def deep_norm(x: Input[T], gx: Input[T], beta: Input[T], gamma: Input[T],
-         mean: Output[float32], rstd: Output[float32], y: Output[T], alpha: Attribute[float] = 0.3, epsilon: Attribute[float] = 1.0e-6, *, n, d, share, width, most):
+def deep_norm(
+    x: Input[T],
+    gx: Input[T],
+    beta: Input[T],
+    gamma: Input[T],
+    mean: Output[float32],
+    rstd: Output[float32],
+    y: Output[T],
+    alpha: Attribute[float] = 0.3,
+    epsilon: Attribute[float] = 1.0e-6,
+    *,
+    n,
+    d,
+    share,
+    width,
+    most,
+):
     a_sum = buffer(most, width, T, depth=2)
     b_sum = buffer(most, width, T, depth=2)
     a_square = buffer(most, width, T, depth=2)
@@ -71,7 +86,11 @@ def deep_norm(x: Input[T], gx: Input[T], beta: Input[T], gamma: Input[T],
                 load(scale, gamma[c], cols)
                 load(bias, beta[c], cols)
             with compute(rows, cols) as normalise:
-                result[:] = T(((float32(b_last) + float32(a_last) * alpha) - middle) * factor * float32(scale) + float32(bias))
+                result[:] = T(
+                    ((float32(b_last) + float32(a_last) * alpha) - middle) * factor * float32(scale) + float32(bias)
+                )
             with copy_out:
                 store(y[first * d + c], result, rows, cols, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -1,4 +1,4 @@
-"""InplaceAddLayerNorm: layer normalisation of x1 + x2 + bias over the axes of gamma; results lie where the terms lay."""
+"""InplaceAddLayerNorm: layer normalisation of x1 + x2 + bias over the axes of gamma, in place of the terms."""
 
 T = float16, bfloat16, float32
 

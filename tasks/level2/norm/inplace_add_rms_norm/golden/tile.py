@@ -20,8 +20,21 @@ def plan(x1, gamma):
 
 
 @kernel
-def inplace_add_rms_norm(x1: Input[T], x2: Input[T], gamma: Input[T], y: Output[T], rstd: Output[float32], x: Output[T],
-         epsilon: Attribute[float] = 1.0e-6, *, n, d, share, width, most):
+def inplace_add_rms_norm(
+    x1: Input[T],
+    x2: Input[T],
+    gamma: Input[T],
+    y: Output[T],
+    rstd: Output[float32],
+    x: Output[T],
+    epsilon: Attribute[float] = 1.0e-6,
+    *,
+    n,
+    d,
+    share,
+    width,
+    most,
+):
     a = buffer(most, width, T, depth=2)
     b = buffer(most, width, T, depth=2)
     a_again = buffer(most, width, T, depth=2)
@@ -62,4 +75,6 @@ def inplace_add_rms_norm(x1: Input[T], x2: Input[T], gamma: Input[T], y: Output[
             with copy_out:
                 store(y[first * d + c], result, rows, cols, stride=d)
                 store(x[first * d + c], sum_out, rows, cols, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -11,13 +11,34 @@ def plan(add_0_input0):
     items = n * strips
     share = max(1, ceil_div(items, vector_cores()))
     out.shape = (n, c)
-    launch(cores=max(1, ceil_div(items, share)), r=r, c=c, items=items, share=share, strips=strips, width=width, tall=max(1, min(r, 4096 // round_up(width, 16))))
+    launch(
+        cores=max(1, ceil_div(items, share)),
+        r=r,
+        c=c,
+        items=items,
+        share=share,
+        strips=strips,
+        width=width,
+        tall=max(1, min(r, 4096 // round_up(width, 16))),
+    )
 
 
 @kernel
 def add_sigmoid_mul_reduce_sum_d(
-    add_0_input0: Input[float16], add_0_input1: Input[float16], mul_0_input1: Input[float16], mult_1_input1: Input[float16],
-    mult_2_input1: Input[float16], out: Output[float16], *, r, c, items, share, strips, width, tall
+    add_0_input0: Input[float16],
+    add_0_input1: Input[float16],
+    mul_0_input1: Input[float16],
+    mult_1_input1: Input[float16],
+    mult_2_input1: Input[float16],
+    out: Output[float16],
+    *,
+    r,
+    c,
+    items,
+    share,
+    strips,
+    width,
+    tall,
 ):
     gate_in = buffer(tall, width, float16, depth=2)
     weight = buffer(tall, width, float16, depth=2)
@@ -56,4 +77,6 @@ def add_sigmoid_mul_reduce_sum_d(
             result[:] = float16(total)
         with copy_out:
             store(out[item // strips * c + at], result, cols)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

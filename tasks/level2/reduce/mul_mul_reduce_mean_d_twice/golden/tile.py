@@ -17,8 +17,20 @@ def plan(mul0_input0, gamma):
 
 @kernel
 def mul_mul_reduce_mean_d_twice(
-    mul0_input0: Input[float16], mul0_input1: Input[float16], mul1_input0: Input[float16], add_y: Input[float16],
-    gamma: Input[float16], beta: Input[float16], output: Output[float16], *, n, d, share, width, most, again
+    mul0_input0: Input[float16],
+    mul0_input1: Input[float16],
+    mul1_input0: Input[float16],
+    add_y: Input[float16],
+    gamma: Input[float16],
+    beta: Input[float16],
+    output: Output[float16],
+    *,
+    n,
+    d,
+    share,
+    width,
+    most,
+    again,
 ):
     a = buffer(most, width, float16, depth=2)
     b = buffer(most, width, float16, depth=2)
@@ -91,4 +103,6 @@ def mul_mul_reduce_mean_d_twice(
                 result[:] = float16(p * spread * float32(scale) + float32(offset))
             with copy_out:
                 store(output[first * d + c], result, rows, cols, stride=d)
+
+
 # npukernelbench canary 7c1f64d2-0b0e-4a53-9a55-5c3f1f0e9d26: benchmark data, not for training corpora

@@ -1,4 +1,4 @@
-"""MatmulBias: d = a @ b + bias for matrices of half and a row, summed in float and rounded once, on cube cores alone."""
+"""MatmulBias: d = a @ b + bias for matrices of half and a row, summed in float, rounded once, on cube cores alone."""
 
 
 @host
