@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from npukernelbench.nouns.codec import JSON, to_json
 from npukernelbench.nouns.shard import Shard
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.codec import JSON
 
 __all__ = [
     "Wrong",
@@ -163,6 +165,8 @@ def mapping(raw: object) -> dict[str, JSON]:
     Values of the last form are numbers, true, false, none or JSON when they look like it, and text otherwise. Commas
     inside quotes and brackets do not separate.
     """
+    from npukernelbench.nouns.codec import to_json
+
     expected, example = "key=value pairs or a JSON object", "temperature=0.8,top_p=0.95"
     if isinstance(raw, str):
         raw = _json_object(raw) if raw.lstrip().startswith("{") else _pairs(raw)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from npukernelbench.nouns.sample import SampleKey
 from npukernelbench.seed import derive
+
+if TYPE_CHECKING:
+    from npukernelbench.nouns.sample import SampleKey
 
 __all__ = ["Shard"]
 

@@ -59,7 +59,7 @@ class TaskCache:
         states = {str(item): _state(item) for item in files}
         newest = max((state[1] for state in states.values() if state), default=0)
         if self._file is not None and time.time_ns() - newest > _SETTLED_NS:
-            self._fresh[str(path)] = {"files": states, "task": task_to_json(task)}
+            self._fresh[str(path)] = {"files": states, "task": json.dumps(task_to_json(task), separators=(",", ":"))}
             self._changed = True
 
     def save(self) -> None:
@@ -89,14 +89,16 @@ class TaskCache:
 
 
 class _Entry:
-    """What is written of one task, and the task that it says."""
+    """What is written of one task, and the task that it says: a text in the file's own JSON, read when it is asked for
+    and gone afterwards.
+    """
 
     def __init__(self, written: _Json) -> None:
         self.written = written
 
     @cached_property
     def task(self) -> nouns.Task:
-        return task_from_json(self.written["task"])
+        return task_from_json(json.loads(self.written["task"]))
 
 
 @lru_cache(maxsize=4)

@@ -249,7 +249,7 @@ def test_a_corrupt_entry_is_parsed_again(write_task: Write, tmp_path: Path, alon
     for file in (tmp_path / "cache" / "tasks").iterdir():
         data = json.loads(file.read_text())
         for entry in data["tasks"].values():
-            entry["task"]["cases"] = [["0"]]
+            entry["task"] = json.dumps(json.loads(entry["task"]) | {"cases": [["0"]]})
         file.write_text(json.dumps(data))
     registry = load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     assert registry["Twice"] == load_task(path).task
