@@ -5,6 +5,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "time/machine_code.h"
 #include "verify/list.h"
 
 namespace twin {
@@ -43,6 +44,6 @@ struct Pieces {
     uint32_t place = 0;  // of what is untold, from the function's beginning
 };
 
-Pieces WeighPieces(const uint8_t* code, uint64_t bytes, const Callees& callees);
+Pieces WeighPieces(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees);
 
 }  // namespace twin
