@@ -34,6 +34,8 @@ _OPTIONAL_HEADERS = {
 _CORE_FLAGS = ("CrossCore", "ffts_cross_core_sync", "wait_flag_dev", "WaitEvent")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
+#: Behind the name of an image: the same for counting (runtime/time/reference.h).
+_COUNTED = ".counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +194,11 @@ def _compile_for(
     name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
     environment = clean_environment(work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
+    other = runtime.counting
     sandbox = runtime.sandbox.reaching(
-        source_root(), runtime.host.parent, runtime.prelude, run=toolchain.folders, children=toolchain.starts_programs
+        *(source_root(), runtime.host.parent, runtime.prelude, *(() if other is None else (other.prelude,))),
+        run=toolchain.folders,
+        children=toolchain.starts_programs,
     )
     call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
     command = compile_command(toolchain, runtime, unit, kind)
@@ -225,7 +230,29 @@ def _compile_for(
     if large := oversized(inside, files):
         return _Made(Outcome.COMPILE_ERROR, None, large)
     device = marked(unit_object) if toolchain.is_clang else None
+    if other is not None:
+        source = next(word for word in command if word.endswith((".unit.cc", ".lent.cc")))
+        with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
+        words = compile_command(other.toolchain, with_its, unit, kind, source, f"{image.name}{_COUNTED}")
+        done = _count(words, other.toolchain, kept, call)
+        if done.timed_out or done.returncode < 0:
+            rule = "timeout" if done.timed_out else "compiler"
+            outcome = Outcome.TIMEOUT if done.timed_out else _outcome(done)
+            return _Made(outcome, None, _problem(unit, rule, "compiling it once more, to count operations, failed"))
     return _Made(Outcome.OK, inside, (*said, *doubts(inside, files)), device)
+
+
+def _count(
+    command: Sequence[str], toolchain: Toolchain, kept: Sequence[str], call: Callable[[Sequence[str]], Finished]
+) -> Finished:
+    """Make the image that says what is counted (runtime/time/reference.h), beside the kernel's. Where there is none,
+    because the source asks which processor it is for, the kernel's own code counts.
+    """
+    image = command[-1]
+    done = call((*command[:-1], f"{image}.o", *thunk_flags(toolchain)))
+    if done.returncode != 0:
+        return done
+    return call((*toolchain.link_kernel, *wrapped(toolchain), *kept, f"{image}.o", "-o", image))
 
 
 def _entry_of(names: Mapping[str, str], entry: str) -> str:
@@ -296,15 +323,22 @@ def device_file(files: Mapping[str, str], entry: str) -> str | None:
     return sources[0] if len(sources) == 1 else None
 
 
-def compile_command(toolchain: Toolchain, runtime: Runtime, unit: Unit, kind: Kind = Kind.VECTOR) -> tuple[str, ...]:
-    """How ``unit`` is compiled for one kind of core."""
+def compile_command(
+    toolchain: Toolchain,
+    runtime: Runtime,
+    unit: Unit,
+    kind: Kind = Kind.VECTOR,
+    source: str = "",
+    made: str = "",
+) -> tuple[str, ...]:
+    """How ``unit`` is compiled for one kind of core: the file ``source`` into ``made``, with names of its own without."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
     name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
     include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")
     if unit.direct:  # host code lies in the same files; what no kernel calls is left out
         direct, host = (f"-I{source_root() / folder}" for folder in ("include_direct", "include_host"))
         include = (direct, host, *include, "-I.", "-ffunction-sections", "-fdata-sections")
-    files = ("-c", f"{unit.name}.unit.cc", "-o", f"{name}.o")
+    files = ("-c", source or f"{unit.name}.unit.cc", "-o", made or f"{name}.o")
     return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
 
 

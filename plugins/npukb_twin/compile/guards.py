@@ -1,6 +1,6 @@
 """What keeps a kernel's native code from the runtime beside it, and which of it a compiler leaves out.
 
-The packaged clang on x86-64 has all of it. Other compilers lack one or the other: ``sandbox=strict`` refuses them,
+The packaged clang has all of it. Other compilers lack one or the other: ``sandbox=strict`` refuses them,
 ``auto`` says so in the verdict's ``sandbox`` and in ``npukb doctor``.
 """
 
@@ -22,7 +22,7 @@ def verifies(toolchain: Toolchain) -> bool:
     """Whether the machine code of kernels compiled by ``toolchain`` can be shown to do no harm before it runs
     (``runtime/verify/image.h``).
     """
-    return toolchain.name == _PACKAGED and platform.machine() == _X86
+    return toolchain.name == _PACKAGED
 
 
 def missing_guards(toolchain: Toolchain) -> tuple[str, ...]:

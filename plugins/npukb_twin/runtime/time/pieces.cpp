@@ -86,7 +86,7 @@ class Scale {
     Scale(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees)
         : processor_(processor), code_(code), bytes_(bytes), callees_(callees) {}
 
-    Pieces Weigh() {
+    PiecesOfCode Weigh() {
         Split();
         for (uint32_t i = 0; i < blocks_.size(); ++i) Spare(blocks_[i]);
         for (uint32_t i = 0; i < blocks_.size(); ++i) {
@@ -289,12 +289,12 @@ class Scale {
     List<int32_t> reached_;
     uint32_t visit_ = 0;
     SingleNumbers numbers_;
-    Pieces pieces_;
+    PiecesOfCode pieces_;
 };
 
 }  // namespace
 
-Pieces WeighPieces(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees) {
+PiecesOfCode WeighPieces(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees) {
     return Scale(processor, code, bytes, callees).Weigh();
 }
 

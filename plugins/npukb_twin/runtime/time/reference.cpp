@@ -8,7 +8,7 @@
 namespace twin {
 namespace {
 
-constexpr uint32_t kMuchMore = 2, kFewMore = 16;  // operations that the own code may have for one of the reference's
+constexpr uint32_t kMuchMore = 2, kFewMore = 8;  // operations that the own code may have for one of the reference's
 
 struct Function {
     uint64_t name;  // a hash of it
@@ -44,7 +44,7 @@ class Reference {
     }
 
   private:
-    static void Add(void* context, const char* name, uint64_t, const Pieces& pieces) {
+    static void Add(void* context, const char* name, uint64_t, const PiecesOfCode& pieces) {
         auto& self = *static_cast<Reference*>(context);
         self.functions_.Add({HashOf(name), self.operations_.size(), pieces.found.size()});
         for (const Piece& piece : pieces.found) self.operations_.Add(piece.operations);
@@ -57,7 +57,7 @@ struct Join {
     const Reference& reference;
     List<WeighedPiece> found;
 
-    static void Add(void* context, const char* name, uint64_t begin, const Pieces& pieces) {
+    static void Add(void* context, const char* name, uint64_t begin, const PiecesOfCode& pieces) {
         auto& self = *static_cast<Join*>(context);
         const uint32_t* known = self.reference.Find(name, pieces.found.size());
         for (size_t i = 0; i < pieces.found.size(); ++i) {

@@ -149,7 +149,7 @@ class ImageProof final : public Surroundings {
         addresses_ = &addresses;
         Callees callees{this, CalleeAt, PriceAt, AddressAt};
         for (const Function& function : functions_) {
-            Pieces pieces = WeighPieces(processor_, CodeAt(function.begin), function.bytes, callees);
+            PiecesOfCode pieces = WeighPieces(processor_, CodeAt(function.begin), function.bytes, callees);
             for (size_t i = 0; i < spans_.count; ++i) {
                 const FunctionSpan& span = spans_.first[i];
                 if (span.begin != function.begin) continue;
@@ -372,7 +372,7 @@ class ImageProof final : public Surroundings {
     // functions that they take for their own, by their names.
     Verdict Counted(const Function& function) const {
         const uint8_t* code = CodeAt(function.begin);
-        Pieces pieces = WeighPieces(processor_, code, function.bytes, {this, CalleeAt, NoPrice, MakesAddress});
+        PiecesOfCode pieces = WeighPieces(processor_, code, function.bytes, {this, CalleeAt, NoPrice, MakesAddress});
         uint64_t place = function.begin + pieces.place;
         switch (pieces.untold) {
             case Untold::None: return {};

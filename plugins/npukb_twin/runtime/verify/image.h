@@ -34,7 +34,7 @@ Verdict VerifyImage(const char* path, List<uint64_t>* addresses);
 // Gets the name of a function, where it begins, and what it announces; a function with several names several times.
 struct Weighed {
     void* context;
-    void (*visit)(void* context, const char* name, uint64_t begin, const Pieces& pieces);
+    void (*visit)(void* context, const char* name, uint64_t begin, const PiecesOfCode& pieces);
 };
 
 // What the pieces of every function hold (time/pieces.h), read from the file: of an image of any processor. `addresses`
