@@ -104,12 +104,31 @@ _INSTANCES_CLANG = (
 #: Jumps to computed addresses go through the runtime (runtime/process/computed_calls.h). These flags take the
 #: compiler's fast path away, so only code that has such jumps is compiled with them, again. The precompiled header was
 #: made without them, which does no harm: they are about instructions.
-_THUNKS = ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch")
+_THUNKS = {
+    REFERENCE: ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch"),
+    ARM: ("-mharden-sls=blr", "-Xclang", "-fno-validate-pch"),
+}
+#: For aarch64 compilers bring functions of their own for such jumps, which end in one. The linker takes those of the
+#: same names that it sees first.
+_SLS_FUNCTIONS = "".join(
+    f""".section .text.__llvm_slsblr_thunk_x{number},"axG",@progbits,__llvm_slsblr_thunk_x{number},comdat
+.hidden __llvm_slsblr_thunk_x{number}
+.weak __llvm_slsblr_thunk_x{number}
+.type __llvm_slsblr_thunk_x{number},@function
+__llvm_slsblr_thunk_x{number}: {jump}
+.size __llvm_slsblr_thunk_x{number},4
+"""
+    for number, jump in (
+        *((number, f"b __aarch64_indirect_thunk_x{number}") for number in (*range(16), *range(18, 30))),
+        (31, "brk 1"),  # the address zero
+    )
+)
 #: A header is compiled ahead. The key of a build holds the text of its headers: they may have a new date, as after
 #: checking out or installing the same again. Templates that it uses itself are instantiated in it, not in every kernel.
 PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates", "-x", "c++-header")
 _PROGRAM = "npukb-twin-host"
 _COUNTING = ".counting"
+_THUNK_OBJECT = "thunks.o"
 _STALE = re.compile(r"^fatal error: .*precompiled header.*$", re.MULTILINE)
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20", "-w")
 _BASELINE = {REFERENCE: ("-march=x86-64-v3",), ARM: ("-march=armv8.2-a+fp16",)}
@@ -149,6 +168,8 @@ class Runtime:
     headers: tuple[Path, Path] | None
     prelude: Path
     sandbox: Sandbox = field(default_factory=Sandbox)
+    thunks: Path | None = None
+    """What is linked in front of code with computed calls, if anything is."""
     counting: Counting | None = None
 
 
@@ -183,7 +204,11 @@ def kernel_flags(toolchain: Toolchain) -> tuple[str, ...]:
 
 def thunk_flags(toolchain: Toolchain) -> tuple[str, ...]:
     """Flags with which code is compiled again that jumps to computed addresses; none where there are none."""
-    return _THUNKS if toolchain.is_clang and toolchain.processor == REFERENCE else ()
+    return _THUNKS.get(toolchain.processor, ()) if toolchain.is_clang else ()
+
+
+def _links_thunks(toolchain: Toolchain) -> bool:
+    return toolchain.is_clang and toolchain.processor == ARM
 
 
 def refuse_stale(output: str, folder: Path) -> None:
@@ -229,7 +254,7 @@ def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
     flags = (*toolchain.compile, *toolchain.link_host, *kernel_flags(toolchain), *_RUNTIME_FLAGS, *_INSTANCES_CLANG)
-    for part in (*toolchain.identity(flags), _cpu()):
+    for part in (*toolchain.identity(flags), _cpu(), _SLS_FUNCTIONS):
         digest.update(part.encode() + b"\0")
     for path in _sources():
         digest.update(bytes(path.relative_to(source_root())) + b"\0" + path.read_bytes())
@@ -259,6 +284,7 @@ def locate(toolchain: Toolchain, cache: Path) -> Runtime | None:
         folder / _PROGRAM,
         headers if toolchain.is_clang else None,
         _prelude(folder),
+        thunks=folder / _THUNK_OBJECT if _links_thunks(toolchain) else None,
         counting=None if other is None else Counting(other, counted, _prelude(folder, _COUNTING)),
     )
 
@@ -315,4 +341,7 @@ def _build(toolchain: Toolchain, work: Path, folder: Path, programs: Path) -> No
             return
         words = (*chosen.compile, *kernel_flags(chosen), f"-I{source_root() / 'include'}", *PRECOMPILED, str(prelude))
         jobs += [[*words, kind_flag(kind), "-o", _header(kind, what)] for kind in (0, 1)]
+    if _links_thunks(toolchain):
+        (work / "thunks.s").write_text(_SLS_FUNCTIONS, encoding="ascii")
+        jobs.append([*toolchain.compile, "-c", "thunks.s", "-o", _THUNK_OBJECT])
     call_all(jobs, work, "the twin's precompiled header")

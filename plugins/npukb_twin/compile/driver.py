@@ -208,7 +208,8 @@ def _compile_for(
         command = tuple(f"{name}.lent.cc" if word == f"{unit.name}.unit.cc" else word for word in command)
         done = call(command)
     unit_object = Elf(work / f"{name}.o") if done.returncode == 0 else None
-    if unit_object is not None and (again := thunk_flags(toolchain)) and computes_jumps(unit_object):
+    again = thunk_flags(toolchain)
+    if jumps := unit_object is not None and again != () and computes_jumps(unit_object):
         done, unit_object = call((*command, *again)), None
     if done.timed_out:
         return _Made(Outcome.TIMEOUT, None, _problem(unit, "timeout", f"compiling took longer than {timeout_s:g} s"))
@@ -219,7 +220,8 @@ def _compile_for(
     unit_object = unit_object or Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     kept = toolchain.link_word("--gc-sections") if unit.direct else ()
-    linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, f"{name}.o", "-o", image.name))
+    first = (str(runtime.thunks),) if jumps and runtime.thunks is not None else ()
+    linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, *first, f"{name}.o", "-o", image.name))
     if linked.returncode != 0:
         message = f"the kernel does not link: {linked.output.strip()[:2000]}"
         return _Made(Outcome.COMPILE_ERROR, None, _problem(unit, "link", message))
@@ -234,7 +236,7 @@ def _compile_for(
         source = next(word for word in command if word.endswith((".unit.cc", ".lent.cc")))
         with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
         words = compile_command(other.toolchain, with_its, unit, kind, source, f"{image.name}{_COUNTED}")
-        done = _count(words, other.toolchain, kept, call)
+        done = _count(words, other.toolchain, kept, work, call)
         if done.timed_out or done.returncode < 0:
             rule = "timeout" if done.timed_out else "compiler"
             outcome = Outcome.TIMEOUT if done.timed_out else _outcome(done)
@@ -243,16 +245,25 @@ def _compile_for(
 
 
 def _count(
-    command: Sequence[str], toolchain: Toolchain, kept: Sequence[str], call: Callable[[Sequence[str]], Finished]
+    command: Sequence[str],
+    toolchain: Toolchain,
+    kept: Sequence[str],
+    work: Path,
+    call: Callable[[Sequence[str]], Finished],
 ) -> Finished:
     """Make the image that says what is counted (runtime/time/reference.h), beside the kernel's. Where there is none,
     because the source asks which processor it is for, the kernel's own code counts.
     """
     image = command[-1]
-    done = call((*command[:-1], f"{image}.o", *thunk_flags(toolchain)))
-    if done.returncode != 0:
-        return done
-    return call((*toolchain.link_kernel, *wrapped(toolchain), *kept, f"{image}.o", "-o", image))
+    made = work / f"{image}.o"
+    command = (*command[:-1], made.name)
+    done = call(command)
+    if done.returncode == 0 and computes_jumps(Elf(made)):
+        done = call((*command, *thunk_flags(toolchain)))
+    if done.returncode == 0:
+        done = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, made.name, "-o", image))
+    made.unlink(missing_ok=True)
+    return done
 
 
 def _entry_of(names: Mapping[str, str], entry: str) -> str:

@@ -18,8 +18,6 @@
 
 #include <initializer_list>
 
-#include "time/reference.h"
-
 namespace twin {
 namespace {
 

@@ -8,7 +8,7 @@
 namespace twin {
 namespace {
 
-constexpr uint32_t kMuchMore = 2, kFewMore = 8;  // operations that the own code may have for one of the reference's
+constexpr uint32_t kMuchMore = 2, kFewMore = 16;  // operations that the own code may have for one of the reference's
 
 struct Function {
     uint64_t name;  // a hash of it
@@ -31,7 +31,7 @@ class Reference {
     explicit Reference(const char* path) {
         List<uint64_t> addresses;
         VerifyImage(path, &addresses);
-        WeighImage(path, addresses, {this, Add});
+        WeighImage(path, &addresses, {this, Add});
         if (!functions_.empty()) qsort(functions_.begin(), functions_.size(), sizeof(Function), ByName);
     }
     // The operations of a function with `count` pieces; null where there is none.
@@ -73,7 +73,7 @@ struct Join {
 List<WeighedPiece> WeighByReference(const char* path, const char* reference) {
     Reference known(reference);
     Join join{known, {}};
-    WeighImage(path, {}, {&join, Join::Add});
+    WeighImage(path, nullptr, {&join, Join::Add});
     return join.found;
 }
 

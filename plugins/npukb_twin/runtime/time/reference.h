@@ -11,8 +11,6 @@
 
 namespace twin {
 
-inline constexpr char kReferenceSuffix[] = ".counted";  // behind the name of the image that it belongs to
-
 struct WeighedPiece {
     uint64_t behind;  // where its announcement returns to, from the image's beginning
     uint32_t operations;

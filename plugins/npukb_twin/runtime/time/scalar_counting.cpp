@@ -14,6 +14,7 @@
 #include "time/pieces.h"
 #include "time/reference.h"
 #include "time/scalar_operations.h"
+#include "process/sandbox.h"
 #include "process/symbols.h"
 
 #if defined(__x86_64__)

@@ -164,7 +164,8 @@ class Proof {
         ImportKind import = image_.ImportAt(target).kind;
         if (import == ImportKind::Computed) arguments = image_.MostArgumentBytes();
         bool known = import != ImportKind::None || image_.Begins(target, &arguments);
-        if (!known || arguments != 0) return Refuse("jumps to where no function begins");
+        if (!known) return Refuse("jumps to where no function begins");
+        if (arguments > argument_bytes_) argument_bytes_ = arguments;  // its arguments are this function's
         HaveAll(state, agreed_.passed);
         return Returns(state) || Refuse(kChanged, Refusal::Forged);
     }

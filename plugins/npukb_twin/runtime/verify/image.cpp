@@ -48,6 +48,8 @@ constexpr Announcer kAnnouncers[] = {
 };
 
 Import ImportOf(const char* name) {
+    constexpr char kComputed[] = "__aarch64_indirect_thunk_";  // one for each register
+    if (strncmp(name, kComputed, sizeof kComputed - 1) == 0) return {ImportKind::Computed, 0, false};
     for (const Announcer& one : kAnnouncers) {
         if (strcmp(one.name, name) == 0) return one.import;
     }
@@ -144,10 +146,11 @@ class ImageProof final : public Surroundings {
     uint32_t MostArgumentBytes() const override { return most_; }
 
     // Weighs what functions announce; `visit` gets each function, as many times as it has names.
-    void Weigh(const List<uint64_t>& addresses, const Weighed& weighed) {
+    void Weigh(const List<uint64_t>* addresses, const Weighed& weighed) {
         if (!ReadSegments() || !ReadTable() || !ReadRelocations() || !ReadFunctions()) return;
-        addresses_ = &addresses;
-        Callees callees{this, CalleeAt, PriceAt, AddressAt};
+        weighs_ = true;
+        addresses_ = addresses;
+        Callees callees{this, CalleeAt, PriceAt, addresses == nullptr ? MakesAddress : AddressAt};
         for (const Function& function : functions_) {
             PiecesOfCode pieces = WeighPieces(processor_, CodeAt(function.begin), function.bytes, callees);
             for (size_t i = 0; i < spans_.count; ++i) {
@@ -392,7 +395,7 @@ class ImageProof final : public Surroundings {
         if (found->import.kind == ImportKind::Count) return Callee::Announcement;
         if (strcmp(found->name, "__ubsan_handle_divrem_overflow") == 0 ||
             strcmp(found->name, "__ubsan_handle_implicit_conversion") == 0)
-            return self->addresses_ == nullptr ? Callee::Other : Callee::Check;
+            return self->weighs_ ? Callee::Check : Callee::Other;
         return PriceAt(image, code) == 0 ? Callee::Other : Callee::Library;
     }
     uint64_t PlaceOf(const uint8_t* code) const {
@@ -401,7 +404,7 @@ class ImageProof final : public Surroundings {
     static uint32_t PriceAt(const void* image, const uint8_t* code) {
         auto* self = static_cast<const ImageProof*>(image);
         const Imported* found = self->ImportedAt(self->PlaceOf(code));
-        return found == nullptr || self->addresses_ == nullptr ? 0 : PriceOfImport(found->name);
+        return found == nullptr || !self->weighs_ ? 0 : PriceOfImport(found->name);
     }
     static bool AddressAt(const void* image, const uint8_t* code) {
         auto* self = static_cast<const ImageProof*>(image);
@@ -446,7 +449,8 @@ class ImageProof final : public Surroundings {
 
     const File& file_;
     Processor processor_ = kHost;
-    const List<uint64_t>* addresses_ = nullptr;  // where it is weighed
+    bool weighs_ = false;  // rather than that it is proven
+    const List<uint64_t>* addresses_ = nullptr;
     FunctionSpans spans_;
     List<Segment> segments_;
     Segment code_{}, dynamic_{}, sealed_{};
@@ -470,7 +474,7 @@ Verdict VerifyImage(const char* path, List<uint64_t>* addresses) {
     return verdict;
 }
 
-void WeighImage(const char* path, const List<uint64_t>& addresses, const Weighed& weighed) {
+void WeighImage(const char* path, const List<uint64_t>* addresses, const Weighed& weighed) {
     File file(path);
     FunctionSpans spans = ReadFunctions(path);
     ImageProof(file, spans).Weigh(addresses, weighed);
