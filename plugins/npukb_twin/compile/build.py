@@ -22,6 +22,7 @@ from npukb_twin.launch.sandbox import LAUNCHER, Sandbox
 from npukernelbench.errors import ExecutorError
 
 __all__ = [
+    "SLS_FUNCTIONS",
     "Runtime",
     "ensure",
     "locate",
@@ -110,7 +111,7 @@ _THUNKS = {
 }
 #: For aarch64 compilers bring functions of their own for such jumps, which end in one. The linker takes those of the
 #: same names that it sees first.
-_SLS_FUNCTIONS = "".join(
+SLS_FUNCTIONS = "".join(
     f""".section .text.__llvm_slsblr_thunk_x{number},"axG",@progbits,__llvm_slsblr_thunk_x{number},comdat
 .hidden __llvm_slsblr_thunk_x{number}
 .weak __llvm_slsblr_thunk_x{number}
@@ -254,7 +255,7 @@ def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
     flags = (*toolchain.compile, *toolchain.link_host, *kernel_flags(toolchain), *_RUNTIME_FLAGS, *_INSTANCES_CLANG)
-    for part in (*toolchain.identity(flags), _cpu(), _SLS_FUNCTIONS):
+    for part in (*toolchain.identity(flags), _cpu(), SLS_FUNCTIONS):
         digest.update(part.encode() + b"\0")
     for path in _sources():
         digest.update(bytes(path.relative_to(source_root())) + b"\0" + path.read_bytes())
@@ -342,6 +343,6 @@ def _build(toolchain: Toolchain, work: Path, folder: Path, programs: Path) -> No
         words = (*chosen.compile, *kernel_flags(chosen), f"-I{source_root() / 'include'}", *PRECOMPILED, str(prelude))
         jobs += [[*words, kind_flag(kind), "-o", _header(kind, what)] for kind in (0, 1)]
     if _links_thunks(toolchain):
-        (work / "thunks.s").write_text(_SLS_FUNCTIONS, encoding="ascii")
+        (work / "thunks.s").write_text(SLS_FUNCTIONS, encoding="ascii")
         jobs.append([*toolchain.compile, "-c", "thunks.s", "-o", _THUNK_OBJECT])
     call_all(jobs, work, "the twin's precompiled header")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from npukernelbench.errors import ToolchainError, UsageError
 
-__all__ = ["ARM", "REFERENCE", "Toolchain", "candidates", "counting", "find", "processor"]
+__all__ = ["ARM", "REFERENCE", "Toolchain", "candidates", "counting", "find", "packaged", "processor"]
 
 REFERENCE, ARM = "x86_64", "aarch64"  # processors
 _PROCESSORS = {"x86_64": REFERENCE, "aarch64": ARM, "arm64": ARM}
@@ -95,10 +95,10 @@ def counting(toolchain: Toolchain) -> Toolchain | None:
     """The same compiler for the processor whose code says what counts as an operation of a kernel
     (runtime/time/reference.h); None for code that says so itself, and for compilers that cannot make the other one.
     """
-    return _zig(REFERENCE) if toolchain.name == "zig" and toolchain.processor != REFERENCE else None
+    return packaged(REFERENCE) if toolchain.name == "zig" and toolchain.processor != REFERENCE else None
 
 
-def _zig(arch: str) -> Toolchain | None:
+def packaged(arch: str) -> Toolchain | None:
     """The clang in the ziglang package, or None when the package or the processor is absent."""
     spec = find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:
@@ -189,7 +189,7 @@ def _system_names() -> Iterator[str]:
 
 def candidates() -> tuple[Toolchain, ...]:
     """Every usable toolchain on this machine, best first."""
-    usable = [_zig(processor()), *(_system(name) for name in _system_names())]
+    usable = [packaged(processor()), *(_system(name) for name in _system_names())]
     return tuple(toolchain for toolchain in usable if toolchain is not None)
 
 
@@ -199,7 +199,7 @@ def find(wanted: str = "auto") -> Toolchain:
     ToolchainError when there is none at all, UsageError when the one asked for is missing or too old.
     """
     if wanted in ("auto", "zig"):
-        zig = _zig(processor())
+        zig = packaged(processor())
         if zig is not None:
             return zig
         if wanted == "auto" and candidates():

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "time/a64.h"
 #include "time/machine_code.h"
 #include "verify/effects.h"
 #include "verify/state.h"
@@ -143,7 +144,8 @@ class Proof {
     // members by constant pointers, beside a look into a table of virtual functions that is never made.
     enum class Way { Either, On, Away };
     Way WayOf(const State& s, size_t line) const {
-        if (image_.Code() != Processor::X86_64 || line == 0 || lines_[line].leads) return Way::Either;
+        if (image_.Code() == Processor::A64) return WayOfA64(s, lines_[line].one.word);
+        if (line == 0 || lines_[line].leads) return Way::Either;
         const Encoding &test = lines_[line - 1].one.code, &branch = lines_[line].one.code;
         bool of_al = test.map == 0 && !test.vex && test.opcode == 0xa8;
         bool of_any = test.map == 0 && !test.vex && test.opcode == 0xf6 && !test.memory && test.reg == 0;
@@ -156,6 +158,19 @@ class Proof {
         bool short_or_long = branch.map == 0 ? branch.opcode >> 4 == 7 : branch.map == 1 && branch.opcode >> 4 == 8;
         if (!short_or_long || condition >> 1 != 2) return Way::Either;  // neither "equal" nor "not equal"
         return zero == (condition == 4) ? Way::Away : Way::On;
+    }
+    static Way WayOfA64(const State& s, uint32_t word) {
+        bool of_bit = Is(word, 0x7e000000, 0x36000000), of_all = Is(word, 0x7e000000, 0x34000000);
+        uint32_t tested = Field(word, 0, 5);
+        Value value = tested == kZeroRegister ? Value{kConstant, 0} : s.registers[tested];
+        if ((!of_bit && !of_all) || value.symbol != kConstant) return Way::Either;
+        auto number = static_cast<uint64_t>(value.offset);
+        bool wide = word >> 31 != 0, if_not_zero = Field(word, 24, 1) != 0;
+        if (of_bit)
+            number = number >> (Field(word, 19, 5) | (wide ? 32 : 0)) & 1;
+        else if (!wide)
+            number &= 0xffffffff;
+        return (number != 0) == if_not_zero ? Way::Away : Way::On;
     }
     bool Jump(const State& state) {
         if (int32_t target = Inside(now_); target >= 0) return Meet(static_cast<size_t>(target), state);
