@@ -149,10 +149,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def counter(workshop: Path) -> Path:
     """A program that counts the operations of functions in an image, with the runtime's own parts."""
-    own = ("library_prices", "machine_code", "pieces", "scalar_counting", "scalar_operations")
-    parts = tuple(f"time/{part}" for part in own)
-    parts += (*(f"verify/{part}" for part in ("image", "function", "effects", "values", "uses")), "process/symbols")
-    return built(workshop, "counter", COUNTER, *parts)
+    own = ("announcements", "scalar_counting", "scalar_operations")
+    return built(workshop, "counter", COUNTER, *(f"time/{part}" for part in own), *PROOF)
 
 
 def counted(counter: Path, folder: Path, before: str, bodies: Sequence[str]) -> list[float]:
@@ -190,8 +188,8 @@ INSTRUCTIONS = {
     "0f 84 f0 ff ff ff": ("Branch", -10, set()),
     "eb fe": ("Jump", 0, set()),
     "0f 0b": ("Stop", 0, set()),
-    "ff e0": ("Unknown", 0, None),
-    "41 ff d3": ("Unknown", 0, None),
+    "ff e0": ("Computed", 0, None),
+    "41 ff d3": ("Computed", 0, None),
     "90": ("On", 0, set()),
     "f3 0f 1e fa": ("On", 0, None),
     "41 55": ("On", 0, {13}),
@@ -281,7 +279,7 @@ int main() {
         unsigned one;
         for (unsigned i = 0; i < bytes; ++i) code[i] = scanf("%x", &one) == 1 ? one : 0;
         for (unsigned at = 0; at < bytes;) {
-            auto one = twin::ReadInstruction(code + at, bytes - at);
+            auto one = twin::ReadX86(code + at, bytes - at);
             auto target = static_cast<long long>(one.target);
             printf("%u %d %lld %u %d %d\\n", one.bytes, int(one.flow), target, one.registers, one.operations,
                    one.for_addresses);
@@ -290,13 +288,19 @@ int main() {
     }
 }
 """
-FLOWS = ("On", "Call", "Jump", "Branch", "Return", "Stop", "Unknown")
+FLOWS = ("On", "Call", "Jump", "Branch", "Return", "Stop", "Unknown", "Computed")
+#: Parts of the runtime that read machine code, and that prove what it does.
+DECODERS = ("time/machine_code", "time/machine_code_a64", "time/a64")
+PROOF = (
+    *(*DECODERS, "time/library_prices", "time/pieces", "process/symbols"),
+    *(f"verify/{part}" for part in ("image", "function", "effects", "effects_a64", "values", "uses")),
+)
 
 
 @pytest.fixture(scope="module")
 def reader(workshop: Path) -> Path:
     """A program that reads machine code with the runtime's reader."""
-    return built(workshop, "reader", READER, "time/machine_code")
+    return built(workshop, "reader", READER, *DECODERS)
 
 
 def built(folder: Path, name: str, source: str, *parts: str) -> Path:
@@ -306,7 +310,7 @@ def built(folder: Path, name: str, source: str, *parts: str) -> Path:
     command = (
         *(*chosen.link_host, "-std=c++17", "-fno-exceptions", "-fno-rtti", f"-I{runtime}", f"{name}.cpp"),
         *(str(runtime / f"{part}.cpp") for part in parts),
-        *("-o", name, "-ldl"),
+        *("-D_GNU_SOURCE", "-o", name, "-ldl"),
     )
     subprocess.run(command, cwd=folder, env=toolchain.clean_environment(folder), check=True)
     return folder / name

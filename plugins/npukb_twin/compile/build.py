@@ -17,11 +17,12 @@ from pathlib import Path
 
 from npukb_twin.compile.cached import build_launcher, call, call_all, make
 from npukb_twin.compile.refused_names import prelude_text
-from npukb_twin.compile.toolchain import Toolchain
+from npukb_twin.compile.toolchain import ARM, REFERENCE, Toolchain, counting
 from npukb_twin.launch.sandbox import LAUNCHER, Sandbox
 from npukernelbench.errors import ExecutorError
 
 __all__ = [
+    "SLS_FUNCTIONS",
     "Runtime",
     "ensure",
     "locate",
@@ -34,6 +35,7 @@ __all__ = [
 
 #: What kernels and the runtime have in common. Signed overflow wraps; nothing is fused.
 _DIALECT = (
+    "-fsigned-char",  # on every processor
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
@@ -103,18 +105,34 @@ _INSTANCES_CLANG = (
 #: Jumps to computed addresses go through the runtime (runtime/process/computed_calls.h). These flags take the
 #: compiler's fast path away, so only code that has such jumps is compiled with them, again. The precompiled header was
 #: made without them, which does no harm: they are about instructions.
-_THUNKS = ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch")
+_THUNKS = {
+    REFERENCE: ("-mretpoline", "-mretpoline-external-thunk", "-Xclang", "-fno-validate-pch"),
+    ARM: ("-mharden-sls=blr", "-Xclang", "-fno-validate-pch"),
+}
+#: For aarch64 compilers bring functions of their own for such jumps, which end in one. The linker takes those of the
+#: same names that it sees first.
+SLS_FUNCTIONS = "".join(
+    f""".section .text.__llvm_slsblr_thunk_x{number},"axG",@progbits,__llvm_slsblr_thunk_x{number},comdat
+.hidden __llvm_slsblr_thunk_x{number}
+.weak __llvm_slsblr_thunk_x{number}
+.type __llvm_slsblr_thunk_x{number},@function
+__llvm_slsblr_thunk_x{number}: {jump}
+.size __llvm_slsblr_thunk_x{number},4
+"""
+    for number, jump in (
+        *((number, f"b __aarch64_indirect_thunk_x{number}") for number in (*range(16), *range(18, 30))),
+        (31, "brk 1"),  # the address zero
+    )
+)
 #: A header is compiled ahead. The key of a build holds the text of its headers: they may have a new date, as after
 #: checking out or installing the same again. Templates that it uses itself are instantiated in it, not in every kernel.
 PRECOMPILED = ("-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates", "-x", "c++-header")
 _PROGRAM = "npukb-twin-host"
+_COUNTING = ".counting"
+_THUNK_OBJECT = "thunks.o"
 _STALE = re.compile(r"^fatal error: .*precompiled header.*$", re.MULTILINE)
 KERNEL_FLAGS_GCC = ("-g1", "-fno-finite-loops", "-fdiagnostics-color=never", "-fmax-errors=20", "-w")
-_BASELINE = {
-    "x86_64": ("-march=x86-64-v3",),
-    "aarch64": ("-march=armv8.2-a+fp16",),
-    "arm64": ("-march=armv8.2-a+fp16",),
-}
+_BASELINE = {REFERENCE: ("-march=x86-64-v3",), ARM: ("-march=armv8.2-a+fp16",)}
 _RUNTIME_FLAGS = (
     "-std=c++17",
     "-O3",
@@ -129,10 +147,21 @@ _RUNTIME_FLAGS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Counting:
+    """What compiles kernels once more, to count their operations: see :func:`npukb_twin.compile.toolchain.counting`.
+    ``headers`` and ``prelude`` are as those of :class:`Runtime`.
+    """
+
+    toolchain: Toolchain
+    headers: tuple[Path, Path]
+    prelude: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Runtime:
     """A finished build. ``headers`` are the precompiled API headers, one per kind of core as the headers number them;
     None for compilers without. ``prelude`` is the API and the names that kernels may not use. ``sandbox`` is what
-    compilers and kernels run in.
+    compilers and kernels run in. ``counting`` is None where the kernels' own code is counted.
     """
 
     key: str
@@ -140,6 +169,9 @@ class Runtime:
     headers: tuple[Path, Path] | None
     prelude: Path
     sandbox: Sandbox = field(default_factory=Sandbox)
+    thunks: Path | None = None
+    """What is linked in front of code with computed calls, if anything is."""
+    counting: Counting | None = None
 
 
 def source_root() -> Path:
@@ -168,12 +200,16 @@ def kernel_flags(toolchain: Toolchain) -> tuple[str, ...]:
     own = KERNEL_FLAGS_CLANG if toolchain.is_clang else KERNEL_FLAGS_GCC
     how = _ANNOUNCED_CLANG if toolchain.is_clang else _ANNOUNCED_GCC
     guarded = _GUARDED_CLANG if toolchain.is_clang else ()
-    return (*KERNEL_FLAGS, *own, *_ANNOUNCED, *how, *guarded, *_BASELINE.get(platform.machine(), ()))
+    return (*KERNEL_FLAGS, *own, *_ANNOUNCED, *how, *guarded, *_BASELINE.get(toolchain.processor, ()))
 
 
 def thunk_flags(toolchain: Toolchain) -> tuple[str, ...]:
     """Flags with which code is compiled again that jumps to computed addresses; none where there are none."""
-    return _THUNKS if toolchain.is_clang and platform.machine() == "x86_64" else ()
+    return _THUNKS.get(toolchain.processor, ()) if toolchain.is_clang else ()
+
+
+def _links_thunks(toolchain: Toolchain) -> bool:
+    return toolchain.is_clang and toolchain.processor == ARM
 
 
 def refuse_stale(output: str, folder: Path) -> None:
@@ -189,13 +225,13 @@ def kind_flag(kind: int) -> str:
     return f"-DNPUKB_CORE_KIND={kind}"
 
 
-def _prelude(folder: Path) -> Path:
+def _prelude(folder: Path, what: str = "") -> Path:
     """Beside the build's folder: precompiled headers remember where the files lie that they were made of."""
-    return folder.with_suffix(".prelude.h")
+    return folder.with_suffix(f"{what}.prelude.h")
 
 
-def _header(kind: int) -> str:
-    return f"kernel_operator.{kind}.pch"
+def _header(kind: int, what: str = "") -> str:
+    return f"kernel_operator{what}.{kind}.pch"
 
 
 def _sources() -> list[Path]:
@@ -207,7 +243,9 @@ def _sources() -> list[Path]:
 def _key(toolchain: Toolchain) -> str:
     """What the build depends on: the programs, flags, and where headers lie, which precompiled ones remember."""
     digest = sha256(bytes(source_root()))
-    for part in (_programs_key(toolchain), *toolchain.compile, *kernel_flags(toolchain), *PRECOMPILED):
+    other = counting(toolchain)
+    more = () if other is None else (*other.compile, *kernel_flags(other))
+    for part in (_programs_key(toolchain), *toolchain.compile, *kernel_flags(toolchain), *more, *PRECOMPILED):
         digest.update(part.encode() + b"\0")
     digest.update(files("npukb_twin.compile").joinpath("refused_names.py").read_bytes())
     return digest.hexdigest()[:24]
@@ -217,7 +255,7 @@ def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
     flags = (*toolchain.compile, *toolchain.link_host, *kernel_flags(toolchain), *_RUNTIME_FLAGS, *_INSTANCES_CLANG)
-    for part in (*toolchain.identity(flags), _cpu()):
+    for part in (*toolchain.identity(flags), _cpu(), SLS_FUNCTIONS):
         digest.update(part.encode() + b"\0")
     for path in _sources():
         digest.update(bytes(path.relative_to(source_root())) + b"\0" + path.read_bytes())
@@ -238,10 +276,18 @@ def locate(toolchain: Toolchain, cache: Path) -> Runtime | None:
     """The finished build in ``cache``, or None when it has to be made."""
     key = _key(toolchain)
     folder = cache / "twin" / key
-    headers = (folder / _header(0), folder / _header(1))
     if not (folder / "complete").exists():
         return None
-    return Runtime(key, folder / _PROGRAM, headers if toolchain.is_clang else None, _prelude(folder))
+    headers, counted = ((folder / _header(0, what), folder / _header(1, what)) for what in ("", _COUNTING))
+    other = counting(toolchain)
+    return Runtime(
+        key,
+        folder / _PROGRAM,
+        headers if toolchain.is_clang else None,
+        _prelude(folder),
+        thunks=folder / _THUNK_OBJECT if _links_thunks(toolchain) else None,
+        counting=None if other is None else Counting(other, counted, _prelude(folder, _COUNTING)),
+    )
 
 
 def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
@@ -256,7 +302,7 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
     make(programs, lambda work: _build_programs(toolchain, work))
     # Where it really lies: the folder may be reached by a link that is gone tomorrow.
     folder = (cache / "twin").resolve() / _key(toolchain)
-    make(folder, lambda work: _build(toolchain, work, _prelude(folder), programs))
+    make(folder, lambda work: _build(toolchain, work, folder, programs))
     runtime = locate(toolchain, cache)
     assert runtime is not None
     return runtime
@@ -282,13 +328,21 @@ def _build_programs(toolchain: Toolchain, work: Path) -> None:
     build_launcher(toolchain, source_root(), work)
 
 
-def _build(toolchain: Toolchain, work: Path, prelude: Path, programs: Path) -> None:
-    """Put the programs and the precompiled headers of both kinds of cores into ``work``."""
+def _build(toolchain: Toolchain, work: Path, folder: Path, programs: Path) -> None:
+    """Put the programs and the precompiled headers of both kinds of cores into ``work``, which becomes ``folder``."""
     for program in (_PROGRAM, LAUNCHER):
         shutil.copy2(programs / program, work)
-    prelude.write_text(prelude_text(toolchain), encoding="ascii")
-    if not toolchain.is_clang:
-        return
-    include, flags = f"-I{source_root() / 'include'}", (*toolchain.compile, *kernel_flags(toolchain))
-    own = {kind: (kind_flag(kind), *PRECOMPILED, str(prelude), "-o", _header(kind)) for kind in (0, 1)}
-    call_all([[*flags, include, *words] for words in own.values()], work, "the twin's precompiled header")
+    jobs = []
+    for chosen, what in ((toolchain, ""), (counting(toolchain), _COUNTING)):
+        if chosen is None:
+            continue
+        prelude = _prelude(folder, what)
+        prelude.write_text(prelude_text(chosen), encoding="ascii")
+        if not chosen.is_clang:
+            return
+        words = (*chosen.compile, *kernel_flags(chosen), f"-I{source_root() / 'include'}", *PRECOMPILED, str(prelude))
+        jobs += [[*words, kind_flag(kind), "-o", _header(kind, what)] for kind in (0, 1)]
+    if _links_thunks(toolchain):
+        (work / "thunks.s").write_text(SLS_FUNCTIONS, encoding="ascii")
+        jobs.append([*toolchain.compile, "-c", "thunks.s", "-o", _THUNK_OBJECT])
+    call_all(jobs, work, "the twin's precompiled header")

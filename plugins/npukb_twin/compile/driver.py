@@ -34,6 +34,8 @@ _OPTIONAL_HEADERS = {
 _CORE_FLAGS = ("CrossCore", "ffts_cross_core_sync", "wait_flag_dev", "WaitEvent")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
+#: Behind the name of an image: the same for counting (runtime/time/reference.h).
+_COUNTED = ".counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +194,11 @@ def _compile_for(
     name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
     environment = clean_environment(work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
+    other = runtime.counting
     sandbox = runtime.sandbox.reaching(
-        source_root(), runtime.host.parent, runtime.prelude, run=toolchain.folders, children=toolchain.starts_programs
+        *(source_root(), runtime.host.parent, runtime.prelude, *(() if other is None else (other.prelude,))),
+        run=toolchain.folders,
+        children=toolchain.starts_programs,
     )
     call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
     command = compile_command(toolchain, runtime, unit, kind)
@@ -203,7 +208,8 @@ def _compile_for(
         command = tuple(f"{name}.lent.cc" if word == f"{unit.name}.unit.cc" else word for word in command)
         done = call(command)
     unit_object = Elf(work / f"{name}.o") if done.returncode == 0 else None
-    if unit_object is not None and (again := thunk_flags(toolchain)) and computes_jumps(unit_object):
+    again = thunk_flags(toolchain)
+    if jumps := unit_object is not None and again != () and computes_jumps(unit_object):
         done, unit_object = call((*command, *again)), None
     if done.timed_out:
         return _Made(Outcome.TIMEOUT, None, _problem(unit, "timeout", f"compiling took longer than {timeout_s:g} s"))
@@ -214,7 +220,8 @@ def _compile_for(
     unit_object = unit_object or Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     kept = toolchain.link_word("--gc-sections") if unit.direct else ()
-    linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, f"{name}.o", "-o", image.name))
+    first = (str(runtime.thunks),) if jumps and runtime.thunks is not None else ()
+    linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, *first, f"{name}.o", "-o", image.name))
     if linked.returncode != 0:
         message = f"the kernel does not link: {linked.output.strip()[:2000]}"
         return _Made(Outcome.COMPILE_ERROR, None, _problem(unit, "link", message))
@@ -225,7 +232,38 @@ def _compile_for(
     if large := oversized(inside, files):
         return _Made(Outcome.COMPILE_ERROR, None, large)
     device = marked(unit_object) if toolchain.is_clang else None
+    if other is not None:
+        source = next(word for word in command if word.endswith((".unit.cc", ".lent.cc")))
+        with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
+        words = compile_command(other.toolchain, with_its, unit, kind, source, f"{image.name}{_COUNTED}")
+        done = _count(words, other.toolchain, kept, work, call)
+        if done.timed_out or done.returncode < 0:
+            rule = "timeout" if done.timed_out else "compiler"
+            outcome = Outcome.TIMEOUT if done.timed_out else _outcome(done)
+            return _Made(outcome, None, _problem(unit, rule, "compiling it once more, to count operations, failed"))
     return _Made(Outcome.OK, inside, (*said, *doubts(inside, files)), device)
+
+
+def _count(
+    command: Sequence[str],
+    toolchain: Toolchain,
+    kept: Sequence[str],
+    work: Path,
+    call: Callable[[Sequence[str]], Finished],
+) -> Finished:
+    """Make the image that says what is counted (runtime/time/reference.h), beside the kernel's. Where there is none,
+    because the source asks which processor it is for, the kernel's own code counts.
+    """
+    image = command[-1]
+    made = work / f"{image}.o"
+    command = (*command[:-1], made.name)
+    done = call(command)
+    if done.returncode == 0 and computes_jumps(Elf(made)):
+        done = call((*command, *thunk_flags(toolchain)))
+    if done.returncode == 0:
+        done = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, made.name, "-o", image))
+    made.unlink(missing_ok=True)
+    return done
 
 
 def _entry_of(names: Mapping[str, str], entry: str) -> str:
@@ -296,15 +334,22 @@ def device_file(files: Mapping[str, str], entry: str) -> str | None:
     return sources[0] if len(sources) == 1 else None
 
 
-def compile_command(toolchain: Toolchain, runtime: Runtime, unit: Unit, kind: Kind = Kind.VECTOR) -> tuple[str, ...]:
-    """How ``unit`` is compiled for one kind of core."""
+def compile_command(
+    toolchain: Toolchain,
+    runtime: Runtime,
+    unit: Unit,
+    kind: Kind = Kind.VECTOR,
+    source: str = "",
+    made: str = "",
+) -> tuple[str, ...]:
+    """How ``unit`` is compiled for one kind of core: the file ``source`` into ``made``, with names of its own without."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
     name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
     include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")
     if unit.direct:  # host code lies in the same files; what no kernel calls is left out
         direct, host = (f"-I{source_root() / folder}" for folder in ("include_direct", "include_host"))
         include = (direct, host, *include, "-I.", "-ffunction-sections", "-fdata-sections")
-    files = ("-c", f"{unit.name}.unit.cc", "-o", f"{name}.o")
+    files = ("-c", source or f"{unit.name}.unit.cc", "-o", made or f"{name}.o")
     return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
 
 

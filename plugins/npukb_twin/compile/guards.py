@@ -1,6 +1,6 @@
 """What keeps a kernel's native code from the runtime beside it, and which of it a compiler leaves out.
 
-The packaged clang on x86-64 has all of it. Other compilers lack one or the other: ``sandbox=strict`` refuses them,
+The packaged clang has all of it. Other compilers lack one or the other: ``sandbox=strict`` refuses them,
 ``auto`` says so in the verdict's ``sandbox`` and in ``npukb doctor``.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import platform
 
+from npukb_twin.compile.build import thunk_flags
 from npukb_twin.compile.refused_names import forbids_instructions
 from npukb_twin.compile.toolchain import Toolchain
 from npukernelbench.errors import ExecutorError
 
 __all__ = ["missing_guards", "require_guards", "verifies"]
 
-_X86 = "x86_64"
 _PACKAGED = "zig"
 
 
@@ -22,13 +22,13 @@ def verifies(toolchain: Toolchain) -> bool:
     """Whether the machine code of kernels compiled by ``toolchain`` can be shown to do no harm before it runs
     (``runtime/verify/image.h``).
     """
-    return toolchain.name == _PACKAGED and platform.machine() == _X86
+    return toolchain.name == _PACKAGED
 
 
 def missing_guards(toolchain: Toolchain) -> tuple[str, ...]:
     """The guards that kernels compiled by ``toolchain`` on this machine run without."""
     missing = [] if toolchain.is_clang else ["separate stack for return addresses"]
-    if not toolchain.is_clang or platform.machine() != _X86:
+    if not thunk_flags(toolchain):
         missing.append("check of computed calls")
     if not verifies(toolchain):
         missing.append("proof of the machine code")
@@ -43,5 +43,5 @@ def require_guards(toolchain: Toolchain) -> None:
         raise ExecutorError(
             f"kernels compiled by {toolchain.description} on {platform.machine()} run without {', '.join(missing)}, "
             "which sandbox=strict requires",
-            remedy="use the packaged compiler on x86-64 (pip install ziglang==0.13.0), or take sandbox=auto",
+            remedy="use the packaged compiler (pip install ziglang==0.13.0), or take sandbox=auto",
         )

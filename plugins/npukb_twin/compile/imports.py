@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from functools import cache, lru_cache
 from pathlib import Path
+from struct import Struct
 
 from npukb_twin.compile import elf
 from npukb_twin.compile.dialect import masked
@@ -38,12 +39,14 @@ _MATH = tuple(
 _FUNDAMENTAL = _COMPILER.union(_MATH, (f"{name}f" for name in _MATH), ("abs", "labs", "llabs"))
 _WEAK = ("_ITM_", "__gcc_personality", "__gxx_personality")
 #: What the runtime exports to kernels begins so; the C library's start code does not.
-_OFFERED = ("npukb_", "_Z", "__asan_", "__ubsan_", "__sanitizer_cov_", "__wrap_", "__safestack_", "__x86_indirect_")
+_OFFERED = ("npukb_", "_Z", "__asan_", "__ubsan_", "__sanitizer_cov_", "__wrap_", "__safestack_", "__x86_indirect_", "__aarch64_indirect_")
 _LAUNCH = "npukb_launch"
 #: Operators of dynamic memory, by their codes in mangled names.
 _OPERATORS = {"nw": "operator new", "na": "operator new[]", "dl": "operator delete", "da": "operator delete[]"}
 #: Bytes that begin every x86-64 jump or call whose target is in a register or in memory: opcode FF with /2 or /4.
 _COMPUTED = re.compile(rb"\xff[\x10-\x17\x20-\x27\x50-\x57\x60-\x67\x90-\x97\xa0-\xa7\xd0-\xd7\xe0-\xe7]")
+#: Instructions of aarch64, and those that jump to or call the address in a register.
+_WORD, _JUMP_MASK, _JUMP = Struct("<I"), 0xFFDFFC1F, 0xD61F0000
 #: Where the linker puts code.
 _CODE_SECTIONS = frozenset({".text", ".plt", ".plt.got", ".plt.sec", ".init", ".fini", ".iplt"})
 #: Tables of constants that an algorithm needs are smaller.
@@ -63,6 +66,10 @@ def computes_jumps(unit: Elf) -> bool:
     instructions begin, so it sometimes says yes without need. It takes care not to say no when there is such a jump:
     the code would be refused before it runs.
     """
+    if unit.machine == elf.AARCH64:
+        sections = (unit.contents(section) for section in unit.sections if section.flags & elf.EXECUTABLE)
+        words = (word for code in sections for (word,) in _WORD.iter_unpack(code[: len(code) // 4 * 4]))
+        return any(word & _JUMP_MASK == _JUMP for word in words)
     code = (unit.contents(section) for section in unit.sections if section.flags & elf.EXECUTABLE)
     return any(not _inside_another(text, hit.start()) for text in code for hit in _COMPUTED.finditer(text))
 

@@ -9,12 +9,11 @@ pragma gets around: the compiler refuses the name wherever it comes from.
 from __future__ import annotations
 
 import mmap
-import platform
 import re
 from functools import cache
 from pathlib import Path
 
-from npukb_twin.compile.toolchain import Toolchain
+from npukb_twin.compile.toolchain import ARM, REFERENCE, Toolchain
 
 __all__ = ["forbids_instructions", "is_forbidden_name", "prelude_text"]
 
@@ -40,17 +39,17 @@ _BUILTINS = _words(
     "call_with_static_chain os_log_format readcyclecounter readsteadycounter cpu_init cpu_is cpu_supports",
 )
 #: Families of builtin functions that are instructions of one processor.
-_FAMILIES = {"x86_64": ("ia32",), "aarch64": ("arm", "neon", "sve", "sme"), "arm64": ("arm", "neon", "sve", "sme")}
+_FAMILIES = {REFERENCE: ("ia32",), ARM: ("arm", "neon", "sve", "sme")}
 #: Lists of arguments are written to by the processor's own convention: first as memory that the compiler announces.
-_FIRST = {"x86_64": "&(list)[0]"}
-_LISTS = f"""#include <stdarg.h>
+_FIRST = {REFERENCE: "&(list)[0]"}
+_LISTS = """#include <stdarg.h>
 #undef va_start
 #undef va_copy
-#define NPUKB_LIST(list) auto* npukb_list = {_FIRST.get(platform.machine(), "&(list)")}
-#define NPUKB_LISTED {"npukb_list" if platform.machine() in _FIRST else "*npukb_list"}
+#define NPUKB_LIST(list) auto* npukb_list = {first}
+#define NPUKB_LISTED {listed}
 #define NPUKB_ANNOUNCE __builtin_memset(npukb_list, 0, sizeof *npukb_list)
-#define va_start(list, last) ({{ NPUKB_LIST(list); NPUKB_ANNOUNCE; __builtin_va_start(NPUKB_LISTED, last); }})
-#define va_copy(list, from) ({{ NPUKB_LIST(list); NPUKB_ANNOUNCE; __builtin_va_copy(NPUKB_LISTED, from); }})
+#define va_start(list, last) ({ NPUKB_LIST(list); NPUKB_ANNOUNCE; __builtin_va_start(NPUKB_LISTED, last); })
+#define va_copy(list, from) ({ NPUKB_LIST(list); NPUKB_ANNOUNCE; __builtin_va_copy(NPUKB_LISTED, from); })
 """
 _POISONED = re.compile(r"attempt to use (?:a )?poisoned (?:identifier )?")
 
@@ -61,18 +60,20 @@ def prelude_text(toolchain: Toolchain) -> str:
     """
     words = [*_WORDS, *(f"__builtin_{name}" for name in _BUILTINS)]
     words += [name for attribute in _ATTRIBUTES for name in (attribute, f"__{attribute}__")]
-    words += _instructions(Path(toolchain.compile[0]))
+    words += _instructions(Path(toolchain.compile[0]), toolchain.processor)
     lines = (" ".join(words[at : at + 50]) for at in range(0, len(words), 50))
+    first = _FIRST.get(toolchain.processor)
+    lists = _LISTS.replace("{first}", first or "&(list)").replace("{listed}", "npukb_list" if first else "*npukb_list")
     return (
         "#pragma once\n#include <kernel_operator.h>\n"
-        + _LISTS
+        + lists
         + "".join(f"#pragma GCC poison {line}\n" for line in lines)
     )
 
 
 def forbids_instructions(toolchain: Toolchain) -> bool:
     """Whether builtin functions that are instructions of this machine's processor were found, and are forbidden."""
-    return bool(_instructions(Path(toolchain.compile[0])))
+    return bool(_instructions(Path(toolchain.compile[0]), toolchain.processor))
 
 
 def is_forbidden_name(message: str) -> bool:
@@ -81,9 +82,9 @@ def is_forbidden_name(message: str) -> bool:
 
 
 @cache
-def _instructions(program: Path) -> list[str]:
-    """Builtin functions of this machine's processor in the compiler ``program``; none when it is unreadable."""
-    families = _FAMILIES.get(platform.machine(), ())
+def _instructions(program: Path, processor: str) -> list[str]:
+    """Builtin functions of the processor in the compiler ``program``; none when it is unreadable."""
+    families = _FAMILIES.get(processor, ())
     if not families:
         return []
     pattern = re.compile(rb"\0(__builtin_(?:" + "|".join(families).encode() + rb")_\w+)(?=\0)")

@@ -22,8 +22,10 @@ from pathlib import Path
 
 from npukernelbench.errors import ToolchainError, UsageError
 
-__all__ = ["Toolchain", "candidates", "find"]
+__all__ = ["ARM", "REFERENCE", "Toolchain", "candidates", "counting", "find", "packaged", "processor"]
 
+REFERENCE, ARM = "x86_64", "aarch64"  # processors
+_PROCESSORS = {"x86_64": REFERENCE, "aarch64": ARM, "arm64": ARM}
 _GLIBC_MINOR = 28  # what the runtime is linked against: older than any supported distribution
 
 #: Addresses of functions are filled in before anything runs and read-only from then on; a source names no libraries.
@@ -66,6 +68,8 @@ class Toolchain:
     """Whether ``link_kernel`` is the linker itself rather than a compiler that calls it."""
     starts_programs: bool = False
     """Whether it calls an assembler or a linker in a process of its own."""
+    processor: str = ""
+    """What it compiles for; empty where the harness knows nothing of that."""
 
     @property
     def description(self) -> str:
@@ -82,8 +86,20 @@ class Toolchain:
         return (self.description, *(word.replace(own, "") if own else word for word in words))
 
 
-def _zig() -> Toolchain | None:
-    """The clang in the ziglang package, or None when the package is absent."""
+def processor() -> str:
+    """This machine's; empty where the harness knows nothing of it."""
+    return _PROCESSORS.get(platform.machine(), "")
+
+
+def counting(toolchain: Toolchain) -> Toolchain | None:
+    """The same compiler for the processor whose code says what counts as an operation of a kernel
+    (runtime/time/reference.h); None for code that says so itself, and for compilers that cannot make the other one.
+    """
+    return packaged(REFERENCE) if toolchain.name == "zig" and toolchain.processor != REFERENCE else None
+
+
+def packaged(arch: str) -> Toolchain | None:
+    """The clang in the ziglang package, or None when the package or the processor is absent."""
     spec = find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -91,10 +107,9 @@ def _zig() -> Toolchain | None:
     zig, library = root / "zig", root / "lib"
     if not zig.exists():
         return None
-    arch = {"x86_64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}.get(platform.machine())
-    if arch is None:
+    if not arch:
         return None
-    libc = "x86" if arch == "x86_64" else arch
+    libc = "x86" if arch == REFERENCE else arch
     includes = (
         library / "libcxx/include",
         library / "libcxxabi/include",
@@ -116,6 +131,7 @@ def _zig() -> Toolchain | None:
         library_sources=library,
         folders=(root,),
         links_directly=True,
+        processor=arch,
     )
 
 
@@ -163,6 +179,7 @@ def _system(name: str) -> Toolchain | None:
         loss=loss,
         folders=(Path("/usr"), Path("/bin"), Path(path).resolve().parent),
         starts_programs=True,
+        processor=processor(),
     )
 
 
@@ -172,7 +189,7 @@ def _system_names() -> Iterator[str]:
 
 def candidates() -> tuple[Toolchain, ...]:
     """Every usable toolchain on this machine, best first."""
-    usable = [_zig(), *(_system(name) for name in _system_names())]
+    usable = [packaged(processor()), *(_system(name) for name in _system_names())]
     return tuple(toolchain for toolchain in usable if toolchain is not None)
 
 
@@ -182,7 +199,7 @@ def find(wanted: str = "auto") -> Toolchain:
     ToolchainError when there is none at all, UsageError when the one asked for is missing or too old.
     """
     if wanted in ("auto", "zig"):
-        zig = _zig()
+        zig = packaged(processor())
         if zig is not None:
             return zig
         if wanted == "auto" and candidates():

@@ -15,7 +15,7 @@ from npukb_twin.compile.build import PRECOMPILED, refuse_stale, source_root
 from npukb_twin.compile.cached import build_launcher, call, call_all, make
 from npukb_twin.compile.cxxlib import ensure_library, locate_library
 from npukb_twin.compile.dialect import launches
-from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.compile.toolchain import ARM, Toolchain, clean_environment
 from npukb_twin.launch.process import Finished, Limits, run
 from npukb_twin.launch.sandbox import LAUNCHER
 from npukb_twin.operator.host_cache import HostCache, HostCall, KeptHost, included
@@ -42,8 +42,6 @@ _HOST_FLAGS_CLANG = (
 )
 _HOST_FLAGS_GCC = ("-g1", "-w", "-fdiagnostics-color=never", "-fmax-errors=20")
 _PROGRAM, _HEADER = "npukb-twin-tiling", "host.h.pch"
-#: What the header defines and instantiates is compiled into the runner, and not again into every image.
-_AHEAD = (*PRECOMPILED, "-fpch-codegen")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 _INTERFACE = re.compile(
@@ -66,6 +64,17 @@ _DSO = 'extern "C" { __attribute__((visibility("hidden"))) void* __dso_handle = 
 def host_flags(toolchain: Toolchain) -> tuple[str, ...]:
     """Flags that host code is compiled with, without include paths."""
     return (*_HOST_FLAGS, *(_HOST_FLAGS_CLANG if toolchain.is_clang else _HOST_FLAGS_GCC))
+
+
+def _compiles_header(toolchain: Toolchain) -> bool:
+    """Whether what the header defines and instantiates is compiled into the runner, and not again into every image.
+    The packaged compiler ends with a segmentation fault when it does that for aarch64.
+    """
+    return toolchain.is_clang and toolchain.processor != ARM
+
+
+def _ahead(toolchain: Toolchain) -> tuple[str, ...]:
+    return (*PRECOMPILED, *(("-fpch-codegen",) if _compiles_header(toolchain) else ()))
 
 
 def locate_host(toolchain: Toolchain, cache: Path) -> HostRuntime | None:
@@ -95,7 +104,7 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
 
 def _key(toolchain: Toolchain) -> str:
     digest = sha256(bytes(source_root()))  # precompiled headers remember where their headers lie
-    for part in (_programs_key(toolchain), *toolchain.compile, *host_flags(toolchain), *_AHEAD):
+    for part in (_programs_key(toolchain), *toolchain.compile, *host_flags(toolchain), *_ahead(toolchain)):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:24]
 
@@ -103,7 +112,7 @@ def _key(toolchain: Toolchain) -> str:
 def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
-    flags = (*_LIBRARY_FLAGS, *host_flags(toolchain), *_AHEAD)
+    flags = (*_LIBRARY_FLAGS, *host_flags(toolchain), *_ahead(toolchain))
     for part in toolchain.identity((*toolchain.compile, *toolchain.link_host, *flags, _DSO)):
         digest.update(part.encode() + b"\0")
     root = source_root()
@@ -128,6 +137,7 @@ def _build_programs(toolchain: Toolchain, library: Sequence[Path], work: Path) -
     jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
     if toolchain.is_clang:
         _compile_ahead(toolchain, work)
+    if _compiles_header(toolchain):
         jobs.append([*toolchain.compile, *host_flags(toolchain), "-c", _HEADER, "-o", "instances.o"])
     call_all(jobs, work, what)
     objects = sorted(path.name for path in work.glob("*.o"))
@@ -150,7 +160,7 @@ def _compile_ahead(toolchain: Toolchain, work: Path) -> None:
     """Put the precompiled header of host code into ``work``."""
     root = source_root()
     include, header = f"-I{root / 'include_host'}", str(root / "include_host/twin_host/host.h")
-    command = (*toolchain.compile, *host_flags(toolchain), include, *_AHEAD, header, "-o", _HEADER)
+    command = (*toolchain.compile, *host_flags(toolchain), include, *_ahead(toolchain), header, "-o", _HEADER)
     call(command, work, "the precompiled header of host code")
 
 

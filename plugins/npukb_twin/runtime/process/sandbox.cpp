@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,6 +36,8 @@ constexpr int kRuleOfPath = 1;
 constexpr uint64_t kExecute = 1, kWriteFile = 1 << 1, kReadFile = 1 << 2, kReadFolder = 1 << 3, kTruncate = 1 << 14,
                    kDevices = 1 << 15;
 constexpr uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kDevices;
+
+constexpr size_t kPathBytes = 4096;
 
 struct Ruleset {
     uint64_t files, ports, scopes;
@@ -272,8 +275,13 @@ bool ConfineFiles(const Reachable* files, size_t count) {
 }
 
 bool ConfineToImages(const char* image, const char* other) {
+    char counted[2][kPathBytes];  // not there on every processor
+    snprintf(counted[0], kPathBytes, "%s%s", image, kReferenceSuffix);
+    snprintf(counted[1], kPathBytes, "%s%s", other, kReferenceSuffix);
     const Reachable files[] = {{image, Reach::Read},
                                {other, Reach::Read},
+                               {counted[0], Reach::Read},
+                               {counted[1], Reach::Read},
                                {"/lib", Reach::Read},
                                {"/lib64", Reach::Read},
                                {"/usr/lib", Reach::Read},

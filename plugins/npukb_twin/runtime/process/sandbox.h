@@ -18,8 +18,11 @@ struct Reachable {
 // process outside. What is not there is left out. False when the operating system refuses.
 bool ConfineFiles(const Reachable* files, size_t count);
 
-// From now on this process reads the images it is about to load, and shared libraries. One that is not there is left
-// out.
+// Behind the name of an image: the one that says what it counts (time/reference.h).
+inline constexpr char kReferenceSuffix[] = ".counted";
+
+// From now on this process reads the images it is about to load, what belongs to them, and shared libraries. One that
+// is not there is left out.
 bool ConfineToImages(const char* image, const char* other = "-");
 
 enum class Children { Forbidden, Allowed };

@@ -28,13 +28,17 @@ void Find(const uint8_t* file, uint64_t bytes, FunctionSpans* spans) {
     auto* sections = reinterpret_cast<const Elf64_Shdr*>(file + head->e_shoff);
     for (int i = 0; i < head->e_shnum; ++i) {
         if (sections[i].sh_type != SHT_SYMTAB || !Within(sections[i], bytes)) continue;
+        if (sections[i].sh_link >= head->e_shnum || !Within(sections[sections[i].sh_link], bytes)) return;
+        const Elf64_Shdr& names = sections[sections[i].sh_link];
+        if (names.sh_size == 0 || file[names.sh_offset + names.sh_size - 1] != 0) return;
         auto* symbols = reinterpret_cast<const Elf64_Sym*>(file + sections[i].sh_offset);
         size_t count = sections[i].sh_size / sizeof(Elf64_Sym);
         spans->first = static_cast<FunctionSpan*>(malloc((count + 1) * sizeof(FunctionSpan)));
         if (spans->first == nullptr) return;
         for (size_t n = 0; n < count; ++n) {
             if (ELF64_ST_TYPE(symbols[n].st_info) != STT_FUNC || symbols[n].st_shndx == SHN_UNDEF) continue;
-            spans->first[spans->count++] = {symbols[n].st_value, symbols[n].st_size};
+            if (symbols[n].st_name >= names.sh_size) continue;
+            spans->first[spans->count++] = {symbols[n].st_value, symbols[n].st_size, names.sh_offset + symbols[n].st_name};
         }
         qsort(spans->first, spans->count, sizeof(FunctionSpan), Ascending);
         return;

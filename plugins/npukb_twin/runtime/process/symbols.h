@@ -8,6 +8,7 @@ namespace twin {
 struct FunctionSpan {
     uint64_t begin;  // from the image's base
     uint64_t bytes;
+    uint64_t name;  // where its name begins in the file
 };
 
 // In order of their places. A file that is not what the linker makes has none.

@@ -4,7 +4,10 @@
 // double, which a scalar unit has to put together, each costs twice as much.
 #include "time/library_prices.h"
 
+#include <dlfcn.h>
 #include <string.h>
+
+extern "C" char __executable_start[], etext[];  // from the linker
 
 namespace twin {
 namespace {
@@ -30,6 +33,7 @@ constexpr Price kPrices[] = {
 constexpr const char* kStandIn = "__wrap_";  // functions of the runtime's in the place of those that write to pointers
 constexpr size_t kLongest = 16;
 constexpr uint32_t kOfDouble = 2;
+constexpr uint32_t kOfOthers = 64;  // operations of a function of the C library that has no price
 
 // Whether `length` letters of `name` are one of the names.
 bool Lists(const char* names, const char* name, size_t length) {
@@ -55,5 +59,13 @@ uint32_t PriceOf(const char* name) {
     if (uint32_t known = Listed(name, length)) return kOfDouble * known;
     return name[length - (length != 0)] == 'f' ? Listed(name, length - 1) : 0;
 }
+
+uint32_t PriceOfImport(const char* name, const void* function) {
+    uint32_t known = name == nullptr ? 0 : PriceOf(name);
+    bool of_runtime = function >= static_cast<const void*>(__executable_start) && function < static_cast<const void*>(etext);
+    return known == 0 && !of_runtime ? kOfOthers : known;  // the rest belongs to the C library
+}
+
+uint32_t PriceOfImport(const char* name) { return PriceOfImport(name, dlsym(RTLD_DEFAULT, name)); }
 
 }  // namespace twin

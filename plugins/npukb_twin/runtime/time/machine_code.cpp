@@ -1,4 +1,4 @@
-// A table of opcodes: prefixes, the opcode, what its operands look like, and what it counts as.
+// x86-64, by a table of opcodes: prefixes, the opcode, what its operands look like, and what it counts as.
 #include "time/machine_code.h"
 
 #include <string.h>
@@ -368,10 +368,10 @@ class Reader {
         if (opcode == 0xcc) return Flow::Stop;
         if (opcode != 0xff) return Flow::On;
         int chosen = form_ >> 3 & 7;
-        return chosen >= 2 && chosen <= 5 ? Flow::Unknown : Flow::On;
+        return chosen >= 2 && chosen <= 5 ? Flow::Computed : Flow::On;
     }
     Instruction Done(Flow flow) {
-        if (!known_) return {1, Flow::Unknown, 0, 0, 0, 0, {}};
+        if (!known_) return {1, Flow::Unknown, 0, 0, 0, 0, true, false, {}, 0};
         bool goes = flow == Flow::Call || flow == Flow::Jump || flow == Flow::Branch;
         code_of_.constant = constant_;
         if (!code_of_.vex) {
@@ -380,7 +380,26 @@ class Reader {
         }
         int64_t target = goes ? target_ + static_cast<int64_t>(at_) : 0;
         uint8_t operations = computes_ ? lanes_ : uint8_t{0};
-        return {static_cast<uint8_t>(at_), flow, registers_, target, operations, for_addresses_, code_of_};
+        auto bytes = static_cast<uint8_t>(at_);
+        return {bytes,          flow,     registers_,       target,   operations,
+                for_addresses_, Stores(), code_of_.locked, code_of_, 0};
+    }
+    // Whether an operand in memory is only read. What is not known counts as a store.
+    bool Reads() const {
+        const Encoding& c = code_of_;
+        if (c.vex || c.locked) return false;
+        if (c.map == 1) return (c.opcode & 0xf0) == 0x40 || (c.opcode >= 0xb6 && c.opcode <= 0xbf && c.opcode != 0xbb);
+        if (c.map != 0) return false;
+        if (c.opcode < 0x40) return (c.opcode & 7) >= 2 || c.opcode >> 3 == 7;
+        if (c.opcode >= 0x80 && c.opcode <= 0x83) return (c.reg & 7) == 7;
+        if (c.opcode == 0xf6 || c.opcode == 0xf7) return (c.reg & 7) < 2;
+        return c.opcode == 0x63 || c.opcode == 0x84 || c.opcode == 0x85 || c.opcode == 0x8a || c.opcode == 0x8b ||
+               c.opcode == 0x8d;
+    }
+    bool Stores() const {
+        const Encoding& c = code_of_;
+        bool pushes = !c.vex && c.map == 0 && ((c.opcode & 0xf8) == 0x50 || c.opcode == 0x68 || c.opcode == 0x6a);
+        return pushes || (c.operands && c.memory && !Reads());
     }
 
     const uint8_t* code_;
@@ -403,6 +422,10 @@ class Reader {
 
 }  // namespace
 
-Instruction ReadInstruction(const uint8_t* code, uint64_t room) { return Reader(code, room).Read(); }
+Instruction ReadX86(const uint8_t* code, uint64_t room) { return Reader(code, room).Read(); }
+
+Instruction ReadInstruction(Processor processor, const uint8_t* code, uint64_t room) {
+    return processor == Processor::A64 ? ReadA64(code, room) : ReadX86(code, room);
+}
 
 }  // namespace twin

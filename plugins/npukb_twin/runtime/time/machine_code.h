@@ -1,16 +1,24 @@
-// Reads x86-64 machine code, instruction by instruction: how long each is, where it goes on, which registers it names,
-// and how many operations of the program it is.
+// Reads machine code, instruction by instruction: how long each is, where it goes on, which registers it names, and how
+// many operations of the program it is. It reads that of any processor on any other one.
 //
-// It is for what compilers make of kernels without optimisation. Whatever it does not know is Unknown and of one byte;
-// computed calls and jumps are Unknown, too, but longer.
+// It is for what compilers make of kernels without optimisation. Whatever it does not know is Unknown, and of one byte
+// on x86-64.
 #pragma once
 #include <stdint.h>
 
 namespace twin {
 
-enum class Flow : uint8_t { On, Call, Jump, Branch, Return, Stop, Unknown };
+enum class Processor : uint8_t { X86_64, A64 };  // A64: what aarch64 runs
+#if defined(__x86_64__)
+inline constexpr Processor kHost = Processor::X86_64;
+#else
+inline constexpr Processor kHost = Processor::A64;
+#endif
 
-// How an instruction is written down, for whoever needs more than its length.
+// Computed: a call or a jump to an address that a register or memory holds.
+enum class Flow : uint8_t { On, Call, Jump, Branch, Return, Stop, Unknown, Computed };
+
+// How an instruction of x86-64 is written down, for whoever needs more than its length.
 struct Encoding {
     uint8_t map = 0;  // of opcodes: 0 one byte, 1 behind 0f, 2 behind 0f 38, 3 behind 0f 3a
     uint8_t opcode = 0;
@@ -33,12 +41,12 @@ struct Encoding {
     int32_t displacement = 0;
     int64_t constant = 0;
 };
-inline constexpr int8_t kNextInstruction = 16;  // as a base: addresses count from the end of the instruction
+inline constexpr int8_t kNextInstruction = 64;  // as a base: addresses count from the end of the instruction
 
 struct Instruction {
     uint8_t bytes;
     Flow flow;
-    uint16_t registers;  // a bit for each general one that it may name; more than it does where vectors are meant
+    uint32_t registers;  // a bit for each general one that it may name; more than it does where vectors are meant
     int64_t target;      // of a call, jump or branch, from the beginning of the instruction
     // Of the program: arithmetic, comparisons and conversions of numbers, one per number of a vector. Not moves,
     // extensions, tests of a truth value, and not what compilers add for frames and for registers that become zero.
@@ -47,10 +55,15 @@ struct Instruction {
     // More of them, unless all that becomes of the result is an address (verify/uses.h): shifts of 64 bits by a
     // constant, constants added to 64 bits, and what lea computes.
     uint8_t for_addresses;
-    Encoding code;
+    bool stores;    // leaves something in memory, as far as is known
+    bool locked;    // changes memory at once, as atomic operations do
+    Encoding code;  // of x86-64
+    uint32_t word;  // of A64
 };
 
 // The instruction at `code`, of which no more than `room` bytes may be read.
-Instruction ReadInstruction(const uint8_t* code, uint64_t room);
+Instruction ReadInstruction(Processor processor, const uint8_t* code, uint64_t room);
+Instruction ReadX86(const uint8_t* code, uint64_t room);
+Instruction ReadA64(const uint8_t* code, uint64_t room);
 
 }  // namespace twin

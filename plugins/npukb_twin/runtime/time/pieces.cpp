@@ -22,24 +22,6 @@ struct Block {
     bool leaves;          // returns, or goes on elsewhere
 };
 
-// Whether an instruction with an operand in memory only reads it. What is not known counts as a store.
-bool Reads(const Encoding& c) {
-    if (c.vex || c.locked) return false;
-    if (c.map == 1) return (c.opcode & 0xf0) == 0x40 || (c.opcode >= 0xb6 && c.opcode <= 0xbf && c.opcode != 0xbb);
-    if (c.map != 0) return false;
-    if (c.opcode < 0x40) return (c.opcode & 7) >= 2 || c.opcode >> 3 == 7;
-    if (c.opcode >= 0x80 && c.opcode <= 0x83) return (c.reg & 7) == 7;
-    if (c.opcode == 0xf6 || c.opcode == 0xf7) return (c.reg & 7) < 2;
-    return c.opcode == 0x63 || c.opcode == 0x84 || c.opcode == 0x85 || c.opcode == 0x8a || c.opcode == 0x8b ||
-           c.opcode == 0x8d;
-}
-
-bool Stores(const Instruction& one) {
-    const Encoding& c = one.code;
-    bool pushes = !c.vex && c.map == 0 && ((c.opcode & 0xf8) == 0x50 || c.opcode == 0x68 || c.opcode == 0x6a);
-    return pushes || (c.operands && c.memory && !Reads(c));
-}
-
 // Which vector registers hold one number and zeros, as long as code goes straight on. What compilers do with all of
 // such a register is one operation: so they change signs. Conversions of one number from and to half are free.
 class SingleNumbers {
@@ -53,7 +35,7 @@ class SingleNumbers {
         const Encoding& c = one.code;
         int32_t refund = TakesOneHalf(c) ? owed_ : 0;
         halfs_ = kNone;
-        if (!c.vex) return one.operations;
+        if (!c.vex) return one.operations;  // also of other processors, whose instructions say how many numbers they take
         bool between = Holds(c.source), second = !c.memory && Holds(c.rm);
         int32_t operations = one.operations;
         if (IsLogic(c) && operations != 0 && (between || second)) operations = 1;
@@ -101,10 +83,10 @@ class SingleNumbers {
 
 class Scale {
   public:
-    Scale(const uint8_t* code, uint64_t bytes, const Callees& callees)
-        : code_(code), bytes_(bytes), callees_(callees) {}
+    Scale(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees)
+        : processor_(processor), code_(code), bytes_(bytes), callees_(callees) {}
 
-    Pieces Weigh() {
+    PiecesOfCode Weigh() {
         Split();
         for (uint32_t i = 0; i < blocks_.size(); ++i) Spare(blocks_[i]);
         for (uint32_t i = 0; i < blocks_.size(); ++i) {
@@ -126,14 +108,14 @@ class Scale {
     template <typename F>
     void Walk(F visit) {
         for (uint64_t at = 0; at < bytes_;) {
-            Instruction one = ReadInstruction(code_ + at, bytes_ - at);
-            if (one.flow == Flow::Unknown && one.bytes == 1) return Miss(Untold::Unreadable, static_cast<uint32_t>(at));
+            Instruction one = ReadInstruction(processor_, code_ + at, bytes_ - at);
+            if (one.flow == Flow::Unknown) return Miss(Untold::Unreadable, static_cast<uint32_t>(at));
             bool calls = one.flow == Flow::Call;
             visit(at, one, calls ? callees_.At(code_ + Target(at, one)) : Callee::Other);
             at += one.bytes;
         }
     }
-    static bool Ends(Flow flow) { return flow != Flow::On && flow != Flow::Call && flow != Flow::Unknown; }
+    static bool Ends(Flow flow) { return flow != Flow::On && flow != Flow::Call && flow != Flow::Computed; }
 
     void Split() {
         List<uint8_t> leads;
@@ -167,15 +149,15 @@ class Scale {
         Join();
     }
     void Add(Block& block, uint64_t at, const Instruction& one, Callee callee) {
-        bool calls = one.flow == Flow::Call || one.flow == Flow::Unknown;
+        bool calls = one.flow == Flow::Call || one.flow == Flow::Computed;
         block.operations = static_cast<uint32_t>(static_cast<int32_t>(block.operations) + numbers_.Operations(one));
         if (callee == Callee::Library) block.operations += callees_.PriceAt(code_ + Target(at, one));
         if (one.for_addresses != 0 && !callees_.MakesAddress(code_ + at)) block.operations += one.for_addresses;
         block.checks += callee == Callee::Check;
         block.branches = one.flow == Flow::Branch;
-        block.locked = block.locked || one.code.locked;
+        block.locked = block.locked || one.locked;
         bool silent = !calls || callee == Callee::Check || callee == Callee::Announcement;
-        block.quiet = block.quiet && silent && !Stores(one);
+        block.quiet = block.quiet && silent && !one.stores;
     }
     void Join() {
         size_t now = 0;
@@ -297,6 +279,7 @@ class Scale {
         }
     }
 
+    Processor processor_;
     const uint8_t* code_;
     uint64_t bytes_;
     const Callees& callees_;
@@ -306,13 +289,13 @@ class Scale {
     List<int32_t> reached_;
     uint32_t visit_ = 0;
     SingleNumbers numbers_;
-    Pieces pieces_;
+    PiecesOfCode pieces_;
 };
 
 }  // namespace
 
-Pieces WeighPieces(const uint8_t* code, uint64_t bytes, const Callees& callees) {
-    return Scale(code, bytes, callees).Weigh();
+PiecesOfCode WeighPieces(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees) {
+    return Scale(processor, code, bytes, callees).Weigh();
 }
 
 }  // namespace twin

@@ -5,6 +5,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "time/machine_code.h"
 #include "verify/list.h"
 
 namespace twin {
@@ -37,12 +38,12 @@ enum class Untold : uint8_t {
     Loops,       // goes round without an announcement, and not as an atomic operation does
 };
 
-struct Pieces {
+struct PiecesOfCode {
     List<Piece> found;
     Untold untold = Untold::None;
     uint32_t place = 0;  // of what is untold, from the function's beginning
 };
 
-Pieces WeighPieces(const uint8_t* code, uint64_t bytes, const Callees& callees);
+PiecesOfCode WeighPieces(Processor processor, const uint8_t* code, uint64_t bytes, const Callees& callees);
 
 }  // namespace twin

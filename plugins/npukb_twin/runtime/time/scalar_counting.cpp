@@ -3,22 +3,24 @@
 #include "time/scalar_counting.h"
 
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "time/announcements.h"
 #include "time/library_prices.h"
 #include "time/machine_code.h"
 #include "time/pieces.h"
-#include "cores/onchip.h"
+#include "time/reference.h"
 #include "time/scalar_operations.h"
+#include "process/sandbox.h"
 #include "process/symbols.h"
 
 #if defined(__x86_64__)
 extern "C" void __sanitizer_cov_trace_pc();
 extern "C" void __ubsan_handle_divrem_overflow();
 extern "C" void __ubsan_handle_implicit_conversion();
-extern "C" char __executable_start[], etext[];  // from the linker
 extern "C" uint64_t npukb_call_counting(void (*entry)(void**), void** arguments);
 
 // What is left in r13 when the entry has ended.
@@ -51,7 +53,6 @@ constexpr uint32_t kMostEntries = 1024;
 constexpr uint64_t kEntryBytes = 6;                    // of the linker's table of functions elsewhere: jmp *slot(%rip)
 constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // what some linkers put in front
 constexpr uint32_t kExitBytes = 32;
-constexpr uint32_t kOfOthers = 64;  // operations of a function of the C library that has no price
 
 struct Extent {
     uint64_t begin;
@@ -83,15 +84,6 @@ int FindSegments(dl_phdr_info* info, size_t, void* context) {
     }
     return 1;
 }
-
-// What is known of an image's announcements, by the place they return to: one more than the piece's operations, 0
-// elsewhere.
-struct Announcements {
-    Extent code;
-    uint32_t* behind;
-};
-Announcements g_announcements[kCoreKinds];
-int g_images;
 
 int32_t Distance(uint64_t from, uint64_t to) {
     return static_cast<int32_t>(static_cast<int64_t>(to) - static_cast<int64_t>(from));
@@ -146,7 +138,7 @@ class Image {
     bool Walk(const FunctionSpans& spans, F visit) const {
         return EachFunction(spans, [&](uint8_t* code, const uint8_t* end) {
             while (code < end) {
-                Instruction one = ReadInstruction(code, static_cast<uint64_t>(end - code));
+                Instruction one = ReadX86(code, static_cast<uint64_t>(end - code));
                 if (!visit(code, one)) return false;
                 code += one.bytes;
             }
@@ -155,17 +147,13 @@ class Image {
     }
     // Notes how many operations every piece holds. Of code that is not understood the rest of the function is left out.
     bool Weigh(const FunctionSpans& spans) {
-        Announcements& found = g_announcements[g_images];
-        if (g_images == kCoreKinds) return false;
-        found.code = where_.code;
-        found.behind = static_cast<uint32_t*>(calloc(where_.code.end - where_.code.begin + 1, sizeof(uint32_t)));
-        if (found.behind == nullptr) abort();
-        ++g_images;
+        Announcements* found = Announcements::Of(where_.code.begin, where_.code.end);
+        if (found == nullptr) return false;
         return EachFunction(spans, [&](const uint8_t* code, const uint8_t* end) {
             auto begin = reinterpret_cast<uint64_t>(code);
             for (const Piece& piece :
-                 WeighPieces(code, static_cast<uint64_t>(end - code), {this, CalleeAt, PriceAt, MakesAddress}).found)
-                found.behind[begin + piece.behind - found.code.begin] = 1 + piece.operations;
+                 WeighPieces(kHost, code, static_cast<uint64_t>(end - code), {this, CalleeAt, PriceAt, MakesAddress}).found)
+                found->Note(begin + piece.behind, piece.operations);
             return true;
         });
     }
@@ -178,12 +166,9 @@ class Image {
         if (checks) return Callee::Check;
         return PriceAt(image, code) == 0 ? Callee::Other : Callee::Library;
     }
-    // Functions of the runtime that are none of <cmath> have times of their own.
     static uint32_t PriceAt(const void* image, const uint8_t* code) {
         auto* self = static_cast<const Image*>(image);
-        const char* name = self->NameOf(self->SlotOf(self->Unmarked(code)));
-        uint32_t known = name == nullptr ? 0 : PriceOf(name);
-        return known == 0 && !OfRuntime(self->FunctionElsewhere(code)) ? kOfOthers : known;
+        return PriceOfImport(self->NameOf(self->SlotOf(self->Unmarked(code))), self->FunctionElsewhere(code));
     }
     // The name that the loader looked up for the address in `slot`; null where it did not.
     const char* NameOf(uint64_t slot) const {
@@ -213,10 +198,6 @@ class Image {
         uint64_t one = *static_cast<const uint64_t*>(a), other = *static_cast<const uint64_t*>(b);
         return one < other ? -1 : one > other;
     }
-    // The rest belongs to the C library.
-    static bool OfRuntime(const void* function) {
-        return function >= static_cast<const void*>(__executable_start) && function < static_cast<const void*>(etext);
-    }
     // The function of another image that an entry of the linker's table leads to; null where `code` is none.
     const void* FunctionElsewhere(const uint8_t* code) const {
         uint64_t slot = SlotOf(Unmarked(code));
@@ -244,7 +225,7 @@ class Image {
     bool Understand(const FunctionSpans& spans) {
         return Walk(spans, [&](const uint8_t* code, const Instruction& one) {
             bool goes = one.flow == Flow::Call || one.flow == Flow::Jump || one.flow == Flow::Branch;
-            if (one.flow == Flow::Unknown || (one.registers & kCounter)) return false;
+            if (one.flow == Flow::Unknown || one.flow == Flow::Computed || (one.registers & kCounter)) return false;
             if (!goes) return true;
             uint64_t target = reinterpret_cast<uint64_t>(code) + static_cast<uint64_t>(one.target);
             if (!Inside(spans, target - where_.base) && !AddEntry(target)) return false;
@@ -328,25 +309,40 @@ void CountInRegister(const char* path, uint64_t base, const List<uint64_t>& addr
     free(spans.first);
 }
 
-uint32_t OperationsBehind(uint64_t pc) {
-    for (int i = 0; i < g_images; ++i) {
-        const Announcements& one = g_announcements[i];
-        if (!one.code.Holds(pc, 1)) continue;
-        uint32_t known = one.behind[pc - one.code.begin];
-        return known == 0 ? 1 : known - 1;
-    }
-    return 1;
-}
-
 void CallCounting(void (*entry)(void**), void** arguments) { t_operations += npukb_call_counting(entry, arguments); }
 
 }  // namespace twin
 #else
 namespace twin {
+namespace {
 
-void CountInRegister(const char*, uint64_t, const List<uint64_t>&) {}
+struct Code {
+    uint64_t base, begin, end;
+};
 
-uint32_t OperationsBehind(uint64_t) { return 1; }
+int FindCode(dl_phdr_info* info, size_t, void* context) {
+    auto& found = *static_cast<Code*>(context);
+    if (info->dlpi_addr != found.base) return 0;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
+        found.begin = found.base + segment.p_vaddr;
+        found.end = found.begin + segment.p_memsz;
+    }
+    return 1;
+}
+
+}  // namespace
+
+void CountInRegister(const char* path, uint64_t base, const List<uint64_t>&) {
+    Code code{base, 0, 0};
+    dl_iterate_phdr(FindCode, &code);
+    Announcements* found = Announcements::Of(code.begin, code.end);
+    char reference[4096];
+    snprintf(reference, sizeof reference, "%s%s", path, kReferenceSuffix);
+    if (found == nullptr) return;
+    for (const WeighedPiece& piece : WeighByReference(path, reference)) found->Note(base + piece.behind, piece.operations);
+}
 
 void CallCounting(void (*entry)(void**), void** arguments) { entry(arguments); }
 

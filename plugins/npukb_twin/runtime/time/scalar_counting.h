@@ -14,11 +14,9 @@ namespace twin {
 
 // Of the image at `base`, which was loaded from `path` and of which nothing runs. Where calls cannot be written over
 // they stay what they are; what is counted is the same. `addresses` says, in order, which instructions only make
-// addresses (verify/image.h).
+// addresses (verify/image.h). On other processors than x86-64 all calls stay, and another image beside this one says
+// what they count (time/reference.h).
 void CountInRegister(const char* path, uint64_t base, const List<uint64_t>& addresses);
-
-// Operations of the piece of code that was announced by the call that returns to `pc`.
-uint32_t OperationsBehind(uint64_t pc);
 
 // Calls `entry` of an image.
 void CallCounting(void (*entry)(void** arguments), void** arguments);

@@ -1,7 +1,7 @@
 // The callback that compilers put into every piece of code: it adds the piece's operations to the thread's counter.
 #include "time/scalar_operations.h"
 
-#include "time/scalar_counting.h"
+#include "time/announcements.h"
 
 namespace twin {
 

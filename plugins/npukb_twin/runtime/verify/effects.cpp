@@ -1,4 +1,4 @@
-// General registers by cases; vector instructions, which write no general register but for a few, by tables of how much
+// x86-64: general registers by cases; vector instructions, which write no general register but for a few, by tables of how much
 // they read or write in memory.
 #include "verify/effects.h"
 
@@ -75,7 +75,9 @@ class Describer {
         if (c_.segment) return {};
         bool flows = one_.flow != Flow::On;
         bool padded = c_.narrow && c_.wide;  // as calls for variables of threads are
-        if (flows && ((c_.narrow && !padded) || c_.locked || one_.flow == Flow::Unknown)) return {};
+        if (flows && ((c_.narrow && !padded) || c_.locked || one_.flow == Flow::Unknown ||
+                      one_.flow == Flow::Computed))
+            return {};
         if (c_.vex) return Vector();
         if (c_.map == 0) return OneByte();
         if (c_.map == 1) return TwoBytes();
@@ -88,7 +90,7 @@ class Describer {
         if (c_.operands && !c_.vex && c_.map == 0 && (c_.opcode == 0x31 || c_.opcode == 0x33) && !c_.memory &&
             c_.reg == c_.rm)
             return 0;  // becomes zero
-        uint16_t reads = one_.flow == Flow::Unknown ? one_.registers : Implied();
+        uint16_t reads = one_.flow == Flow::Computed ? static_cast<uint16_t>(one_.registers) : Implied();
         if (!c_.operands) return reads;
         bool bytes = c_.map == 0 && (c_.opcode & 1) == 0 && !c_.rex;  // the second eight bits of another register
         if (ReadsFirst()) reads |= Bit(c_.reg) | (bytes ? Bit(c_.reg & 3) : uint16_t{0});
@@ -466,13 +468,27 @@ class Describer {
 
 }  // namespace
 
-Effect EffectOf(const Instruction& instruction) {
+Effects EffectsOf(Processor processor, const Instruction& instruction) {
+    if (processor == Processor::A64) return EffectsOfA64(instruction);
     Effect e = Describer(instruction).Describe();
-    constexpr uint16_t kSaved = 1u << kStackPointer;
+    constexpr uint64_t kSaved = 1u << kStackPointer;
     bool known = e.act == Act::Move || e.act == Act::Address || e.act == Act::AddConstant || e.act == Act::Mask;
     if ((e.writes & kSaved) != 0 && !(known && e.width == 8))
         return {};  // nothing else may become of the stack pointer
-    return e;
+    const Encoding& c = instruction.code;
+    e.base = c.base;
+    e.index = c.index;
+    e.scale = c.scale;
+    e.displacement = c.displacement;
+    return {{e}, 1};
+}
+
+const Convention& ConventionOf(Processor processor) {
+    constexpr uint64_t kPreserved = 1 << 3 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;  // rbx, rbp, r12 to r15
+    constexpr uint64_t kPassed = 1 << 7 | 1 << 6 | 1 << kD | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 11;
+    static constexpr Convention kX86{16,         kStackPointer, 7,       6, kD, kA, kPreserved, kPreserved, 1 << kA | 1 << kD,
+                                     kPassed, 128,           8};
+    return processor == Processor::A64 ? kConventionOfA64 : kX86;
 }
 
 uint16_t ComputesWith(const Instruction& instruction) { return Describer(instruction).Reads(); }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "time/a64.h"
 #include "time/machine_code.h"
 #include "verify/effects.h"
 #include "verify/state.h"
@@ -12,19 +13,15 @@
 namespace twin {
 namespace {
 
-constexpr int kA = 0, kD = 2, kStack = 4, kSource = 6, kDestination = 7;
-constexpr uint16_t kPreserved = 1 << 3 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;  // rbx, rbp, r12 to r15
-constexpr uint16_t kClobbered = static_cast<uint16_t>(~kPreserved & ~(1 << kStack));
-constexpr uint16_t kReturned = 1 << kA | 1 << kD;
-// Arguments, what holds their number or a function's address.
-constexpr uint16_t kPassed = 1 << kDestination | 1 << kSource | 1 << kD | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 11;
 constexpr int64_t kFrameBytes = 1 << 18;  // far less than the guard below either stack
 constexpr int64_t kArgumentBytes = 1 << 12;
-constexpr int64_t kRedZone = 128;
 constexpr int64_t kAlignment = 1 << 12;
+constexpr int64_t kCodePage = 1 << 12;  // of addresses that A64 makes
+constexpr int kFirstOfBytes = 4;         // of x86-64: a register of eight bits that may be another's second ones
 constexpr int64_t kFar = int64_t{1} << 40;
 constexpr uint64_t kMostAnnounced = 64;
 constexpr char kChanged[] = "leaves a function with its caller's registers changed";
+constexpr char kForeign[] = "holds an instruction that a scalar unit does not have";
 constexpr char kLargeFrame[] = "keeps more on its stack than a core has";
 
 // An access that the runtime was told of, and what of it has not been made.
@@ -45,7 +42,8 @@ struct Line {
 
 class Proof {
   public:
-    Proof(const Surroundings& image, uint64_t begin, uint64_t bytes) : image_(image), begin_(begin), bytes_(bytes) {}
+    Proof(const Surroundings& image, uint64_t begin, uint64_t bytes)
+        : image_(image), agreed_(ConventionOf(image.Code())), begin_(begin), bytes_(bytes) {}
 
     ~Proof() {
         for (size_t i = 0; states_ != nullptr && i < lines_.size(); ++i) states_[i].~State();
@@ -57,6 +55,7 @@ class Proof {
     bool Run(Findings* findings) {
         if (!Prove()) return false;
         findings->argument_bytes = argument_bytes_;
+        if (image_.Code() != Processor::X86_64) return true;  // another image says what is counted (time/reference.h)
         Uses uses(symbols_);
         uses_ = &uses;
         for (size_t i = 0; i < lines_.size(); ++i) {
@@ -71,8 +70,8 @@ class Proof {
     bool Prove() {
         if (!Decode()) return false;
         State& first = states_[0];
-        for (int i = 0; i < kRegisters; ++i) first.registers[i] = {kEntered + static_cast<uint32_t>(i), 0};
-        first.registers[kStack] = {kFrame, 0};
+        for (int i = 0; i < agreed_.registers; ++i) first.registers[i] = {kEntered + static_cast<uint32_t>(i), 0};
+        first.registers[agreed_.stack] = {kFrame, 0};
         first.reached = true;
         waiting_.Add(0);
         while (!waiting_.empty()) {
@@ -88,7 +87,7 @@ class Proof {
     bool Decode() {
         lines_of_.Resize(bytes_);  // one more than the line that begins there
         for (uint64_t at = 0; at < bytes_;) {
-            Instruction one = ReadInstruction(image_.Code(begin_ + at), bytes_ - at);
+            Instruction one = ReadInstruction(image_.Code(), image_.CodeAt(begin_ + at), bytes_ - at);
             lines_of_[at] = static_cast<int32_t>(lines_.size()) + 1;
             lines_.Add({static_cast<uint32_t>(at), false, one});
             at += one.bytes;
@@ -123,7 +122,7 @@ class Proof {
             bool last = line + 1 == lines_.size();
             switch (lines_[line].one.flow) {
                 case Flow::Return:
-                    HaveAll(state, kReturned);
+                    HaveAll(state, agreed_.returned);
                     return Returns(state) || Refuse(kChanged, Refusal::Forged);
                 case Flow::Stop: return true;
                 case Flow::Jump: return Jump(state);
@@ -145,19 +144,33 @@ class Proof {
     // members by constant pointers, beside a look into a table of virtual functions that is never made.
     enum class Way { Either, On, Away };
     Way WayOf(const State& s, size_t line) const {
+        if (image_.Code() == Processor::A64) return WayOfA64(s, lines_[line].one.word);
         if (line == 0 || lines_[line].leads) return Way::Either;
         const Encoding &test = lines_[line - 1].one.code, &branch = lines_[line].one.code;
         bool of_al = test.map == 0 && !test.vex && test.opcode == 0xa8;
         bool of_any = test.map == 0 && !test.vex && test.opcode == 0xf6 && !test.memory && test.reg == 0;
-        if (of_any && test.rm >= kStack && !test.rex) return Way::Either;  // the second byte of another register
+        if (of_any && test.rm >= kFirstOfBytes && !test.rex) return Way::Either;  // the second byte of another register
         if (!of_al && !of_any) return Way::Either;
-        Value value = s.registers[of_al ? kA : test.rm];
+        Value value = s.registers[of_al ? agreed_.result : test.rm];
         if (value.symbol != kConstant) return Way::Either;
         bool zero = (value.offset & test.constant & 0xff) == 0;
         uint8_t condition = branch.map == 0 ? branch.opcode - 0x70 : branch.opcode - 0x80;
         bool short_or_long = branch.map == 0 ? branch.opcode >> 4 == 7 : branch.map == 1 && branch.opcode >> 4 == 8;
         if (!short_or_long || condition >> 1 != 2) return Way::Either;  // neither "equal" nor "not equal"
         return zero == (condition == 4) ? Way::Away : Way::On;
+    }
+    static Way WayOfA64(const State& s, uint32_t word) {
+        bool of_bit = Is(word, 0x7e000000, 0x36000000), of_all = Is(word, 0x7e000000, 0x34000000);
+        uint32_t tested = Field(word, 0, 5);
+        Value value = tested == kZeroRegister ? Value{kConstant, 0} : s.registers[tested];
+        if ((!of_bit && !of_all) || value.symbol != kConstant) return Way::Either;
+        auto number = static_cast<uint64_t>(value.offset);
+        bool wide = word >> 31 != 0, if_not_zero = Field(word, 24, 1) != 0;
+        if (of_bit)
+            number = number >> (Field(word, 19, 5) | (wide ? 32 : 0)) & 1;
+        else if (!wide)
+            number &= 0xffffffff;
+        return (number != 0) == if_not_zero ? Way::Away : Way::On;
     }
     bool Jump(const State& state) {
         if (int32_t target = Inside(now_); target >= 0) return Meet(static_cast<size_t>(target), state);
@@ -166,15 +179,16 @@ class Proof {
         ImportKind import = image_.ImportAt(target).kind;
         if (import == ImportKind::Computed) arguments = image_.MostArgumentBytes();
         bool known = import != ImportKind::None || image_.Begins(target, &arguments);
-        if (!known || arguments != 0) return Refuse("jumps to where no function begins");
-        HaveAll(state, kPassed);
+        if (!known) return Refuse("jumps to where no function begins");
+        if (arguments > argument_bytes_) argument_bytes_ = arguments;  // its arguments are this function's
+        HaveAll(state, agreed_.passed);
         return Returns(state) || Refuse(kChanged, Refusal::Forged);
     }
-    static bool Returns(const State& s) {
-        if (s.registers[kStack] != Value{kFrame, 0}) return false;
-        for (int i = 0; i < kRegisters; ++i) {
+    bool Returns(const State& s) const {
+        if (s.registers[agreed_.stack] != Value{kFrame, 0}) return false;
+        for (int i = 0; i < agreed_.registers; ++i) {
             Value before{kEntered + static_cast<uint32_t>(i), 0};
-            if ((kPreserved >> i & 1) && s.registers[i] != before) return false;
+            if ((agreed_.preserved >> i & 1) && s.registers[i] != before) return false;
         }
         return true;
     }
@@ -192,7 +206,7 @@ class Proof {
         }
         if (to.aligned_at != from.aligned_at) return Refuse("aligns its stack on one way only");
         bool changed = false;
-        for (uint32_t i = 0; i < kRegisters; ++i)
+        for (uint32_t i = 0; i < static_cast<uint32_t>(agreed_.registers); ++i)
             changed = Met(line, i, &to.registers[i], from.registers[i]) || changed;
         size_t kept = 0;
         for (Slot& slot : to.slots) {
@@ -217,7 +231,7 @@ class Proof {
 
     // What becomes of a state's values on the way to `to`, which is all that is known there.
     bool Merge(const State& to, const State& from) {
-        for (int i = 0; i < kRegisters; ++i) {
+        for (int i = 0; i < agreed_.registers; ++i) {
             if (to.registers[i] != from.registers[i]) uses_->Meet(to.registers[i], from.registers[i]);
         }
         for (const Slot& slot : from.slots) {
@@ -234,13 +248,13 @@ class Proof {
     void Note(const State& s, const Line& line, const Effect& e, Value place) {
         const Encoding& c = line.one.code;
         if (e.load_bytes != 0 && InFrame(place)) NoteLoad(s, e, place);
-        if (e.act == Act::Plain || (e.act == Act::Mask && e.target != kStack)) HaveAll(s, ComputesWith(line.one));
+        if (e.act == Act::Plain || (e.act == Act::Mask && e.target != agreed_.stack)) HaveAll(s, ComputesWith(line.one));
         if (c.memory && c.base >= 0 && c.base < kNextInstruction) uses_->Read(s.registers[c.base]);
         if (c.memory && c.index >= 0) uses_->Read(s.registers[c.index]);
         if (e.act == Act::Push && e.source >= 0) uses_->Have(s.registers[e.source]);
         if (e.act != Act::Move || e.source < 0) return;
         Value value = s.registers[e.source];
-        bool kept = e.from == 8 && (e.store_bytes == 0 || (InFrame(place) && c.base != kStack));
+        bool kept = e.from == 8 && (e.store_bytes == 0 || (InFrame(place) && c.base != agreed_.stack));
         if (!kept) return uses_->Have(value);
         uses_->Read(value);
         if (e.store_bytes != 0) uses_->Put(value);
@@ -284,8 +298,8 @@ class Proof {
         Origin origin = symbols_.OriginOf(value.symbol);
         return value.symbol <= kPointerPlace || origin == Origin::Seen || origin == Origin::Aligned;
     }
-    void HaveAll(const State& s, uint16_t registers) {
-        for (int i = 0; uses_ != nullptr && i < kRegisters; ++i) {
+    void HaveAll(const State& s, uint64_t registers) {
+        for (int i = 0; uses_ != nullptr && i < agreed_.registers; ++i) {
             if (registers >> i & 1) uses_->Have(s.registers[i]);
         }
     }
@@ -293,31 +307,43 @@ class Proof {
         switch (kind) {
             case ImportKind::Count:
             case ImportKind::PointerPlace: return;
-            case ImportKind::Announce: return uses_->Read(s.registers[kDestination]);
+            case ImportKind::Announce: return uses_->Read(s.registers[agreed_.first]);
             case ImportKind::Fill:
-                uses_->Read(s.registers[kDestination]);
-                return HaveAll(s, kPassed & ~(1 << kDestination));
-            default: return HaveAll(s, kPassed);
+                uses_->Read(s.registers[agreed_.first]);
+                return HaveAll(s, agreed_.passed & ~(1ull << agreed_.first));
+            default: return HaveAll(s, agreed_.passed);
         }
     }
 
-    Value Anything(uint64_t which) { return symbols_.Of(Origin::Anything, now_, which); }
+    Value Anything(uint64_t which) {
+        return symbols_.Of(Origin::Anything, now_, which, static_cast<uint64_t>(part_));
+    }
 
     bool Step(State& s) {
         const Line& line = lines_[now_];
-        Effect e = EffectOf(line.one);
-        if (e.act == Act::Refused)
-            return Refuse("holds an instruction that a scalar unit does not have", Refusal::Foreign);
+        Effects all = EffectsOf(image_.Code(), line.one);
+        if (all.of[0].act == Act::Refused) return RefuseInstruction();
+        for (part_ = 0; part_ < all.count; ++part_) {
+            if (!Do(s, line, all.of[part_])) return false;
+        }
+        return line.one.flow != Flow::Call || Call(s);
+    }
+    // Of other processors than x86-64 not all is known that compilers make.
+    bool RefuseInstruction() {
+        bool known = image_.Code() == Processor::X86_64;
+        return Refuse(kForeign, known ? Refusal::Foreign : Refusal::Unproven);
+    }
+    bool Do(State& s, const Line& line, const Effect& e) {
         const Encoding& code = line.one.code;
         Value place{};
         bool touches = e.load_bytes != 0 || e.store_bytes != 0;
-        if (touches || e.act == Act::Address) place = AddressOf(s, line);
+        if (touches || e.act == Act::Address) place = AddressOf(s, line, e);
         if (e.load_bytes != 0 && !Reach(s, place, e.load_bytes, false))
             return Refuse("reads what it has not announced");
         if (e.store_bytes != 0 && !Reach(s, place, e.store_bytes, true))
             return Refuse("writes what it has not announced");
         if (uses_ != nullptr) Note(s, line, e, place);
-        if (line.one.flow == Flow::Call) return Call(s);
+        if (line.one.flow == Flow::Call) return true;
         if (e.act == Act::Push || e.act == Act::Pop) return Stack(s, e, place);
         Value result{};
         bool known = Result(s, e, code, place, &result);
@@ -327,10 +353,10 @@ class Proof {
             bool large = known && symbols_.OriginOf(result.symbol) == Origin::Seen && result.offset < -kFrameBytes;
             if (large && place.symbol == kPointerPlace) return Refuse(kLargeFrame, Refusal::Foreign);
         }
-        for (int i = 0; i < kRegisters; ++i) {
+        for (int i = 0; i < agreed_.registers; ++i) {
             if (!(e.writes >> i & 1)) continue;
             Value value = known && i == e.target ? result : Anything(static_cast<uint64_t>(i));
-            if (i != kStack)
+            if (i != agreed_.stack)
                 s.registers[i] = value;
             else if (!SetStack(s, value, e.act == Act::Mask ? e.constant : 0))
                 return RefuseStack(value);
@@ -342,20 +368,28 @@ class Proof {
         return Refuse("moves its stack pointer where it does not belong", Refusal::Forged);
     }
 
-    Value AddressOf(const State& s, const Line& line) {
-        const Encoding& c = line.one.code;
+    Value AddressOf(const State& s, const Line& line, const Effect& e) {
+        auto here = static_cast<int64_t>(begin_ + line.at);
         Value at{kConstant, 0};
-        if (c.base == kNextInstruction)
-            at = {kImage, static_cast<int64_t>(begin_ + line.at + line.one.bytes)};
-        else if (c.base >= 0)
-            at = s.registers[c.base];
-        if (c.index >= 0) at = symbols_.Add(at, symbols_.Times(s.registers[c.index], c.scale));
-        return at + c.displacement;
+        if (e.base == kNextInstruction)
+            at = {kImage, here + line.one.bytes};
+        else if (e.base == kInstruction)
+            at = {kImage, here};
+        else if (e.base == kItsPage)
+            at = {kImage, here / kCodePage * kCodePage};
+        else if (e.base >= 0)
+            at = s.registers[e.base];
+        if (e.index >= 0) {
+            Value index = symbols_.Extend(s.registers[e.index], e.index_bytes, e.index_is_signed, 8);
+            at = symbols_.Add(at, symbols_.Times(index, e.scale));
+        }
+        return at + e.displacement;
     }
 
     // What the instruction puts into its target or into memory; false where that is not followed.
     bool Result(const State& s, const Effect& e, const Encoding& code, Value place, Value* result) {
         Value own = e.target >= 0 ? s.registers[e.target] : Value{};
+        if ((e.act == Act::Mask || e.act == Act::Shift) && e.source >= 0) own = s.registers[e.source];
         switch (e.act) {
             case Act::Move:
                 if (e.source == kFromConstant)
@@ -374,7 +408,7 @@ class Proof {
                     symbols_.Times(e.source == kFromMemory ? Loaded(s, place, 8) : s.registers[e.source], e.constant);
                 return true;
             case Act::Mask: return Masked(e, own, result);
-            default: return code.map == 0 && BecomesZero(code, e, result);
+            default: return image_.Code() == Processor::X86_64 && code.map == 0 && BecomesZero(code, e, result);
         }
     }
     static bool BecomesZero(const Encoding& c, const Effect& e, Value* result) {
@@ -384,7 +418,7 @@ class Proof {
     }
     bool Masked(const Effect& e, Value own, Value* result) {
         bool aligns = e.constant < 0 && -e.constant <= kAlignment && (e.constant & -e.constant) == -e.constant;
-        if (e.target == kStack && aligns) {
+        if (e.target == agreed_.stack && aligns) {
             *result = own;
             return true;
         }
@@ -415,17 +449,19 @@ class Proof {
 
     // Whether the function may touch what lies there.
     bool Reach(const State& s, Value at, uint64_t bytes, bool write) {
-        Value top = s.registers[kStack];
+        Value top = s.registers[agreed_.stack];
         int64_t size = static_cast<int64_t>(bytes), end = at.offset + size;
         bool near = at.offset > -kFar && at.offset < kFar;
         if (!near) return false;
-        if (at.symbol == kAlignedFrame && top.symbol == kAlignedFrame && at.offset >= top.offset - kRedZone && end <= 0)
+        if (at.symbol == kAlignedFrame && top.symbol == kAlignedFrame && at.offset >= top.offset - agreed_.red_zone &&
+            end <= 0)
             return true;
         if (at.symbol == kFrame && InFrame(top)) {
-            int64_t low = top.symbol == kFrame ? top.offset - kRedZone : s.aligned_at;
+            int64_t low = top.symbol == kFrame ? top.offset - agreed_.red_zone : s.aligned_at;
             if (at.offset >= low && end <= (write ? 0 : kArgumentBytes)) return true;
-            if (write && at.offset >= 8 && end <= kArgumentBytes) {
-                if (end - 8 > argument_bytes_) argument_bytes_ = static_cast<uint32_t>(end - 8);
+            if (write && at.offset >= agreed_.return_bytes && end <= kArgumentBytes) {
+                int64_t arguments = end - agreed_.return_bytes;
+                if (arguments > argument_bytes_) argument_bytes_ = static_cast<uint32_t>(arguments);
                 return true;
             }
         }
@@ -452,11 +488,11 @@ class Proof {
     }
 
     // The new stack pointer; `mask` is not 0 where it was aligned.
-    static bool SetStack(State& s, Value to, int64_t mask) {
-        Value& top = s.registers[kStack];
+    bool SetStack(State& s, Value to, int64_t mask) const {
+        Value& top = s.registers[agreed_.stack];
         if (!InFrame(to) || to.offset > 0 || to.offset < -kFrameBytes) return false;
         if (mask != 0) {
-            if (to.symbol != kFrame || to != top || to.offset >= 0) return false;
+            if (to.symbol != kFrame || top.symbol != kFrame || to.offset > top.offset || to.offset >= 0) return false;
             s.Forget(kFrame, -kFar, to.offset);
             s.aligned_at = to.offset;
             top = {kAlignedFrame, 0};
@@ -467,24 +503,24 @@ class Proof {
             s.Forget(kAlignedFrame, -kFar, kFar);
             s.aligned_at = 0;
         }
-        s.Forget(to.symbol, -kFar, to.offset - kRedZone);
+        s.Forget(to.symbol, -kFar, to.offset - agreed_.red_zone);
         top = to;
         return true;
     }
     bool Stack(State& s, const Effect& e, Value place) {
-        Value top = s.registers[kStack];
+        Value top = s.registers[agreed_.stack];
         if (e.act == Act::Pop) {
             const Slot* slot = s.Find(top, 8);
             Value value = slot == nullptr ? Anything(kRegisters + 1) : slot->value;
             if (!SetStack(s, top + 8, 0)) return RefuseStack(top + 8);
             s.registers[e.target] = value;
-            return e.target != kStack || RefuseStack(value);
+            return e.target != agreed_.stack || RefuseStack(value);
         }
         Value value = e.source >= 0               ? s.registers[e.source]
                       : e.source == kFromConstant ? Value{kConstant, e.constant}
                                                   : Loaded(s, place, 8);
         if (!SetStack(s, top + -8, 0)) return RefuseStack(top + -8);
-        s.Keep(s.registers[kStack], 8, value);
+        s.Keep(s.registers[agreed_.stack], 8, value);
         return true;
     }
 
@@ -495,16 +531,17 @@ class Proof {
         if (import.kind == ImportKind::None && !image_.Begins(target, &arguments))
             return Refuse("calls what is no function", Refusal::Forged);
         if (import.kind == ImportKind::Computed) arguments = image_.MostArgumentBytes();
-        Value top = s.registers[kStack];
+        Value top = s.registers[agreed_.stack];
         if (uses_ != nullptr) NoteCall(s, import.kind);
         if (!InFrame(top) || top.offset + arguments > 0) return Refuse("passes fewer arguments than are taken");
         s.Forget(top.symbol, -kFar, top.offset + arguments);
-        Value destination = s.registers[kDestination], source = s.registers[kSource], third = s.registers[kD];
+        Value destination = s.registers[agreed_.first], source = s.registers[agreed_.second],
+              third = s.registers[agreed_.third];
         s.checked = import.kind == ImportKind::PointerPlace;
-        for (int i = 0; i < kRegisters; ++i) {
-            if (kClobbered >> i & 1) s.registers[i] = Anything(static_cast<uint64_t>(i));
+        for (int i = 0; i < agreed_.registers; ++i) {
+            if (i != agreed_.stack && !(agreed_.kept >> i & 1)) s.registers[i] = Anything(static_cast<uint64_t>(i));
         }
-        if (s.checked) s.registers[kA] = {kPointerPlace, 0};
+        if (s.checked) s.registers[agreed_.result] = {kPointerPlace, 0};
         if (import.kind == ImportKind::Announce)
             Announce(destination, import.bytes != 0 ? Value{kConstant, import.bytes} : source, import.write);
         if (import.kind == ImportKind::Fill) Announce(destination, third, true);
@@ -518,6 +555,7 @@ class Proof {
     }
 
     const Surroundings& image_;
+    const Convention& agreed_;
     uint64_t begin_, bytes_;
     List<Line> lines_;
     List<int32_t> lines_of_;
@@ -528,6 +566,7 @@ class Proof {
     Uses* uses_ = nullptr;  // what becomes of values is noted, once all of them are known
     Verdict verdict_;
     size_t now_ = 0;
+    int part_ = 0;  // of what the instruction does
     uint32_t argument_bytes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "time/machine_code.h"
 #include "verify/image.h"
 #include "verify/list.h"
 
@@ -11,9 +12,10 @@ namespace twin {
 enum class ImportKind : uint8_t {
     None,  // no import lies there
     Other,
-    Announce,      // an access of so many bytes to the address in rdi; 0: rsi says how many
+    Announce,      // an access of so many bytes to the address in the first argument; 0: the second one says
+               // how many
     Count,         // announces a piece of code
-    Fill,          // writes rdx bytes behind rdi, and checks it itself
+    Fill,          // writes as many bytes as the third argument says, and checks it itself
     PointerPlace,  // checks the second stack's pointer, and says where it lies
     Computed,      // goes on at an address that it checks: any function of the image
 };
@@ -27,7 +29,8 @@ struct Import {
 // What an image is to the functions in it. Places are offsets from its beginning.
 class Surroundings {
   public:
-    virtual const uint8_t* Code(uint64_t place) const = 0;
+    virtual Processor Code() const = 0;
+    virtual const uint8_t* CodeAt(uint64_t place) const = 0;
     virtual bool Holds(uint64_t place, uint64_t bytes) const = 0;
     virtual bool Writable(uint64_t place, uint64_t bytes) const = 0;
     // Whether nobody writes there once the image is loaded.

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "process/symbols.h"
+#include "time/a64.h"
+#include "time/library_prices.h"
 #include "time/pieces.h"
 #include "verify/function.h"
 #include "verify/list.h"
@@ -46,6 +48,8 @@ constexpr Announcer kAnnouncers[] = {
 };
 
 Import ImportOf(const char* name) {
+    constexpr char kComputed[] = "__aarch64_indirect_thunk_";  // one for each register
+    if (strncmp(name, kComputed, sizeof kComputed - 1) == 0) return {ImportKind::Computed, 0, false};
     for (const Announcer& one : kAnnouncers) {
         if (strcmp(one.name, name) == 0) return one.import;
     }
@@ -112,7 +116,8 @@ class ImageProof final : public Surroundings {
         return {Refusal::Unproven, "takes arguments that cannot be followed", 0};
     }
 
-    const uint8_t* Code(uint64_t place) const override { return file_.data + code_.offset + (place - code_.begin); }
+    Processor Code() const override { return processor_; }
+    const uint8_t* CodeAt(uint64_t place) const override { return file_.data + code_.offset + (place - code_.begin); }
     bool Holds(uint64_t place, uint64_t bytes) const override { return place <= end_ && bytes <= end_ - place; }
     bool Writable(uint64_t place, uint64_t bytes) const override {
         for (const Segment& one : segments_) {
@@ -122,21 +127,8 @@ class ImageProof final : public Surroundings {
     }
     bool Sealed(uint64_t place, uint64_t bytes) const override { return sealed_.Holds(place, bytes); }
     Import ImportAt(uint64_t place) const override {
-        if (!code_.Holds(place, 2 * kEntryBytes)) return {};
-        const uint8_t* code = Code(place);
-        constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // what some linkers put in front
-        if (memcmp(code, kMark, sizeof kMark) == 0) {
-            code += sizeof kMark;
-            place += sizeof kMark;
-        }
-        if (code[0] != 0xff || code[1] != 0x25) return {};
-        int32_t distance;
-        memcpy(&distance, code + 2, sizeof distance);
-        uint64_t slot = place + kEntryBytes + static_cast<uint64_t>(int64_t{distance});
-        for (const Imported& one : imports_) {
-            if (one.slot == slot) return one.import;
-        }
-        return {};
+        const Imported* found = ImportedAt(place);
+        return found == nullptr ? Import{} : found->import;
     }
     bool Begins(uint64_t place, uint32_t* argument_bytes) const override {
         size_t low = 0, high = functions_.size();
@@ -153,6 +145,22 @@ class ImageProof final : public Surroundings {
     }
     uint32_t MostArgumentBytes() const override { return most_; }
 
+    // Weighs what functions announce; `visit` gets each function, as many times as it has names.
+    void Weigh(const List<uint64_t>* addresses, const Weighed& weighed) {
+        if (!ReadSegments() || !ReadTable() || !ReadRelocations() || !ReadFunctions()) return;
+        weighs_ = true;
+        addresses_ = addresses;
+        Callees callees{this, CalleeAt, PriceAt, addresses == nullptr ? MakesAddress : AddressAt};
+        for (const Function& function : functions_) {
+            PiecesOfCode pieces = WeighPieces(processor_, CodeAt(function.begin), function.bytes, callees);
+            for (size_t i = 0; i < spans_.count; ++i) {
+                const FunctionSpan& span = spans_.first[i];
+                if (span.begin != function.begin) continue;
+                weighed.visit(weighed.context, reinterpret_cast<const char*>(file_.data) + span.name, span.begin, pieces);
+            }
+        }
+    }
+
   private:
     static int ByPlace(const void* a, const void* b) {
         uint64_t one = *static_cast<const uint64_t*>(a), other = *static_cast<const uint64_t*>(b);
@@ -167,6 +175,7 @@ class ImageProof final : public Surroundings {
     };
     struct Imported {
         uint64_t slot;  // where its address is put
+        const char* name;
         Import import;
     };
     struct Filled {
@@ -176,6 +185,39 @@ class ImageProof final : public Surroundings {
         uint64_t begin, bytes;
         uint32_t argument_bytes;
     };
+
+    // What the linker's table of imports holds at this place of the code; null where that is no entry.
+    const Imported* ImportedAt(uint64_t place) const {
+        uint64_t slot = processor_ == Processor::A64 ? SlotOfA64(place) : SlotOfX86(place);
+        for (const Imported& one : imports_) {
+            if (slot != 0 && one.slot == slot) return &one;
+        }
+        return nullptr;
+    }
+    uint64_t SlotOfX86(uint64_t place) const {
+        if (!code_.Holds(place, 2 * kEntryBytes)) return 0;
+        const uint8_t* code = CodeAt(place);
+        constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // what some linkers put in front
+        if (memcmp(code, kMark, sizeof kMark) == 0) {
+            code += sizeof kMark;
+            place += sizeof kMark;
+        }
+        if (code[0] != 0xff || code[1] != 0x25) return 0;
+        int32_t distance;
+        memcpy(&distance, code + 2, sizeof distance);
+        return place + kEntryBytes + static_cast<uint64_t>(int64_t{distance});
+    }
+    // adrp x16, page; ldr x17, [x16, #rest]; add x16, x16, #rest; br x17
+    uint64_t SlotOfA64(uint64_t place) const {
+        uint32_t words[4];
+        if (place % sizeof *words != 0 || !code_.Holds(place, sizeof words)) return 0;
+        memcpy(words, CodeAt(place), sizeof words);
+        bool entry = Is(words[0], 0x9f00001f, 0x90000010) && Is(words[1], 0xffc003ff, 0xf9400211) &&
+                     Is(words[2], 0xffc003ff, 0x91000210) && words[3] == 0xd61f0220;
+        if (!entry) return 0;
+        int64_t pages = Signed(Field(words[0], 5, 19) << 2 | Field(words[0], 29, 2), 21);
+        return place / kPage * kPage + static_cast<uint64_t>(pages * int64_t{kPage}) + 8 * Field(words[1], 10, 12);
+    }
 
     bool InFile(uint64_t offset, uint64_t bytes) const {
         return offset <= file_.bytes && bytes <= file_.bytes - offset;
@@ -193,8 +235,9 @@ class ImageProof final : public Surroundings {
         auto* head = reinterpret_cast<const Elf64_Ehdr*>(file_.data);
         if (file_.data == nullptr || file_.bytes < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
             return false;
-        if (head->e_type != ET_DYN || head->e_machine != EM_X86_64 || head->e_phentsize != sizeof(Elf64_Phdr))
-            return false;
+        if (head->e_machine != EM_X86_64 && head->e_machine != EM_AARCH64) return false;
+        processor_ = head->e_machine == EM_X86_64 ? Processor::X86_64 : Processor::A64;
+        if (head->e_type != ET_DYN || head->e_phentsize != sizeof(Elf64_Phdr)) return false;
         if (!InFile(head->e_phoff, head->e_phnum * sizeof(Elf64_Phdr))) return false;
         auto* rows = reinterpret_cast<const Elf64_Phdr*>(file_.data + head->e_phoff);
         for (int i = 0; i < head->e_phnum; ++i) {
@@ -204,7 +247,11 @@ class ImageProof final : public Surroundings {
             if (row.p_type == PT_INTERP || (row.p_type == PT_GNU_STACK && (row.p_flags & PF_X))) return false;
             if (row.p_type == PT_LOAD && !AddSegment(row)) return false;
         }
-        return code_.end != 0 && dynamic_.end != 0 && sealed_.end % kPage == 0;  // whole pages are sealed
+        return code_.end != 0 && dynamic_.end != 0 && sealed_.end % SealedBytes() == 0;
+    }
+    // Whole pages are sealed. Those of the machine that the image is for may be larger than those of x86-64.
+    uint64_t SealedBytes() const {
+        return processor_ == kHost ? static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : kPage;
     }
     bool AddSegment(const Elf64_Phdr& row) {
         bool runs = row.p_flags & PF_X, writable = row.p_flags & PF_W;
@@ -263,22 +310,41 @@ class ImageProof final : public Surroundings {
         for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= bytes; at += sizeof(Elf64_Rela)) {
             auto* row = reinterpret_cast<const Elf64_Rela*>(At(begin + at, sizeof(Elf64_Rela)));
             if (row == nullptr || !Writable(row->r_offset, 8) || dynamic_.Holds(row->r_offset, 1)) return false;
-            switch (ELF64_R_TYPE(row->r_info)) {
-                case R_X86_64_RELATIVE: filled_.Add({row->r_offset, static_cast<uint64_t>(row->r_addend)}); break;
-                case R_X86_64_JUMP_SLOT: {
+            switch (Filling(ELF64_R_TYPE(row->r_info))) {
+                case Fill::Place: filled_.Add({row->r_offset, static_cast<uint64_t>(row->r_addend)}); break;
+                case Fill::Import: {
                     const char* name = NameOf(ELF64_R_SYM(row->r_info));
                     if (name == nullptr || !sealed_.Holds(row->r_offset, 8)) return false;
-                    imports_.Add({row->r_offset, ImportOf(name)});
+                    imports_.Add({row->r_offset, name, ImportOf(name)});
                     break;
                 }
-                case R_X86_64_64:
-                case R_X86_64_GLOB_DAT:
-                case R_X86_64_DTPMOD64:
-                case R_X86_64_DTPOFF64: break;
-                default: return false;
+                case Fill::Address: break;
+                case Fill::Other: return false;
             }
         }
         return true;
+    }
+    // What the loader puts somewhere: a place of the image, what its table of imports jumps to, or another address.
+    enum class Fill { Place, Import, Address, Other };
+    Fill Filling(uint64_t type) const {
+        if (processor_ == Processor::A64) {
+            switch (type) {
+                case R_AARCH64_RELATIVE: return Fill::Place;
+                case R_AARCH64_JUMP_SLOT: return Fill::Import;
+                case R_AARCH64_ABS64:
+                case R_AARCH64_GLOB_DAT: return Fill::Address;
+                default: return Fill::Other;
+            }
+        }
+        switch (type) {
+            case R_X86_64_RELATIVE: return Fill::Place;
+            case R_X86_64_JUMP_SLOT: return Fill::Import;
+            case R_X86_64_64:
+            case R_X86_64_GLOB_DAT:
+            case R_X86_64_DTPMOD64:
+            case R_X86_64_DTPOFF64: return Fill::Address;
+            default: return Fill::Other;
+        }
     }
     // Of a symbol that another image defines.
     const char* NameOf(uint64_t number) const {
@@ -308,13 +374,14 @@ class ImageProof final : public Surroundings {
     // Whether all that a function computes is announced, and so paid for. Compilers leave the announcements out of
     // functions that they take for their own, by their names.
     Verdict Counted(const Function& function) const {
-        const uint8_t* code = Code(function.begin);
-        Pieces pieces = WeighPieces(code, function.bytes, {this, CalleeAt, NoPrice, MakesAddress});
+        const uint8_t* code = CodeAt(function.begin);
+        PiecesOfCode pieces = WeighPieces(processor_, code, function.bytes, {this, CalleeAt, NoPrice, MakesAddress});
         uint64_t place = function.begin + pieces.place;
         switch (pieces.untold) {
             case Untold::None: return {};
             case Untold::Unreadable:
-                return {Refusal::Foreign, "holds an instruction that a scalar unit does not have", place};
+                return {processor_ == Processor::X86_64 ? Refusal::Foreign : Refusal::Unproven,
+                        "holds an instruction that a scalar unit does not have", place};
             case Untold::Begins: return {Refusal::Forged, "computes what is not counted", place};
             case Untold::Loops:
                 return {Refusal::Foreign, "goes round in an operation that a scalar unit does not have", place};
@@ -323,9 +390,27 @@ class ImageProof final : public Surroundings {
     }
     static Callee CalleeAt(const void* image, const uint8_t* code) {
         auto* self = static_cast<const ImageProof*>(image);
-        const uint8_t* first = self->file_.data + self->code_.offset;
-        uint64_t place = self->code_.begin + static_cast<uint64_t>(code - first);
-        return self->ImportAt(place).kind == ImportKind::Count ? Callee::Announcement : Callee::Other;
+        const Imported* found = self->ImportedAt(self->PlaceOf(code));
+        if (found == nullptr) return Callee::Other;
+        if (found->import.kind == ImportKind::Count) return Callee::Announcement;
+        if (strcmp(found->name, "__ubsan_handle_divrem_overflow") == 0 ||
+            strcmp(found->name, "__ubsan_handle_implicit_conversion") == 0)
+            return self->weighs_ ? Callee::Check : Callee::Other;
+        return PriceAt(image, code) == 0 ? Callee::Other : Callee::Library;
+    }
+    uint64_t PlaceOf(const uint8_t* code) const {
+        return code_.begin + static_cast<uint64_t>(code - (file_.data + code_.offset));
+    }
+    static uint32_t PriceAt(const void* image, const uint8_t* code) {
+        auto* self = static_cast<const ImageProof*>(image);
+        const Imported* found = self->ImportedAt(self->PlaceOf(code));
+        return found == nullptr || !self->weighs_ ? 0 : PriceOfImport(found->name);
+    }
+    static bool AddressAt(const void* image, const uint8_t* code) {
+        auto* self = static_cast<const ImageProof*>(image);
+        uint64_t place = self->PlaceOf(code);
+        const List<uint64_t>& all = *self->addresses_;
+        return !all.empty() && bsearch(&place, all.begin(), all.size(), sizeof place, ByPlace) != nullptr;
     }
     static uint32_t NoPrice(const void*, const uint8_t*) { return 0; }  // asked is what is announced, not what it costs
     static bool MakesAddress(const void*, const uint8_t*) { return true; }  // nothing is known as yet
@@ -363,6 +448,9 @@ class ImageProof final : public Surroundings {
     }
 
     const File& file_;
+    Processor processor_ = kHost;
+    bool weighs_ = false;  // rather than that it is proven
+    const List<uint64_t>* addresses_ = nullptr;
     FunctionSpans spans_;
     List<Segment> segments_;
     Segment code_{}, dynamic_{}, sealed_{};
@@ -384,6 +472,13 @@ Verdict VerifyImage(const char* path, List<uint64_t>* addresses) {
     Verdict verdict = ImageProof(file, spans).Run(addresses);
     free(spans.first);
     return verdict;
+}
+
+void WeighImage(const char* path, const List<uint64_t>* addresses, const Weighed& weighed) {
+    File file(path);
+    FunctionSpans spans = ReadFunctions(path);
+    ImageProof(file, spans).Weigh(addresses, weighed);
+    free(spans.first);
 }
 
 }  // namespace twin

@@ -13,6 +13,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "time/pieces.h"
 #include "verify/list.h"
 
 namespace twin {
@@ -29,5 +30,15 @@ struct Verdict {
 
 // `addresses` becomes, in order, where instructions lie that only make addresses: none of them is the program's work.
 Verdict VerifyImage(const char* path, List<uint64_t>* addresses);
+
+// Gets the name of a function, where it begins, and what it announces; a function with several names several times.
+struct Weighed {
+    void* context;
+    void (*visit)(void* context, const char* name, uint64_t begin, const PiecesOfCode& pieces);
+};
+
+// What the pieces of every function hold (time/pieces.h), read from the file: of an image of any processor. `addresses`
+// are what VerifyImage found; null: whatever may be an address is one. A file that is no kernel's image has no functions.
+void WeighImage(const char* path, const List<uint64_t>* addresses, const Weighed& weighed);
 
 }  // namespace twin

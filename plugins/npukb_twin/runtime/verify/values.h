@@ -21,12 +21,12 @@ struct Value {
 
 enum Symbol : uint32_t {
     kConstant,      // the offset is the number
-    kFrame,         // rsp when the function was entered: the return address lies there
-    kAlignedFrame,  // rsp after it was aligned, which a function does once
+    kFrame,         // the stack pointer when the function was entered: on x86-64 the return address lies there
+    kAlignedFrame,  // the stack pointer after it was aligned, which a function does once
     kImage,         // where the image was loaded
     kPointerPlace,  // where the thread keeps the pointer of its second stack
-    kEntered,       // and 15 more: registers when the function was entered
-    kFirstOther = kEntered + 16,
+    kEntered,       // and 39 more: registers when the function was entered
+    kFirstOther = kEntered + 40,
 };
 
 enum class Origin : uint8_t {
