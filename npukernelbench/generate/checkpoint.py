@@ -25,7 +25,7 @@ _WHOLE_BYTES = 1 << 20
 
 
 class Place(NamedTuple):
-    """Where transformers finds a checkpoint: a folder or a name on the hub; ``gguf`` is the file in it, if it is one."""
+    """Where transformers finds a checkpoint: a folder or a name on the hub; ``gguf`` is the file in the folder."""
 
     name: str
     gguf: str = ""

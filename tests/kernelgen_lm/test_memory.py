@@ -97,7 +97,7 @@ def test_every_preset_of_a_training_has_a_plan() -> None:
                 read_settings(Path(path.stem), ())
             continue
         settings = read_settings(Path(path.stem), ())
-        model = settings.model if settings.model == "nano" or "Qwen" in settings.model else "Qwen3-0.6B"
+        model = settings.model if settings.model.startswith(("nano", "Qwen", "pkg:")) else "Qwen3-0.6B"
         parts = budget(settings, shape_of(model, settings.nano), ONE, 1024).parts
         assert min(parts.values()) > 0, path.stem
         assert ("keys and values of answers" in parts) == path.stem.startswith(("grpo", "reject")), path.stem
@@ -108,7 +108,7 @@ def test_the_command_says_what_fits_and_how_fast_it_has_to_go(capsys: pytest.Cap
     said = capsys.readouterr().out
     assert "on each: fits" in said
     assert "512 answers a step: 5.69 a second, 1 cores for the judge" in said
-    assert main(["plan", "sft-qwen3-8b", "--devices", "1x64GiB", "--tokens", "5e8"]) == 1
+    assert main(["plan", "sft-qwen3", "--devices", "1x64GiB", "--tokens", "5e8"]) == 1
     said = capsys.readouterr().out
     assert "on each: does not fit" in said
     assert "tokens a second" in said
@@ -118,8 +118,8 @@ def test_the_command_says_what_fits_and_how_fast_it_has_to_go(capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("sft-qwen3-8b", "--devices", "many"), "8x64GiB"),
-        (("sft-qwen3-8b", "--devices", "0x64GiB"), "8x64GiB"),
+        (("sft-qwen3", "--devices", "many"), "8x64GiB"),
+        (("sft-qwen3", "--devices", "0x64GiB"), "8x64GiB"),
         (("corpus", "--devices", "1x8GiB"), "pairs, group, tasks, corpus"),
         (("nowhere", "--devices", "1x8GiB"), "nowhere"),
         (("dpo-qwen3", "--devices", "1x8GiB"), "a folder with config.json"),
@@ -140,6 +140,4 @@ def test_a_broken_configuration_of_a_model_is_named(tmp_path: Path) -> None:
 
 
 def test_attention_is_a_setting() -> None:
-    assert (
-        read_config(SFTSettings, Path("sft-qwen3-8b"), ["attention=flash_attention_2"]).attention == "flash_attention_2"
-    )
+    assert read_config(SFTSettings, Path("sft-qwen3"), ["attention=flash_attention_2"]).attention == "flash_attention_2"

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "training"
 
 #: verifiers' own harnesses start a program with `uv` and a package index; this one asks in the same process.
-HARNESS = '''
+HARNESS = """
 import httpx
 import verifiers.v1 as vf
 from verifiers.v1.runtimes import ProgramResult
@@ -52,7 +52,7 @@ class AskingHarness(vf.Harness[AskingConfig]):
                 f"{endpoint}/chat/completions", headers={"Authorization": f"Bearer {secret}"}, json=body
             )
         return ProgramResult(0 if said.status_code == 200 else 1, "", said.text)
-'''
+"""
 
 
 @pytest.fixture
@@ -90,9 +90,7 @@ def test_the_verl_example_names_a_function_that_gives_rewards(
     named = verl["reward"]["custom_reward_function"]
     function = getattr(importlib.import_module(named["path"].removeprefix("pkg://")), named["name"])
     told = [
-        asyncio.run(
-            function("npukernelbench", answer(word), "TinyOne/a", extra_info={}, **named["reward_kwargs"])
-        )
+        asyncio.run(function("npukernelbench", answer(word), "TinyOne/a", extra_info={}, **named["reward_kwargs"]))
         for word in ("ok", "raise")
     ]
     assert [score["score"] for score in told] == [0.7, 0.0]
