@@ -23,7 +23,7 @@ from kernelgen_lm.corpus.kernels import write_kernel
 from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
 from kernelgen_lm.corpus.reasoning import reason
 from kernelgen_lm.corpus.sample import Message, Sample, answer_files, answer_text, sha256, write_lines
-from kernelgen_lm.corpus.style import UNIFORM, draw_style
+from kernelgen_lm.corpus.style import draw_style
 from kernelgen_lm.corpus.tiled import TILED, draw_shapes, tiled_task, write_tiled
 from kernelgen_lm.judging import Bench
 from npukernelbench.errors import UsageError
@@ -55,9 +55,6 @@ class BuildConfig(BaseModel):
     )
     held_out: float = Field(0.1, ge=0, lt=1, description="share of operators that are kept for evaluation")
     prompt_style: str = Field("terse", description="prompt style of the questions, by its name in the harness")
-    styles: Literal["varied", "uniform"] = Field(
-        "varied", description="uniform: every kernel is written in one way, for models of few parameters"
-    )
     executor: str = Field("twin", description="what executes kernels")
     track: Literal["static", "dynamic"] = Field(
         "static", description="dynamic: host and device code for several shapes"
@@ -103,8 +100,7 @@ def make_sample(
         return "held_out"
     if excluded(exclusion, spec):
         return "known"
-    writing = UNIFORM if config.styles == "uniform" else draw_style(rng)
-    drawn = _Drawn(spec, writing, rng)
+    drawn = _Drawn(spec, draw_style(rng), rng)
     made = (_tiled if config.track == "dynamic" else _static)(config, bench, style, drawn)
     return made if isinstance(made, str) else _described(config, index, drawn, made)
 

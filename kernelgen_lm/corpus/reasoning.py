@@ -6,10 +6,9 @@ from random import Random
 
 from kernelgen_lm.corpus.measures import CORES, UB_BYTES, Kernel
 from kernelgen_lm.corpus.movement import Movement
-from kernelgen_lm.corpus.plan import plan
 from kernelgen_lm.corpus.program import Kind
 from kernelgen_lm.corpus.spec import Spec
-from kernelgen_lm.corpus.style import UNIFORM, Partition, Structure, Style
+from kernelgen_lm.corpus.style import Partition, Structure, Style
 from npukernelbench.nouns import DType
 
 __all__ = ["on_a_tile", "reason"]
@@ -23,9 +22,7 @@ _ORDER = {
 
 
 def reason(spec: Spec, style: Style, kernel: Kernel, rng: Random) -> str:
-    """A few sentences, one per decision; a plan where everything is written in one way."""
-    if style == UNIFORM and not isinstance(spec.body, Movement):
-        return plan(spec, kernel)
+    """A few sentences, one per decision."""
     parts = [_partition(spec, style, kernel, rng), _tile(spec, kernel, rng), _alignment(spec, kernel)]
     return "\n".join(part for part in (*parts, *on_a_tile(spec, style, kernel)) if part)
 

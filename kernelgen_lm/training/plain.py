@@ -1,8 +1,7 @@
 """Supervised training of all weights with torch alone: for machines that have torch and transformers but not TRL.
 
-Batches hold samples of similar length, so that little is padding; or samples are packed into sequences of the full
-length, in which no sample sees another (masks and positions say so; no flash attention is needed). Every number follows
-from the settings; a run resumes from its last checkpoint with the batches that are left.
+Batches hold samples of similar length, so that little is padding. Every number follows from the settings; a run resumes
+from its last checkpoint with the batches that are left.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import time
-from bisect import bisect_left, insort
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
     from kernelgen_lm.training.supervised import SFTSettings
 
-__all__ = ["Schedule", "Tokens", "batch_of", "batches", "pack", "rate_at", "train"]
+__all__ = ["Schedule", "Tokens", "batch_of", "batches", "rate_at", "train"]
 
 _IGNORED = -100
 #: Lengths are rounded up to a multiple of this: libraries prepare their code once per size.
@@ -67,48 +65,16 @@ def batches(samples: Sequence[Tokens], size: int, epoch: int, seed: int) -> list
     return made
 
 
-def pack(lengths: Sequence[int], longest: int) -> list[list[int]]:
-    """Indices of the samples of each sequence, so that none is longer than ``longest``: the fullest that still has room
-    takes a sample, long ones first. ValueError for a sample that is too long by itself.
-    """
-    packs: list[list[int]] = []
-    room: list[tuple[int, int]] = []  # free tokens and the number of the sequence, sorted
-    for index in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
-        if lengths[index] > longest:
-            raise ValueError(f"sample {index} has {lengths[index]} tokens, a sequence {longest}")
-        # The sorted list makes the best fit a binary search instead of a scan over all sequences.
-        at = bisect_left(room, (lengths[index], -1))
-        free, number = room.pop(at) if at < len(room) else (longest, len(packs))
-        if number == len(packs):
-            packs.append([])
-        packs[number].append(index)
-        insort(room, (free - lengths[index], number))
-    return packs
-
-
-def batch_of(sequences: Sequence[Sequence[Tokens]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
-    """One batch of sequences of samples: each sample counts its positions from 0, attends to itself alone, and learns
-    its answer. A batch of single samples is the usual padded one.
-    """
+def batch_of(chosen: Sequence[Tokens], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
+    """One batch; prompts and padding are not learned."""
     import torch
 
-    if all(len(sequence) == 1 for sequence in sequences):
-        return _padded([sequence[0] for sequence in sequences], pad, device)
-    longest = max(sum(len(sample.ids) for sample in sequence) for sequence in sequences)
-    ids, places, labels, owners = [], [], [], []
-    for sequence in sequences:
-        free = longest - sum(len(sample.ids) for sample in sequence)
-        learned = [_learned(sample) for sample in sequence]
-        ids.append([token for sample in sequence for token in sample.ids] + [pad] * free)
-        places.append([place for sample in sequence for place in range(len(sample.ids))] + list(range(free)))
-        labels.append([token for row in learned for token in row] + [_IGNORED] * free)
-        # Padding belongs to an owner of its own: no sample attends to it.
-        owners.append([n for n, sample in enumerate(sequence) for _ in sample.ids] + [len(sequence)] * free)
-    owner = torch.tensor(owners, device=device)
-    causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
-    mask = (owner[:, None, :, None] == owner[:, None, None, :]) & causal
-    fields = {"input_ids": ids, "position_ids": places, "labels": labels}
-    return {"attention_mask": mask, **{name: torch.tensor(rows, device=device) for name, rows in fields.items()}}
+    longest = -(-max(len(sample.ids) for sample in chosen) // _STEP) * _STEP
+    ids = [[*sample.ids, *[pad] * (longest - len(sample.ids))] for sample in chosen]
+    mask = [[1] * len(sample.ids) + [0] * (longest - len(sample.ids)) for sample in chosen]
+    labels = [[*_learned(sample), *[_IGNORED] * (longest - len(sample.ids))] for sample in chosen]
+    fields = {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    return {name: torch.tensor(rows, device=device) for name, rows in fields.items()}
 
 
 def _learned(sample: Tokens) -> list[int]:
@@ -143,10 +109,7 @@ def train(
     model.train()
     # 0.95 as is usual for language models: PyTorch's 0.999 averages over more steps than a short run has.
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=settings.weight_decay)
-    lengths = [len(sample.ids) for sample in samples]
-    packs = pack(lengths, settings.max_length) if settings.packing else [[index] for index in range(len(samples))]
-    sequences = [Tokens([token for index in indices for token in samples[index].ids], 0) for indices in packs]
-    per_epoch = -(-len(packs) // settings.micro_batch)
+    per_epoch = -(-len(samples) // settings.micro_batch)
     order: tuple[int, list[list[int]]] = (-1, [])
     steps = settings.steps if settings.steps > 0 else math.ceil(settings.epochs * per_epoch / settings.accumulate)
     step, log = _restore(folder, model, optimizer, device)
@@ -159,9 +122,8 @@ def train(
             epoch, position = divmod(number, per_epoch)
             # The order follows from seed and epoch alone, so a run that resumes makes the same batches.
             if order[0] != epoch:
-                order = (epoch, batches(sequences, settings.micro_batch, epoch, settings.seed))
-            chosen = order[1][position]
-            batch = batch_of([[samples[index] for index in packs[at]] for at in chosen], pad, device)
+                order = (epoch, batches(samples, settings.micro_batch, epoch, settings.seed))
+            batch = batch_of([samples[index] for index in order[1][position]], pad, device)
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 loss = model(**batch).loss / settings.accumulate
             loss.backward()
@@ -182,18 +144,6 @@ def train(
             _save(folder, model, optimizer, step)
     model.save_pretrained(str(folder / "model"))
     tokenizer.save_pretrained(str(folder / "model"))
-
-
-def _padded(chosen: Sequence[Tokens], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
-    """One batch; prompts and padding are not learned."""
-    import torch
-
-    longest = -(-max(len(sample.ids) for sample in chosen) // _STEP) * _STEP
-    ids = [[*sample.ids, *[pad] * (longest - len(sample.ids))] for sample in chosen]
-    mask = [[1] * len(sample.ids) + [0] * (longest - len(sample.ids)) for sample in chosen]
-    labels = [[*_learned(sample), *[_IGNORED] * (longest - len(sample.ids))] for sample in chosen]
-    fields = {"input_ids": ids, "attention_mask": mask, "labels": labels}
-    return {name: torch.tensor(rows, device=device) for name, rows in fields.items()}
 
 
 def _save(folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, step: int) -> None:

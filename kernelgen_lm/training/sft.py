@@ -33,6 +33,8 @@ def train(settings: SFTSettings, folder: Path, tell: Tell = quiet) -> None:
         one_process("engine", "use engine: trl")
         if settings.lora is not None:
             raise UsageError("no adapters", field="engine", remedy="use engine: trl")
+        if settings.packing:
+            raise UsageError("samples are not packed", field="packing", remedy="use engine: trl")
     claim(settings, folder)
     samples = list(read_table(settings.corpus))
     samples = samples[: settings.limit or None]

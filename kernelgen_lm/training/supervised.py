@@ -19,4 +19,4 @@ class SFTSettings(TrainConfig):
     limit: int = Field(0, ge=0, description="samples at most; 0: all")
     max_length: int = Field(2048, ge=64, description="tokens; longer samples are left out")
     engine: Literal["trl", "plain"] = Field("trl", description="plain: torch alone, all weights, one device")
-    packing: bool = Field(False, description="several samples per sequence, isolated from each other")
+    packing: bool = Field(False, description="several samples per sequence, isolated from each other; engine trl")

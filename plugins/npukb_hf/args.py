@@ -15,7 +15,10 @@ class HFArgs(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: str = Field(min_length=1, description="a folder with a checkpoint, or its name on the hub")
+    model: str = Field(
+        min_length=1,
+        description="a folder with a checkpoint, its name on the hub, a GGUF file, or pkg://PACKAGE that brings one",
+    )
     revision: str | None = Field(None, description="branch, tag or commit on the hub")
     device: str = Field("auto", description="cpu, cuda, npu, cuda:1, …; auto takes the first accelerator")
     dtype: Literal["auto", "float32", "float16", "bfloat16"] = Field(

@@ -21,6 +21,7 @@ from npukernelbench.generate import (
     GenerationRequest,
     GenerationResult,
     checkpoint_facts,
+    find_checkpoint,
     split_thinking,
 )
 from npukernelbench.nouns import Completion, FinishReason, Prompt, TokenUsage
@@ -75,12 +76,11 @@ class HFBackend:
         except ImportError as error:
             raise BackendError(f"transformers cannot be imported: {error}", remedy=_INSTALL) from error
         device = _device(self.args.device)
-        where = {"revision": self.args.revision, "trust_remote_code": self.args.trust_remote_code}
+        place = find_checkpoint(self.args.model)
+        where = {"revision": self.args.revision, "trust_remote_code": self.args.trust_remote_code, **place.arguments}
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(self.args.model, **where)
-            model = AutoModelForCausalLM.from_pretrained(
-                self.args.model, dtype=_dtype(self.args.dtype, device), **where
-            )
+            self._tokenizer = AutoTokenizer.from_pretrained(place.name, **where)
+            model = AutoModelForCausalLM.from_pretrained(place.name, dtype=_dtype(self.args.dtype, device), **where)
             self._model = model.to(torch.device(device)).eval()
         except (OSError, ValueError, RuntimeError) as error:
             raise BackendError(

@@ -52,3 +52,22 @@ def paid_for_ending(folder: Path) -> str:
     policy = {"version": 1, "about": "Ending is worth something.", "outcomes": outcomes | {"no_code": 0.5}}
     (folder / "mine.yaml").write_text(yaml.safe_dump({"ends": policy}), encoding="utf-8")
     return "mine.yaml:ends"
+
+
+def tiny_llama(folder: Path, other: Path) -> None:
+    """A model of SmolLM2's architecture that has learned nothing, with the tokenizer of another checkpoint."""
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    tokenizer = AutoTokenizer.from_pretrained(other)
+    widths = {"hidden_size": 24, "intermediate_size": 64, "num_attention_heads": 3, "num_key_value_heads": 1}
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": None}
+    config = LlamaConfig(
+        **widths,
+        **ends,
+        num_hidden_layers=1,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)

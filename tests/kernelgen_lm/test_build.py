@@ -56,15 +56,6 @@ def test_an_interrupted_build_goes_on_and_ends_the_same(made: Path) -> None:
     assert lost.read_bytes() == before
 
 
-def test_kernels_may_all_be_written_in_one_way(tmp_path: Path, made: Path) -> None:
-    config = CONFIG.model_copy(update={"styles": "uniform", "samples": 8})
-    assert build(config, tmp_path, 1, lambda shard, shards: None)["ok"] > 0
-    styles = [sample.style for sample in read_samples(tmp_path / "shards")]
-    assert all(style == styles[0] for style in styles)
-    varied = [sample.style for sample in read_samples(made / "shards")]
-    assert any(style != varied[0] for style in varied)
-
-
 def test_the_tasks_of_a_corpus_put_its_questions_in_the_same_words(made: Path, tmp_path: Path) -> None:
     samples = list(read_samples(made / "shards"))
     repair = samples[0].model_copy(update={"kind": "repair", "operator": "Repaired"})

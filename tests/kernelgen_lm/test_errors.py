@@ -14,7 +14,7 @@ from kernelgen_lm.corpus.kernels import write_kernel
 from kernelgen_lm.corpus.mutate import mutants, mutations
 from kernelgen_lm.corpus.sample import Message, Sample, answer_text, read_samples, source_of
 from kernelgen_lm.corpus.spec import Spec
-from kernelgen_lm.corpus.style import UNIFORM
+from kernelgen_lm.corpus.style import draw_style
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.judging import Bench
 from npukernelbench.nouns import Outcome, Track
@@ -103,7 +103,7 @@ def test_an_empty_kernel_earns_nothing_and_the_smaller_magnitude_is_computed() -
     nearer = Spec.from_json(
         {**question, "body": {"inputs": ["full", "full"], "steps": [["smaller_abs", [0, 1], None]], "whole": False}}
     )
-    kernel = write_kernel(nearer, UNIFORM)
+    kernel = write_kernel(nearer, draw_style(Random(0)))
     assert kernel is not None
     with Bench() as bench:
         verdict = bench.judge(SPEC.task(), EMPTY)

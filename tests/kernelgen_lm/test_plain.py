@@ -1,4 +1,4 @@
-"""Training with torch alone: packing that isolates, and a run that is killed and goes on to the same weights."""
+"""Training with torch alone: a run that is killed goes on to the same weights; TRL's packing isolates."""
 
 from __future__ import annotations
 
@@ -15,29 +15,13 @@ from hypothesis import strategies as st
 from kernelgen_lm.corpus.sample import Message, Sample
 from kernelgen_lm.training import plain
 from kernelgen_lm.training.common import claim, load_model, progress_line
-from kernelgen_lm.training.sft import SFTSettings, tokens_of
+from kernelgen_lm.training.sft import SFTSettings, tokens_of, train
 from kernelgen_lm.training.trainers import last_checkpoint
 from npukernelbench.errors import UsageError
 
 TORCH = pytest.mark.skipif(
     find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers"
 )
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(1, 40), max_size=60), st.integers(40, 90))
-def test_packs_hold_every_sample_once_and_waste_little(lengths: list[int], longest: int) -> None:
-    packs = plain.pack(lengths, longest)
-    assert sorted(index for sequence in packs for index in sequence) == list(range(len(lengths)))
-    used = [sum(lengths[index] for index in sequence) for sequence in packs]
-    assert all(0 < length <= longest for length in used)
-    assert sum(length <= longest / 2 for length in used) <= 1  # two such would have been one
-    assert packs == plain.pack(lengths, longest)
-
-
-def test_a_sample_that_is_too_long_is_no_pack() -> None:
-    with pytest.raises(ValueError, match="sample 1 has 9 tokens"):
-        plain.pack([3, 9], 8)
 
 
 def samples(count: int, seed: int) -> list[plain.Tokens]:
@@ -54,44 +38,13 @@ def tiny() -> tuple[Any, Any]:
     return make_model(config, tokenizer, 3), tokenizer
 
 
-@TORCH
-def test_a_packed_batch_has_the_loss_and_gradients_of_separate_samples() -> None:
-    import torch
-
-    model, _ = tiny()
-    device = torch.device("cpu")
-    for seed in range(4):
-        chosen = samples(7, seed)
-        packs = plain.pack([len(sample.ids) for sample in chosen], 64)
-        assert any(len(sequence) > 1 for sequence in packs)
-        results = []
-        for batch in (
-            plain.batch_of([[sample] for sample in chosen], 0, device),
-            plain.batch_of([[chosen[index] for index in sequence] for sequence in packs], 0, device),
-        ):
-            model.zero_grad()
-            loss = model(**batch).loss
-            loss.backward()
-            results.append((float(loss.detach()), [parameter.grad.clone() for parameter in model.parameters()]))
-        assert results[0][0] == pytest.approx(results[1][0], rel=1e-5)
-        for first, second in zip(results[0][1], results[1][1], strict=True):
-            assert torch.allclose(first, second, rtol=1e-3, atol=1e-6)
-
-
-@TORCH
-def test_no_token_of_a_pack_depends_on_another_sample() -> None:
-    import torch
-
-    model, _ = tiny()
-    chosen = samples(4, 9)
-    batch = plain.batch_of([chosen], 0, torch.device("cpu"))
-    start = len(chosen[0].ids)
-    changed = [chosen[0]._replace(ids=[(token + 1) % 250 for token in chosen[0].ids]), *chosen[1:]]
-    other = plain.batch_of([changed], 0, torch.device("cpu"))
-    with torch.no_grad():
-        first, second = model(**batch).logits, model(**other).logits
-    assert torch.equal(first[:, start:], second[:, start:])
-    assert not torch.equal(first[:, :start], second[:, :start])
+def test_packing_and_adapters_are_for_the_other_engine(tmp_path: Path) -> None:
+    for field, changes in (("packing", {"packing": True}), ("engine", {"lora": {"rank": 4}})):
+        wanted = SFTSettings.model_validate({"corpus": "corpus", "engine": "plain", **changes})
+        with pytest.raises(UsageError) as caught:
+            train(wanted, tmp_path / "run")
+        assert (caught.value.field, caught.value.remedy) == (field, "use engine: trl")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.skipif(find_spec("trl") is None, reason="needs trl")
@@ -110,7 +63,7 @@ def test_a_sequence_that_trl_packs_has_the_loss_of_separate_samples_without_flas
     batch = DataCollatorForLanguageModeling(pad_token_id=0, padding_free=True)([row])
     assert "attention_mask" not in batch
     fields = {name: batch[name] for name in ("input_ids", "position_ids", "labels")}
-    separate = plain.batch_of([[sample] for sample in chosen], 0, torch.device("cpu"))
+    separate = plain.batch_of(chosen, 0, torch.device("cpu"))
     with torch.no_grad():
         # without a cache, as its trainer calls the model: only then do transformers look for packed positions
         packed = float(model(**fields, use_cache=False).loss)
@@ -122,15 +75,12 @@ class Killed(BaseException):
 
 
 @TORCH
-@pytest.mark.parametrize("packing", [False, True])
-def test_a_run_that_is_killed_goes_on_to_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: bool
-) -> None:
+def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
     chosen = samples(20, 1)
-    wanted = SFTSettings(corpus=Path(), engine="plain", packing=packing, micro_batch=2, accumulate=2, steps=9)
+    wanted = SFTSettings(corpus=Path(), engine="plain", micro_batch=2, accumulate=2, steps=9)
     wanted = wanted.model_copy(update={"save_every": 2, "log_every": 1, "max_length": 64})
 
     told: list[str] = []

@@ -13,9 +13,20 @@ from tests.kernelgen_lm.runs import command, log_of, needs_training, paid_for_en
 
 STEPS = 4
 
+pytestmark = [needs_training, pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")]
 
-@needs_training
-@pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")
+
+def test_two_steps_of_the_preset_for_qwen3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``test_presets.py`` has all of it but vLLM."""
+    tiny_checkpoint(tmp_path / "model", ["int x = 1;"], hidden=64)
+    write_tasks(tmp_path / "tasks", 1, held_out=False, share=0.1, seed=1)
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    changes = ["model=model", "tasks=tasks", "steps=2", "accumulate=2", "group=2", "max_new_tokens=16", "judge=''"]
+    words = [word for change in changes for word in ("--set", change)]
+    command("grpo", "--config", "grpo-qwen3", "--out", "run", *words, folder=tmp_path)
+    assert log_of(tmp_path / "run", "npukb/infra") == [0.0, 0.0]
+
+
 def test_vllm_draws_from_the_model_as_it_is_after_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps are so large that yesterday's weights would give other chances than the trainer finds."""
     tiny_checkpoint(tmp_path / "model", ["int x = 1;"], hidden=64)
