@@ -14,7 +14,7 @@ from npukernelbench.nouns import DType, Presence
 if TYPE_CHECKING:
     from npukb_twin.operator.host_types import OperatorDescription
 
-__all__ = ["Interface", "read_definition"]
+__all__ = ["Interface", "interface_of", "read_definition"]
 
 _DTYPES = {dtype.ge: dtype.value for dtype in DType}
 _TIMEOUT_S = 120.0
@@ -26,8 +26,11 @@ Interface = tuple[str, tuple[Tensor, ...], tuple[Tensor, ...], tuple[Attribute, 
 
 def read_definition(path: Path, include: Sequence[Path] = ()) -> Interface:
     """The operator that a file, or the ``op_host`` sources of a folder, define. TaskError with the compiler's words."""
-    files = _sources(path)
-    described = _described(files, path, include)
+    return interface_of(_described(_sources(path), path, include), path)
+
+
+def interface_of(described: OperatorDescription, path: Path) -> Interface:
+    """The interface that a definition in ``path`` tells. TaskError for what no task has."""
     outputs = tuple(_tensor(output.name, output.dtypes, output.presence, path) for output in described.outputs)
     inputs = tuple(_tensor(entry.name, entry.dtypes, entry.presence, path) for entry in described.inputs)
     made = tuple(_made(output, inputs) for output in outputs)

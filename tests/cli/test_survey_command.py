@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from npukb_conformance.survey.entries import Entry, entries_of
 from npukb_conformance.survey.sources import Tree
+
+ROOT = Path(__file__).resolve().parents[2]
 
 KERNEL = """#include "kernel_operator.h"
 using namespace AscendC;
@@ -72,6 +75,8 @@ int RunProbe(void* stream, void* x, void* y) {
     return ACL_SUCCESS;
 }
 """
+CLEAN = "\n    AscendC::DataCacheCleanAndInvalid<DTYPE_Y, AscendC::CacheLine::SINGLE_CACHE_LINE>(out);"
+SAMPLE = OPERATOR.replace('#include "common/shared.h"\n', "").replace("ge::DT_FLOAT, ", "")
 LAUNCH = """#include "acl/acl.h"
 #include "kernel_operator.h"
 #define __aicore__ [aicore]
@@ -145,6 +150,88 @@ def test_tables_count_what_each_name_holds_back(npukb, folder: Path) -> None:
     refused = npukb("survey", folder / "shared")
     assert refused.code == 2
     assert "there is no kernel" in refused.err
+
+
+GEN_DATA = """import os
+import numpy as np
+os.makedirs("input", exist_ok=True)
+os.makedirs("output", exist_ok=True)
+x = np.arange(8, dtype=np.int32)
+x.tofile("input/x.bin")
+(x[7:] + RIGHT).tofile("output/golden_y.bin")
+"""
+NUMBER = """#include "acl/acl.h"
+#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void number(GM_ADDR x, GM_ADDR y) {
+    AscendC::GlobalTensor<int32_t> in, out;
+    in.SetGlobalBuffer((__gm__ int32_t*)x);
+    out.SetGlobalBuffer((__gm__ int32_t*)y);
+    if (AscendC::GetBlockIdx() == 0) {
+        out.SetValue(0, in.GetValue(7) + 42);
+        AscendC::DataCacheCleanAndInvalid<int32_t, AscendC::CacheLine::SINGLE_CACHE_LINE>(out);
+    }
+}
+void number_do(uint32_t blocks, void* stream, void* x, void* y) { number<<<blocks, nullptr, stream>>>(x, y); }
+"""
+
+
+@pytest.fixture
+def answered(tmp_path: Path) -> Path:
+    """Our own kernels as a repository: of tasks, one of them broken, and with scripts that write data."""
+    root, tasks = tmp_path / "answered", ROOT / "tasks"
+    shutil.copytree(tasks / "golden_common/elementwise", root / "common/elementwise")
+    shutil.copytree(tasks / "golden_common/work_split", root / "common/work_split")
+    for name in ("neg", "sqrt"):
+        shutil.copytree(tasks / "level1/math" / name / "golden/dynamic", root / name)
+    broken = root / "neg/op_kernel/neg.cpp"
+    broken.write_text(broken.read_text().replace("static_cast<Wide>(-1)", "static_cast<Wide>(-2)"))
+    broken.write_text(broken.read_text().replace("static_cast<T>(-1)", "static_cast<T>(-2)"))
+    files = {
+        "other/op_host/sqrt.cpp": SAMPLE.replace("Probe", "Sqrt").replace('Input("x")', 'Input("a")'),
+        "other/op_kernel/sqrt.cpp": DEVICE.replace("probe(", "sqrt("),
+        "alone/good.cpp": KERNEL.replace("NAME", "good").replace("BODY", "1"),
+        "dumb/number.cpp": NUMBER,
+        "right/number.cpp": NUMBER,
+        "right/launch.yaml": "arguments: [blocks, stream, x, y]\n",
+        "right/scripts/gen_data.py": GEN_DATA.replace("RIGHT", "42"),
+        "wrong/number.cpp": NUMBER,
+        "wrong/launch.yaml": "arguments: [blocks, stream, x, y]\n",
+        "wrong/scripts/gen_data.py": GEN_DATA.replace("RIGHT", "43"),
+        "sample/Probe/op_host/probe.cpp": SAMPLE,
+        "sample/Probe/op_kernel/probe.cpp": DEVICE.replace("length));", f"length + ((__gm__ int32_t*)x)[7]));{CLEAN}"),
+        "sample/Call/gen_data.py": GEN_DATA.replace("RIGHT", "84"),
+        "failing/Probe/op_host/probe.cpp": SAMPLE,
+        "failing/Probe/op_kernel/probe.cpp": DEVICE,
+        "failing/Probe/examples/call/script/gen_data.py": "raise SystemExit('no numbers today')",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text.replace("Twice(21)", "42"))
+    return root
+
+
+def test_values_are_compared_where_something_says_what_is_right(npukb, answered: Path) -> None:
+    """By our task of the operator's name, by data that a script writes, for operators and launches."""
+    finished = npukb("survey", answered, "--run", "--json")
+    assert finished.code == 0, finished.err
+    rows = [row for row in finished.json if row["values"]]
+    seen = {row["file"]: (one["operator"], one["answer"], one["against"]) for row in rows for one in row["values"]}
+    assert seen == {
+        "sqrt": ("Sqrt", "right", "task Sqrt:smoke"),
+        "neg": ("Neg", "wrong", "task Neg:smoke"),
+        "other": ("Sqrt", "not run", ""),
+        "alone/good.cpp": ("", "not run", ""),
+        "dumb": ("", "not run", ""),
+        "right": ("", "right", "scripts/gen_data.py"),
+        "wrong": ("", "wrong", "scripts/gen_data.py"),
+        "sample/Probe": ("Probe", "right", "gen_data.py"),
+        "failing/Probe": ("Probe", "not run", ""),
+    }, finished.out
+    said = {row["file"]: row["values"][0]["said"] for row in rows}
+    assert said["neg"].startswith("wrong_value: output y:"), said
+    assert "differs from our task" in said["other"], said
+    assert "launch.yaml" in said["dumb"], said
+    assert "no numbers today" in said["failing/Probe"], said
 
 
 def test_entries_are_found_plain_in_namespaces_as_templates_and_in_macros() -> None:

@@ -529,18 +529,24 @@ def test_variants_are_told_apart_by_what_the_kernel_sees(host: FakeHost) -> None
     assert first == variant_of(bound, task.cases[0], 0)
 
 
+@pytest.mark.parametrize("default", ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);", ""])
 @pytest.mark.parametrize(("key", "cubes", "vectors"), [(1, 8, 8), (2, 0, 8), (3, 8, 16)])
-def test_task_types_of_keys(twin: Twin, host: FakeHost, key: int, cubes: int, vectors: int) -> None:
+def test_task_types_of_keys(twin: Twin, host: FakeHost, default: str, key: int, cubes: int, vectors: int) -> None:
+    """The third key takes the default; without one it says its type itself."""
     host.answer = lambda request: tiled(tiling_key=key, block_dim=8)
+    third = "" if default else "else if (TILING_KEY_LIST(3, 4)) {\nKERNEL_TASK_TYPE(3, KERNEL_TYPE_MIX_AIC_1_2);\n"
+    third += "KERNEL_TASK_TYPE(4, KERNEL_TYPE_AIC_ONLY);\n}" if third else ""
     body = (
         SET_Y
+        + default
         + """
-        KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
         if (TILING_KEY_IS(1)) {
             KERNEL_TASK_TYPE(1, KERNEL_TYPE_MIX_AIC_1_1);
         } else if (TILING_KEY_IS(2)) {
             KERNEL_TASK_TYPE(2, KERNEL_TYPE_AIV_ONLY);
-        }
+        }"""
+        + third
+        + """
         to.SetValue(16 * (g_coreType == AIC ? GetBlockIdx() : 8 + GetBlockIdx()), GetBlockNum());
     """
     )

@@ -142,9 +142,16 @@ def test_what_fails_for_the_cube_core_alone_says_so(twin: Twin) -> None:
     assert done.errors[0].message.endswith("(compiled for the cube core)")
 
 
-def test_types_of_keys_need_a_default(twin: Twin) -> None:
+def test_a_key_without_a_type_needs_a_default(twin: Twin) -> None:
+    """Which the vendor documents; where every key has a type there need be none."""
     done = twin.run("KERNEL_TASK_TYPE(1, KERNEL_TYPE_MIX_AIC_1_1);", {}, CELLS)
     assert (done.outcome, [error.rule for error in done.errors]) == (Outcome.COMPILE_ERROR, ["task_type"])
+    body = "KERNEL_TASK_TYPE(3, KERNEL_TYPE_MIX_AIC_1_1); if (TILING_KEY_IS(3) || TILING_KEY_LIST(4, 5)) return;"
+    done = twin.run(body, {}, CELLS)
+    assert done.errors[0].message == "KERNEL_TASK_TYPE gives types to some tiling keys, not to 4, 5"
+    assert "KERNEL_TASK_TYPE_DEFAULT" in done.errors[0].remedy
+    done = twin.run(f"KERNEL_TASK_TYPE(0, KERNEL_TYPE_MIX_AIC_1_1);\n{CENSUS}", {}, CELLS)
+    assert done.outcome is Outcome.OK, done.errors
 
 
 HAND_OVER = (

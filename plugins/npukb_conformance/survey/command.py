@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -16,6 +16,9 @@ from npukernelbench.errors import UsageError
 
 if TYPE_CHECKING:
     from npukb_conformance.survey.compiling import Surveyed
+    from npukb_conformance.survey.values import Comparing
+    from npukernelbench.cli.session import Session
+    from npukernelbench.judge.executor import Executor
 
 __all__ = ["command"]
 
@@ -39,12 +42,19 @@ __all__ = ["command"]
     metavar="SECONDS",
     help="Limit of one compilation.",
 )
+@click.option(
+    "--run",
+    is_flag=True,
+    help="Run what compiles and has a right answer: a task of ours, or what its scripts/gen_data.py writes, confined.",
+)
 @setting_options("jobs")
 @json_option
 @shared_options
 @click.pass_obj
-def command(app: App, /, path: Path, only: str, types: int, timeout: float, as_json: bool, **options: Any) -> int:
-    """Compile every kernel below DIR as it lies, with its host side, on the twin; nothing is run.
+def command(
+    app: App, /, path: Path, only: str, types: int, timeout: float, run: bool, as_json: bool, **options: Any
+) -> int:
+    """Compile every kernel below DIR as it lies, with its host side, on the twin; run those that --run can compare.
 
     Device files, operator projects (op_host, op_kernel) and host code that launches kernels are found by what they
     contain. What they include is taken from wherever it lies below DIR. The tables say what compiles, and the first
@@ -54,7 +64,7 @@ def command(app: App, /, path: Path, only: str, types: int, timeout: float, as_j
     from npukernelbench.report.table import draw_tables
 
     session = open_session(options)
-    rows = _surveyed(app, path.resolve(), only, types, timeout, session.config.jobs)
+    rows = _surveyed(app, session, path.resolve(), only, (types, timeout), run=run)
     if as_json:
         app.console.json(report.as_json(rows))
         return 0
@@ -64,7 +74,9 @@ def command(app: App, /, path: Path, only: str, types: int, timeout: float, as_j
     return 0
 
 
-def _surveyed(app: App, root: Path, only: str, types: int, timeout: float, jobs: int) -> list[Surveyed]:
+def _surveyed(
+    app: App, session: Session, root: Path, only: str, limited: tuple[int, float], *, run: bool
+) -> list[Surveyed]:
     """Every row, project by project, with a line of progress each."""
     from npukb_conformance.survey.compiling import Limits, find, survey
     from npukb_conformance.survey.sources import Tree
@@ -82,10 +94,12 @@ def _surveyed(app: App, root: Path, only: str, types: int, timeout: float, jobs:
     executor = TwinExecutor(TwinArgs())
     try:
         executor.prepare(app.console.err, Track.DYNAMIC)
-        tools, limits = executor.tools(), Limits(timeout, types)
-        with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        tools, limits = executor.tools(), Limits(limited[1], limited[0])
+        comparing = _comparing(session, cast("Executor", executor)) if run else None
+        with ThreadPoolExecutor(max_workers=max(1, session.config.jobs)) as pool:
             rows: list[Surveyed] = []
-            for number, made in enumerate(pool.map(lambda project: [*survey(project, tools, limits)], projects), 1):
+            surveyed = pool.map(lambda project: [*survey(project, tools, limits, comparing)], projects)
+            for number, made in enumerate(surveyed, 1):
                 rows += made
                 good = sum(row.compiles for row in made)
                 app.console.err(
@@ -94,3 +108,13 @@ def _surveyed(app: App, root: Path, only: str, types: int, timeout: float, jobs:
     finally:
         executor.close()
     return rows
+
+
+def _comparing(session: Session, executor: Executor) -> Comparing:
+    """What runs kernels with the settings of the configuration."""
+    from npukb_conformance.survey.values import Comparing
+    from npukernelbench.judge.pipeline import Judge, JudgeSettings
+
+    config = session.config
+    settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, config.seed)
+    return Comparing(session.tasks, executor, lambda chosen: Judge.of(chosen, session.plugins, settings))

@@ -19,6 +19,7 @@ from pathlib import Path
 from npukb_conformance.survey.causes import Beyond, beyond, cause_of, first_error
 from npukb_conformance.survey.entries import Entry, entries_of
 from npukb_conformance.survey.sources import Tree, reached
+from npukb_conformance.survey.values import Comparing, Values, not_run
 from npukb_twin.compile import driver
 from npukb_twin.compile.dialect import launches
 from npukb_twin.compile.templates import selected_arguments, template_of
@@ -38,6 +39,7 @@ _DEFINES = re.compile(r"\bOP_ADD\s*\(\s*(?P<name>\w+)")
 _OP_FILE = re.compile(r'\b(?P<config>\w+)\s*\.[^;]*"opFile\.value"\s*,\s*"(?P<file>\w+)"')
 #: How often a host side is compiled again without the sources that do not compile.
 _TRIES = 3
+_ALONE = "nothing says on how many blocks and with which arguments it is launched"
 _KEYS = re.compile(r"\bTILING_KEY_IS\s*\(\s*(?P<key>\w+?)[uUlL]*\s*\)")
 
 
@@ -52,7 +54,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Surveyed:
     """What compiling a file or a host side came to. ``cause`` is the first missing name or header, "" where it
-    compiles; ``variants`` counts the compilations.
+    compiles; ``variants`` counts the compilations; ``values`` are there where kernels were to be run.
     """
 
     side: str
@@ -63,6 +65,7 @@ class Surveyed:
     beyond: Beyond | None = None
     variants: int = 1
     seconds: float = 0.0
+    values: tuple[Values, ...] = ()
 
     @property
     def compiles(self) -> bool:
@@ -119,9 +122,9 @@ def _root(path: Path, text: str, top: Path) -> Path:
     return (next(above, None) if "GET_TILING_DATA" in text else None) or path.parent
 
 
-def survey(found: Found, tools: Tools, limits: Limits) -> Iterator[Surveyed]:
-    """Compile a project: its host side, then its device files."""
-    yield from _Project(found, tools, limits).rows()
+def survey(found: Found, tools: Tools, limits: Limits, comparing: Comparing | None = None) -> Iterator[Surveyed]:
+    """Compile a project: its host side, then its device files. ``comparing`` runs what can be run."""
+    yield from _Project(found, tools, limits, comparing).rows()
 
 
 @dataclass
@@ -131,17 +134,17 @@ class _Project:
     found: Found
     tools: Tools
     limits: Limits
-    host: Surveyed | None = None
+    comparing: Comparing | None = None
     descriptions: dict[str, OperatorDescription] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Surveyed]:
         if self.found.defines:
-            self.host = self._operator_host()
-            yield self.host
+            yield replace(self._operator_host(), values=self._operator_values())
         if (launching := self._launching_host()) is not None:
             yield launching
+        alone = () if self.comparing is None or self.found.defines or launching else (not_run(_ALONE),)
         for path in self.found.device:
-            yield self._device(path)
+            yield replace(self._device(path), values=alone)
 
     # the host side
 
@@ -186,6 +189,15 @@ class _Project:
                 self.descriptions[name] = told
         return error
 
+    def _operator_values(self) -> tuple[Values, ...]:
+        """Of every operator that the host side defines."""
+        if self.comparing is None:
+            return ()
+        if not self.descriptions:
+            return (not_run("its host side does not compile"),)
+        root, files = self.found.root, self._host_files().files
+        return tuple(self.comparing.operator(root, files, told) for told in self.descriptions.values())
+
     def _host_files(self) -> Carried:
         """The host side with what it includes, and shared sources that define what those headers declare."""
         closed = self.found.tree.closed(self.found.own, self.found.root)
@@ -204,7 +216,12 @@ class _Project:
         if made is None:
             return None
         error = first_error(made.diagnostics) if made.image is None else None
-        return self._row("host", Track.LAUNCH, self.found.root, error, closed.files.values(), started)
+        row = self._row("host", Track.LAUNCH, self.found.root, error, closed.files.values(), started)
+        if self.comparing is None or self.found.defines:
+            return row
+        if error is not None:
+            return replace(row, values=(not_run("its host side does not compile"),))
+        return replace(row, values=(self.comparing.launching(self.found.root, closed.files),))
 
     # the device side
 

@@ -16,10 +16,13 @@ _LONGEST = 90
 
 
 def files_table(rows: Sequence[Surveyed]) -> Table:
-    """Every file with what came of it."""
-    columns = tuple(Column(name) for name in ("side", "file", "track", "result", "first miss"))
-    cells = tuple((row.side, row.file, row.track.value, _result(row), _miss(row)) for row in rows)
-    return Table("Files", columns, cells)
+    """Every file with what came of it; values where kernels were run."""
+    names = ["side", "file", "track", "result", "first miss"]
+    cells: list[tuple[str, ...]] = [(row.side, row.file, row.track.value, _result(row), _miss(row)) for row in rows]
+    if any(row.values for row in rows):
+        names.append("values")
+        cells = [(*cell, "; ".join(map(str, row.values))) for cell, row in zip(cells, rows, strict=True)]
+    return Table("Files", tuple(map(Column, names)), tuple(cells))
 
 
 def _result(row: Surveyed) -> str:
@@ -52,6 +55,9 @@ def totals(rows: Sequence[Surveyed]) -> list[str]:
         good, away = sum(row.compiles for row in own), Counter(row.beyond.value for row in own if row.beyond)
         rest = ", ".join(f"{count} {why}" for why, count in sorted(away.items())) or "none"
         lines.append(f"{name} that compile: {good} of {len(within)} (set aside: {rest})")
+    counts = Counter(values.answer.value for row in rows for values in row.values)
+    if counts:
+        lines.append(f"values: {', '.join(f'{counts[name]} {name}' for name in ('right', 'wrong', 'not run'))}")
     return lines
 
 
@@ -69,6 +75,10 @@ def as_json(rows: Sequence[Surveyed]) -> JSON:
             "beyond": row.beyond.value if row.beyond else "",
             "compilations": row.variants,
             "seconds": round(row.seconds, 2),
+            "values": [
+                {"operator": one.operator, "answer": one.answer.value, "against": one.against, "said": one.said}
+                for one in row.values
+            ],
         }
         for row in rows
     ]

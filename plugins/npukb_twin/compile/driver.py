@@ -151,10 +151,11 @@ def _together(unit: Unit, vector: _Made, cube: _Made, images: Images, checked: C
                 for diagnostic in made.said
             )
             return Compiled(made.outcome, None, said if only else made.said)
-    if images.lacks_default:
-        return _failed(
-            unit, Outcome.COMPILE_ERROR, "task_type", "KERNEL_TASK_TYPE is used without KERNEL_TASK_TYPE_DEFAULT"
-        )
+    if (untyped := images.untyped_keys) and not unit.template:
+        message = f"KERNEL_TASK_TYPE gives types to some tiling keys, not to {', '.join(map(str, untyped))}"
+        remedy = "Give every tiling key a type, or all of them one by KERNEL_TASK_TYPE_DEFAULT."
+        said = tuple(replace(problem, remedy=remedy) for problem in _problem(unit, "task_type", message))
+        return Compiled(Outcome.COMPILE_ERROR, None, said)
     heard: list[Diagnostic] = []
     for diagnostic in (diagnostic for made in kinds for diagnostic in made.said):
         if diagnostic not in heard:

@@ -56,7 +56,7 @@ _TASK_TYPES = {
 #: Those that start cores of one kind without what flags between cores need.
 _ALONE = (0, 1)
 _DEFAULT_KEY = 2**64 - 1
-_SECTION = "npukb_task_type"
+_DECLARED, _ASKED = "npukb_task_type", "npukb_asked_key"
 
 _CUBE_WORD = re.compile(
     r"\b(?:KERNEL_TYPE_(?:MIX_)?AIC\w*|KERNEL_TYPE_MIX_AICORE|__cube__|__mix__|Mmad\w*|mad|mad_sp|Fixpipe\w*|LoadData\w*"
@@ -132,9 +132,16 @@ class Images:
         return tuple(image for image in (self.vector, self.cube) if image is not None)
 
     @property
-    def lacks_default(self) -> bool:
-        """Whether keys have types of their own, and the others have none."""
-        return bool(self.declared) and _DEFAULT_KEY not in self.declared
+    def untyped_keys(self) -> tuple[int, ...]:
+        """Keys that the kernel asks for and gives no type, while others have one and there is no default.
+
+        "Setting the kernel type" in the vendor's API reference says that such a kernel does not compile; one whose
+        keys all have a type does. A kernel that asks for no key has key 0 alone.
+        """
+        if not self.declared or _DEFAULT_KEY in self.declared:
+            return ()
+        asked = {key for image in self.paths for (key,) in struct.iter_unpack("<Q", _section(image, _ASKED))}
+        return tuple(sorted((asked or {0}) - self.declared.keys()))
 
     @property
     def compositions(self) -> frozenset[Composition]:
@@ -146,9 +153,8 @@ class Images:
     def declared(self) -> Mapping[int, int]:
         """Task types by tiling key, as the images hold them."""
         task_types: dict[int, int] = {}
-        for image in (self.vector, self.cube):
-            if image is not None:
-                task_types.update(_declared(image))
+        for image in self.paths:
+            task_types.update(struct.iter_unpack("<QQ", _section(image, _DECLARED)))
         return task_types
 
     @cached_property
@@ -167,12 +173,11 @@ class Images:
         return MIX_1_2 if own else CUBE_ONLY
 
 
-def _declared(image: Path) -> Mapping[int, int]:
+def _section(image: Path, name: str) -> bytes:
     from elftools.elf.elffile import ELFFile
 
     with image.open("rb") as stream:
-        data = b"".join(s.data() for s in ELFFile(stream).iter_sections() if s.name == _SECTION)
-    return dict(struct.iter_unpack("<QQ", data))
+        return b"".join(section.data() for section in ELFFile(stream).iter_sections() if section.name == name)
 
 
 def _calls(image: Path) -> frozenset[str]:

@@ -93,5 +93,5 @@ struct TaskType {
     static constexpr npukb::TaskType NPUKB_PASTE(npukb_task_type_, line) \
         __attribute__((used, section("npukb_task_type"))) = {static_cast<uint64_t>(key), static_cast<uint64_t>(type)}
 #define KERNEL_TASK_TYPE_DEFAULT(type) NPUKB_TASK_TYPE(-1, type, __COUNTER__)
-// The type of one tiling key: documented to go together with a default.
+// The type of one tiling key. Without a default every key that the kernel asks for needs one.
 #define KERNEL_TASK_TYPE(key, type) NPUKB_TASK_TYPE(key, type, __COUNTER__)

@@ -17,6 +17,18 @@ NPUKB_API T TilingCopy(const __gm__ uint8_t* tiling) {
     return data;
 }
 
+// A key that the kernel asks for, in a section of the image that the driver reads.
+template <uint64_t key>
+struct AskedKey {
+    static constexpr uint64_t row __attribute__((used, section("npukb_asked_key"))) = key;
+};
+
+// Whether the launch has one of these keys.
+template <uint64_t... keys>
+NPUKB_API constexpr bool TilingKeyIs(uint64_t launched) {
+    return ((static_cast<void>(&AskedKey<keys>::row), launched == keys) || ...);
+}
+
 }  // namespace npukb
 
 #define GET_TILING_DATA(name, tiling) \
@@ -37,9 +49,8 @@ NPUKB_API T TilingCopy(const __gm__ uint8_t* tiling) {
     const type(*to)[length] = &to##NpukbCopy
 
 #define TILING_KEY_VAR npukb_tiling_key()
-#define TILING_KEY_IS(key) (TILING_KEY_VAR == static_cast<uint64_t>(key))
-// Tells the vendor's build which keys there are; here a key is looked at when it comes.
-#define TILING_KEY_LIST(...)
+#define TILING_KEY_IS(key) npukb::TilingKeyIs<static_cast<uint64_t>(key)>(TILING_KEY_VAR)
+#define TILING_KEY_LIST(...) npukb::TilingKeyIs<__VA_ARGS__>(TILING_KEY_VAR)
 
 #define REGISTER_TILING_DEFAULT(type) using NpukbTiling = type
 #define REGISTER_NONE_TILING
