@@ -152,7 +152,7 @@ def test_what_the_chip_has_runs_on_its_cores_in_its_memory(chip: Twin) -> None:
     assert profile.high_us is not None
     assert profile.machine == "ascend310p3 (uncalibrated)"
     assert f"uncalibrated: {UNCALIBRATED}" in profile.bottleneck
-    assert profile.low_us < 0.5 * profile.time_us < 3 * profile.time_us < profile.high_us
+    assert profile.low_us < 0.7 * profile.time_us < 3 * profile.time_us < profile.high_us
 
 
 def test_what_the_chip_lacks_is_refused_by_name_at_its_line(chip: Twin) -> None:

@@ -11,21 +11,23 @@ constexpr uint16_t SCORES_READY = 0, POWERS_READY = 1, PRODUCTS_READY = 2;
 
 __aicore__ inline uint32_t Up(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
 
-// What a block's cores leave for each other in the workspace: scores in two places in turn, powers and products in one.
+// What a block's cores leave for each other in the workspace: scores, powers and products in two places each, which
+// tiles take in turn.
 template <typename T>
 struct Exchange {
-    AscendC::GlobalTensor<float> scores[2], products;
-    AscendC::GlobalTensor<T> powers;
+    AscendC::GlobalTensor<float> scores[2], products[2];
+    AscendC::GlobalTensor<T> powers[2];
     uint32_t pitch;  // of products
 
     __aicore__ inline Exchange(GM_ADDR workspace, uint32_t tileRows, uint32_t width) : pitch(Up(width, SIDE)) {
         const uint64_t tile = tileRows * KEYS, sums = tileRows * pitch;
-        const uint64_t share = (2 * tile + sums) * sizeof(float) + tile * sizeof(T);
-        GM_ADDR own = workspace + AscendC::GetBlockIdx() / AscendC::GetSubBlockNum() * share;
-        scores[0].SetGlobalBuffer((__gm__ float*)own, tile);
-        scores[1].SetGlobalBuffer((__gm__ float*)own + tile, tile);
-        products.SetGlobalBuffer((__gm__ float*)own + 2 * tile, sums);
-        powers.SetGlobalBuffer((__gm__ T*)(own + (2 * tile + sums) * sizeof(float)), tile);
+        const uint64_t place = (tile + sums) * sizeof(float) + tile * sizeof(T);
+        GM_ADDR own = workspace + AscendC::GetBlockIdx() / AscendC::GetSubBlockNum() * 2 * place;
+        for (uint32_t i = 0; i < 2; ++i, own += place) {
+            scores[i].SetGlobalBuffer((__gm__ float*)own, tile);
+            products[i].SetGlobalBuffer((__gm__ float*)own + tile, sums);
+            powers[i].SetGlobalBuffer((__gm__ T*)(own + (tile + sums) * sizeof(float)), tile);
+        }
     }
 };
 #endif

@@ -10,10 +10,12 @@ class AttentionMatrices {
   public:
     static constexpr uint32_t PIECE = 128;
 
-    __aicore__ inline void Init(AscendC::TPipe* pipe) {
+    // Of tiles of so many rows L0C holds up to four pieces: products go on while those before them are stored.
+    __aicore__ inline void Init(AscendC::TPipe* pipe, uint32_t tileRows) {
+        const uint32_t piece = tileRows * PIECE * sizeof(float), pieces = 128 * 1024 / piece;
         pipe->InitBuffer(leftQueue, 2, 32 * 1024);
         pipe->InitBuffer(rightQueue, 2, 32 * 1024);
-        pipe->InitBuffer(sumsQueue, 2, 64 * 1024);
+        pipe->InitBuffer(sumsQueue, pieces < 4 ? pieces : 4, piece);
     }
 
     // Rows of global memory that begin every `pitch` elements become rows of a matrix in L1 that has `height`.
@@ -39,8 +41,9 @@ class AttentionMatrices {
         queue.EnQue(tensor);
     }
 
-    // Rows of fractals in L0A out of columns of fractals in L1.
-    __aicore__ inline void LoadLeft(const AscendC::LocalTensor<T>& from, uint32_t rows, uint32_t columns) {
+    // Rows of fractals in L0A out of columns of fractals in L1; to be freed with FreeLeft.
+    __aicore__ inline AscendC::LocalTensor<T> LoadLeft(const AscendC::LocalTensor<T>& from, uint32_t rows,
+                                                       uint32_t columns) {
         AscendC::LocalTensor<T> left = leftQueue.AllocTensor<T>();
         AscendC::LoadData2DParams load;
         load.repeatTimes = columns / SIDE;
@@ -49,7 +52,10 @@ class AttentionMatrices {
             AscendC::LoadData(left[row * columns], from[row * SIDE], load);
         }
         leftQueue.EnQue(left);
+        return leftQueue.DeQue<T>();
     }
+
+    __aicore__ inline void FreeLeft(AscendC::LocalTensor<T>& left) { leftQueue.FreeTensor(left); }
 
     // The transpose of keys. A fractal of keys is one of it, column by column, and fractals follow each other as
     // needed.
@@ -78,9 +84,9 @@ class AttentionMatrices {
     __aicore__ inline AscendC::LocalTensor<float> Sums() { return sumsQueue.AllocTensor<float>(); }
 
     // Whole fractals of rows: a single row would be multiplied as a vector, which lies differently.
-    __aicore__ inline void Multiply(const AscendC::LocalTensor<float>& sums, uint32_t rows, uint32_t columns,
-                                    uint32_t depth, bool fresh) {
-        AscendC::LocalTensor<T> left = leftQueue.DeQue<T>(), right = rightQueue.DeQue<T>();
+    __aicore__ inline void Multiply(const AscendC::LocalTensor<float>& sums, const AscendC::LocalTensor<T>& left,
+                                    uint32_t rows, uint32_t columns, uint32_t depth, bool fresh) {
+        AscendC::LocalTensor<T> right = rightQueue.DeQue<T>();
         AscendC::MmadParams multiply;
         multiply.m = rows;
         multiply.n = columns;
@@ -88,8 +94,32 @@ class AttentionMatrices {
         multiply.cmatrixInitVal = fresh;
         AscendC::Mmad(sums, left, right, multiply);
         AscendC::PipeBarrier<PIPE_M>();
-        leftQueue.FreeTensor(left);
         rightQueue.FreeTensor(right);
+    }
+
+    // sums += or = left @ transpose(keys) for `depth` columns of both.
+    __aicore__ inline void AddScores(const AscendC::LocalTensor<float>& sums, const AscendC::LocalTensor<T>& queries,
+                                     const AscendC::LocalTensor<T>& keys, uint32_t rows, uint32_t columns,
+                                     uint32_t depth, bool fresh) {
+        AscendC::LocalTensor<T> left = LoadLeft(queries, rows, Up(depth, SIDE));
+        LoadKeys(keys, columns, Up(depth, SIDE));
+        Multiply(sums, left, rows, columns, depth, fresh);
+        FreeLeft(left);
+    }
+
+    // to = powers @ values, in pieces of `pitch` columns; the powers of `rows` rows are in L1 as `keys` values are.
+    __aicore__ inline void Weigh(const AscendC::GlobalTensor<float>& to, const AscendC::LocalTensor<T>& powers,
+                                 const AscendC::LocalTensor<T>& values, uint32_t rows, uint32_t keys, uint32_t pitch) {
+        const uint32_t height = Up(rows, SIDE), depth = Up(keys, SIDE);
+        AscendC::LocalTensor<T> left = LoadLeft(powers, height, depth);
+        for (uint32_t begin = 0; begin < pitch; begin += PIECE) {
+            const uint32_t columns = pitch - begin < PIECE ? pitch - begin : PIECE;
+            LoadValues(values[begin * depth], depth, columns);
+            const AscendC::LocalTensor<float> sums = Sums();
+            Multiply(sums, left, height, columns, keys, true);
+            Store(to[begin], sums, rows, columns, pitch);
+        }
+        FreeLeft(left);
     }
 
     __aicore__ inline void Store(const AscendC::GlobalTensor<float>& to, AscendC::LocalTensor<float> sums,

@@ -6,6 +6,8 @@
 #include "products.h"
 
 namespace optiling {
+constexpr int64_t SUMS = 32768;  // of 4 bytes, that L0C has room for
+
 struct Tile {
     int64_t height, width;  // in whole fractals
 };
@@ -18,19 +20,27 @@ inline uint64_t CountTiles(const std::vector<Product>& products, const Tile& til
     return count;
 }
 
-// Nanoseconds that a cube core spends on a tile, by round numbers of the chip: loading, multiplying and storing
-// overlap, the beginning of the first and the end of the last do not.
-inline double TileTime(const Tile& tile, int64_t depth, int64_t bytesPerElement) {
-    constexpr double LOADED = 145.0, STORED = 75.0, MULTIPLIED = 4096.0 * 1.8 * 2.0, BEGINNING = 600.0;  // per ns
-    const double load = double(tile.height + tile.width) * depth * bytesPerElement / LOADED;
+// How many base blocks, one below the other, a tile is cut into: the sums of one fit into L0C.
+inline int64_t BaseBlocks(const Tile& tile) { return CeilDiv(tile.height * tile.width, SUMS); }
+
+// Nanoseconds that a cube core spends on a tile, by round numbers of the chip. Loads go on beside everything else, but
+// the sums of a base block are stored before those of the next begin if L0C has room for one only. L2 delivers whole
+// granules: a row of b of fewer bytes takes as long as one granule, and so does one of a if it lies column by column.
+inline double TileTime(const Tile& tile, int64_t depth, int64_t bytesPerElement, bool leftTurned) {
+    constexpr double LOADED = 160.0, STORED = 75.0, MULTIPLIED = 4096.0 * 1.8 * 2.0, BEGINNING = 600.0;  // per ns
+    constexpr int64_t GRANULE = 512;
+    const int64_t row = std::max(tile.width * bytesPerElement, GRANULE), blocks = BaseBlocks(tile);
+    const int64_t left = tile.height * bytesPerElement;
+    const double load = double((leftTurned ? std::max(left, GRANULE) : left) + blocks * row) * depth / LOADED;
     const double store = double(tile.height) * tile.width * 4 / STORED;
     const double multiply = double(tile.height) * tile.width * depth * bytesPerElement / MULTIPLIED;
-    return BEGINNING + std::max({load, store, multiply});
+    const bool twice = tile.height * tile.width * 2 <= SUMS;
+    return BEGINNING + std::max(load, twice ? std::max(store, multiply) : store + multiply);
 }
 
 // Nanoseconds until `blocks` have been started, each with three cores, and two vector cores have finished a last tile.
 inline double FrameTime(const Tile& tile, uint64_t blocks) {
-    constexpr double STARTED = 170.0, FINISHED = 25.0;
+    constexpr double STARTED = 20.0, FINISHED = 25.0;
     return STARTED * blocks + double(tile.height) * tile.width / FINISHED;
 }
 
@@ -42,7 +52,7 @@ struct Tiles {
 // The tiles, and blocks that share them, with which everything is done soonest.
 inline Tiles ChooseTiles(const std::vector<Product>& products, uint64_t cores) {
     constexpr int64_t TALLEST = 256, WIDEST = 512, SIDE = 16;
-    constexpr int64_t LARGEST = 65536;  // elements; two tiles of each block are kept in the workspace
+    constexpr int64_t LARGEST = 2 * SUMS;  // two tiles of each block are kept in the workspace
     int64_t tallest = 1, widest = 1, depth = 1;
     for (const Product& product : products) {
         tallest = std::max(tallest, product.m);
@@ -59,7 +69,7 @@ inline Tiles ChooseTiles(const std::vector<Product>& products, uint64_t cores) {
             }
             const Tile tile{height, width};
             const uint64_t count = CountTiles(products, tile);
-            const double each = TileTime(tile, depth, bytes);
+            const double each = TileTime(tile, depth, bytes, products[0].leftTurned);
             for (uint64_t blocks = 1; blocks <= std::min(cores, count); ++blocks) {
                 const double time = CeilDiv(count, blocks) * each + FrameTime(tile, blocks);
                 if (least == 0 || time < least) {
@@ -72,7 +82,27 @@ inline Tiles ChooseTiles(const std::vector<Product>& products, uint64_t cores) {
     return best;
 }
 
-// Cuts the tiles of products, which differ in their extents alone, into base blocks. Blocks of cores, 0 if none fit.
+// How many steps along K come with one transfer: rows of a are whole granules, and those of b come in as many parts as
+// L1 needs to have room for two transfers of each matrix.
+inline void LoadWholeGranules(TCubeTiling& tiling, int64_t bytesPerElement) {
+    constexpr int64_t GRANULE = 512, L1 = 512 * 1024;
+    const int64_t step = tiling.get_baseK() * bytesPerElement;
+    const auto room = [&](int64_t a, int64_t b) {
+        return 2 * step * (a * tiling.get_baseM() + b * tiling.get_baseN()) <= L1;
+    };
+    int64_t a = CeilDiv(GRANULE, step), b = a;
+    while (b > 1 && !room(a, b)) {
+        b /= 2;
+    }
+    if (room(a, b)) {
+        tiling.set_stepKa(a);
+        tiling.set_stepKb(b);
+        tiling.set_depthA1(2 * a);
+        tiling.set_depthB1(2 * b);
+    }
+}
+
+// Cuts the tiles of products, which differ in their extents alone, into steps. Blocks of cores, 0 if none fit.
 inline uint64_t CutTiles(gert::TilingContext* context, const std::vector<Product>& products, TCubeTiling& tiling) {
     const Tiles tiles = ChooseTiles(products, CubeCores(context));
     Product one = products[0];
@@ -81,9 +111,11 @@ inline uint64_t CutTiles(gert::TilingContext* context, const std::vector<Product
     }
     one.m = tiles.tile.height;
     one.n = tiles.tile.width;
+    one.blocks = BaseBlocks(tiles.tile);
     if (!CutProduct(context, one, 1, tiling)) {
         return 0;
     }
+    LoadWholeGranules(tiling, ge::GetSizeByDataType(static_cast<ge::DataType>(one.type)));
     tiling.set_M(products[0].m);
     tiling.set_N(products[0].n);
     return tiles.blocks;

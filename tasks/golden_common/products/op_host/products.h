@@ -13,6 +13,7 @@ struct Product {
     bool bias = false;  // of the type of the matrices
     bool turned = false;
     bool leftTurned = false;
+    int64_t blocks = 0;  // base blocks, one below the other; 0: what the library thinks best
 };
 
 inline uint32_t CubeCores(gert::TilingContext* context) {
@@ -34,6 +35,9 @@ inline bool CutProduct(gert::TilingContext* context, const Product& product, uin
     }
     search.SetOrgShape(m, n, k);
     search.SetShape(m, n, k);
+    if (product.blocks > 0) {
+        search.SetFixSplit(CeilDiv(m, 16 * product.blocks) * 16, n, -1);
+    }
     search.SetBufferSpace(-1, -1, -1);
     return search.GetTiling(tiling) != -1;
 }

@@ -1,5 +1,4 @@
-// c = (a @ b) * scale * per_token_scale for products of int8, a scale per column and one per row. Rows of int8 are
-// short: one transfer into L1 brings those of several steps along K.
+// c = (a @ b) * scale * per_token_scale for products of int8, a scale per column and one per row.
 #ifndef DEQUANTISED_PRODUCTS_H
 #define DEQUANTISED_PRODUCTS_H
 #include "handover.h"
@@ -87,7 +86,7 @@ __aicore__ inline void DequantisedProducts(GM_ADDR a, GM_ADDR b, GM_ADDR scale, 
     Handover<int32_t> handover(workspace, tiling);
     Walk<Products> walk(products, tiling);
     if ASCEND_IS_AIC {
-        MultiplyAll<TURNED, CFG_MDL>(&pipe, tiling, (__gm__ int8_t*)a, (__gm__ int8_t*)b, walk, handover);
+        MultiplyAll<TURNED>(&pipe, tiling, (__gm__ int8_t*)a, (__gm__ int8_t*)b, walk, handover);
     }
     if ASCEND_IS_AIV {
         Dequantisation<T> dequantisation(&pipe, scale, perToken, c);

@@ -31,7 +31,7 @@ class Walk {
     }
 
     __aicore__ inline const Products& Product() const { return products; }
-    __aicore__ inline Rectangle Here() const { return Parts().At(next); }
+    __aicore__ inline Rectangle Here() const { return Parts().OnDiagonal(next); }
 
   private:
     // To the product that the next rectangle belongs to.
@@ -120,11 +120,12 @@ class Handover {
     __gm__ Sum* places;
 };
 
-// What the cube core does. In a place of the workspace rows follow one another as in the unified buffer.
-template <bool TURNED, const MatmulConfig& CONFIG = CFG_NORM, typename T, typename Sum, typename Products>
+// What the cube core does. One transfer into L1 brings several steps along K, whose rows are short. In a place of the
+// workspace rows follow one another as in the unified buffer.
+template <bool TURNED, typename T, typename Sum, typename Products>
 __aicore__ inline void MultiplyAll(AscendC::TPipe* pipe, const TCubeTiling& tiling, __gm__ T* a, __gm__ T* b,
                                    Walk<Products>& walk, Handover<Sum>& handover) {
-    RectangleProduct<T, Sum, TURNED, CONFIG> product;
+    RectangleProduct<T, Sum, TURNED, CFG_MDL> product;
     product.Init(pipe, tiling);
     for (; !walk.Done(); walk.Next()) {
         const Matrices& matrices = walk.Product().Here();

@@ -16,21 +16,34 @@ struct Rectangle {
 class Grid {
   public:
     __aicore__ inline Grid(uint64_t rows, uint64_t columns, uint32_t height, uint32_t width)
-        : rows(rows), columns(columns), height(height), width(width), down((rows + height - 1) / height) {}
+        : rows(rows),
+          columns(columns),
+          height(height),
+          width(width),
+          down((rows + height - 1) / height),
+          across((columns + width - 1) / width) {}
 
-    __aicore__ inline uint64_t Count() const { return down * ((columns + width - 1) / width); }
+    __aicore__ inline uint64_t Count() const { return down * across; }
 
-    __aicore__ inline Rectangle At(uint64_t index) const {
-        const uint64_t row = index % down * height, column = index / down * width;
+    __aicore__ inline Rectangle At(uint64_t index) const { return Part(index % down, index / down); }
+
+    // Counted diagonal by diagonal: cores with consecutive ones read different rows of a and different columns of b,
+    // and do not wait for each other in L2.
+    __aicore__ inline Rectangle OnDiagonal(uint64_t index) const {
+        return Part(index % down, (index / down + index % down) % across);
+    }
+
+  private:
+    __aicore__ inline Rectangle Part(uint64_t place, uint64_t next) const {
+        const uint64_t row = place * height, column = next * width;
         const uint32_t tall = rows - row < height ? rows - row : height;
         const uint32_t wide = columns - column < width ? columns - column : width;
         return {row, column, tall, wide};
     }
 
-  private:
     uint64_t rows, columns;
     uint32_t height, width;
-    uint64_t down;
+    uint64_t down, across;
 };
 
 // Multiplies rectangles of c = a @ b, with or without a row that is added to every row of c. If TURNED, a lies column

@@ -6,12 +6,29 @@
 #define ROW_QUANTIZER_H
 #include "row_tensors.h"
 
+// to[0] = the largest of `columns` numbers in x, block by block; x is overwritten, `work` has room for an eighth of it.
+__aicore__ inline void MaxRow(const LocalTensor<float>& to, LocalTensor<float> x, LocalTensor<float> work,
+                              uint32_t columns) {
+    while (columns > REPEAT) {
+        const uint32_t whole = columns / REPEAT, left = columns % REPEAT;
+        BlockReduceMax(work, x, whole, REPEAT, 1, 1, 8);
+        if (left > 0) {
+            BlockReduceMax(work[whole * 8], x[whole * REPEAT], 1, left, 1, 1, 8);
+        }
+        columns = whole * 8 + (left + 7) / 8;
+        const LocalTensor<float> blocks = work;
+        work = x;
+        x = blocks;
+    }
+    ReduceMax(to, x, work, columns);
+}
+
 // largest[r] = the largest element of row r; x is overwritten, `work` has room for an eighth of a row.
 __aicore__ inline void MaxTile(const LocalTensor<float>& largest, const LocalTensor<float>& x,
                                const LocalTensor<float>& work, const Tile& tile) {
     if (tile.pitch > MAX_PITCH || tile.rows == 1) {
         for (uint32_t row = 0; row < tile.rows; ++row) {
-            ReduceMax(largest[row], x[row * tile.pitch], work, tile.columns);
+            MaxRow(largest[row], x[row * tile.pitch], work, tile.columns);
         }
         return;
     }
@@ -35,7 +52,6 @@ class RowQuantizer {
         yOut.Init(pipe, y, elements);
         scaleOut.Init(pipe, scale, numbers);
         pipe->InitBuffer(valueBuffer, (kept < elements ? elements : kept) * sizeof(float));
-        pipe->InitBuffer(magnitudeBuffer, elements * sizeof(float));
         pipe->InitBuffer(workBuffer, (elements / 8 + REPEAT) * sizeof(float));
         pipe->InitBuffer(largestBuffer, numbers * sizeof(float));
         pipe->InitBuffer(partBuffer, numbers * sizeof(float));
@@ -46,7 +62,7 @@ class RowQuantizer {
     __aicore__ inline LocalTensor<float> Values(uint64_t column) { return valueBuffer.Get<float>()[kept ? column : 0]; }
 
     __aicore__ inline void Observe(uint64_t column, const Tile& tile) {
-        LocalTensor<float> magnitude = magnitudeBuffer.Get<float>();
+        LocalTensor<float> magnitude = yOut.Begin();  // nothing is on its way out yet
         LocalTensor<float> largest = largestBuffer.Get<float>();
         LocalTensor<float> part = partBuffer.Get<float>();
         Abs(magnitude, Values(column), tile.Length());
@@ -83,7 +99,7 @@ class RowQuantizer {
   private:
     RowsOut<int8_t> yOut;
     RowsOut<float> scaleOut;
-    TBuf<TPosition::VECCALC> valueBuffer, magnitudeBuffer, workBuffer;
+    TBuf<TPosition::VECCALC> valueBuffer, workBuffer;
     TBuf<TPosition::VECCALC> largestBuffer, partBuffer, blockBuffer;  // numbers per row
     bool kept = false;
 };

@@ -7,26 +7,53 @@ constexpr uint32_t REPEAT = 64;          // floats an instruction works on at a 
 constexpr uint32_t MAX_ROWS = 248;       // repeats of an instruction: at most 255, here also a multiple of 8 for Brcb
 constexpr uint32_t MAX_PITCH = 255 * 8;  // the longest distance of repeats, in floats
 
+// Zeros where rows of x that begin at whole repeats have no columns.
+__aicore__ inline void ClearRests(const AscendC::LocalTensor<float>& x, uint32_t rows, uint32_t columns,
+                                  uint32_t pitch) {
+    const uint32_t whole = columns / REPEAT * REPEAT;
+    uint64_t mask[2] = {~uint64_t(0) << (columns - whole), 0};
+    if (pitch <= MAX_PITCH) {
+        AscendC::Duplicate(x[whole], 0.0f, mask, rows, 1, pitch / 8);
+        return;
+    }
+    for (uint32_t r = 0; r < rows; ++r) {
+        AscendC::Duplicate(x[r * pitch + whole], 0.0f, mask, 1, 1, 8);
+    }
+}
+
+// sum[r] = the sum of row r, whose pitch is a whole number of repeats up to an eighth of MAX_PITCH: all rows at once
+// are cut to an eighth, which is folded to 64 lanes.
+__aicore__ inline void SumWholeRows(const AscendC::LocalTensor<float>& sum, const AscendC::LocalTensor<float>& x,
+                                    const AscendC::LocalTensor<float>& eighths, uint32_t rows, uint32_t pitch) {
+    constexpr uint32_t MOST = 255;
+    const uint32_t repeats = rows * pitch / REPEAT, eighth = pitch / 8;
+    for (uint32_t at = 0; at < repeats; at += MOST) {
+        const uint32_t some = repeats - at < MOST ? repeats - at : MOST;
+        AscendC::BlockReduceSum(eighths[at * 8], x[at * REPEAT], some, REPEAT, 1, 1, 8);
+    }
+    const uint8_t distance = eighth / 8;
+    const AscendC::BinaryRepeatParams fold(1, 1, 1, distance, distance, distance);
+    for (uint32_t column = REPEAT; column < eighth; column += REPEAT) {
+        const uint32_t lanes = eighth - column < REPEAT ? eighth - column : REPEAT;
+        AscendC::Add(eighths, eighths, eighths[column], lanes, rows, fold);
+    }
+    AscendC::WholeReduceSum(sum, eighths, eighth < REPEAT ? eighth : REPEAT, rows, 1, 1, distance);
+}
+
 // sum[r] = the sum of row r. `eighths` has room for an eighth of x, which is overwritten.
 //
-// Short rows: one repeat sums one row. Long ones that consist of whole repeats are first cut to an eighth, all rows at
-// once; what is still long is summed row by row, as are ragged rows.
+// Short rows: one repeat sums one row. Long ones that begin at whole repeats are summed all at once, the others row by
+// row.
 __aicore__ inline void SumRows(const AscendC::LocalTensor<float>& sum, const AscendC::LocalTensor<float>& x,
                                const AscendC::LocalTensor<float>& eighths, uint32_t rows, uint32_t columns,
                                uint32_t pitch) {
-    const uint32_t eighth = columns / 8;
-    const uint32_t repeats = rows * eighth / 8;
     if (columns <= REPEAT) {
         AscendC::WholeReduceSum(sum, x, columns, rows, 1, 1, pitch / 8);
-    } else if (columns % REPEAT == 0 && pitch == columns && repeats <= 255) {
-        AscendC::BlockReduceSum(eighths, x, repeats, REPEAT, 1, 1, 8);
-        if (eighth <= REPEAT) {
-            AscendC::WholeReduceSum(sum, eighths, eighth, rows, 1, 1, eighth / 8);
-        } else {
-            for (uint32_t r = 0; r < rows; ++r) {
-                AscendC::ReduceSum(sum[r], eighths[r * eighth], x, eighth);
-            }
+    } else if (pitch % REPEAT == 0 && pitch < columns + REPEAT && pitch <= 8 * MAX_PITCH) {
+        if (columns < pitch) {
+            ClearRests(x, rows, columns, pitch);
         }
+        SumWholeRows(sum, x, eighths, rows, pitch);
     } else {
         for (uint32_t r = 0; r < rows; ++r) {
             AscendC::ReduceSum(sum[r], x[r * pitch], eighths, columns);

@@ -4,14 +4,43 @@
 #include "dequant_swiglu_quant_tiling.h"
 
 namespace optiling {
+// Bytes of the unified buffer for each element of an input, 0 if it is absent: so many places, and a float besides.
+static uint64_t BytesIn(gert::TilingContext* context, size_t input, uint64_t places) {
+    if (context->GetOptionalInputDesc(input) == nullptr) {
+        return 0;
+    }
+    const ge::DataType type = context->GetOptionalInputDesc(input)->GetDataType();
+    return places * ge::GetSizeByDataType(type) + (type == ge::DT_FLOAT ? 0 : sizeof(float));
+}
+
+// Tiles of both halves, of values and of bytes on their way out; the vectors that a case has, those of x twice.
+static Footprint Kept(gert::TilingContext* context) {
+    constexpr uint64_t VALUES = sizeof(float), OUT = 9;
+    const uint64_t columns = 2 * (BytesIn(context, 1, 1) + BytesIn(context, 3, 1)) + BytesIn(context, 4, 1) +
+                             BytesIn(context, 5, 1) + sizeof(float);
+    return {2 * BytesIn(context, 0, 2) + VALUES + OUT, columns, 32, true};
+}
+
 static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     const gert::Shape& x = context->GetInputShape(0)->GetStorageShape();
     const uint64_t total = x.GetShapeSize();
     const uint64_t columns = x.GetDim(x.GetDimNum() - 1) / 2;
     const gert::StorageShape* groups = context->GetOptionalInputShape(6);
     DequantSwigluQuantTilingData tiling;
-    const Footprint footprint{45, 44, 32, true};
-    const uint32_t blocks = PlanRows(context, columns == 0 ? 0 : total / columns / 2, columns, footprint, tiling.plan);
+    const uint64_t rows = columns == 0 ? 0 : total / columns / 2;
+    const Footprint footprint = Kept(context);
+    uint32_t blocks = PlanRows(context, rows, columns, footprint, tiling.plan);
+    const uint64_t aligned = CeilDiv(std::max<uint64_t>(1, columns), footprint.unit) * footprint.unit;
+    tiling.set_held(tiling.plan.get_width() == columns ? aligned : 0);
+    // Vectors of all columns are worth smaller pieces of rows.
+    constexpr uint64_t MOST = 96 * 1024;
+    if (tiling.get_held() == 0 && aligned * footprint.perColumn <= MOST) {
+        Footprint beside = footprint;
+        beside.fixed = aligned * footprint.perColumn;
+        beside.perColumn = 0;
+        blocks = PlanRows(context, rows, columns, beside, tiling.plan);
+        tiling.set_held(aligned);
+    }
     tiling.set_groups(groups == nullptr ? 0 : groups->GetStorageShape().GetShapeSize());
     tiling.set_gateFirst(*context->GetAttrs()->GetBool(0));
     tiling.set_dynamic(std::strcmp(context->GetAttrs()->GetStr(1), "dynamic") == 0);

@@ -6,6 +6,7 @@
 namespace optiling {
 BEGIN_TILING_DATA_DEF(DequantSwigluQuantTilingData)
 TILING_DATA_FIELD_DEF_STRUCT(RowPlan, plan);  // of rows of y, half of those of x
+TILING_DATA_FIELD_DEF(uint32_t, held);        // floats of a vector of all columns that is kept; 0 if only pieces are
 TILING_DATA_FIELD_DEF(uint32_t, groups);      // 0: all rows are one group
 TILING_DATA_FIELD_DEF(uint32_t, gateFirst);   // whether the first half is the gate
 TILING_DATA_FIELD_DEF(uint32_t, dynamic);     // whether every row has a scale of its own

@@ -53,13 +53,13 @@ class HalfWeights {
         }
     }
 
-    __aicore__ inline void Apply(const LocalTensor<float>& y, const LocalTensor<float>& x, const Tile& tile) {
-        Adds(y, x, 0.0f, tile.Length());
+    // The tile's vectors begin at `from`.
+    __aicore__ inline void Apply(const LocalTensor<float>& x, const Tile& tile, uint32_t from) {
         if (hasBias) {
-            WithColumns<Plus>(y, y, biases, tile.rows, tile.columns, tile.pitch);
+            WithColumns<Plus>(x, x, biases[from], tile.rows, tile.columns, tile.pitch);
         }
         if (hasScale) {
-            WithColumns<Times>(y, y, scales, tile.rows, tile.columns, tile.pitch);
+            WithColumns<Times>(x, x, scales[from], tile.rows, tile.columns, tile.pitch);
         }
     }
 
@@ -89,27 +89,27 @@ class KernelDequantSwigluQuant {
         hasActivation = tensors.activationScale != nullptr;
         hasScale = tensors.quantScale != nullptr;
         hasOffset = !dynamic && tensors.quantOffset != nullptr;
-        const uint32_t elements = tileRows * pitch;
+        held = tiling.held;
+        const uint32_t elements = tileRows * pitch, vector = held == 0 ? pitch : held;
         const uint32_t numbers = (tileRows + 7) / 8 * 8;
         countGlobal.SetGlobalBuffer((__gm__ C*)tensors.groupIndex, groups);
         gateIn.Init(pipe, tensors.x, elements);
         otherIn.Init(pipe, tensors.x, elements);
-        gateWeights.Init(pipe, tensors.weightScale, tensors.bias, pitch);
-        otherWeights.Init(pipe, tensors.weightScale, tensors.bias, pitch);
+        gateWeights.Init(pipe, tensors.weightScale, tensors.bias, vector);
+        otherWeights.Init(pipe, tensors.weightScale, tensors.bias, vector);
         if (hasActivation) {
             activationIn.Init(pipe, tensors.activationScale, numbers);
             pipe->InitBuffer(activationBuffer, numbers * 32);
         }
         if (hasScale) {
-            scaleIn.Init(pipe, tensors.quantScale, pitch, 1);
+            scaleIn.Init(pipe, tensors.quantScale, vector, 1);
             if (!dynamic) {
-                pipe->InitBuffer(onesBuffer, pitch * sizeof(float));
+                pipe->InitBuffer(onesBuffer, vector * sizeof(float));
             }
         }
         if (hasOffset) {
-            offsetIn.Init(pipe, tensors.quantOffset, pitch, 1);
+            offsetIn.Init(pipe, tensors.quantOffset, vector, 1);
         }
-        pipe->InitBuffer(gateBuffer, elements * sizeof(float));
         quantizer.Init(pipe, tensors.y, tensors.scale, tileRows, pitch, tiling.plan.kept);
     }
 
@@ -134,14 +134,14 @@ class KernelDequantSwigluQuant {
             return;
         }
         group = number;
-        if (columns == width) {
-            HoldWeights(0, width);
+        if (held > 0) {
+            HoldWeights(0, columns);
         }
         for (uint64_t row = begin; row < end; row += tileRows) {
             rows = end - row < tileRows ? end - row : tileRows;
             Quantise(row);
         }
-        if (columns == width) {
+        if (held > 0) {
             DropWeights();
         }
     }
@@ -175,42 +175,46 @@ class KernelDequantSwigluQuant {
         const Tile tile = Piece(column);
         const uint32_t length = tile.Length();
         const uint64_t pair = row * 2 * columns + column;
+        const uint32_t from = held > 0 ? column : 0;  // of vectors
         const Place gatePlace{gateFirst ? pair : pair + columns, 2 * columns};
         const Place otherPlace{gateFirst ? pair + columns : pair, 2 * columns};
-        if (columns != width) {
+        if (held == 0) {
             HoldWeights(column, tile.columns);
         }
         LocalTensor<float> values = quantizer.Values(column);
-        LocalTensor<float> gate = gateBuffer.Get<float>();
-        gateWeights.Apply(gate, gateIn.Take(gatePlace, tile), tile);
-        gateIn.Drop();
-        if (hasActivation) {
-            WithRows<Times>(gate, gate, activationBuffer.Get<float>(), rows, tile.columns, pitch);
-        }
+        LocalTensor<float> gate = Dequantise(gateIn, gateWeights, gatePlace, tile, from);
         Muls(values, gate, -1.0f, length);
         Exp(values, values, length);  // where it overflows, the quotient is the zero that the activation tends to
         Adds(values, values, 1.0f, length);
         Div(values, gate, values, length);
-        otherWeights.Apply(gate, otherIn.Take(otherPlace, tile), tile);
+        gateIn.Drop();
+        Mul(values, values, Dequantise(otherIn, otherWeights, otherPlace, tile, from), length);
         otherIn.Drop();
-        if (hasActivation) {
-            WithRows<Times>(gate, gate, activationBuffer.Get<float>(), rows, tile.columns, pitch);
-        }
-        Mul(values, values, gate, length);
         if (hasScale) {
-            WithColumns<Times>(values, values, scales, rows, tile.columns, pitch);
+            WithColumns<Times>(values, values, scales[from], rows, tile.columns, pitch);
         }
         if (hasOffset) {
-            WithColumns<Plus>(values, values, offsets, rows, tile.columns, pitch);
+            WithColumns<Plus>(values, values, offsets[from], rows, tile.columns, pitch);
         }
-        if (columns != width) {
+        if (held == 0) {
             DropWeights();
         }
     }
 
+    // One half of the rows as floats, which nothing else needs.
+    __aicore__ inline LocalTensor<float> Dequantise(RowsIn<T>& in, HalfWeights<B>& weights, const Place& place,
+                                                    const Tile& tile, uint32_t from) {
+        const LocalTensor<float> x = in.Take(place, tile);
+        weights.Apply(x, tile, from);
+        if (hasActivation) {
+            WithRows<Times>(x, x, activationBuffer.Get<float>(), rows, tile.columns, pitch);
+        }
+        return x;
+    }
+
     // The vectors of the group; scales that divide are inverted.
     __aicore__ inline void HoldWeights(uint64_t column, uint32_t length) {
-        const Tile vector{1, length, pitch};
+        const Tile vector{1, length, held == 0 ? pitch : held};
         const uint64_t first = column, second = column + columns;
         const uint64_t base = group * 2 * columns;
         gateWeights.Hold(base + (gateFirst ? first : second), gateFirst ? first : second, vector);
@@ -244,11 +248,12 @@ class KernelDequantSwigluQuant {
     RowQuantizer quantizer;
     GlobalTensor<C> countGlobal;
     LocalTensor<float> scales, offsets;
-    TBuf<TPosition::VECCALC> gateBuffer, activationBuffer, onesBuffer;
+    TBuf<TPosition::VECCALC> activationBuffer, onesBuffer;
     uint64_t group = 0;
     uint32_t groups = 0;
     uint64_t rowBegin = 0, rowEnd = 0, columns = 0;
     uint32_t width = 0, pitch = 0, tileRows = 0;
+    uint32_t held = 0;  // elements of vectors that are kept for all columns; 0: they are loaded piece by piece
     uint32_t rows = 0;  // of the tile that is worked on
     bool kept = false;
     bool gateFirst = false, dynamic = false, hasActivation = false, hasScale = false, hasOffset = false;

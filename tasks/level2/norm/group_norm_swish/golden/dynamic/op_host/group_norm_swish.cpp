@@ -13,8 +13,10 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     constexpr uint64_t LONG = 512, MOST_CHANNELS = 2048;
     if (tiling.get_spatial() >= LONG && tiling.get_depth() <= MOST_CHANNELS) {
         tiling.set_longChannels(1);
-        const uint64_t items = tiling.get_samples() * tiling.get_groups();
-        blocks = std::max<uint64_t>(1, std::min<uint64_t>(VectorCores(context), items));
+        const uint64_t items = tiling.get_samples() * tiling.get_groups(), cores = VectorCores(context);
+        const uint64_t parts = items == 0 ? 1 : std::min(cores / items, tiling.get_depth());
+        tiling.set_parts(std::max<uint64_t>(1, parts));
+        blocks = std::max<uint64_t>(1, std::min(cores, items * tiling.get_parts()));
     }
     tiling.set_epsilon(*attributes->GetFloat(2));
     tiling.set_activates(*attributes->GetBool(3));

@@ -11,7 +11,7 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     const uint64_t total = context->GetInputShape(0)->GetStorageShape().GetShapeSize();
     const uint64_t rows = columns == 0 ? 0 : total / columns;
     const Shares shares = Divide(rows, 1, VectorCores(context));
-    const RowTiles tiles = LayRows(columns, GranuleOf(context, 0) / 16, TILE);
+    const RowTiles tiles = LayRows(columns, GranuleOf(context, 0) / 16, TILE, true);
     const float* epsilon = context->GetAttrs()->GetFloat(0);
 
     RmsNormTilingData tiling;

@@ -1,9 +1,9 @@
 // RmsNorm: rstd = 1 / sqrt(mean(x^2) + epsilon) over the last axis, y = x * rstd * gamma.
 //
 // Every core takes a contiguous share of the rows and works on as many whole rows at a time as fit a tile. DataCopyPad
-// lays rows of any length at a pitch of whole 32-byte blocks. A row that is longer than a tile is read twice, piece by
-// piece: for the sum of its squares, and to be scaled. Two buffers per queue let copies run beside computation. Sums
-// and products are in float for every element type.
+// lays rows of any length at a pitch of whole 32-byte blocks, long ones at one of whole repeats. A row that is longer
+// than a tile is read twice, piece by piece: for the sum of its squares, and to be scaled. Two buffers per queue let
+// copies run beside computation. Sums and products are in float for every element type.
 #include "row_math.h"
 #include "wide.h"
 
@@ -74,8 +74,13 @@ class KernelRmsNorm {
         return gammaQueue.DeQue<G>();
     }
 
+    // Blocks of a tile between a row's last one and the next row; the pieces of long rows are alone in theirs.
+    __aicore__ inline uint32_t Gap(uint32_t length) const {
+        return tileRows == 0 ? 0 : pitch * sizeof(T) / 32 - (length * sizeof(T) + 31) / 32;
+    }
+
     __aicore__ inline void CopyIn(uint64_t offset, uint32_t rows, uint32_t length) {
-        const DataCopyExtParams copy(rows, length * sizeof(T), 0, 0, 0);
+        const DataCopyExtParams copy(rows, length * sizeof(T), 0, Gap(length), 0);
         LocalTensor<T> x = xQueue.AllocTensor<T>();
         DataCopyPad(x, xGlobal[offset], copy, DataCopyPadExtParams<T>());
         xQueue.EnQue(x);
@@ -150,7 +155,7 @@ class KernelRmsNorm {
     }
 
     __aicore__ inline void CopyOut(uint64_t offset, uint32_t rows, uint32_t length) {
-        const DataCopyExtParams copy(rows, length * sizeof(T), 0, 0, 0);
+        const DataCopyExtParams copy(rows, length * sizeof(T), Gap(length), 0, 0);
         LocalTensor<T> y = yQueue.DeQue<T>();
         DataCopyPad(yGlobal[offset], y, copy);
         yQueue.FreeTensor(y);

@@ -6,7 +6,7 @@
 
 namespace optiling {
 static ge::graphStatus TilingFunc(gert::TilingContext* context) {
-    constexpr uint64_t LEAST_ROWS = 32, MOST_WIDTH = 512;
+    constexpr uint64_t MOST_WIDTH = 512;
     const gert::Shape& query = context->GetInputShape(0)->GetStorageShape();
     const uint64_t batches = query.GetDim(0), length = query.GetDim(1), heads = *context->GetAttrs()->GetInt(1);
     const uint64_t headWidth = query.GetDim(2) / heads, cores = CubeCores(context);
@@ -14,7 +14,9 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
         return ge::GRAPH_FAILED;
     }
     const auto count = [&](uint64_t rows) { return batches * heads * CeilDiv(length, rows); };
-    const uint64_t rows = AttentionRows(headWidth, LEAST_ROWS, cores, count);
+    const uint64_t pitch = AttentionPitch(headWidth);
+    const uint64_t keys = ATTENTION_KEYS * 3 * pitch * sizeof(uint16_t);  // and values in L1
+    const uint64_t rows = AttentionRows(headWidth, pitch, keys, cores, count);
     const uint64_t tiles = count(rows), blocks = tiles < cores ? tiles : cores;
 
     FlashAttentionScoreWithLargeHeadDimTilingData tiling;

@@ -16,47 +16,80 @@ class AttentionProducts {
         queryGlobal.SetGlobalBuffer((__gm__ half*)query, elements);
         keyGlobal.SetGlobalBuffer((__gm__ half*)key, elements);
         valueGlobal.SetGlobalBuffer((__gm__ half*)value, elements);
-        pipe->InitBuffer(queryQueue, 2, sizes.tileRows * exchange.pitch * sizeof(half));
+        pipe->InitBuffer(queryQueue, 1, sizes.tileRows * exchange.pitch * sizeof(half));
         pipe->InitBuffer(keyQueue, 2, KEYS * exchange.pitch * sizeof(half));
         pipe->InitBuffer(valueQueue, 1, KEYS * exchange.pitch * sizeof(half));
         pipe->InitBuffer(powersQueue, 1, sizes.tileRows * KEYS * sizeof(half));
-        matrices.Init(pipe);
+        matrices.Init(pipe, sizes.tileRows);
     }
 
-    // The scores of the next tile are computed while the vector cores make powers of this one's.
+    // While the vector cores make powers of the next tile's scores, the cube core multiplies those of this one by
+    // values, then computes the scores of the tile after the next. Nothing that it needs has to be loaded at once.
     __aicore__ inline void Process() {
-        Walk ahead(sizes);
-        if (!ahead.Done()) {
-            Score(ahead.Here());
-            ahead.Next();
-        }
+        Walk loaded(sizes), scored(sizes), valued(sizes);
+        LoadNextKeys(loaded);
+        LoadNextQueries(scored);
+        LoadNextKeys(loaded);
+        ScoreNext(scored);
+        LoadNextQueries(scored);
+        LoadNextKeys(loaded);
+        LoadNextValues(valued);
+        ScoreNext(scored);
         for (Walk walk(sizes); !walk.Done(); walk.Next()) {
-            if (!ahead.Done()) {
-                Score(ahead.Here());
-                ahead.Next();
-            }
-            Weigh(walk.Here());
+            const Tile tile = walk.Here();
+            LoadPowers(tile);
+            LoadNextQueries(scored);
+            LoadNextKeys(loaded);
+            Weigh(tile);
+            LoadNextValues(valued);
+            ScoreNext(scored);
         }
     }
 
   private:
     static constexpr uint32_t PIECE = AttentionMatrices<half>::PIECE;
 
+    __aicore__ inline void LoadNextKeys(Walk& walk) {
+        if (!walk.Done()) {
+            const Tile tile = walk.Here();
+            matrices.LoadRows(keyQueue, keyGlobal[Offset(tile, tile.firstKey)], tile.keys, sizes.headWidth, width);
+            walk.Next();
+        }
+    }
+
+    __aicore__ inline void LoadNextValues(Walk& walk) {
+        if (!walk.Done()) {
+            const Tile tile = walk.Here();
+            matrices.LoadRows(valueQueue, valueGlobal[Offset(tile, tile.firstKey)], tile.keys, sizes.headWidth, width);
+            walk.Next();
+        }
+    }
+
+    __aicore__ inline void LoadNextQueries(const Walk& walk) {
+        if (!walk.Done() && walk.Here().first) {
+            const Tile tile = walk.Here();
+            matrices.LoadRows(queryQueue, queryGlobal[Offset(tile, tile.firstRow)], tile.rows, sizes.headWidth, width);
+        }
+    }
+
+    __aicore__ inline void ScoreNext(Walk& walk) {
+        if (!walk.Done()) {
+            Score(walk.Here());
+            walk.Next();
+        }
+    }
+
     // scores = queries @ transpose(keys)
     __aicore__ inline void Score(const Tile& tile) {
         if (tile.first) {
-            matrices.LoadRows(queryQueue, queryGlobal[Offset(tile, tile.firstRow)], tile.rows, sizes.headWidth, width);
             queries = queryQueue.DeQue<half>();
         }
-        matrices.LoadRows(keyQueue, keyGlobal[Offset(tile, tile.firstKey)], tile.keys, sizes.headWidth, width);
         AscendC::LocalTensor<half> keys = keyQueue.DeQue<half>();
         const uint32_t rows = Up(tile.rows, SIDE), columns = Up(tile.keys, SIDE);
         const AscendC::LocalTensor<float> sums = matrices.Sums();
         for (uint32_t begin = 0; begin < sizes.headWidth; begin += PIECE) {
             const uint32_t depth = sizes.headWidth - begin < PIECE ? sizes.headWidth - begin : PIECE;
-            matrices.LoadLeft(queries[begin * rows], rows, Up(depth, SIDE));
-            matrices.LoadKeys(keys[begin * columns], columns, Up(depth, SIDE));
-            matrices.Multiply(sums, rows, columns, depth, begin == 0);
+            matrices.AddScores(sums, queries[begin * rows], keys[begin * columns], rows, columns, depth, begin == 0);
         }
         keyQueue.FreeTensor(keys);
         if (tile.last) {
@@ -66,21 +99,15 @@ class AttentionProducts {
         AscendC::CrossCoreSetFlag<2, PIPE_FIX>(SCORES_READY);
     }
 
+    __aicore__ inline void LoadPowers(const Tile& tile) {
+        AscendC::CrossCoreWaitFlag(POWERS_READY);
+        matrices.LoadRows(powersQueue, exchange.powers[tile.number % 2], tile.rows, tile.keys, KEYS);
+    }
+
     // products = powers @ values
     __aicore__ inline void Weigh(const Tile& tile) {
-        matrices.LoadRows(valueQueue, valueGlobal[Offset(tile, tile.firstKey)], tile.keys, sizes.headWidth, width);
-        AscendC::CrossCoreWaitFlag(POWERS_READY);
-        matrices.LoadRows(powersQueue, exchange.powers, tile.rows, tile.keys, KEYS);
         AscendC::LocalTensor<half> values = valueQueue.DeQue<half>(), powers = powersQueue.DeQue<half>();
-        const uint32_t rows = Up(tile.rows, SIDE), depth = Up(tile.keys, SIDE);
-        for (uint32_t begin = 0; begin < exchange.pitch; begin += PIECE) {
-            const uint32_t columns = exchange.pitch - begin < PIECE ? exchange.pitch - begin : PIECE;
-            matrices.LoadLeft(powers, rows, depth);
-            matrices.LoadValues(values[begin * depth], depth, columns);
-            const AscendC::LocalTensor<float> sums = matrices.Sums();
-            matrices.Multiply(sums, rows, columns, tile.keys, true);
-            matrices.Store(exchange.products[begin], sums, tile.rows, columns, exchange.pitch);
-        }
+        matrices.Weigh(exchange.products[tile.number % 2], powers, values, tile.rows, tile.keys, exchange.pitch);
         valueQueue.FreeTensor(values);
         powersQueue.FreeTensor(powers);
         AscendC::CrossCoreSetFlag<2, PIPE_FIX>(PRODUCTS_READY);
@@ -96,7 +123,8 @@ class AttentionProducts {
     uint64_t width;  // of a row of all heads
     AscendC::GlobalTensor<half> queryGlobal, keyGlobal, valueGlobal;
     AscendC::TQue<AscendC::TPosition::A1, 1> queryQueue, powersQueue;
-    AscendC::TQue<AscendC::TPosition::B1, 1> keyQueue, valueQueue;
+    AscendC::TQue<AscendC::TPosition::B1, 2> keyQueue;
+    AscendC::TQue<AscendC::TPosition::B1, 1> valueQueue;
     AscendC::LocalTensor<half> queries;
 };
 #endif

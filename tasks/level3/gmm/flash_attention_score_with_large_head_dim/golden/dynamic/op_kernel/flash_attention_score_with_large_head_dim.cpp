@@ -22,8 +22,8 @@ class HeadResults {
     template <typename Softmax>
     __aicore__ inline void WriteStatistics(Softmax& softmax, const Tile& tile, uint32_t first) const {
         const uint64_t row = (tile.batch * sizes.heads + tile.head) * sizes.length + tile.firstRow + first;
-        softmax.WriteLargest(largest + row * Softmax::REPEATS);
-        softmax.WriteSums(sums + row * Softmax::REPEATS);
+        softmax.WriteLargest(largest + row * Softmax::REPEATS, tile);
+        softmax.WriteSums(sums + row * Softmax::REPEATS, tile);
     }
 
   private:

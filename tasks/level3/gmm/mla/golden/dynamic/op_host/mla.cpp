@@ -31,7 +31,7 @@ static bool ReadLengths(gert::TilingContext* context, MlaTilingData& tiling) {
 }
 
 static ge::graphStatus TilingFunc(gert::TilingContext* context) {
-    constexpr uint64_t LEAST_ROWS = 16, MOST_WIDTH = 512, MOST_ROPE = 128, MOST_DISTANCE = 65535;
+    constexpr uint64_t MOST_WIDTH = 512, MOST_ROPE = 128, MOST_DISTANCE = 65535;
     const gert::Shape& query = context->GetInputShape(0)->GetStorageShape();
     const gert::Shape& cache = context->GetInputShape(2)->GetStorageShape();
     const uint64_t heads = query.GetDim(1), headWidth = query.GetDim(2), cachedHeads = cache.GetDim(2);
@@ -50,7 +50,9 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
         }
         return tiles;
     };
-    const uint64_t rows = AttentionRows(headWidth, LEAST_ROWS, cores, count), tiles = count(rows);
+    const uint64_t pitch = AttentionPitch(headWidth), rope = AttentionPitch(ropeWidth);
+    const uint64_t keys = ATTENTION_KEYS * (3 * pitch + 2 * rope) * sizeof(uint16_t);  // of tiles in L1
+    const uint64_t rows = AttentionRows(headWidth, pitch + rope, keys, cores, count), tiles = count(rows);
     const uint64_t blocks = tiles == 0 ? 1 : tiles < cores ? tiles : cores;
 
     tiling.set_heads(heads);
