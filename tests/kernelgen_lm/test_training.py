@@ -97,7 +97,7 @@ def test_from_a_corpus_to_a_model_card(tmp_path: Path) -> None:
     loss = log_of(tmp_path / "sft", "loss")
     assert loss[-1] < 0.9 * loss[0]
     alone = [*sft, "--set", "engine=plain", "--set", "steps=4", "--set", "max_length=4096"]
-    command("sft", "--out", "alone", *plain, *shared, folder=tmp_path)
+    command("sft", "--out", "alone", *alone, *shared, folder=tmp_path)
     alone_loss = log_of(tmp_path / "alone", "loss")
     assert alone_loss[-1] < alone_loss[0]
     # Twice through the eight pairs: what is said of those seen for the first time is chance.
