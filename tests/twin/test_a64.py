@@ -17,8 +17,8 @@ from tests.twin.test_pieces import IMAGE, LOOPS, PROOF, built
 
 pytestmark = pytest.mark.skipif(toolchain.find().name != "zig", reason="compiles for another processor")
 
-#: What compilers make on the way: aggregates by value and by reference, arguments on the stack, aligned frames, calls of
-#: members, atomic operations, wide products, and registers of floats that belong to the caller.
+#: What compilers make on the way: aggregates by value and by reference, arguments on the stack, aligned frames, atomic
+#: operations, wide products, and registers of floats that belong to the caller.
 HELPERS = (
     """
 #define USED __attribute__((noinline)) static
@@ -29,15 +29,11 @@ USED uint64_t ByValue(Big b, int i) { b.a[3] = i; return b.a[3] + b.a[0]; }
 USED long Many(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { j += a; return j + i; }
 USED float OnStack(int n) { Wide w{}; w.a[n & 63] = 3; float v[n + 1]; v[n] = w.a[n & 63]; return v[n]; }
 USED int One(int n) { return n + 1; }
-struct Worker { int n; void Double() { n *= 2; } };
-template <void (Worker::*step)()> USED void Apply(Worker* worker) { (worker->*step)(); }
 OFFERED void everything(void** rounds) {
     Big big{};
     volatile __int128 wide = (int)ByValue(big, 2) + Many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
     wide = wide * 3;
     volatile float real = OnStack(5);
-    Worker worker{4};
-    Apply<&Worker::Double>(&worker);
     __atomic_fetch_add(&variable, 1, __ATOMIC_SEQ_CST);
     volatile float many[16];
     for (int i = 0; i < 16; ++i) many[i] = real * i + """
@@ -47,7 +43,15 @@ OFFERED void everything(void** rounds) {
 }
 """
 )
-COMPUTED = "OFFERED void computed(void**) { int (*volatile f)(int) = One; variable = f(2); }\n"
+COMPUTED = """
+struct Worker { int n; void Double() { n *= 2; } };
+template <void (Worker::*step)()> USED void Apply(Worker* worker) { (worker->*step)(); }
+OFFERED void computed(void**) {
+    int (*volatile f)(int) = One;
+    Worker worker{f(2)};
+    Apply<&Worker::Double>(&worker);
+}
+"""
 PROVER = """
 #include "time/reference.h"
 #include "verify/image.h"
@@ -154,10 +158,10 @@ def test_operations_are_those_of_the_reference(prover: Prover, images: Mapping[s
 def test_a_reference_that_holds_much_less_does_not_count(prover: Prover, tmp_path: Path) -> None:
     """Nor one that is not there, or has other pieces: source can ask which processor it is compiled for."""
     work = "; ".join(["s = s * 3 + k"] * 30)
-    text = IMAGE + "OFFERED void loop(void** rounds) {{ uint32_t s = 1; LOOP {{ {} }} }}\n"
-    own = compiled(tmp_path, toolchain.ARM, text.format(f"{work};"))
-    less = compiled(tmp_path, toolchain.REFERENCE, text.format("s += k;"))
-    other = compiled(tmp_path, toolchain.REFERENCE, text.format("if (s) s += k;"))
+    text = IMAGE + "OFFERED void loop(void** rounds) { uint32_t s = 1; LOOP { WORK } }\n"
+    own = compiled(tmp_path, toolchain.ARM, text.replace("WORK", f"{work};"))
+    less = compiled(tmp_path, toolchain.REFERENCE, text.replace("WORK", "s += k;"))
+    other = compiled(tmp_path, toolchain.REFERENCE, text.replace("WORK", "if (s) s += k;"))
     for reference in (less, other, tmp_path / "nowhere.so"):
         assert max(piece.operations for piece in prover(own, reference).pieces) >= 60
 
@@ -200,7 +204,7 @@ HARM = {
     "another stack": (0x9100001F, "moves its stack pointer where it does not belong"),
     "a stack that grows": (0x8B28633F, "moves its stack pointer where it does not belong"),
     "a store": (0xF9000000, WRITES),
-    "a store before a step": (0xF8008C00, WRITES),
+    "a store before a step": (0xF8008C01, WRITES),
     "a store of two": (0xA9000800, WRITES),
     "a store of vectors": (0xAD000400, WRITES),
     "a store by an index": (0xF8296900, WRITES),
@@ -246,5 +250,4 @@ def test_harm_in_the_place_of_a_call(prover: Prover, images: Mapping[str, Path])
         assert message in proven.message, (name, proven.message)
         assert (proven.refusal == UNPROVEN) == (message in (NO_SUCH, WRITES, READS) or "jumps" in message), name
     for name, word in HARMLESS.items():
-        assert prover(changed(image, place, word)).refusal in (NONE, FORGED), name
-    assert prover(changed(image, place, HARMLESS["nothing"])).message == "computes what is not counted"
+        assert prover(changed(image, place, word)).refusal == NONE, name

@@ -343,7 +343,7 @@ def compile_command(
     source: str = "",
     made: str = "",
 ) -> tuple[str, ...]:
-    """How ``unit`` is compiled for one kind of core: the file ``source`` into ``made``, with names of its own without."""
+    """How ``unit`` is compiled for one kind of core: the file ``source`` into ``made``; without, the unit's own."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
     name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
     include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")

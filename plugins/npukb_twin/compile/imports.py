@@ -39,7 +39,17 @@ _MATH = tuple(
 _FUNDAMENTAL = _COMPILER.union(_MATH, (f"{name}f" for name in _MATH), ("abs", "labs", "llabs"))
 _WEAK = ("_ITM_", "__gcc_personality", "__gxx_personality")
 #: What the runtime exports to kernels begins so; the C library's start code does not.
-_OFFERED = ("npukb_", "_Z", "__asan_", "__ubsan_", "__sanitizer_cov_", "__wrap_", "__safestack_", "__x86_indirect_", "__aarch64_indirect_")
+_OFFERED = (
+    "npukb_",
+    "_Z",
+    "__asan_",
+    "__ubsan_",
+    "__sanitizer_cov_",
+    "__wrap_",
+    "__safestack_",
+    "__x86_indirect_",
+    "__aarch64_indirect_",
+)
 _LAUNCH = "npukb_launch"
 #: Operators of dynamic memory, by their codes in mangled names.
 _OPERATORS = {"nw": "operator new", "na": "operator new[]", "dl": "operator delete", "da": "operator delete[]"}

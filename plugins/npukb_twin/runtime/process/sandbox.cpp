@@ -278,15 +278,10 @@ bool ConfineToImages(const char* image, const char* other) {
     char counted[2][kPathBytes];  // not there on every processor
     snprintf(counted[0], kPathBytes, "%s%s", image, kReferenceSuffix);
     snprintf(counted[1], kPathBytes, "%s%s", other, kReferenceSuffix);
-    const Reachable files[] = {{image, Reach::Read},
-                               {other, Reach::Read},
-                               {counted[0], Reach::Read},
-                               {counted[1], Reach::Read},
-                               {"/lib", Reach::Read},
-                               {"/lib64", Reach::Read},
-                               {"/usr/lib", Reach::Read},
-                               {"/usr/lib64", Reach::Read},
-                               {"/etc/ld.so.cache", Reach::Read}};
+    const Reachable files[] = {
+        {image, Reach::Read},      {other, Reach::Read},        {counted[0], Reach::Read},
+        {counted[1], Reach::Read}, {"/lib", Reach::Read},       {"/lib64", Reach::Read},
+        {"/usr/lib", Reach::Read}, {"/usr/lib64", Reach::Read}, {"/etc/ld.so.cache", Reach::Read}};
     return ConfineFiles(files, sizeof files / sizeof *files);
 }
 

@@ -38,7 +38,8 @@ void Find(const uint8_t* file, uint64_t bytes, FunctionSpans* spans) {
         for (size_t n = 0; n < count; ++n) {
             if (ELF64_ST_TYPE(symbols[n].st_info) != STT_FUNC || symbols[n].st_shndx == SHN_UNDEF) continue;
             if (symbols[n].st_name >= names.sh_size) continue;
-            spans->first[spans->count++] = {symbols[n].st_value, symbols[n].st_size, names.sh_offset + symbols[n].st_name};
+            spans->first[spans->count++] = {symbols[n].st_value, symbols[n].st_size,
+                                            names.sh_offset + symbols[n].st_name};
         }
         qsort(spans->first, spans->count, sizeof(FunctionSpan), Ascending);
         return;

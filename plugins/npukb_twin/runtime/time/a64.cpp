@@ -149,7 +149,8 @@ uint64_t PatternOf(uint32_t word) {
         if (sizes >> bit & 1) length = bit;
     }
     if (length < 1 || (length == 6 && Field(word, 31, 1) == 0)) return 0;
-    uint32_t size = 1u << length, ones = (Field(word, 10, 6) & (size - 1)) + 1, turned = Field(word, 16, 6) & (size - 1);
+    uint32_t size = 1u << length, ones = (Field(word, 10, 6) & (size - 1)) + 1,
+             turned = Field(word, 16, 6) & (size - 1);
     if (ones == size) return 0;
     uint64_t whole = size == 64 ? ~0ull : (1ull << size) - 1, pattern = (1ull << ones) - 1;
     if (turned != 0) pattern = (pattern >> turned | pattern << (size - turned)) & whole;

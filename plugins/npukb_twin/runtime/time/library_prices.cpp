@@ -62,7 +62,8 @@ uint32_t PriceOf(const char* name) {
 
 uint32_t PriceOfImport(const char* name, const void* function) {
     uint32_t known = name == nullptr ? 0 : PriceOf(name);
-    bool of_runtime = function >= static_cast<const void*>(__executable_start) && function < static_cast<const void*>(etext);
+    bool of_runtime =
+        function >= static_cast<const void*>(__executable_start) && function < static_cast<const void*>(etext);
     return known == 0 && !of_runtime ? kOfOthers : known;  // the rest belongs to the C library
 }
 

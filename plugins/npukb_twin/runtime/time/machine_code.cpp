@@ -381,8 +381,7 @@ class Reader {
         int64_t target = goes ? target_ + static_cast<int64_t>(at_) : 0;
         uint8_t operations = computes_ ? lanes_ : uint8_t{0};
         auto bytes = static_cast<uint8_t>(at_);
-        return {bytes,          flow,     registers_,       target,   operations,
-                for_addresses_, Stores(), code_of_.locked, code_of_, 0};
+        return {bytes, flow, registers_, target, operations, for_addresses_, Stores(), code_of_.locked, code_of_, 0};
     }
     // Whether an operand in memory is only read. What is not known counts as a store.
     bool Reads() const {

@@ -65,7 +65,7 @@ Cost WithRegisters(uint32_t word) {
         return Field(word, 22, 2) == 3 ? kUnknown : Of(1 + shifted);
     }
     switch (Field(word, 21, 4)) {
-        case 0: return Field(word, 10, 6) == 0 ? Of(1) : kUnknown;  // with a carry
+        case 0: return Field(word, 10, 6) == 0 ? Of(1) : kUnknown;           // with a carry
         case 2: return Is(word, 0x20000410, 0x20000000) ? Of(1) : kUnknown;  // compares, or sets flags
         case 4: {
             bool truth = First(word) == kZeroRegister && Field(word, 16, 5) == kZeroRegister;

@@ -35,7 +35,8 @@ class SingleNumbers {
         const Encoding& c = one.code;
         int32_t refund = TakesOneHalf(c) ? owed_ : 0;
         halfs_ = kNone;
-        if (!c.vex) return one.operations;  // also of other processors, whose instructions say how many numbers they take
+        if (!c.vex)
+            return one.operations;  // also of other processors, whose instructions say how many numbers they take
         bool between = Holds(c.source), second = !c.memory && Holds(c.rm);
         int32_t operations = one.operations;
         if (IsLogic(c) && operations != 0 && (between || second)) operations = 1;
@@ -102,6 +103,9 @@ class Scale {
         pieces_.untold = untold;
         pieces_.place = place;
     }
+    const uint8_t* Called(uint64_t at, const Instruction& one) const {
+        return code_ + static_cast<int64_t>(at) + one.target;
+    }
     uint64_t Target(uint64_t at, const Instruction& one) const { return at + static_cast<uint64_t>(one.target); }
 
     // Calls visit(place, instruction, callee) until code ends that is known.
@@ -111,7 +115,7 @@ class Scale {
             Instruction one = ReadInstruction(processor_, code_ + at, bytes_ - at);
             if (one.flow == Flow::Unknown) return Miss(Untold::Unreadable, static_cast<uint32_t>(at));
             bool calls = one.flow == Flow::Call;
-            visit(at, one, calls ? callees_.At(code_ + Target(at, one)) : Callee::Other);
+            visit(at, one, calls ? callees_.At(Called(at, one)) : Callee::Other);
             at += one.bytes;
         }
     }
@@ -151,7 +155,7 @@ class Scale {
     void Add(Block& block, uint64_t at, const Instruction& one, Callee callee) {
         bool calls = one.flow == Flow::Call || one.flow == Flow::Computed;
         block.operations = static_cast<uint32_t>(static_cast<int32_t>(block.operations) + numbers_.Operations(one));
-        if (callee == Callee::Library) block.operations += callees_.PriceAt(code_ + Target(at, one));
+        if (callee == Callee::Library) block.operations += callees_.PriceAt(Called(at, one));
         if (one.for_addresses != 0 && !callees_.MakesAddress(code_ + at)) block.operations += one.for_addresses;
         block.checks += callee == Callee::Check;
         block.branches = one.flow == Flow::Branch;

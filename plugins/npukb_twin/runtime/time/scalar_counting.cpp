@@ -152,7 +152,8 @@ class Image {
         return EachFunction(spans, [&](const uint8_t* code, const uint8_t* end) {
             auto begin = reinterpret_cast<uint64_t>(code);
             for (const Piece& piece :
-                 WeighPieces(kHost, code, static_cast<uint64_t>(end - code), {this, CalleeAt, PriceAt, MakesAddress}).found)
+                 WeighPieces(kHost, code, static_cast<uint64_t>(end - code), {this, CalleeAt, PriceAt, MakesAddress})
+                     .found)
                 found->Note(begin + piece.behind, piece.operations);
             return true;
         });
@@ -341,7 +342,8 @@ void CountInRegister(const char* path, uint64_t base, const List<uint64_t>&) {
     char reference[4096];
     snprintf(reference, sizeof reference, "%s%s", path, kReferenceSuffix);
     if (found == nullptr) return;
-    for (const WeighedPiece& piece : WeighByReference(path, reference)) found->Note(base + piece.behind, piece.operations);
+    for (const WeighedPiece& piece : WeighByReference(path, reference))
+        found->Note(base + piece.behind, piece.operations);
 }
 
 void CallCounting(void (*entry)(void**), void** arguments) { entry(arguments); }

@@ -1,5 +1,5 @@
-// x86-64: general registers by cases; vector instructions, which write no general register but for a few, by tables of how much
-// they read or write in memory.
+// x86-64: general registers by cases; vector instructions, which write no general register but for a few, by tables of
+// how much they read or write in memory.
 #include "verify/effects.h"
 
 namespace twin {
@@ -75,8 +75,7 @@ class Describer {
         if (c_.segment) return {};
         bool flows = one_.flow != Flow::On;
         bool padded = c_.narrow && c_.wide;  // as calls for variables of threads are
-        if (flows && ((c_.narrow && !padded) || c_.locked || one_.flow == Flow::Unknown ||
-                      one_.flow == Flow::Computed))
+        if (flows && ((c_.narrow && !padded) || c_.locked || one_.flow == Flow::Unknown || one_.flow == Flow::Computed))
             return {};
         if (c_.vex) return Vector();
         if (c_.map == 0) return OneByte();
@@ -486,8 +485,8 @@ Effects EffectsOf(Processor processor, const Instruction& instruction) {
 const Convention& ConventionOf(Processor processor) {
     constexpr uint64_t kPreserved = 1 << 3 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;  // rbx, rbp, r12 to r15
     constexpr uint64_t kPassed = 1 << 7 | 1 << 6 | 1 << kD | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 11;
-    static constexpr Convention kX86{16,         kStackPointer, 7,       6, kD, kA, kPreserved, kPreserved, 1 << kA | 1 << kD,
-                                     kPassed, 128,           8};
+    static constexpr Convention kX86{16,         kStackPointer,     7,       6,   kD, kA, kPreserved,
+                                     kPreserved, 1 << kA | 1 << kD, kPassed, 128, 8};
     return processor == Processor::A64 ? kConventionOfA64 : kX86;
 }
 

@@ -64,12 +64,12 @@ struct Convention {
     int stack;
     int first, second, third;  // arguments
     int result;
-    uint64_t preserved;      // as they were entered with, when a function returns; the return address where it is in one
-    uint64_t kept;           // by what is called
-    uint64_t returned;       // results
-    uint64_t passed;         // arguments, what holds their number or a function's address
-    int64_t red_zone;        // bytes below the stack pointer that are the function's
-    int64_t return_bytes;    // of the return address on the stack, behind which arguments lie
+    uint64_t preserved;    // as they were entered with, when a function returns; the return address where it is in one
+    uint64_t kept;         // by what is called
+    uint64_t returned;     // results
+    uint64_t passed;       // arguments, what holds their number or a function's address
+    int64_t red_zone;      // bytes below the stack pointer that are the function's
+    int64_t return_bytes;  // of the return address on the stack, behind which arguments lie
 };
 const Convention& ConventionOf(Processor processor);
 extern const Convention kConventionOfA64;

@@ -156,7 +156,8 @@ Effect WithRegisters(uint32_t word) {
 Effect Addressed(const Access& access) {
     Effect e = Plain();
     e.base = access.addressing == Addressing::Next ? kInstruction : access.base;
-    if (access.addressing != Addressing::After && access.addressing != Addressing::Before) e.displacement = access.offset;
+    if (access.addressing != Addressing::After && access.addressing != Addressing::Before)
+        e.displacement = access.offset;
     if (access.addressing == Addressing::Register && access.index != kZeroRegister) {
         e.index = access.index;
         e.index_bytes = access.extends ? 4 : 8;
@@ -182,9 +183,9 @@ Effect Transfer(const Access& access, int number, int64_t at) {
         e.store_bytes = access.bytes;
         if (whole || (!access.vector && !access.loads && access.status < 0)) {
             e.act = Act::Move;
-            e.source = static_cast<int8_t>(whole ? kKeptVectors + number - kFirstKept
-                                                 : number == kZeroRegister ? kFromConstant
-                                                                           : number);
+            e.source = static_cast<int8_t>(whole                     ? kKeptVectors + number - kFirstKept
+                                           : number == kZeroRegister ? kFromConstant
+                                                                     : number);
         }
     }
     e.from = access.bytes;
@@ -224,9 +225,7 @@ Effects OfAccess(uint32_t word) {
 }
 
 // Leaves flags, in the place of whose register is something else.
-bool ComparesNumbers(uint32_t word) {
-    return Is(word, 0xff20fc00, 0x1e202000) || Is(word, 0xff200c00, 0x1e200400);
-}
+bool ComparesNumbers(uint32_t word) { return Is(word, 0xff20fc00, 0x1e202000) || Is(word, 0xff200c00, 0x1e200400); }
 
 Effect One(const Instruction& one) {
     uint32_t word = one.word;

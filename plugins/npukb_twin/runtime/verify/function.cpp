@@ -17,7 +17,7 @@ constexpr int64_t kFrameBytes = 1 << 18;  // far less than the guard below eithe
 constexpr int64_t kArgumentBytes = 1 << 12;
 constexpr int64_t kAlignment = 1 << 12;
 constexpr int64_t kCodePage = 1 << 12;  // of addresses that A64 makes
-constexpr int kFirstOfBytes = 4;         // of x86-64: a register of eight bits that may be another's second ones
+constexpr int kFirstOfBytes = 4;        // of x86-64: a register of eight bits that may be another's second ones
 constexpr int64_t kFar = int64_t{1} << 40;
 constexpr uint64_t kMostAnnounced = 64;
 constexpr char kChanged[] = "leaves a function with its caller's registers changed";
@@ -248,7 +248,8 @@ class Proof {
     void Note(const State& s, const Line& line, const Effect& e, Value place) {
         const Encoding& c = line.one.code;
         if (e.load_bytes != 0 && InFrame(place)) NoteLoad(s, e, place);
-        if (e.act == Act::Plain || (e.act == Act::Mask && e.target != agreed_.stack)) HaveAll(s, ComputesWith(line.one));
+        if (e.act == Act::Plain || (e.act == Act::Mask && e.target != agreed_.stack))
+            HaveAll(s, ComputesWith(line.one));
         if (c.memory && c.base >= 0 && c.base < kNextInstruction) uses_->Read(s.registers[c.base]);
         if (c.memory && c.index >= 0) uses_->Read(s.registers[c.index]);
         if (e.act == Act::Push && e.source >= 0) uses_->Have(s.registers[e.source]);
@@ -315,9 +316,7 @@ class Proof {
         }
     }
 
-    Value Anything(uint64_t which) {
-        return symbols_.Of(Origin::Anything, now_, which, static_cast<uint64_t>(part_));
-    }
+    Value Anything(uint64_t which) { return symbols_.Of(Origin::Anything, now_, which, static_cast<uint64_t>(part_)); }
 
     bool Step(State& s) {
         const Line& line = lines_[now_];

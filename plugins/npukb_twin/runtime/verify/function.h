@@ -13,7 +13,7 @@ enum class ImportKind : uint8_t {
     None,  // no import lies there
     Other,
     Announce,      // an access of so many bytes to the address in the first argument; 0: the second one says
-               // how many
+                   // how many
     Count,         // announces a piece of code
     Fill,          // writes as many bytes as the third argument says, and checks it itself
     PointerPlace,  // checks the second stack's pointer, and says where it lies

@@ -156,7 +156,8 @@ class ImageProof final : public Surroundings {
             for (size_t i = 0; i < spans_.count; ++i) {
                 const FunctionSpan& span = spans_.first[i];
                 if (span.begin != function.begin) continue;
-                weighed.visit(weighed.context, reinterpret_cast<const char*>(file_.data) + span.name, span.begin, pieces);
+                weighed.visit(weighed.context, reinterpret_cast<const char*>(file_.data) + span.name, span.begin,
+                              pieces);
             }
         }
     }
@@ -250,9 +251,7 @@ class ImageProof final : public Surroundings {
         return code_.end != 0 && dynamic_.end != 0 && sealed_.end % SealedBytes() == 0;
     }
     // Whole pages are sealed. Those of the machine that the image is for may be larger than those of x86-64.
-    uint64_t SealedBytes() const {
-        return processor_ == kHost ? static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : kPage;
-    }
+    uint64_t SealedBytes() const { return processor_ == kHost ? static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : kPage; }
     bool AddSegment(const Elf64_Phdr& row) {
         bool runs = row.p_flags & PF_X, writable = row.p_flags & PF_W;
         if (row.p_filesz > row.p_memsz || !InFile(row.p_offset, row.p_filesz) || row.p_vaddr > UINT32_MAX) return false;

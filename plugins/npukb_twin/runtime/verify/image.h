@@ -38,7 +38,8 @@ struct Weighed {
 };
 
 // What the pieces of every function hold (time/pieces.h), read from the file: of an image of any processor. `addresses`
-// are what VerifyImage found; null: whatever may be an address is one. A file that is no kernel's image has no functions.
+// are what VerifyImage found; null: whatever may be an address is one. A file that is no kernel's image has no
+// functions.
 void WeighImage(const char* path, const List<uint64_t>* addresses, const Weighed& weighed);
 
 }  // namespace twin

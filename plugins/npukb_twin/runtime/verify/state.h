@@ -7,7 +7,7 @@
 
 namespace twin {
 
-inline constexpr int kRegisters = 40;  // the most that a processor's convention follows
+inline constexpr int kRegisters = 40;     // the most that a processor's convention follows
 inline constexpr int64_t kSlotBytes = 8;  // the most that a slot has
 
 // Part of the function's own frame that holds a known value.
