@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from npukb_twin.compile import build, toolchain
-from npukb_twin.compile.elf import EXECUTABLE, Elf
+from npukb_twin.compile.elf import EXECUTABLE, X86_64, Elf
 from npukb_twin.compile.imports import computes_jumps
 from npukernelbench.nouns import DType, Outcome
 from tests.twin.running import Twin
@@ -72,6 +72,8 @@ def test_plain_code_is_compiled_once(tmp_path: Path, source: str) -> None:
 
 class Code:
     """An image with nothing but these instructions."""
+
+    machine = X86_64
 
     def __init__(self, code: bytes) -> None:
         self.code = code
