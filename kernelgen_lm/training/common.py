@@ -28,6 +28,7 @@ __all__ = [
     "load_tokenizer",
     "progress_line",
     "quiet",
+    "refuse_gguf",
 ]
 
 
@@ -111,11 +112,15 @@ def load_model(
 
 
 def _unquantised(model: PreTrainedModel) -> PreTrainedModel:
-    """The same weights in a model that can be saved: transformers saves none that remembers a GGUF file."""
+    """The same weights in a model that can be saved: transformers saves none that remembers a GGUF file.
+
+    It has no name: nothing that looks for the base of adapters would find one.
+    """
     from transformers import AutoModelForCausalLM
 
+    gone = ("quantization_config", "_name_or_path")
     config = type(model.config).from_dict(
-        {name: value for name, value in model.config.to_dict().items() if name != "quantization_config"}
+        {name: value for name, value in model.config.to_dict().items() if name not in gone}
     )
     made: PreTrainedModel = AutoModelForCausalLM.from_config(
         config, attn_implementation=model.config._attn_implementation
@@ -123,6 +128,13 @@ def _unquantised(model: PreTrainedModel) -> PreTrainedModel:
     made.load_state_dict(model.state_dict())
     made.generation_config = model.generation_config
     return made
+
+
+def refuse_gguf(name: str) -> None:
+    """UsageError for a start that the trainer would load again, to compare with."""
+    if find_checkpoint(name).gguf:
+        remedy = "start from the folder that kernelgen-lm sft made of it, or train adapters (lora)"
+        raise UsageError("the model that it is compared with cannot be a GGUF file", field="model", remedy=remedy)
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:

@@ -16,7 +16,7 @@ from pydantic import Field
 from kernelgen_lm.formulas.slots import SLOTS
 from kernelgen_lm.training.alarms import Watch
 from kernelgen_lm.training.asking import AskedConfig, judging, questions, sampling, scorer
-from kernelgen_lm.training.common import Tell, claim, load_model, quiet
+from kernelgen_lm.training.common import Tell, claim, load_model, quiet, refuse_gguf
 from kernelgen_lm.training.curriculum import MEASURED, choose, rates_of, read_rates
 from kernelgen_lm.training.devices import one_process, processes, record
 from kernelgen_lm.training.evaluate import Entrant, Examination, sit
@@ -109,6 +109,8 @@ def _check(settings: GRPOSettings) -> None:
         raise UsageError("rounds share the steps", field="steps", remedy="set steps to at least the rounds")
     if settings.rounds > 1 and settings.lora is not None:
         raise UsageError("rounds need all weights", field="lora", remedy="leave lora out, or rounds at 1")
+    if settings.beta > 0 and settings.lora is None:
+        refuse_gguf(settings.model)
     if settings.rounds > 1:
         one_process("rounds", "leave rounds at 1 and give measured the rates of kernelgen-lm eval")
     if (Path(settings.model) / SLOTS).is_file() and (settings.turns > 1 or settings.sampler != "compact"):

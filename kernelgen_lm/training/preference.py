@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet
+from kernelgen_lm.training.common import Tell, TrainConfig, claim, load_model, quiet, refuse_gguf
 from kernelgen_lm.training.mine import rejected_outcomes
 from kernelgen_lm.training.trainers import common_arguments, run_trainer, trained
 from npukernelbench.errors import SourceLocation, UsageError
@@ -87,6 +87,8 @@ def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
     """Train, or resume. The model is in ``folder/model`` at the end."""
     from trl import DPOConfig, DPOTrainer
 
+    if settings.lora is None:
+        refuse_gguf(settings.model)
     rows = read_pairs(settings)
     claim(settings, folder)
     model, tokenizer = load_model(settings.model, adapted=settings.lora is not None, attention=settings.attention)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelgen_lm.training.common import Lora, Tell, TrainConfig, progress_line
 from kernelgen_lm.training.devices import accelerator, is_first, record
+from npukernelbench.generate import find_checkpoint
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -99,12 +100,24 @@ def run_trainer(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, 
     """Train, or resume; then save the model as ``folder/model`` and the log as ``folder/log.json``."""
     _show_progress(trainer, tell)
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-    trainer.save_model(str(folder / "model"))
+    _save_model(trainer, folder / "model")
     # The trainer gathers the model from all processes; the tokenizer is the same in each, and one writes it.
     if is_first():
         tokenizer.save_pretrained(str(folder / "model"))
     record(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
     trainer.accelerator.wait_for_everyone()
+
+
+def _save_model(trainer: Any, folder: Path) -> None:
+    """All weights, or adapters; with the weights that they are for where nothing could find those again."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    name = model.config._name_or_path
+    if hasattr(model, "merge_and_unload") and (not name or find_checkpoint(name).gguf):
+        merged = model.merge_and_unload()
+        if is_first():
+            merged.save_pretrained(str(folder))
+    else:
+        trainer.save_model(str(folder))
 
 
 def _show_progress(trainer: Any, tell: Tell) -> None:

@@ -15,7 +15,7 @@ from kernelgen_lm.corpus.sample import Sample
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.formulas.posing import write_formulas
 from kernelgen_lm.judging import Bench
-from kernelgen_lm.training import online, preference, rejection, sft
+from kernelgen_lm.training import common, online, preference, rejection, sft
 from kernelgen_lm.training.common import Lora
 from kernelgen_lm.training.memory import shape_of
 from kernelgen_lm.training.nano import NanoConfig
@@ -24,6 +24,8 @@ from kernelgen_lm.training.preference import DPOSettings
 from kernelgen_lm.training.rejection import RejectionSettings
 from kernelgen_lm.training.sft import SFTSettings
 from kernelgen_lm.training.streaming import StreamSettings, train_stream
+from npukernelbench.errors import UsageError
+from npukernelbench.generate import Place
 from tests.kernelgen_lm.runs import needs_training, tiny_checkpoint, tiny_llama
 
 pytestmark = needs_training
@@ -156,6 +158,28 @@ def test_the_shape_counts_the_weights_of_the_architecture(name: str, start: Path
     adapted = get_peft_model(model, LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM"))
     trained = sum(weight.numel() for weight in adapted.parameters() if weight.requires_grad)
     assert shape.adapters(Lora(rank=4).rank) == trained
+
+
+def test_adapters_of_a_model_without_a_name_are_saved_with_it(start: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    changes = small(start, "nano", f"corpus={start / 'corpus.jsonl'}", "max_length=512", "lora={rank: 4}")
+    sft.train(read_config(SFTSettings, Path("sft-nano"), changes), tmp_path / "run")
+    finished(tmp_path / "run")
+    saved = AutoModelForCausalLM.from_pretrained(tmp_path / "run" / "model")
+    assert not [name for name, _ in saved.named_parameters() if "lora" in name]
+
+
+def test_a_gguf_file_is_no_model_to_compare_with(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common, "find_checkpoint", lambda name: Place(name, "weights.gguf"))
+    pairs = DPOSettings.model_validate({"model": "pkg://small-model", "pairs": [start / "pairs.jsonl"]})
+    asked = GRPOSettings.model_validate({"model": "pkg://small-model", "tasks": start / "tasks", "beta": 0.02})
+    with pytest.raises(UsageError, match="GGUF") as caught:
+        preference.train(pairs, tmp_path / "run")
+    assert caught.value.field == "model"
+    assert "kernelgen-lm sft" in str(caught.value.remedy)
+    with pytest.raises(UsageError, match="GGUF"):
+        online.train(asked, tmp_path / "run", print)
 
 
 def test_every_preset_of_a_training_is_tried() -> None:

