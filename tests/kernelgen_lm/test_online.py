@@ -386,7 +386,7 @@ def test_a_measurement_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyt
 @settings(max_examples=5, deadline=None)
 @given(st.integers(1, 3))
 def test_the_preset_for_a_cpu_is_consistent(group: int) -> None:
-    preset = read_config(GRPOSettings, Path("grpo-nano-cpu"), [f"accumulate={group}"])
+    preset = read_config(GRPOSettings, Path("grpo-tile-nano-cpu"), [f"accumulate={group}"])
     assert preset.micro_batch * preset.accumulate % preset.group == 0
     online._check(preset)
 
