@@ -217,8 +217,8 @@ def test_values_are_compared_where_something_says_what_is_right(npukb, answered:
     rows = [row for row in finished.json if row["values"]]
     seen = {row["file"]: (one["operator"], one["answer"], one["against"]) for row in rows for one in row["values"]}
     assert seen == {
-        "sqrt": ("Sqrt", "right", "task Sqrt:smoke"),
-        "neg": ("Neg", "wrong", "task Neg:smoke"),
+        "sqrt": ("Sqrt", "right", "task Sqrt:4"),
+        "neg": ("Neg", "wrong", "task Neg:0"),
         "other": ("Sqrt", "not run", ""),
         "alone/good.cpp": ("", "not run", ""),
         "dumb": ("", "not run", ""),
