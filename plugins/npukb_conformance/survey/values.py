@@ -167,18 +167,22 @@ class Comparing:
         folder, command = script
         title = name or "Launched"
         try:
-            records, _ = read_records((folder,), command, interface())
+            records, notes = read_records((folder,), command, interface())
             drafted = recorded_task(title, records, interface(), suite="own", summary=f"{title}.")
             with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
                 list(write_folder(Path(work) / title, drafted))
                 task, _ = load_task(Path(work) / title / "task.yaml")
                 if track is Track.DYNAMIC:
                     cases = tuple(map(whole, task.cases))
-                    return self._sat(name, command, task, cases, files, Dispatch({}), Verification())
-                verdict = self.judge(self.executor).judge(task, task.cases, track, candidate_of(files))
+                    told = self._sat(name, command, task, cases, files, Dispatch({}), Verification())
+                else:
+                    verdict = self.judge(self.executor).judge(task, task.cases, track, candidate_of(files))
+                    told = _told(name, command, verdict)
         except NpukbError as error:
             return not_run(f"{command}: {error.message}", name)
-        return _told(name, command, verdict)
+        if told.answer is not Answer.WRONG or not notes:
+            return told
+        return replace(told, said=f"{told.said}; what the script did not tell: {', '.join(notes)}")
 
 
 def _told(name: str, against: str, verdict: Verdict) -> Values:
