@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,20 @@ from npukb_suites.documents import read_yaml
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import DType
 
-__all__ = ["BenchCase", "read_cases", "tensors_of", "typed"]
+__all__ = ["BenchCase", "dtype_named", "read_cases", "tensors_of", "typed"]
 
-_COLUMNS = ("input_shape", "dtype", "attrs", "value_range")
+_COLUMNS = ("input_shape", "dtype", "value_range")
 _KNOWN = frozenset(dtype.value for dtype in DType)
+#: Other words for element types.
+_ALIKE = {
+    "half": "float16",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "float": "float32",
+    "int": "int32",
+}
+_PREFIX = re.compile(r"torch\.|dt_")
 
 
 @dataclass(frozen=True)
@@ -86,8 +97,9 @@ def _rows(path: Path) -> list[dict[str, Any]]:
             missing = [name for name in _COLUMNS if name not in (lines.fieldnames or ())]
             if missing:
                 raise TaskError(f"there is no column {missing[0]}", location=SourceLocation(path, 1))
+            known = [name for name in (*_COLUMNS, "attrs") if name in (lines.fieldnames or ())]
             return [
-                {"case_id": row.get("case_id") or number, **{name: _cell(path, number, row[name]) for name in _COLUMNS}}
+                {"case_id": row.get("case_id") or number, **{name: _cell(path, number, row[name]) for name in known}}
                 for number, row in enumerate(lines, 1)
             ]
     document = read_yaml(path)
@@ -115,12 +127,14 @@ def _cell(path: Path, number: int, text: str) -> Any:
 def _case(
     name: str, row: Mapping[str, Any], inputs: Sequence[str], attributes: Mapping[str, tuple[str, str]]
 ) -> BenchCase:
-    shapes = list(row["input_shape"])
+    if missing := [column for column in _COLUMNS if column not in row]:
+        raise ValueError(f"it has no {missing[0]}")
+    shapes = list(_in_order(row["input_shape"], inputs))
     if len(shapes) > len(inputs):
         raise ValueError(f"it has {len(shapes)} shapes, and the operator {len(inputs)} inputs")
     shapes += [None] * (len(inputs) - len(shapes))
-    dtypes = _spread(row["dtype"], len(shapes))
-    ranges = row["value_range"]
+    dtypes = _spread(_in_order(row["dtype"], inputs), len(shapes))
+    ranges = _in_order(row["value_range"], inputs)
     nested = isinstance(ranges, list) and bool(ranges) and any(isinstance(one, list) or one is None for one in ranges)
     ranges = _spread(ranges, len(shapes)) if nested else [ranges] * len(shapes)
     values = {
@@ -128,6 +142,15 @@ def _case(
         for own, shape, dtype, given in zip(inputs, shapes, dtypes, ranges, strict=True)
     }
     return BenchCase(name, values, _attributes(row.get("attrs") or {}, values, attributes))
+
+
+def _in_order(given: Any, inputs: Sequence[str]) -> Any:
+    """What is said of each input, where it is said by name."""
+    if not isinstance(given, dict):
+        return given
+    if unknown := sorted(given.keys() - set(inputs)):
+        raise ValueError(f"the operator has no input {unknown[0]}")
+    return [given.get(name) for name in inputs]
 
 
 def _spread(given: Any, count: int) -> list[Any]:
@@ -140,25 +163,35 @@ def _input(name: str, shape: Any, dtype: Any, given: Any) -> Any:
     if shape is None:
         return None
     if shape and isinstance(shape[0], list):
-        return [_tensor(name, one, dtype[0] if isinstance(dtype, list) else dtype, given) for one in shape]
+        dtypes = _spread(dtype, len(shape))
+        each = isinstance(given, list) and any(isinstance(one, list) for one in given)
+        ranges = _spread(given, len(shape)) if each else [given] * len(shape)
+        return [_tensor(name, *one) for one in zip(shape, dtypes, ranges, strict=True)]
     return _tensor(name, shape, dtype, given)
 
 
+def dtype_named(given: Any) -> str:
+    """An element type by any of its usual names."""
+    plain = _PREFIX.sub("", str(given).lower())
+    return _ALIKE.get(plain, plain)
+
+
 def _tensor(name: str, shape: Any, dtype: Any, given: Any) -> dict[str, Any]:
+    dtype = dtype_named(dtype)
     if dtype not in _KNOWN:
         raise ValueError(f"{name} is {dtype}, which the chip does not have")
     if not all(isinstance(extent, int) and extent >= 0 for extent in shape):
         raise ValueError(f"{name} has the shape {shape}")
-    return {"shape": list(shape), "dtype": dtype, "values": _values(name, str(dtype), given)}
+    return {"shape": list(shape), "dtype": dtype, "values": _values(name, dtype, given)}
 
 
 def _values(name: str, dtype: str, given: Any) -> dict[str, Any]:
     """How a range is drawn: evenly inside of it, or one value, or a normal distribution with what is not finite."""
+    if dtype == "bool":
+        return {"bernoulli": 0.5}
     if given is None:
         raise ValueError(f"{name} has no range of values")
     low, high = (float(number) for number in given)
-    if dtype == "bool":
-        return {"bernoulli": 0.5}
     exact = "float" not in dtype and "complex" not in dtype
     if math.isnan(low) or math.isnan(high):
         return {"with_nans": {"count": 64}}

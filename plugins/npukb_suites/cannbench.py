@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from npukb_suites.benchcases import BenchCase, read_cases, tensors_of, typed
+from npukb_suites.benchcases import BenchCase, dtype_named, read_cases, tensors_of, typed
 from npukb_suites.documents import read_yaml
 from npukb_suites.naming import argument_name, kernel_name, task_name
 from npukb_suites.tolerance import limits_for
@@ -38,7 +38,14 @@ _TYPES = {
     "listfloat": "list_float",
     "str": "str",
 }
-_ALIKE = {"int64": "int", "int32": "int", "float32": "float", "double": "float", "string": "str", "boolean": "bool"}
+_ALIKE = {
+    **dict.fromkeys(("int64", "int32", "int64_t", "int32_t", "symint"), "int"),
+    **dict.fromkeys(("float32", "float64", "double", "scalar", "number"), "float"),
+    **dict.fromkeys(("string", "dtype", "scalartype"), "str"),
+    "boolean": "bool",
+}
+#: ``int``, ``int?``; ``int[]``, ``int[2]``; ``list[int]``, ``list_int``, ``listint``.
+_LISTED = re.compile(r"(?:(?:list|tuple)_?\[?(?P<of>\w+?)\]?|(?P<behind>\w+)\[\d*\]|(?P<item>\w+))\??")
 #: What a golden function calls when its kernel needs cube cores.
 _PRODUCTS = re.compile(r"\b(?:matmul|bmm|mm|baddbmm|addmm|einsum|linear|conv\w*|scaled_dot_product_attention)\s*\(|@")
 _SHAPES_S = 300.0
@@ -85,7 +92,9 @@ class _Operator:
         self._notes: list[str] = []
         self._returns_list = False
         taken: set[str] = set()
-        self._inputs = {spec["name"]: argument_name(spec["name"], taken) for spec in self._listed("inputs")}
+        self._inputs = {
+            spec["name"]: argument_name(spec["name"], taken) for spec in self._listed("inputs", needed=False)
+        }
         self._outputs = [argument_name(spec["name"], taken) for spec in self._listed("outputs")]
         self._attributes = {
             spec["name"]: (argument_name(spec["name"], taken), self._type(spec))
@@ -138,7 +147,7 @@ class _Operator:
             "description": "\n\n".join(str(proto[key]).strip() for key in ("shape_support", "note") if proto.get(key)),
             "formula": str(proto.get("formula") or "").strip(),
             "interface": {
-                "inputs": [self._input(spec, shaped) for spec in self._listed("inputs")],
+                "inputs": [self._input(spec, shaped) for spec in self._listed("inputs", needed=False)],
                 "attributes": [self._attribute(spec) for spec in self._listed("attrs", needed=False)],
                 "outputs": [self._output(position, name, shaped) for position, name in enumerate(self._outputs)],
             },
@@ -153,7 +162,8 @@ class _Operator:
     def _input(self, spec: Mapping[str, Any], shaped: Shaped) -> dict[str, Any]:
         given = [case.inputs[spec["name"]] for case, _ in shaped]
         types = {tensor["dtype"] for value in given for tensor in tensors_of(value)}
-        known = [dtype for dtype in spec.get("dtype") or [] if dtype in _KNOWN]
+        named = spec.get("dtype") or []
+        known = [dtype for dtype in map(dtype_named, named if isinstance(named, list) else [named]) if dtype in _KNOWN]
         listed = any(isinstance(value, list) for value in given)
         if listed and not all(isinstance(value, list) for value in given):
             self._fail(f"the input {spec['name']} is a list in some cases only")
@@ -268,10 +278,10 @@ class _Operator:
         return value
 
     def _type(self, spec: Mapping[str, Any]) -> str:
-        given = str(spec.get("type", "")).lower().replace("[]", "")
-        listed = str(spec.get("type", "")).endswith("[]")
-        plain = _ALIKE.get(given, given)
-        kind = _TYPES.get(f"list{plain}" if listed else plain)
+        match = _LISTED.fullmatch(str(spec.get("type", "")).lower().strip())
+        plain = match["item"] or match["of"] or match["behind"] if match else ""
+        plain = _ALIKE.get(plain, plain)
+        kind = _TYPES.get(f"list{plain}" if match and not match["item"] else plain)
         if kind is None:
             self._fail(f"the attribute {spec['name']} is of type {spec.get('type')}", field="attrs")
         return kind

@@ -12,7 +12,7 @@ from npukernelbench.errors import SourceLocation, TaskError, UsageError
 from npukernelbench.nouns import DType, Presence
 
 if TYPE_CHECKING:
-    from npukb_twin.operator.host_types import OperatorDescription
+    from npukb_twin.operator.host_types import OpAttribute, OperatorDescription
 
 __all__ = ["Interface", "interface_of", "read_definition"]
 
@@ -34,16 +34,19 @@ def interface_of(described: OperatorDescription, path: Path) -> Interface:
     outputs = tuple(_tensor(output.name, output.dtypes, output.presence, path) for output in described.outputs)
     inputs = tuple(_tensor(entry.name, entry.dtypes, entry.presence, path) for entry in described.inputs)
     made = tuple(_made(output, inputs) for output in outputs)
-    attributes = tuple(
-        Attribute(
-            attribute.name,
-            attribute.type,
-            list(attribute.default) if isinstance(attribute.default, tuple) else attribute.default,
-        )
-        for attribute in described.attributes
-        if attribute.type in _TYPES
-    )
+    attributes = tuple(attribute for told in described.attributes if (attribute := _attribute(told, path)))
     return described.name, inputs, made, attributes
+
+
+def _attribute(told: OpAttribute, path: Path) -> Attribute | None:
+    """An attribute as a task says it; None for one of a type that tasks do not have, which keeps its default."""
+    kind = "str" if told.type == "string" else told.type
+    if kind in _TYPES:
+        return Attribute(told.name, kind, list(told.default) if isinstance(told.default, tuple) else told.default)
+    if told.required:
+        message = f"the attribute {told.name} is a {told.type}, which no task has"
+        raise TaskError(message, location=SourceLocation(path), remedy=f"attributes are {', '.join(_TYPES)}")
+    return None
 
 
 def _made(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:

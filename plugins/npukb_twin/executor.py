@@ -38,6 +38,7 @@ from npukernelbench.nouns import (
     Artifact,
     CompileRequest,
     CompileResult,
+    Diagnostic,
     Observation,
     Outcome,
     RunRequest,
@@ -196,8 +197,11 @@ class TwinExecutor:
             return CompileResult(built.outcome, None, built.diagnostics)
         key = self._key(request, f"{tools.runtime.key} {tools.host.key}")
         self._built.keep(work, built)
-        warnings = tuple(diagnostic for compiled in built.images.values() for diagnostic in compiled.diagnostics)
-        return CompileResult(Outcome.OK, Artifact(key=key, path=work), tuple(dict.fromkeys(warnings)))
+        warnings: list[Diagnostic] = []
+        for diagnostic in (one for compiled in built.images.values() for one in compiled.diagnostics):
+            if diagnostic not in warnings:  # their details cannot be hashed
+                warnings.append(diagnostic)
+        return CompileResult(Outcome.OK, Artifact(key=key, path=work), tuple(warnings))
 
     def run(self, request: RunRequest) -> Observation:
         """Run one case in a child process."""

@@ -82,6 +82,60 @@ def halve_all_oracle(tensors, factor):
 LIST_CASES = """operator,case_id,input_shape,dtype,attrs,value_range,note
 HalveAll,1,"[[[4, 8], [3]], [1]]","['float32', 'int32']",{},"[[-inf, inf], [2, 2]]",n
 """
+#: In other words: types of attributes, names of element types, what belongs to an input by its name.
+WORDED_PROTO = """
+operator:
+  name: WordedSum
+  attrs:
+  - {name: axes, type: 'List[int]', required: true}
+  - {name: scale, type: 'double?', default: 1}
+  - {name: mode, type: string, default: plain}
+  inputs:
+  - {name: mask, dtype: bool}
+  - {name: tensors, dtype: [FP16, torch.float32]}
+  outputs:
+  - {name: y, dtype: [float32]}
+  schema: worded_sum(Tensor? mask, Tensor[] tensors, int[] axes, float scale, str mode) -> Tensor y
+"""
+WORDED_GOLDEN = """
+def worded_sum(mask, tensors, axes, scale=1.0, mode="plain"):
+    total = sum(t.float() for t in tensors) * scale
+    return (total if mask is None else total * mask).sum(dim=list(axes))
+"""
+WORDED_CASES = """
+cases:
+- case_id: 1
+  input_shape: {mask: [2, 3], tensors: [[2, 3], [2, 3]]}
+  dtype: {mask: bool, tensors: [half, DT_FLOAT]}
+  value_range: {mask: null, tensors: [[1, 1], [2, 2]]}
+  attrs: {axes: [0]}
+- case_id: 2
+  input_shape: {tensors: [[4, 4]]}
+  dtype: {tensors: bf16}
+  value_range: {tensors: [0, 1]}
+  attrs: {axes: [1]}
+- {case_id: 3, input_shape: {other: [4]}, dtype: float16, value_range: [0, 1]}
+- {case_id: 4, input_shape: [[4, 4]], dtype: bool}
+"""
+COUNT_PROTO = """
+operator:
+  name: CountTo
+  attrs:
+  - {name: end, type: int64}
+  inputs: []
+  outputs:
+  - {name: y, dtype: [int32]}
+  schema: count_to(int end) -> Tensor y
+"""
+COUNT_GOLDEN = """
+import torch
+
+def count_to(end):
+    return torch.arange(end, dtype=torch.int32)
+"""
+COUNT_CASES = """operator,case_id,input_shape,dtype,attrs,value_range
+CountTo,1,[],[],{'end': 9},[]
+"""
 
 
 def write(root: Path, place: str, proto: str, golden: str, cases: str = "", table: str = "") -> None:
@@ -97,6 +151,8 @@ def bench(with_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     root = tmp_path_factory.mktemp("bench")
     write(root, "level1/tilted_sum", PROTO, GOLDEN, CASES)
     write(root, "level2/halve_all", LIST_PROTO, LIST_GOLDEN, table=LIST_CASES)
+    write(root, "level2/worded_sum", WORDED_PROTO, WORDED_GOLDEN, WORDED_CASES)
+    write(root, "level2/count_to", COUNT_PROTO, COUNT_GOLDEN, table=COUNT_CASES)
     unlike = PROTO.replace("the sum, dtype", "the sum, compare: false, dtype")
     write(root, "level2/not_compared", unlike, GOLDEN, CASES)
     write(root, "level3/no_golden", PROTO, "", CASES)
@@ -162,6 +218,26 @@ def test_the_suites_golden_function_is_the_reference(bench: Suite) -> None:
 
 
 @needs_torch
+def test_other_words_for_the_same_are_understood(bench: Suite) -> None:
+    """Types by other names, lists with a type and a range for each tensor, inputs by name, operators without any."""
+    task = task_of(bench, "level2/worded_sum")
+    assert [attribute.type for attribute in task.attributes] == ["list_int", "float", "str"]
+    assert [case.id for case in task.cases] == ["1", "2"]
+    inputs = generate_inputs(task, task.cases[0], 3)
+    assert [(array.dtype.name, array.max()) for array in inputs["tensors"]] == [("float16", 1), ("float32", 2)]
+    np.testing.assert_array_equal(
+        expected_outputs(task, task.cases[0], inputs)["y"], 3.0 * inputs["mask"].astype(np.float64).sum(axis=0)
+    )
+    inputs = generate_inputs(task, task.cases[1], 3)
+    assert (inputs["mask"], inputs["tensors"][0].dtype.name) == (None, "bfloat16")
+    notes = " | ".join(bench.notes["tasks/level2/worded_sum/proto.yaml"])
+    assert "case 3 is left out: the operator has no input other" in notes, notes
+    assert "case 4 is left out: it has no value_range" in notes, notes
+    task = task_of(bench, "level2/count_to")
+    assert expected_outputs(task, task.cases[0], {})["y"].tolist() == list(range(9))
+
+
+@needs_torch
 def test_what_cannot_be_a_task_says_why(bench: Suite) -> None:
     reasons = {Path(place).parent.name: reason for place, reason in bench.refused.items()}
     for name, words in {
@@ -175,7 +251,7 @@ def test_what_cannot_be_a_task_says_why(bench: Suite) -> None:
     }.items():
         assert words in reasons[name], (name, reasons)
     assert "by_value" in reasons
-    assert len(bench.tasks) + len(reasons) == 10
+    assert len(bench.tasks) + len(reasons) == 12
 
 
 def test_a_folder_that_is_no_checkout_is_named(tmp_path: Path) -> None:

@@ -83,6 +83,23 @@ def test_what_a_definition_writes_in_place_is_so_in_the_task(npukb: Npukb) -> No
     assert "{name: x_ref, dtype_like: x, shape_like: x, alias_of: x}" in Path("Told/task.yaml").read_text()
 
 
+def test_a_definitions_attributes_are_the_tasks(npukb: Npukb) -> None:  # noqa: F811
+    """Texts among them; a type that tasks do not have may keep its default, and is refused where there is none."""
+    attributes = 'this->Attr("mode").String("plain"); this->Attr("pairs").AttrType(OPTIONAL).ListListInt({{1, 2}});'
+    text = IN_PLACE.replace("this->AICore()", f"{attributes}\n        this->AICore()")
+    Path("grow.cpp").write_text(text)
+    Path("grow.py").write_text("def grow(step, var, mode):\n    return var + step\n")
+    done = npukb("new", "Grow", "--op_def", "grow.cpp", "--reference", "grow.py:grow")
+    assert done.code == 0, done.err
+    told = Path("Grow/task.yaml").read_text()
+    assert "{name: mode, type: str, default: plain}" in told
+    assert "pairs" not in told
+    Path("grow.cpp").write_text(text.replace("AttrType(OPTIONAL).ListListInt({{1, 2}})", "ListListInt()"))
+    done = npukb("new", "Other", "--op_def", "grow.cpp", "--reference", "grow.py:grow")
+    assert done.code == 3
+    assert "the attribute pairs is a list_list_int, which no task has" in done.err
+
+
 @pytest.fixture
 def with_own_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, TORCH)

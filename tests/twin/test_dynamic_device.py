@@ -529,6 +529,17 @@ def test_variants_are_told_apart_by_what_the_kernel_sees(host: FakeHost) -> None
     assert first == variant_of(bound, task.cases[0], 0)
 
 
+def test_what_compiling_warns_of_is_told_once(twin: Twin, host: FakeHost) -> None:
+    """Of both kinds of cores that the kernel is compiled for."""
+    host.answer = lambda request: tiled(block_dim=1)
+    table = f"static const int32_t table[4096] = {{{', '.join(map(str, range(4096)))}}};"
+    body = f"{SET_Y}\nKERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);\nto.SetValue(0, table[(uint64_t)x % 4096]);"
+    task = task_for({"x": X}, {"y": ((512,), DType.FLOAT32)})
+    candidate = candidate_of({"op_host/probe.cpp": HOST, "op_kernel/probe.cpp": device(body, before=table)})
+    compiled = twin.executor.compile(CompileRequest(task, None, Track.DYNAMIC, candidate, 60.0, task.cases[:1]))
+    assert [warning.rule for warning in compiled.diagnostics] == ["lint_constant_table"], compiled
+
+
 @pytest.mark.parametrize("default", ["KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);", ""])
 @pytest.mark.parametrize(("key", "cubes", "vectors"), [(1, 8, 8), (2, 0, 8), (3, 8, 16)])
 def test_task_types_of_keys(twin: Twin, host: FakeHost, default: str, key: int, cubes: int, vectors: int) -> None:

@@ -9,7 +9,7 @@ from npukb_twin.compile.imports import readable
 from npukb_twin.compile.templates import template_of
 from npukb_twin.operator.host_types import OperatorDescription, TilingField, TilingStruct
 from npukb_twin.operator.variants import Variant, prelude
-from npukernelbench.nouns import Outcome, Severity
+from npukernelbench.nouns import DType, Outcome, Severity
 from tests.twin.cubes import CUBE
 from tests.twin.hosting import DEFINITION, HEAD, Hosting
 from tests.twin.running import Twin
@@ -157,3 +157,28 @@ def test_what_is_missing_is_named_at_its_line(twin: Twin) -> None:
     [said] = missing.errors
     assert (said.rule, said.line) == ("host_call", missing.marked)
     assert "undefined symbol: Missing is" in said.message
+
+
+@pytest.mark.parametrize(("count", "outcome"), [(64, Outcome.OK), (1 << 14, Outcome.RULE_VIOLATION)])
+def test_a_table_of_the_kernels_own_lies_in_global_memory(twin: Twin, count: int, outcome: Outcome) -> None:
+    """It is moved like any tensor, as far as the constants reach."""
+    table = f"static const __gm__ int32_t table[64] = {{{', '.join(map(str, range(64)))}}};"
+    body = f"""
+        GlobalTensor<int32_t> from, to;
+        from.SetGlobalBuffer((__gm__ int32_t*)table, {count});
+        to.SetGlobalBuffer((__gm__ int32_t*)y, 64);
+        TPipe pipe;
+        TBuf<TPosition::VECCALC> room;
+        pipe.InitBuffer(room, 65536);
+        LocalTensor<int32_t> local = room.Get<int32_t>();
+        DataCopy(local, from, {count});  // here
+        PipeBarrier<PIPE_ALL>();
+        DataCopy(to, local, 64);
+    """
+    done = twin.run(body, outputs={"y": ((64,), DType.INT32)}, before=table)
+    assert done.outcome is outcome, done.errors
+    if outcome is Outcome.OK:
+        assert np.asarray(done.output()).tolist() == list(range(64))
+        assert done.diagnostics == ()
+    else:
+        assert done.found == [("illegal_read", done.marked)]

@@ -148,6 +148,20 @@ def test_a_kernels_own_definition_is_meant(twin: Twin) -> None:
     assert borrowed({"kernel.cpp": "// CeilDiv\n", "notes.md": "CeilDiv"}) == ""
 
 
+def test_names_are_seen_through_the_namespace_of_products(twin: Twin) -> None:
+    """As in matrix kernels that ran on devices; where the kernel says nothing of the kind, a name is missed."""
+    body = "GlobalTensor<int32_t> g;\ng.SetGlobalBuffer((__gm__ int32_t*)y, 8);\ng.SetValue(0, GetBlockIdx() * 0 + 3);"
+    source = f"""#include "kernel_operator.h"
+    #include "lib/matmul_intf.h"
+    using namespace matmul;
+    extern "C" __global__ __aicore__ void probe(GM_ADDR y, GM_ADDR workspace) {{ {body} }}
+    """
+    done = twin.run_source(source, outputs={"y": ((8,), DType.INT32)})
+    assert np.asarray(done.output())[0] == 3
+    done = twin.run_source(source.replace("using namespace matmul;", ""), outputs={"y": ((8,), DType.INT32)})
+    assert done.outcome is Outcome.COMPILE_ERROR
+
+
 #: What kernels also call things of their own, used and defined; a function of the kernel's own that the headers have.
 MISSED = """
 GlobalTensor<int64_t> g;

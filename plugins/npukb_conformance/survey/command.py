@@ -45,7 +45,7 @@ __all__ = ["command"]
 @click.option(
     "--run",
     is_flag=True,
-    help="Run what compiles and has a right answer: a task of ours, or what its scripts/gen_data.py writes, confined.",
+    help="Run what compiles and has a right answer: a task of ours, or what its gen_data.py writes, confined.",
 )
 @setting_options("jobs")
 @json_option

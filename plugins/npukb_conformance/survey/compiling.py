@@ -207,9 +207,15 @@ class _Project:
         """Host functions that launch this project's kernels; None where there are none."""
         started = time.monotonic()
         own = self.found.own
-        if self.found.defines:  # what launches beside a definition is an application's, and compiled without it
+        if self.found.defines:
+            # What launches beside a definition is an application's, and compiled without it. An operator's build makes
+            # device code alone of op_kernel: a launch there is for debugging on a CPU.
             texts = self.found.tree.texts
-            own = {name: path for name, path in own.items() if not name.endswith(_UNITS) or launches(texts[path])}
+            own = {
+                name: path
+                for name, path in own.items()
+                if not name.endswith(_UNITS) or (launches(texts[path]) and not name.startswith("op_kernel/"))
+            }
         closed = self.found.tree.closed(own, self.found.root)
         with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
             made = compile_launching(closed.files, self.tools, Path(work), self.limits.timeout_s)

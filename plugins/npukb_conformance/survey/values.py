@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npukb_conformance.checkout import Operator, Variant
-from npukb_conformance.dispatch import load_dispatch
+from npukb_conformance.dispatch import Dispatch, as_judged, load_dispatch, with_limits
 from npukb_conformance.record import Records
-from npukb_conformance.scale import whole
+from npukb_conformance.scale import Scaled, elements, whole
 from npukb_conformance.sitting import Planned, sit
-from npukb_conformance.verified import load_verification
+from npukb_conformance.verified import Verification, load_verification
 from npukb_suites.definitions import interface_of
 from npukb_suites.fresh import write_folder
 from npukb_suites.recorded.drafting import recorded_task
@@ -43,7 +43,9 @@ __all__ = ["Answer", "Comparing", "Values", "not_run"]
 _NAME = "gen_data.py"
 _DEFINES = re.compile(r"\bOP_ADD\s*\(\s*(?P<name>\w+)")
 #: Outcomes of a kernel that did not get as far as to compute something.
-_UNTRIED = frozenset({Outcome.COMPILE_ERROR, Outcome.GUARD_REJECTED, Outcome.NO_CODE, Outcome.SKIPPED})
+_UNTRIED = frozenset(
+    {Outcome.COMPILE_ERROR, Outcome.GUARD_REJECTED, Outcome.LAUNCH_ERROR, Outcome.NO_CODE, Outcome.SKIPPED}
+)
 
 
 class Answer(str, Enum):
@@ -109,30 +111,46 @@ class Comparing:
         return self._by_script("", script, Interface, own, Track.LAUNCH)
 
     def _by_task(self, name: str, task: Task, files: Mapping[str, str]) -> Values:
-        """One small case that reaches the kernel, under the rules of conformance."""
+        """The smallest case that reaches the kernel, under the rules of conformance.
+
+        Smoke cases have odd sizes, which kernels may refuse: they count where there are no others.
+        """
         dispatch = load_dispatch()
-        cases = sorted(task.cases, key=lambda case: (case.id != task.usual_case.id, "cpu" not in case.profiles))
-        sent = dispatch.send(task, cases)
+        rule = dispatch.rule(task.name)
+        regular = [case for case in task.cases if set(case.profiles) != {"smoke"}]
+        sent = dispatch.send(task, regular or task.cases)
         if not sent.cases:
             return not_run(f"no case reaches the kernel: {next(iter(sent.kept_back.values()))}", name)
-        case = sent.cases[0]
-        operator = Operator(name, task.level, task.category, Path())
-        planned = Planned(operator, task, candidate_of(files), (whole(case),))
+        case = as_judged(task, min(sent.cases, key=elements), rule)
+        task = with_limits(replace(task, cases=(case.case,)), rule)
+        return self._sat(name, f"task {task.name}:{case.case.id}", task, (case,), files, dispatch, load_verification())
+
+    def _sat(
+        self,
+        name: str,
+        against: str,
+        task: Task,
+        cases: tuple[Scaled, ...],
+        files: Mapping[str, str],
+        dispatch: Dispatch,
+        verification: Verification,
+    ) -> Values:
+        """The first case that is not right, else one that is so under conditions only, as conformance finds it."""
+        planned = Planned(Operator(name, task.level, task.category, Path()), task, candidate_of(files), cases)
         with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
             [result] = sit(
                 [planned],
                 judge=self.judge,
                 dispatch=dispatch,
-                verification=load_verification(),
+                verification=verification,
                 executor=self.executor,
                 records=Records(Path(work) / "records.jsonl"),
                 variant=Variant.ANSWER,
             )
-        against = f"task {task.name}:{case.id}"
         if not result.cases:
             assert result.compiled is not None
             return _told(name, against, result.compiled.verdict)
-        [record] = result.cases
+        record = min(result.cases, key=lambda record: (record.passed, not record.conceded))
         if record.passed and record.conceded:
             return Values(Answer.RIGHT, f"under the conditions {record.conceded} only", name, against)
         return _told(name, against, record.verdict)
@@ -149,15 +167,22 @@ class Comparing:
         folder, command = script
         title = name or "Launched"
         try:
-            records, _ = read_records((folder,), command, interface())
+            records, notes = read_records((folder,), command, interface())
             drafted = recorded_task(title, records, interface(), suite="own", summary=f"{title}.")
             with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
                 list(write_folder(Path(work) / title, drafted))
                 task, _ = load_task(Path(work) / title / "task.yaml")
-                verdict = self.judge(self.executor).judge(task, task.cases, track, candidate_of(files))
+                if track is Track.DYNAMIC:
+                    cases = tuple(map(whole, task.cases))
+                    told = self._sat(name, command, task, cases, files, Dispatch({}), Verification())
+                else:
+                    verdict = self.judge(self.executor).judge(task, task.cases, track, candidate_of(files))
+                    told = _told(name, command, verdict)
         except NpukbError as error:
-            return not_run(f"{command}: {error}", name)
-        return _told(name, command, verdict)
+            return not_run(f"{command}: {error.message}", name)
+        if told.answer is not Answer.WRONG or not notes:
+            return told
+        return replace(told, said=f"{told.said}; what the script did not tell: {', '.join(notes)}")
 
 
 def _told(name: str, against: str, verdict: Verdict) -> Values:

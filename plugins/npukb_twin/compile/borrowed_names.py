@@ -38,6 +38,10 @@ _IF_MISSED = frozenset({"Align", "block_num"})
 BORROWED = frozenset(name for names in _NAMES.values() for name in names) | _MACROS.keys()
 _MENTIONED = re.compile(rf"\b(?:{'|'.join(sorted(BORROWED))})\b")
 _UNMET = re.compile(r"(?:no matching function for call to|use of undeclared identifier) '(\w+)'")
+_UNSEEN = re.compile(r"(?:use of undeclared identifier|unknown type name|no template named) '\w+'")
+_IN_MATMUL = re.compile(r"\busing\s+namespace\s+matmul\b")
+#: Matrix kernels that ran on devices name AscendC's functions and types after ``using namespace matmul`` alone.
+_SEES_ALL = "namespace matmul { using namespace AscendC; }\n"
 #: A definition: a type, an alias, a macro, a variable, or a function with its body.
 _DEFINED = (
     r"(?:\b(?:struct|class|enum|union)\s+(?:class\s+)?|\busing\s+|#[ \t]*define[ \t]+)NAME\b(?!\s*;)",
@@ -58,11 +62,14 @@ def borrowed(files: Mapping[str, str]) -> str:
 
 def lent(output: str, files: Mapping[str, str]) -> str:
     """The same after a compiler's ``output``, with the functions that it found to fit no call, or to be out of sight: a
-    kernel may define one of that name for other types, or in another scope. Empty where that would change nothing.
+    kernel may define one of that name for other types, or in another scope, or name AscendC's through ``matmul``. Empty
+    where that would change nothing.
     """
     missing = {match[1] for match in _UNMET.finditer(output)} & BORROWED
     codes = [masked(text) for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)]
-    lines = "".join(_lines(codes, missing)) if missing else ""
+    lines = "".join(_lines(codes, missing)) if missing else borrowed(files)
+    if _UNSEEN.search(output) and any(_IN_MATMUL.search(code) for code in codes):
+        lines += _SEES_ALL
     return "" if lines == borrowed(files) else lines
 
 

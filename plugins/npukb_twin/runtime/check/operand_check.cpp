@@ -205,6 +205,10 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
     const char* rule = r.write ? "illegal_write" : "illegal_read";
     const char* verb = r.write ? "writes" : "reads";
     const GlobalBuffer* buffer = core.launch->memory.Nearest(r.address);
+    // Tables that the kernel holds itself ("static const __gm__ int32_t table[]") lie in global memory like its code.
+    const Image& image = core.launch->images[static_cast<int>(core.kind)];
+    bool of_table = r.origin == nullptr || image.HoldsConstants(reinterpret_cast<uint64_t>(r.origin), 1);
+    if (!r.write && of_table && image.HoldsConstants(reinterpret_cast<uint64_t>(r.address), r.bytes)) return;
     if (buffer == nullptr) {
         core.Violate(rule, pc, "Give SetGlobalBuffer an address that comes from a kernel argument.",
                      "%s %s %llu bytes at %p, which is not global memory of this kernel", r.instruction, verb,

@@ -85,6 +85,12 @@ enum class Detail : uint8_t { Off, Time, Full };
 struct Image {
     uint64_t base;
     uint64_t end;
+    uint64_t constants;  // where its read-only data begins: on the device that is global memory
+    uint64_t constants_end;
+
+    bool HoldsConstants(uint64_t address, uint64_t bytes) const {
+        return address >= constants && address < constants_end && bytes <= constants_end - address;
+    }
 };
 
 class Chip;

@@ -302,6 +302,10 @@ int FindImage(dl_phdr_info* info, size_t, void* context) {
         if (segment.p_type != PT_LOAD) continue;
         uint64_t end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
         if (end > found->end) found->end = end;
+        if (segment.p_flags == PF_R && found->constants_end == 0) {
+            found->constants = info->dlpi_addr + segment.p_vaddr;
+            found->constants_end = end;
+        }
         bool zeros = segment.p_memsz > segment.p_filesz + kOwnZeros;
         if (zeros && !ReadOnlyLater(info, segment.p_vaddr, segment.p_memsz)) g_launch.shares_variables = true;
     }
