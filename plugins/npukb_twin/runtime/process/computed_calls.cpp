@@ -110,23 +110,25 @@ __asm__(
     ".size __x86_indirect_thunk_r11,.-__x86_indirect_thunk_r11\n");
 #else
 // One for each register that such a call may go through. What is between x9 and x17 belongs to nobody at a call.
-#define NPUKB_THUNK(number)                                                                  \
-    ".globl __aarch64_indirect_thunk_x" #number "\n.type __aarch64_indirect_thunk_x" #number \
-    ",@function\n__aarch64_indirect_thunk_x" #number ":\n  mov x16, x" #number               \
-    "\n  b 1f\n"                                                                             \
-    ".size __aarch64_indirect_thunk_x" #number ",8\n"
-__asm__(".text\n" NPUKB_THUNK(0) NPUKB_THUNK(1) NPUKB_THUNK(2) NPUKB_THUNK(3) NPUKB_THUNK(4) NPUKB_THUNK(5) NPUKB_THUNK(6) NPUKB_THUNK(7) NPUKB_THUNK(8) NPUKB_THUNK(9) NPUKB_THUNK(10) NPUKB_THUNK(11) NPUKB_THUNK(12) NPUKB_THUNK(13) NPUKB_THUNK(14) NPUKB_THUNK(15) NPUKB_THUNK(18) NPUKB_THUNK(19) NPUKB_THUNK(20) NPUKB_THUNK(21) NPUKB_THUNK(22) NPUKB_THUNK(23) NPUKB_THUNK(24) NPUKB_THUNK(25) NPUKB_THUNK(26) NPUKB_THUNK(27) NPUKB_THUNK(28) NPUKB_THUNK(
-    29) "1:\n"
-        "  stp x29, x30, [sp, #-16]!\n  mov x29, sp\n  sub sp, sp, #208\n"
-        "  stp x0, x1, [sp, #0]\n  stp x2, x3, [sp, #16]\n  stp x4, x5, [sp, #32]\n  stp x6, x7, [sp, #48]\n"
-        "  stp x8, x16, [sp, #64]\n"
-        "  stp q0, q1, [sp, #80]\n  stp q2, q3, [sp, #112]\n  stp q4, q5, [sp, #144]\n  stp q6, q7, [sp, #176]\n"
-        "  mov x0, x16\n  mov x1, x30\n"
-        "  bl npukb_check_target\n"
-        "  ldp x0, x1, [sp, #0]\n  ldp x2, x3, [sp, #16]\n  ldp x4, x5, [sp, #32]\n  ldp x6, x7, [sp, #48]\n"
-        "  ldp x8, x16, [sp, #64]\n"
-        "  ldp q0, q1, [sp, #80]\n  ldp q2, q3, [sp, #112]\n  ldp q4, q5, [sp, #144]\n  ldp q6, q7, [sp, #176]\n"
-        "  add sp, sp, #208\n  ldp x29, x30, [sp], #16\n"
-        "  br x16\n");
-#undef NPUKB_THUNK
+__asm__(
+    ".text\n"
+    ".irp number,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,18,19,20,21,22,23,24,25,26,27,28,29\n"
+    ".globl __aarch64_indirect_thunk_x\\number\n"
+    ".type __aarch64_indirect_thunk_x\\number,@function\n"
+    "__aarch64_indirect_thunk_x\\number:\n"
+    "  mov x16, x\\number\n  b 1f\n"
+    ".size __aarch64_indirect_thunk_x\\number,8\n"
+    ".endr\n"
+    "1:\n"
+    "  stp x29, x30, [sp, #-16]!\n  mov x29, sp\n  sub sp, sp, #208\n"
+    "  stp x0, x1, [sp, #0]\n  stp x2, x3, [sp, #16]\n  stp x4, x5, [sp, #32]\n  stp x6, x7, [sp, #48]\n"
+    "  stp x8, x16, [sp, #64]\n"
+    "  stp q0, q1, [sp, #80]\n  stp q2, q3, [sp, #112]\n  stp q4, q5, [sp, #144]\n  stp q6, q7, [sp, #176]\n"
+    "  mov x0, x16\n  mov x1, x30\n"
+    "  bl npukb_check_target\n"
+    "  ldp x0, x1, [sp, #0]\n  ldp x2, x3, [sp, #16]\n  ldp x4, x5, [sp, #32]\n  ldp x6, x7, [sp, #48]\n"
+    "  ldp x8, x16, [sp, #64]\n"
+    "  ldp q0, q1, [sp, #80]\n  ldp q2, q3, [sp, #112]\n  ldp q4, q5, [sp, #144]\n  ldp q6, q7, [sp, #176]\n"
+    "  add sp, sp, #208\n  ldp x29, x30, [sp], #16\n"
+    "  br x16\n");
 #endif
