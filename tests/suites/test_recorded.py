@@ -80,6 +80,12 @@ def test_a_script_s_data_judge_a_kernel(npukb: Npukb) -> None:  # noqa: F811
     assert outcome(npukb, 4) == "wrong_value"
 
 
+def test_folders_that_a_sample_makes_around_its_script_are_there(npukb: Npukb) -> None:  # noqa: F811
+    script_folder(SCRIPT.replace('    os.system("mkdir -p input output")\n', ""))
+    done = npukb("new", "Triple", *SIGNATURE, "--data", "case", "--script", "scripts/gen_data.py")
+    assert done.code == 0, done.err + done.out
+
+
 def test_described_data_need_no_interface(npukb: Npukb) -> None:  # noqa: F811
     Path("case").mkdir()
     x = np.arange(16, dtype=np.int32).reshape(2, 8)
