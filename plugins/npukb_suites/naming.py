@@ -35,7 +35,9 @@ def task_name(*parts: str) -> str:
 
 
 def kernel_name(task: str) -> str:
-    """The entry function of a task: ``MyOp`` is ``my_op``."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", task).lower()
+    """The entry function of a task: ``MyOp`` is ``my_op``, ``Abc2DEf`` is ``abc2d_ef``, as the toolkit's pages convert
+    an operator's name to that of its file.
+    """
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", task).lower()
     name = re.sub(r"_+", "_", text)
     return f"{name}_kernel" if name in _TAKEN else name

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from npukb_suites.naming import kernel_name
 from npukb_suites.torch_client import VARIABLE
 from npukernelbench.tasks.load import load_task
 from tests.cli.conftest import Npukb, _clean_surroundings, npukb  # noqa: F401
@@ -78,6 +79,12 @@ def test_a_script_s_data_judge_a_kernel(npukb: Npukb) -> None:  # noqa: F811
     assert case.attributes == {"scale": 3}
     assert outcome(npukb, 3) == "ok"
     assert outcome(npukb, 4) == "wrong_value"
+
+
+def test_folders_that_a_sample_makes_around_its_script_are_there(npukb: Npukb) -> None:  # noqa: F811
+    script_folder(SCRIPT.replace('    os.system("mkdir -p input output")\n', ""))
+    done = npukb("new", "Triple", *SIGNATURE, "--data", "case", "--script", "scripts/gen_data.py")
+    assert done.code == 0, done.err + done.out
 
 
 def test_described_data_need_no_interface(npukb: Npukb) -> None:  # noqa: F811
@@ -155,3 +162,16 @@ def test_the_page_s_command(npukb: Npukb) -> None:  # noqa: F811
         done = npukb(*shlex.split(command.text)[1:])
         assert done.code == 0, done.err + done.out
         assert "error" not in done.out
+
+
+def test_a_kernel_is_called_as_the_toolkit_converts_its_operators_name() -> None:
+    names = {
+        "AbcDef": "abc_def",
+        "ABCDef": "abc_def",
+        "Abc2DEf": "abc2d_ef",
+        "Abc2DEF": "abc2def",
+        "ABC2dEF": "abc2d_ef",
+        "LossV3Grad": "loss_v3_grad",
+        "Tanh": "tanh",
+    }
+    assert {name: kernel_name(name) for name in names} == names

@@ -120,7 +120,7 @@ class Comparing:
         regular = [case for case in task.cases if set(case.profiles) != {"smoke"}]
         sent = dispatch.send(task, regular or task.cases)
         if not sent.cases:
-            return not_run(f"no case reaches the kernel: {next(iter(sent.kept_back.values()))}", name)
+            return not_run(f"in NPUKernelBench no case reaches its kernel: {next(iter(sent.kept_back.values()))}", name)
         case = as_judged(task, min(sent.cases, key=elements), rule)
         task = with_limits(replace(task, cases=(case.case,)), rule)
         return self._sat(name, f"task {task.name}:{case.case.id}", task, (case,), files, dispatch, load_verification())

@@ -35,6 +35,8 @@ _MEMORY_BYTES = 32 << 30  # address space: torch reserves much more than it uses
 _FILE_BYTES = 2 << 30
 #: Not copied: what builds leave behind, and files that no script of a sample reads.
 _LEFT_OUT = shutil.ignore_patterns(".*", "build*", "*.so", "*.o", "*.run", "__pycache__")
+#: What the script around it (run.sh) makes first.
+_FOLDERS = ("input", "output")
 _PREFIXES = "import sys; print(sys.prefix); print(sys.base_prefix)"
 
 
@@ -71,6 +73,9 @@ def run_script(folder: Path, command: str) -> tuple[Written, ...]:
     with Scratch("data") as scratch:
         work = scratch / "case"
         shutil.copytree(folder, work, ignore=_LEFT_OUT, symlinks=True)
+        for name in _FOLDERS:
+            if not (work / name).exists():
+                (work / name).mkdir()
         reading, writing = os.pipe()
         done = run(
             (python, "-I", "-B", tracer.__file__, str(writing), script, *arguments),
