@@ -53,7 +53,7 @@ def _made(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     """An output as a task says it. One that has the name of an input is that input, written in place."""
     if any(entry.name == output.name for entry in inputs):
         return Tensor(f"{output.name}_ref", (), None, output.name, inplace=True)
-    if output.dtypes == inputs[0].dtypes:
+    if inputs and output.dtypes == inputs[0].dtypes:
         return Tensor(output.name, (), None, inputs[0].name)
     return Tensor(output.name, output.dtypes[:1], (REST,))
 

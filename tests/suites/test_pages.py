@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from npukb_suites.definitions import interface_of
 from npukb_suites.torch_client import VARIABLE, torch_host
+from npukb_twin.operator.host_types import OpArgument, OperatorDescription
+from npukernelbench.nouns import Presence
 from tests.cli.conftest import Npukb, _clean_surroundings, npukb  # noqa: F401
 from tests.docs.shown import ROOT, in_blocks
 from tests.suites.conftest import INVENTED, TORCH, needs_torch
@@ -98,6 +101,13 @@ def test_a_definitions_attributes_are_the_tasks(npukb: Npukb) -> None:  # noqa: 
     done = npukb("new", "Other", "--op_def", "grow.cpp", "--reference", "grow.py:grow")
     assert done.code == 3
     assert "the attribute pairs is a list_list_int, which no task has" in done.err
+
+
+def test_an_operator_may_have_no_inputs() -> None:
+    result = OpArgument("y", Presence.REQUIRED, ("DT_FLOAT",), ("FORMAT_ND",))
+    _, inputs, outputs, _ = interface_of(OperatorDescription("Fill", (), (result,), (), (), {}), Path("fill.cpp"))
+    assert inputs == ()
+    assert [(output.name, output.dtypes) for output in outputs] == [("y", ("float32",))]
 
 
 @pytest.fixture

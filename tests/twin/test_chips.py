@@ -22,6 +22,7 @@ from npukb_twin.timing.intervals import UNCALIBRATED, Residuals, interval_of
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import CompileRequest, Diagnostic, Outcome, Severity, Track, Verdict
+from npukernelbench.packaged import packaged_table
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks.goldens import golden_of, read_golden
 from npukernelbench.tasks.making import Makers
@@ -152,7 +153,12 @@ def test_what_the_chip_has_runs_on_its_cores_in_its_memory(chip: Twin) -> None:
     assert profile.high_us is not None
     assert profile.machine == "ascend310p3 (uncalibrated)"
     assert f"uncalibrated: {UNCALIBRATED}" in profile.bottleneck
-    assert profile.low_us < 0.7 * profile.time_us < 3 * profile.time_us < profile.high_us
+    table = packaged_table("npukb_twin", "timing", "residuals.yaml")
+    assert isinstance(table, dict)
+    known = table.values()
+    assert profile.low_us == pytest.approx(profile.time_us * min(entry["low"] for entry in known))
+    assert profile.high_us == pytest.approx(profile.time_us * max(entry["high"] for entry in known))
+    assert profile.low_us < profile.time_us < 3 * profile.time_us < profile.high_us
 
 
 def test_what_the_chip_lacks_is_refused_by_name_at_its_line(chip: Twin) -> None:

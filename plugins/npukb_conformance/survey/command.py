@@ -15,7 +15,7 @@ from npukernelbench.cli.session import open_session
 from npukernelbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from npukb_conformance.survey.compiling import Surveyed
+    from npukb_conformance.survey.compiling import Limits, Surveyed
     from npukb_conformance.survey.values import Comparing
     from npukernelbench.cli.session import Session
     from npukernelbench.judge.executor import Executor
@@ -61,10 +61,11 @@ def command(
     name or header that each other file lacks. See docs/own_kernels.md.
     """
     from npukb_conformance.survey import report
+    from npukb_conformance.survey.compiling import Limits
     from npukernelbench.report.table import draw_tables
 
     session = open_session(options)
-    rows = _surveyed(app, session, path.resolve(), only, (types, timeout), run=run)
+    rows = _surveyed(app, session, path.resolve(), only, Limits(timeout, types), run=run)
     if as_json:
         app.console.json(report.as_json(rows))
         return 0
@@ -74,11 +75,9 @@ def command(
     return 0
 
 
-def _surveyed(
-    app: App, session: Session, root: Path, only: str, limited: tuple[int, float], *, run: bool
-) -> list[Surveyed]:
+def _surveyed(app: App, session: Session, root: Path, only: str, limits: Limits, *, run: bool) -> list[Surveyed]:
     """Every row, project by project, with a line of progress each."""
-    from npukb_conformance.survey.compiling import Limits, find, survey
+    from npukb_conformance.survey.compiling import find, survey
     from npukb_conformance.survey.sources import Tree
     from npukb_twin.executor import TwinArgs, TwinExecutor
     from npukernelbench.nouns import Track
@@ -94,7 +93,8 @@ def _surveyed(
     executor = TwinExecutor(TwinArgs())
     try:
         executor.prepare(app.console.err, Track.DYNAMIC)
-        tools, limits = executor.tools(), Limits(limited[1], limited[0])
+        tools = executor.tools()
+        # The protocol has its arguments' class as a variable; the twin has it as one of its class.
         comparing = _comparing(session, cast("Executor", executor)) if run else None
         with ThreadPoolExecutor(max_workers=max(1, session.config.jobs)) as pool:
             rows: list[Surveyed] = []

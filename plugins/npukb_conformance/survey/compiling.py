@@ -18,7 +18,7 @@ from pathlib import Path
 
 from npukb_conformance.survey.causes import Beyond, beyond, cause_of, first_error
 from npukb_conformance.survey.entries import Entry, entries_of
-from npukb_conformance.survey.sources import Tree, reached
+from npukb_conformance.survey.sources import Tree, defined_operators, reached
 from npukb_conformance.survey.values import Comparing, Values, not_run
 from npukb_twin.compile import driver
 from npukb_twin.compile.dialect import launches
@@ -35,7 +35,6 @@ from npukernelbench.nouns import Diagnostic, Severity, Track
 __all__ = ["Found", "Limits", "Surveyed", "find", "survey"]
 
 _UNITS = (".cpp", ".cc", ".cxx", ".cce", ".asc")
-_DEFINES = re.compile(r"\bOP_ADD\s*\(\s*(?P<name>\w+)")
 _OP_FILE = re.compile(r'\b(?P<config>\w+)\s*\.[^;]*"opFile\.value"\s*,\s*"(?P<file>\w+)"')
 #: How often a host side is compiled again without the sources that do not compile.
 _TRIES = 3
@@ -107,7 +106,7 @@ def find(tree: Tree) -> tuple[Found, ...]:
 
 def _found(tree: Tree, root: Path, paths: list[Path]) -> Found:
     host = root / "op_host"
-    defines = any(_DEFINES.search(tree.texts[path]) for path in tree.below(host))
+    defines = any(defined_operators(tree.texts[path]) for path in tree.below(host))
     return Found(tree, root, tuple(sorted(paths)), defines)
 
 
@@ -181,7 +180,7 @@ class _Project:
     def _described(self, image: Path) -> Diagnostic | None:
         """Keep what an image defines; the first error of an operator that cannot be asked."""
         error = None
-        for name in dict.fromkeys(_DEFINES.findall(self.found.host_text)):
+        for name in dict.fromkeys(defined_operators(self.found.host_text)):
             told = host_side.describe(image, self.tools.host, operator=name)
             if isinstance(told, HostFailure):
                 error = error or first_error(told.diagnostics)

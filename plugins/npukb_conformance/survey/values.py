@@ -7,7 +7,6 @@ a project that launches says it in ``launch.yaml``. All other kernels are not ru
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from npukb_conformance.dispatch import Dispatch, as_judged, load_dispatch, with_
 from npukb_conformance.record import Records
 from npukb_conformance.scale import Scaled, elements, whole
 from npukb_conformance.sitting import Planned, sit
+from npukb_conformance.survey.sources import defined_operators
 from npukb_conformance.verified import Verification, load_verification
 from npukb_suites.definitions import interface_of
 from npukb_suites.fresh import write_folder
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Comparing", "Values", "not_run"]
 
 _NAME = "gen_data.py"
-_DEFINES = re.compile(r"\bOP_ADD\s*\(\s*(?P<name>\w+)")
 #: Outcomes of a kernel that did not get as far as to compute something.
 _UNTRIED = frozenset(
     {Outcome.COMPILE_ERROR, Outcome.GUARD_REJECTED, Outcome.LAUNCH_ERROR, Outcome.NO_CODE, Outcome.SKIPPED}
@@ -205,7 +204,7 @@ def _first(verdict: Verdict) -> str:
 
 def _of_another(name: str, text: str) -> bool:
     """Whether a source defines other operators: a folder may hold several."""
-    defined = _DEFINES.findall(text)
+    defined = defined_operators(text)
     return bool(defined) and name not in defined
 
 

@@ -105,9 +105,7 @@ def packaged(arch: str) -> Toolchain | None:
         return None
     root = Path(spec.submodule_search_locations[0])
     zig, library = root / "zig", root / "lib"
-    if not zig.exists():
-        return None
-    if not arch:
+    if not (arch and zig.exists()):
         return None
     libc = "x86" if arch == REFERENCE else arch
     includes = (
