@@ -77,7 +77,7 @@ def _steps(pairs: list[Step]) -> Iterator[str]:
     for i, pair in enumerate(pairs):
         before = pairs[i - 1] if i else None
         ratios = ("", "") if before is None else (pair.published / before.published, pair.predicted / before.predicted)
-        shown = " | ".join(ratio if isinstance(ratio, str) else f"{ratio:.3f}" for ratio in ratios)
+        shown = " | ".join(ratio if isinstance(ratio, str) else f"{ratio:.3g}" for ratio in ratios)
         yield f"| {pair.what} | {pair.published:,.1f} | {pair.predicted:,.1f} | {_percent(pair.error)} | {shown} |"
 
 

@@ -103,7 +103,7 @@ def section(made: Sequence[Change]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for change in made:
-        figures = f"{change.published:.3f} | {change.predicted:.3f} | {change.error:+.0%}"
+        figures = f"{change.published:.3g} | {change.predicted:.3g} | {change.error:+.0%}"
         lines.append(f"| {change.step} | {change.kernel} | {figures} | {change.source} |")
     return "\n".join(lines)
 
