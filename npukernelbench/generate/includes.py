@@ -21,7 +21,7 @@ from npukernelbench.errors import UsageError
 from npukernelbench.nouns import INCLUDE_FOLDER
 from npukernelbench.tasks.goldens import SOURCE_SUFFIXES
 
-__all__ = ["Carried", "carry", "carry_sources", "include_folders"]
+__all__ = ["Carried", "carry", "carry_sources", "include_folders", "tiling_sources"]
 
 _INCLUDE = re.compile(r"""^(?P<before>[ \t]*\#[ \t]*include[ \t]*[<"])(?P<path>[^>"\n]+)(?=[>"])""", re.MULTILINE)
 _CLIMBS = re.compile(r"(?:\./|\.\./)+")
@@ -35,6 +35,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ARGUMENTS = r"\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const\s*)?(?:noexcept\s*)?"
 _DECLARED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS};")
 _DEFINED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS}\{{")
+_OPERATOR, _TILED = (re.compile(rf"\b{macro}\s*\(\s*(\w+)") for macro in ("OP_ADD", "IMPL_OP_OPTILING"))
 _MOST_BYTES = 4 << 20  # of one file; guards refuse far smaller ones
 
 
@@ -67,8 +68,8 @@ def carry(files: Mapping[str, str], paths: Mapping[str, str], folders: Sequence[
 
 
 def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
-    """``carried`` and the sources below ``folders`` that define functions which its headers declare, with what those
-    include in turn. An executor compiles of them what a host side lacks.
+    """``carried`` and the sources below ``folders`` that define functions which its headers declare, or register its
+    operators' tiling functions, with what those include in turn. An executor compiles of them what a host side lacks.
 
     Of several definitions the one that lies nearest to the candidate counts. Another operator's host sources count
     where a header beside them is included.
@@ -77,6 +78,7 @@ def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
     headers = [code for name, code in codes.items() if name.startswith(f"{INCLUDE_FOLDER}/")]
     wanted = {name for code in headers for name in _DECLARED.findall(code)}
     wanted -= {name for code in codes.values() for name in _DEFINED.findall(code)}
+    wanted |= _untiled(codes)
     known = {Path(path).resolve() for path in carried.paths.values() if Path(path).is_file()}
     home = min(known, key=lambda path: len(path.parts), default=None)
     carrying = {
@@ -100,6 +102,18 @@ def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
     return carry(files, paths, folders)
 
 
+def tiling_sources(files: Mapping[str, str]) -> list[str]:
+    """The carried ones of ``files`` that register tiling functions of the candidate's operators, which it does not
+    register itself: a project may keep all tiling functions of a family in a source that its operators share.
+    """
+    shared = [name for name in sorted(files) if name.startswith(f"{INCLUDE_FOLDER}/") and name.endswith(_UNITS)]
+    if not shared:
+        return []
+    codes = {name: _code(text) for name, text in files.items()}
+    untiled = _untiled({name: code for name, code in codes.items() if name not in shared})
+    return [name for name in shared if untiled & {_tiling(operator) for operator in _TILED.findall(codes[name])}]
+
+
 def _sources(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.suffix in _UNITS and path.is_file())
 
@@ -115,8 +129,31 @@ def _distance(path: Path, home: Path | None) -> int:
 
 @cache
 def _defined(path: Path) -> frozenset[str]:
-    """Names of the functions that a source defines."""
-    return frozenset(_DEFINED.findall(_code(_read(path))))
+    """What a source defines."""
+    return frozenset(_definitions(_code(_read(path))))
+
+
+def _definitions(code: str) -> Iterator[str]:
+    """Names of functions, and tilings of operators."""
+    yield from _DEFINED.findall(code)
+    yield from map(_tiling, _TILED.findall(code))
+
+
+def _untiled(codes: Mapping[str, str]) -> set[str]:
+    """The tilings that a candidate lacks. A macro of its project may hide the definition of an operator, whose kernel's
+    file bears its name, too.
+    """
+    if any("SetTiling" in code for code in codes.values()):
+        return set()
+    operators = [operator for code in codes.values() for operator in _OPERATOR.findall(code)]
+    kernels = [PurePosixPath(name) for name in codes if name.startswith("op_kernel/") and name.endswith(_UNITS)]
+    tiled = [operator for code in codes.values() for operator in _TILED.findall(code)]
+    return {_tiling(name) for name in (*operators, *(path.stem for path in kernels))} - set(map(_tiling, tiled))
+
+
+def _tiling(operator: str) -> str:
+    """Which ``AddRmsNorm`` and ``add_rms_norm`` share, and no function can bear."""
+    return f"tiling of {operator.replace('_', '').lower()}"
 
 
 def _code(text: str) -> str:

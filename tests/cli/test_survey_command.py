@@ -150,6 +150,82 @@ def test_every_project_is_compiled_as_it_lies(npukb, folder: Path) -> None:
     assert rows["device", "launch/fill.cpp"]["compilations"] == 2
 
 
+#: A family of operators: a macro of the project defines each, and one shared source holds their tiling functions.
+FAMILY = {
+    "ops/twice_all/op_host/twice_all.cpp": '#include "family/define.h"\nDEFINE_ONE(TwiceAll)\n',
+    "ops/twice_all/op_kernel/twice_all.cpp": DEVICE.replace("probe(", "twice_all("),
+    "common/inc/family/define.h": """#pragma once
+#include "register/op_def_registry.h"
+#define DEFINE_ONE(NAME)                                                                             \\
+    namespace ops {                                                                                  \\
+    class NAME : public OpDef {                                                                      \\
+      public:                                                                                        \\
+        explicit NAME(const char* name) : OpDef(name) {                                              \\
+            this->Input("x").DataType({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});     \\
+            this->Output("y").DataType({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});    \\
+            this->AICore().AddConfig("ascend910b");                                                  \\
+        }                                                                                            \\
+    };                                                                                               \\
+    OP_ADD(NAME);                                                                                    \\
+    }
+""",
+    "common/inc/family/tiling.h": """#pragma once
+#include "register/tilingdata_base.h"
+namespace optiling {
+BEGIN_TILING_DATA_DEF(FamilyTilingData)
+TILING_DATA_FIELD_DEF(uint32_t, length);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(TwiceAll, FamilyTilingData)
+}
+""",
+    "common/src/family/tiling.cpp": """#include "family/tiling.h"
+namespace optiling {
+static ge::graphStatus Cut(gert::TilingContext* context) {
+    context->SetBlockDim(1);
+    return ge::GRAPH_SUCCESS;
+}
+IMPL_OP_OPTILING(TwiceAll).Tiling(Cut);
+IMPL_OP_OPTILING(ThriceAll).Tiling(Cut);
+}
+""",
+}
+
+
+def test_a_family_shares_the_source_of_its_tiling_functions(npukb, tmp_path: Path) -> None:
+    for name, text in FAMILY.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    finished = npukb("survey", tmp_path, "--json", "--types", "2")
+    assert [(row["side"], row["track"], row["missing"], row["compilations"]) for row in finished.json] == [
+        ("host", "dynamic", "", 1),
+        ("device", "dynamic", "", 2),
+    ], finished.out
+
+
+def test_a_kernel_needs_no_more_of_a_host_side_than_its_structures(npukb, tmp_path: Path) -> None:
+    """A tiling function that does not compile is the host side's fault alone."""
+    nested = """constexpr uint32_t COUNT = 2 * WIDE;
+BEGIN_TILING_DATA_DEF(Inner)
+TILING_DATA_FIELD_DEF_ARR(int32_t, COUNT, numbers);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(InnerOp, Inner)
+BEGIN_TILING_DATA_DEF(ProbeTilingData)
+TILING_DATA_FIELD_DEF_STRUCT(Inner, inner);
+"""
+    broken = SAMPLE.replace("BEGIN_TILING_DATA_DEF(ProbeTilingData)\n", nested)
+    broken = broken.replace("Twice(21)", "ForeignFunction(21)").replace("namespace optiling {", "NAMESPACE", 1)
+    host = broken.replace("NAMESPACE", '#include "somebody/else.hpp"\n#define WIDE 4\nnamespace optiling {')
+    device = DEVICE.replace("data.length", "data.length + data.inner.numbers[7]")
+    for name, text in {"op_host/probe.cpp": host, "op_kernel/probe.cpp": device}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    rows = npukb("survey", tmp_path, "--json").json
+    assert [(row["side"], row["missing"]) for row in rows] == [("host", "somebody/else.hpp"), ("device", "")], rows
+    (tmp_path / "op_kernel/probe.cpp").write_text(device.replace("numbers", "letters"))
+    rows = npukb("survey", tmp_path, "--json").json
+    assert "letters" in rows[1]["message"]
+
+
 def test_tables_count_what_each_name_holds_back(npukb, folder: Path) -> None:
     finished = npukb("survey", folder, "--only", "plain")
     assert "device files that compile: 2 of 3 (set aside: 1 third party)" in finished.out

@@ -170,6 +170,29 @@ RELATIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("bits", ["uint8_t", "int8_t", "uint16_t", "int16_t"])
+def test_bits_of_a_comparison_lie_the_same_in_every_type(twin: Twin, bits: str) -> None:
+    """The page names types of one byte. Kernels that ran on devices give tensors of two as well."""
+    a = np.arange(N, dtype=np.float32)
+    body = f"""TPipe pipe;
+    {load("float", "a")}
+    TBuf<TPosition::VECCALC> b_m, b_y;
+    pipe.InitBuffer(b_m, {N});
+    pipe.InitBuffer(b_y, {N} * 4);
+    LocalTensor<{bits}> l_m = b_m.Get<{bits}>();
+    LocalTensor<float> l_y = b_y.Get<float>();
+    Duplicate(l_y, 7.0f, {N});
+    Compare(l_m, l_a, l_y, CMPMODE::LT, {N});
+    Select(l_y, l_m.template ReinterpretCast<uint8_t>(), l_a, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, {N});
+    {store("float", N, 0)}
+    CompareScalar(l_m, l_a, 9.0f, CMPMODE::GE, {N});
+    Select(l_y, l_m.template ReinterpretCast<uint8_t>(), l_a, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, {N});
+    {store("float", N, 1)}"""
+    done = twin.run(body, {"a": a}, {"y": ((2, N), F32)})
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
+    assert np.array_equal(done.output(), [np.where(a < 7, a, 0), np.where(a >= 9, a, 0)])
+
+
 @pytest.mark.parametrize("dtype", [F16, F32], ids=lambda d: d.value)
 def test_compare_packs_bits_and_select_reads_them(twin: Twin, dtype: DType) -> None:
     rng = np.random.default_rng(1)

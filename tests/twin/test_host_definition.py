@@ -55,13 +55,34 @@ def test_markers(arguments: dict[str, OpArgument]) -> None:
     for name, argument in arguments.items():
         for marker in marked.values():
             assert getattr(argument, marker) is (marked.get(name) == marker), (name, marker)
-    assert [name for name, argument in arguments.items() if argument.initial == 0] == ["half"]
+    assert {name: argument.initial for name, argument in arguments.items() if argument.initial} == {"half": (0,)}
 
 
 def test_followed_types(arguments: dict[str, OpArgument]) -> None:
     assert arguments["same"].dtypes == arguments["half"].dtypes == ("DT_FLOAT16", "DT_FLOAT")
     assert arguments["same"].formats == ("FORMAT_ND", "FORMAT_NCHW")
     assert arguments["half"].formats == ("FORMAT_ND", "FORMAT_ND")
+
+
+def test_initial_values_by_type(hosting: Hosting) -> None:
+    description = hosting.described(
+        """
+        this->Input("x").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+        this->Output("all").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT}).InitValue({ScalarType::FLOAT32, -0.5f});
+        this->Output("each").ParamType(REQUIRED).DataType({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND})
+            .InitValue({{ScalarType::FLOAT32, 2}, {ScalarType::INT32, -3}});
+        """,
+    )
+    every, each = description.outputs
+    assert every.initial == (-0.5,)
+    assert each.initial == tuple(2.0 if dtype == "DT_FLOAT" else -3 for dtype in each.dtypes)
+    assert len(each.initial) == 4
+    refused = hosting.describe(
+        'this->Output("y").ParamType(REQUIRED).DataType({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND})'
+        ".InitValue(std::vector<ScalarVar>(3, ScalarVar(ScalarType::INT32, 1)));"
+    )
+    assert isinstance(refused, HostFailure)
+    assert "'y' declares 2 data types and 3 initial values" in refused.diagnostics[0].message
 
 
 def test_lists_that_stand_by_themselves_multiply(hosting: Hosting) -> None:

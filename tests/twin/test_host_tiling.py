@@ -142,6 +142,26 @@ def test_platform(hosting: Hosting) -> None:
     assert hosting.said(body, small) == (1024, 4, 2, 4, 1, 16 << 20, 8, 0)
 
 
+def test_private_attributes_come_behind_the_definition_s(hosting: Hosting) -> None:
+    before = """
+    IMPL_OP(Probe).PrivateAttr("padding", "").PrivateAttr("mode", 64L).PrivateAttr("sizes", std::vector<int64_t>{3, 4})
+        .PrivateAttr("number").PrivateAttr("padding", "SAME");
+    """
+    body = """
+    const gert::RuntimeAttrs* attrs = context->GetAttrs();
+    said[0] = attrs->GetAttrNum();
+    said[1] = std::string(attrs->GetStr(8)) == "SAME";
+    said[2] = *attrs->GetInt(9);
+    said[3] = attrs->GetListInt(10)->GetData()[1];
+    said[4] = *attrs->GetInt(11);
+    """
+    given = request(VECTOR, number=-3)
+    assert hosting.said(body, given, before=before, definition=ATTRIBUTES)[:5] == (12, 1, 64, 4, -3)
+    failure = hosting.tile("", before='IMPL_OP(Probe).PrivateAttr("padding");')
+    assert isinstance(failure, HostFailure)
+    assert "the private attribute 'padding' has no value" in failure.diagnostics[0].message
+
+
 @pytest.mark.parametrize(
     "places", ["", ", {gert::TilingPlacement::TILING_ON_HOST, gert::TilingPlacement::TILING_ON_AICPU}"]
 )

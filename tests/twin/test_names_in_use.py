@@ -45,9 +45,12 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
         QuantMode_t::QF322F16_PRE != QuantMode_t::F322F16, GetffstMsg(2, 3),
         saturates + GetCtrlSpr<48, 48>(), AscendCUtils::GetBitSize(sizeof(half)),
         IsSameType<__bf16, bfloat16_t>::value,
+        FULL_MASK == ~uint64_t(0), DEFAULT_DATA_COPY_NBURST, DEFAULT_DATA_COPY_STRIDE, is_same<half, half>::value,
+        IsSameType<TrueType, FalseType>::value, GetScalarBitcodeValue(half(-1)), GetScalarBitcodeValue(1.0f),
+        SYNC_AIC_FLAG != SYNC_AIV_FLAG, SYNC_AIC_AIV_FLAG != SYNC_AIV_ONLY_ALL,
     };
     GlobalTensor<int64_t> said;
-    said.SetGlobalBuffer((__gm__ int64_t*)y, 32);
+    said.SetGlobalBuffer((__gm__ int64_t*)y, 64);
     for (int64_t number : numbers) said.SetValue(count++, number);
 
     GlobalTensor<float> in, out;
@@ -89,6 +92,7 @@ SAID = (
     *(1, 0x7F800000, 63, 64),
     *(1, 0, 1, 1, 1, 0x321),
     *(2, 16, 1),
+    *(1, 1, 0, 1, 0, 0xBC00, 0x3F800000, 1, 1),
     *(128, 7168, 3, 100),
 )
 
@@ -111,7 +115,7 @@ if (get_block_idx() != 0) return;
 if (g_coreType == AIC) {
     g.SetValue(0, 1);
     DataCacheCleanAndInvalid<int32_t, CacheLine::ENTIRE_DATA_CACHE>(g);
-    ffts_cross_core_sync(PIPE_FIX, 1 | (2 << 4) | (3 << 8));
+    NotifyEvent<PIPE_FIX>(3);
     WaitEvent(4);
 } else {
     wait_flag_dev(3);
@@ -126,7 +130,7 @@ if (g_coreType == AIC) {
 
 def test_every_name_computes_what_it_says(twin: Twin) -> None:
     x = np.arange(256, dtype=np.float32)
-    done = twin.run_source(KERNEL, {"x": x}, {"y": ((32,), DType.INT64), "z": ((256,), DType.FLOAT32)})
+    done = twin.run_source(KERNEL, {"x": x}, {"y": ((64,), DType.INT64), "z": ((256,), DType.FLOAT32)})
     assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     assert tuple(np.asarray(done.output())[: len(SAID)]) == SAID
     assert np.array_equal(done.output("z"), np.where(x < 128, x + 2, 0))

@@ -19,6 +19,7 @@ from pathlib import Path
 from npukb_conformance.survey.causes import Beyond, beyond, cause_of, first_error
 from npukb_conformance.survey.entries import Entry, entries_of
 from npukb_conformance.survey.sources import Tree, defined_operators, reached
+from npukb_conformance.survey.structures import structures_source
 from npukb_conformance.survey.values import Comparing, Values, not_run
 from npukb_twin.compile import driver
 from npukb_twin.compile.dialect import launches
@@ -29,7 +30,7 @@ from npukb_twin.operator import host_build, host_side
 from npukb_twin.operator.dynamic import Tools, api_structures, other_chip
 from npukb_twin.operator.host_types import HostFailure, HostResult, OperatorDescription
 from npukb_twin.operator.variants import Variant, macros_of_row, prelude, types_by_name, wants_key
-from npukernelbench.generate.includes import Carried, carry_sources
+from npukernelbench.generate.includes import Carried, carry, carry_sources
 from npukernelbench.nouns import Diagnostic, Severity, Track
 
 __all__ = ["Found", "Limits", "Surveyed", "find", "survey"]
@@ -39,6 +40,8 @@ _OP_FILE = re.compile(r'\b(?P<config>\w+)\s*\.[^;]*"opFile\.value"\s*,\s*"(?P<fi
 #: How often a host side is compiled again without the sources that do not compile.
 _TRIES = 3
 _ALONE = "nothing says on how many blocks and with which arguments it is launched"
+#: What the build says of arguments: types, and formats of those with usual names.
+_ARGUMENTS = re.compile(r"\b(?:DTYPE_\w+|FORMAT_[XYWAB]\d*)\b")
 _KEYS = re.compile(r"\bTILING_KEY_IS\s*\(\s*(?P<key>\w+?)[uUlL]*\s*\)")
 
 
@@ -105,8 +108,10 @@ def find(tree: Tree) -> tuple[Found, ...]:
 
 
 def _found(tree: Tree, root: Path, paths: list[Path]) -> Found:
-    host = root / "op_host"
-    defines = any(defined_operators(tree.texts[path]) for path in tree.below(host))
+    host = {path.relative_to(root).as_posix(): path for path in tree.below(root / "op_host")}
+    defines = any(defined_operators(tree.texts[path]) for path in host.values())
+    if host and not defines:  # The project's headers may have a macro that defines operators.
+        defines = any(defined_operators(text) for text in tree.closed(host, root).files.values())
     return Found(tree, root, tuple(sorted(paths)), defines)
 
 
@@ -161,31 +166,51 @@ class _Project:
                 break
             files = {name: text for name, text in files.items() if name not in units}
             made, _ = self._host_of(files)
+        if error is not None:
+            self._add_structures()
         return self._row("host", Track.DYNAMIC, self.found.root, error, files.values(), started)
+
+    def _add_structures(self) -> None:
+        """Of operators whose tiling does not compile: device files need what it declares, and nothing else of it."""
+        files = self._host_files().files
+        for name in dict.fromkeys(defined_operators(self.found.host_text)):
+            known = self.descriptions.get(name)
+            source = structures_source(files.values(), name) if known is None or not known.tiling else ""
+            if not source:
+                continue
+            with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
+                made = self._host_image({"op_host/structures.cpp": source}, Path(work))
+                told = made.image and host_side.describe(made.image, self.tools.host, operator=name)
+            if isinstance(told, OperatorDescription):
+                self.descriptions[name] = told if known is None else replace(known, tiling=told.tiling)
 
     def _host_of(self, files: Mapping[str, str]) -> tuple[HostResult, Diagnostic | None]:
         """Compile and ask it; the first error of either."""
         with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
-            made = host_build.compile_host(
-                files,
-                toolchain=self.tools.toolchain,
-                runtime=self.tools.host,
-                work=Path(work),
-                timeout_s=self.limits.timeout_s,
-            )
+            made = self._host_image(files, Path(work))
             if made.image is None:
                 return made, first_error(made.diagnostics)
             return made, self._described(made.image)
 
+    def _host_image(self, files: Mapping[str, str], work: Path) -> HostResult:
+        return host_build.compile_host(
+            files,
+            toolchain=self.tools.toolchain,
+            runtime=self.tools.host,
+            work=work,
+            timeout_s=self.limits.timeout_s,
+        )
+
     def _described(self, image: Path) -> Diagnostic | None:
         """Keep what an image defines; the first error of an operator that cannot be asked."""
         error = None
-        for name in dict.fromkeys(defined_operators(self.found.host_text)):
+        named = defined_operators(self.found.host_text)
+        for name in dict.fromkeys(named) if named else ("",):  # The only one, where a macro defines it.
             told = host_side.describe(image, self.tools.host, operator=name)
             if isinstance(told, HostFailure):
                 error = error or first_error(told.diagnostics)
             else:
-                self.descriptions[name] = told
+                self.descriptions[told.name] = told
         return error
 
     def _operator_values(self) -> tuple[Values, ...]:
@@ -199,8 +224,10 @@ class _Project:
 
     def _host_files(self) -> Carried:
         """The host side with what it includes, and shared sources that define what those headers declare."""
-        closed = self.found.tree.closed(self.found.own, self.found.root)
-        return carry_sources(closed, (self.found.tree.root,))
+        tree, root = self.found.tree, self.found.root
+        carried = carry_sources(tree.closed(self.found.own, root), (tree.root,))
+        folders = tree.folders(carried.files.values(), map(Path, carried.paths.values()), root)
+        return carry(carried.files, carried.paths, folders)
 
     def _launching_host(self) -> Surveyed | None:
         """Host functions that launch this project's kernels; None where there are none."""
@@ -291,9 +318,10 @@ class _Project:
 
     def _preludes(self, description: OperatorDescription | None, text: str) -> Iterator[str]:
         """What stands in front of the kernel's text, for as many combinations of types as are asked for."""
+        names = sorted(set(_ARGUMENTS.findall(text))) if self.found.defines else []
+        unsaid = "".join(f"#define {name} {'half' if name[0] == 'D' else 'FORMAT_ND'}\n" for name in names)
         if description is None:
-            names = sorted(set(re.findall(r"\bDTYPE_\w+", text))) if self.found.defines else []
-            yield "".join(f"#define {name} half\n" for name in names)
+            yield unsaid
             return
         rows = max((len(entry.dtypes) for entry in (*description.inputs, *description.outputs)), default=1) or 1
         key = self._key(description, text)
@@ -301,7 +329,8 @@ class _Project:
         for row in range(rows):
             seen.setdefault(Variant(macros_of_row(description, row), key))
         for variant in islice(seen, self.limits.types):
-            yield prelude(description, variant, text, api_structures())
+            types = "" if description.inputs else unsaid
+            yield types + prelude(description, variant, text, api_structures())
 
     @staticmethod
     def _key(description: OperatorDescription, text: str) -> int | None:

@@ -20,6 +20,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("Ceil", "CeilDiv", "CeilAlign", "Align", "DEFAULT_C0_SIZE"),
         *("TOTAL_UB_SIZE", "TOTAL_L1_SIZE", "TOTAL_L0A_SIZE", "TOTAL_L0B_SIZE", "TOTAL_L0C_SIZE"),
         *("F32_INF", "F32_NEG_INF", "SetSyncBaseAddr", "WaitEvent", "GetffstMsg", "FixpipeParams"),
+        *("FULL_MASK", "DEFAULT_DATA_COPY_NBURST", "DEFAULT_DATA_COPY_STRIDE", "NotifyEvent"),
+        *("SYNC_AIC_FLAG", "SYNC_AIV_FLAG", "SYNC_AIC_AIV_FLAG", "SYNC_AIV_ONLY_ALL"),
+        *("TrueType", "FalseType", "is_same", "GetScalarBitcodeValue"),
     ),
     "": (
         *("set_ffts_base_addr", "wait_flag_dev", "ffts_cross_core_sync", "clz", "icache_preload"),

@@ -50,6 +50,15 @@ void Send(const std::string& body) {
     }
 }
 
+std::string InitialJson(const ops::ScalarVar& value) {
+    switch (value.scalar_type) {
+        case ops::ScalarType::FLOAT32:
+        case ops::ScalarType::FLOAT16: return Real(value.scalar_num.value_f32);
+        case ops::ScalarType::UINT64: return std::to_string(value.scalar_num.value_u64);
+        default: return Number(value.scalar_num.value_i64);
+    }
+}
+
 std::string ArgumentJson(const Argument& a) {
     const char* presence = a.option == ops::OPTIONAL ? "optional" : a.option == ops::DYNAMIC ? "dynamic" : "required";
     std::string out = "{\"name\":" + Quoted(a.name) + ",\"presence\":\"" + presence + "\"";
@@ -60,7 +69,7 @@ std::string ArgumentJson(const Argument& a) {
     out += std::string(",\"scalar\":") + Truth(a.scalar) + ",\"scalar_list\":" + Truth(a.scalar_list);
     out += std::string(",\"value_depend\":") + Truth(a.value_depend) +
            ",\"depends_on_compute\":" + Truth(a.depends_on_compute);
-    return out + ",\"initial\":" + (a.has_initial ? Number(static_cast<int64_t>(a.initial)) : "null") + "}";
+    return out + ",\"initial\":" + List(a.initials, InitialJson) + "}";
 }
 
 std::string ValueJson(AttributeKind kind, const Value& value) {

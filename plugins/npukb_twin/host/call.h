@@ -17,8 +17,7 @@ struct ArgumentData {
     bool scalar_list = false;
     bool value_depend = false;
     bool depends_on_compute = false;
-    bool has_initial = false;
-    uint64_t initial = 0;
+    std::vector<ops::ScalarVar> initials;  // nothing, one for all types, or one for each
     std::string follows;
     ops::FollowType follow = ops::FollowType::INVALID_TYPE;
 };
@@ -67,7 +66,7 @@ struct Operator {
     std::string type;
     bool defined = false;
     Arguments inputs, outputs;
-    std::deque<Attribute> attributes;
+    std::deque<Attribute> attributes, private_attributes;
     std::map<std::string, Configuration> chips;
     gert::OpImplRegisterV2::TilingKernelFunc tiling = nullptr;
     gert::OpImplRegisterV2::TilingParseFunc parse = nullptr;

@@ -80,6 +80,22 @@ void Follow(const Row& row) {
     }
 }
 
+// Initial values that were declared for each type, as the types stand now. Equal types have equal values.
+void SpreadInitials(const Argument& declared, Argument& a) {
+    if (declared.initials.size() < 2) return;
+    if (declared.initials.size() != declared.types.size()) {
+        throw Refused{"'" + a.name + "' declares " + std::to_string(declared.types.size()) + " data types and " +
+                      std::to_string(declared.initials.size()) + " initial values: every type needs one"};
+    }
+    a.initials.clear();
+    for (ge::DataType type : a.types) {
+        auto at = std::find(declared.types.begin(), declared.types.end(), type) - declared.types.begin();
+        if (at == static_cast<ptrdiff_t>(declared.types.size()))
+            throw Refused{"'" + a.name + "' has no initial value for one of its types"};
+        a.initials.push_back(declared.initials[static_cast<size_t>(at)]);
+    }
+}
+
 }  // namespace
 
 Operator& Chosen(const std::string& name) {
@@ -112,6 +128,7 @@ void Settle(const Operator& target, const std::string& chip, Arguments& inputs, 
     Row row;
     for (auto& a : inputs) row.push_back(&a);
     for (auto& a : outputs) row.push_back(&a);
+    const Arguments declared = outputs;
     size_t count = 0;
     const Argument* first = nullptr;
     auto require = [&](const Argument& a, size_t length, const char* what) {
@@ -129,6 +146,7 @@ void Settle(const Operator& target, const std::string& chip, Arguments& inputs, 
     }
     Multiply(row, count == 0 ? 1 : count);
     Follow(row);
+    for (size_t i = 0; i < outputs.size(); ++i) SpreadInitials(declared[i], outputs[i]);
     for (size_t index : target.value_inputs) {
         if (index < inputs.size()) inputs[index].value_depend = true;
     }

@@ -273,7 +273,7 @@ void BuildAttributes(Call& call, const Request& request) {
             throw Refused{"the operator has no attribute '" + name + "'"};
         }
     }
-    for (const Attribute& attribute : call.target->attributes) {
+    auto add = [&](const Attribute& attribute) {
         auto given = request.attributes.find(attribute.name);
         if (given != request.attributes.end())
             call.values.Add(attribute.kind, ReadValue(attribute, given->second));
@@ -281,6 +281,18 @@ void BuildAttributes(Call& call, const Request& request) {
             call.values.Add(attribute.kind, attribute.value);
         else
             throw Refused{"the required attribute '" + attribute.name + "' has no value"};
+    };
+    const auto& own = call.target->attributes;
+    std::for_each(own.begin(), own.end(), add);
+    for (const Attribute& attribute : call.target->private_attributes) {
+        if (attribute.kind != AttributeKind::kNone) {
+            call.values.Add(attribute.kind, attribute.value);
+            continue;
+        }
+        auto known = std::find_if(own.begin(), own.end(), [&](const Attribute& a) { return a.name == attribute.name; });
+        if (known == own.end())
+            throw Refused{"the private attribute '" + attribute.name + "' has no value, and no attribute has its name"};
+        add(*known);
     }
 }
 

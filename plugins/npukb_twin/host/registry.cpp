@@ -1,4 +1,6 @@
 // What static objects of host code register while the library is loaded: definitions, tiling and inference functions.
+#include <algorithm>
+
 #include "define.h"
 
 namespace npukb_host {
@@ -41,11 +43,25 @@ Argument& Named(Arguments& arguments, const char* name) {
     added.name = name;
     return added;
 }
+
+// What is registered again counts from then on.
+Value& Private(Operator& owner, const char* name, AttributeKind kind) {
+    auto& known = owner.private_attributes;
+    auto same = std::find_if(known.begin(), known.end(), [&](const Attribute& a) { return a.name == name; });
+    Attribute& attribute = same == known.end() ? known.emplace_back() : *same;
+    attribute.name = name;
+    attribute.kind = kind;
+    attribute.value = {};
+    return attribute.value;
+}
 }  // namespace
 
 }  // namespace npukb_host
 
 namespace gert {
+
+using npukb_host::AttributeKind;
+using npukb_host::Private;
 
 OpImplRegisterV2::OpImplRegisterV2(const char* type) : operator_(&npukb_host::TheRegistry().Of(type)) {}
 OpImplRegisterV2& OpImplRegisterV2::InferShape(InferShapeKernelFunc function) {
@@ -71,6 +87,34 @@ OpImplRegisterV2& OpImplRegisterV2::TilingInputsDataDependency(std::initializer_
 OpImplRegisterV2& OpImplRegisterV2::TilingInputsDataDependency(std::initializer_list<int32_t> inputs,
                                                                std::initializer_list<TilingPlacement>) {
     return InputsDataDependency(inputs);
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name) {
+    Private(*operator_, name, AttributeKind::kNone);
+    return *this;
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, int64_t value) {
+    Private(*operator_, name, AttributeKind::kInt).integer = value;
+    return *this;
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, const std::vector<int64_t>& value) {
+    Private(*operator_, name, AttributeKind::kListInt).integers = value;
+    return *this;
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, const char* value) {
+    Private(*operator_, name, AttributeKind::kString).text = value;
+    return *this;
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, float value) {
+    Private(*operator_, name, AttributeKind::kFloat).real = value;
+    return *this;
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, bool value) {
+    Private(*operator_, name, AttributeKind::kBool).integer = value;
+    return *this;
+}
+OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, const std::vector<float>& value) {
+    Private(*operator_, name, AttributeKind::kListFloat).reals = value;
+    return *this;
 }
 OpImplRegisterV2& OpImplRegisterV2::Parse(TilingParseFunc function, CompileInfoCreatorFunc create) {
     operator_->parse = function;
@@ -108,7 +152,9 @@ NPUKB_SETTER(ScalarList(), data_->scalar_list = true)
 NPUKB_SETTER(To(ge::DataType type), data_->types.assign(data_->types.size(), type))
 NPUKB_SETTER(To(const char* name), data_->follows = name; data_->follow = FollowType::DTYPE)
 NPUKB_SETTER(Version(uint32_t), )
-NPUKB_SETTER(InitValue(uint64_t value), data_->has_initial = true; data_->initial = value)
+NPUKB_SETTER(InitValue(uint64_t value), data_->initials = {ScalarVar(ScalarType::UINT64, value)})
+NPUKB_SETTER(InitValue(const ScalarVar& value), data_->initials = {value})
+NPUKB_SETTER(InitValue(const std::vector<ScalarVar>& values), data_->initials = values)
 NPUKB_SETTER(OutputShapeDependOnCompute(), data_->depends_on_compute = true)
 NPUKB_SETTER(Follow(const char* name), data_->follows = name; data_->follow = FollowType::ALL)
 NPUKB_SETTER(Follow(const char* name, FollowType type), data_->follows = name; data_->follow = type)

@@ -45,7 +45,7 @@ class Slot:
     """One pointer argument. ``name`` is the task's; ``dtype`` is the type that values are converted to, if any.
 
     ``same`` is the index of the slot that holds the memory; ``at_least_bytes`` is how much room an output needs while
-    the kernel runs; ``fill`` is the byte that an output is filled with before, None for a pattern.
+    the kernel runs; ``fill`` is what an output is filled with before, over and over, None for a pattern.
     """
 
     kind: SlotKind
@@ -53,7 +53,7 @@ class Slot:
     dtype: DType | None = None
     same: int = 0
     at_least_bytes: int = 0
-    fill: int | None = None
+    fill: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def static_slots(task: Task) -> tuple[Slot, ...]:
         if output.alias_of is not None:
             slots.append(Slot(SlotKind.SAME, output.name, same=position[output.alias_of]))
         else:
-            slots.append(Slot(SlotKind.OUTPUT, output.name, fill=0 if output.zeroed else None))
+            slots.append(Slot(SlotKind.OUTPUT, output.name, fill=b"\0" if output.zeroed else None))
     return (*slots, Slot(SlotKind.WORKSPACE))
 
 
@@ -170,11 +170,11 @@ class Buffers:
         data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         return self._write(name, data)
 
-    def _blank(self, file: str, nbytes: int, name: str, fill: int | None = None) -> Path:
+    def _blank(self, file: str, nbytes: int, name: str, fill: bytes | None = None) -> Path:
         import numpy as np
 
         if fill is not None:
-            return self._write(file, np.full(nbytes, fill, dtype=np.uint8))
+            return self._write(file, np.tile(np.frombuffer(fill, np.uint8), -(-nbytes // len(fill)))[:nbytes])
         return self._write(file, poison(nbytes, self._request.seed, name))
 
     def _write(self, name: str, data: NDArray[np.uint8]) -> Path:

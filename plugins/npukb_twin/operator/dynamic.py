@@ -291,13 +291,23 @@ def _slots(bound: Bound, case: Case, row: int) -> tuple[Slot, ...]:
             continue
         shapes = shapes_of(case.outputs[output.name])
         room = largest_output_bytes(case, shapes[0].dtype.itemsize) if argument.depends_on_compute else 0
-        fill = 0 if output.zeroed else argument.initial
+        fill = b"\0" if output.zeroed else _initial(argument, row, shapes[0].dtype)
         slots.append(Slot(SlotKind.OUTPUT, output.name, at_least_bytes=room, fill=fill))
     if bound.late is not None:
         slots.append(Slot(SlotKind.OUTPUT, bound.late.name))
     elif bound.shapes_come_late:
         slots.append(Slot(SlotKind.SHAPES))
     return (*slots, Slot(SlotKind.WORKSPACE), Slot(SlotKind.TILING))
+
+
+def _initial(argument: host_types.OpArgument, row: int, dtype: DType) -> bytes | None:
+    """One element of what an output is filled with before the launch."""
+    import numpy as np
+
+    if not argument.initial:
+        return None
+    value = argument.initial[row if row < len(argument.initial) else 0]
+    return np.array(value).astype(dtype.numpy()).tobytes()
 
 
 def _converted(argument: host_types.OpArgument, row: int) -> DType | None:

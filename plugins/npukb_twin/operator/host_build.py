@@ -22,6 +22,7 @@ from npukb_twin.operator.host_cache import HostCache, HostCall, KeptHost, includ
 from npukb_twin.operator.host_messages import begins_with_gap, explain_host
 from npukb_twin.operator.host_missing import defining, undefined
 from npukb_twin.operator.host_types import HostResult, HostRuntime
+from npukernelbench.generate.includes import tiling_sources
 from npukernelbench.judge.executor import HOST_STANDARD
 from npukernelbench.nouns import INCLUDE_FOLDER, Diagnostic, Outcome, Severity
 
@@ -47,6 +48,7 @@ _FILE_BYTES = 256 << 20
 _INTERFACE = re.compile(
     r'^\s*#\s*include\s*[<"](?:opdev/(?:make_)?op_executor\.h|aclnn/aclnn_base\.h|aclnn_kernels/)', re.M
 )
+_REGISTERS = re.compile(r"\b(?:OP_ADD|(?:IMPL|REG)_OP\w*)\s*\(")
 #: Host code that asks for the size of a half, and a half of its own.
 _HALF = re.compile(r"\bsizeof\s*\(\s*half\s*\)")
 _OWN_HALF = re.compile(
@@ -175,13 +177,18 @@ def sources_of(files: Mapping[str, str]) -> list[str]:
     own = [name for name in units if "op_host" in PurePosixPath(name).parts[:-1]]
     if not own:
         own = [name for name in units if "op_kernel" not in PurePosixPath(name).parts[:-1]]
-    return [name for name in own if not _is_interface(PurePosixPath(name).stem, files[name])]
+    return [name for name in own if not _is_interface(name, files)]
 
 
-def _is_interface(stem: str, text: str) -> bool:
-    """Whether a source belongs to the layer that applications call: by its name, what it includes, or its launches."""
-    if stem.startswith("aclnn") or stem.endswith("_l0") or _INTERFACE.search(text) is not None:
+def _is_interface(name: str, files: Mapping[str, str]) -> bool:
+    """Whether a source belongs to the layer that applications call: by its name, its launches, or what it includes,
+    itself or by the header of its own name.
+    """
+    path, text = PurePosixPath(name), files[name]
+    if path.stem.startswith("aclnn") or path.stem.endswith("_l0") or _INTERFACE.search(text) is not None:
         return True
+    if f'"{path.stem}.h"' in text and _REGISTERS.search(text) is None:
+        return _INTERFACE.search(files.get(str(path.with_suffix(".h")), "")) is not None
     return launches(text)
 
 
@@ -202,6 +209,7 @@ def compile_host(
     units = sources_of(files)
     if not units:
         return _failed(Outcome.NO_CODE, "no_code", "there is no host source (op_host/*.cpp)")
+    units += tiling_sources(files)
     command = _command(files, toolchain, runtime, include)
     return build_image(
         files, units, command, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s, include=include

@@ -229,7 +229,7 @@ def _argument(entry: Mapping[str, Any]) -> OpArgument:
         scalar_list=entry["scalar_list"],
         value_depend=entry["value_depend"],
         depends_on_compute=entry["depends_on_compute"],
-        initial=entry["initial"],
+        initial=tuple(float(value) if isinstance(value, str) else value for value in entry["initial"]),
     )
 
 

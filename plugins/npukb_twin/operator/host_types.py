@@ -84,7 +84,8 @@ class OpArgument:
     """An input or output as the operator's definition declares it.
 
     ``dtypes`` and ``formats`` have one entry per supported combination (``DT_FLOAT``, ``FORMAT_ND``…): entry i of
-    every argument together is combination i. ``initial`` is the value an output is filled with before the launch.
+    every argument together is combination i. ``initial`` are the values that an output is filled with before the
+    launch: none, one for every combination, or one for each.
     """
 
     name: str
@@ -95,7 +96,7 @@ class OpArgument:
     scalar_list: bool = False
     value_depend: bool = False
     depends_on_compute: bool = False
-    initial: int | None = None
+    initial: tuple[float | int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

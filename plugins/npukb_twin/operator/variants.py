@@ -11,8 +11,10 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 
+from npukb_twin.compile.build import source_root
 from npukb_twin.compile.dialect import masked
 from npukb_twin.operator.host_types import OpArgument, OperatorDescription, TilingStruct
 from npukb_twin.operator.interface import Bound, shapes_of
@@ -29,39 +31,9 @@ __all__ = [
     "wants_key",
 ]
 
-#: Element types of the graph engine: their documented numbers.
-_DTYPE_NUMBERS = {
-    "DT_FLOAT": 0,
-    "DT_FLOAT16": 1,
-    "DT_INT8": 2,
-    "DT_INT32": 3,
-    "DT_UINT8": 4,
-    "DT_INT16": 6,
-    "DT_UINT16": 7,
-    "DT_UINT32": 8,
-    "DT_INT64": 9,
-    "DT_UINT64": 10,
-    "DT_DOUBLE": 11,
-    "DT_BOOL": 12,
-    "DT_STRING": 13,
-    "DT_COMPLEX64": 16,
-    "DT_COMPLEX128": 17,
-    "DT_BF16": 27,
-    "DT_UNDEFINED": 28,
-    "DT_INT4": 29,
-}
-_FORMAT_NUMBERS = {
-    "FORMAT_NCHW": 0,
-    "FORMAT_NHWC": 1,
-    "FORMAT_ND": 2,
-    "FORMAT_NC1HWC0": 3,
-    "FORMAT_FRACTAL_Z": 4,
-    "FORMAT_HWCN": 16,
-    "FORMAT_NDHWC": 27,
-    "FORMAT_FRACTAL_NZ": 29,
-    "FORMAT_NCDHW": 30,
-    "FORMAT_NCL": 47,
-}
+#: Where the graph engine's element types and formats stand with their documented numbers, for host code as well.
+_NUMBERED = re.compile(r"^NPUKB_(?:DTYPE|FORMAT)\((?P<name>\w+), (?P<number>\d+)", re.MULTILINE)
+_NUMBERS = ("include_host/twin_host/dtypes.def", "include_host/twin_host/formats.def")
 _REGISTERED = re.compile(
     r"\bREGISTER_TILING_(?:DEFAULT\s*\(|FOR_TILINGKEY\s*\(\s*\"(?P<expression>[^\"\n]*)\"\s*,)\s*(?P<type>[\w:]+)\s*\)"
 )
@@ -116,7 +88,8 @@ class Variant:
 
 def element_types() -> Mapping[int, str]:
     """The C++ type of every element type's number."""
-    return {_DTYPE_NUMBERS[name]: type_ for name, type_ in _TYPES.items() if name in _DTYPE_NUMBERS}
+    numbers = _numbers()
+    return {numbers[name]: type_ for name, type_ in _TYPES.items() if name in numbers}
 
 
 def types_by_name() -> Mapping[str, str]:
@@ -150,12 +123,19 @@ def variant_of(bound: Bound, case: Case, row: int, key: int | None = None) -> Va
     return Variant(tuple(macros.items()), key)
 
 
+@cache
+def _numbers() -> Mapping[str, int]:
+    """Element types and formats by name."""
+    texts = [(source_root() / name).read_text(encoding="utf-8") for name in _NUMBERS]
+    return {match["name"]: int(match["number"]) for text in texts for match in _NUMBERED.finditer(text)}
+
+
 def prelude(description: OperatorDescription, variant: Variant, device_text: str, known: frozenset[str]) -> str:
     """What stands in front of the kernel's text. Structures in ``known`` are the API's own and left out, and so are
     those that the device code defines itself: of one that it is given, the name goes ahead.
     """
     own = _defined_structures(device_text)
-    lines = [f"#define {name} {number}" for name, number in (*_DTYPE_NUMBERS.items(), *_FORMAT_NUMBERS.items())]
+    lines = [f"#define {name} {number}" for name, number in _numbers().items()]
     lines += [f"#define {name} {value}" for name, value in variant.macros]
     lines += _structures(description, known | own.keys())
     registered = None if variant.key is None else _registered(device_text, variant.key)

@@ -30,6 +30,31 @@ NPUKB_API constexpr auto Align(T a, U b) -> decltype(a / b) {
     return CeilAlign(a, b);
 }
 
+// What a test of a type's members answers.
+struct TrueType {};
+struct FalseType {};
+template <typename T, typename U>
+using is_same = std::is_same<T, U>;
+
+// The bits of an element, as an integer of its size.
+template <typename T>
+NPUKB_API auto GetScalarBitcodeValue(T value) {
+    using Bits = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
+    static_assert(sizeof(T) <= sizeof(uint32_t), "GetScalarBitcodeValue takes elements of up to four bytes");
+    return __builtin_bit_cast(Bits, value);
+}
+
+// A mask with every bit, and what DataCopy does without parameters.
+inline constexpr uint64_t FULL_MASK = ~uint64_t{0};
+inline constexpr uint16_t DEFAULT_DATA_COPY_NBURST = 1;
+inline constexpr uint16_t DEFAULT_DATA_COPY_STRIDE = 0;
+
+// Flags between cores above those that pages give to kernels. Which number is whose is not known.
+inline constexpr uint16_t SYNC_AIC_FLAG = 11;
+inline constexpr uint16_t SYNC_AIV_FLAG = 12;
+inline constexpr uint16_t SYNC_AIC_AIV_FLAG = 13;
+inline constexpr uint16_t SYNC_AIV_ONLY_ALL = 14;
+
 // Bytes of one row of a fractal, and of the memories of a core.
 inline constexpr uint32_t DEFAULT_C0_SIZE = 32;
 inline constexpr uint32_t TOTAL_UB_SIZE = 192 * 1024;
@@ -70,6 +95,11 @@ NPUKB_API void set_ffts_base_addr(uint64_t) {}
 // Other names of CrossCoreWaitFlag and CrossCoreSetFlag. Mode and flag are packed into one word.
 NPUKB_API void WaitEvent(uint16_t flagId) { npukb_core_flag_wait(0, flagId); }
 NPUKB_API void wait_flag_dev(uint16_t flagId) { npukb_core_flag_wait(0, flagId); }
+// Between the cores of one group.
+template <pipe_t pipe>
+NPUKB_API void NotifyEvent(uint16_t flagId) {
+    npukb_core_flag_set(2, static_cast<npukb::Pipe>(pipe), flagId);
+}
 NPUKB_API constexpr uint16_t GetffstMsg(uint16_t mode, uint16_t flagId) {
     return static_cast<uint16_t>(1 | (mode << 4) | (flagId << 8));
 }

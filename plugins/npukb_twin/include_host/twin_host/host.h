@@ -26,6 +26,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "securec.h"
 #if defined(__clang__)  // another compiler would make the instances anew in every unit
 #include "twin_host/instances.h"

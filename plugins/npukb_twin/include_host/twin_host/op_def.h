@@ -23,6 +23,46 @@ enum class ItemFindStatus { ITEM_FIND = 0, ITEM_NOEXIST = 1 };
 enum class HcclServerType : uint32_t { AICPU = 0, AICORE, CCU, MAX };
 enum class InitValueType { INIT_VALUE_UINT64_T = 0, INIT_VALUE_DEFAULT };
 
+enum class ScalarType : uint32_t {
+    UINT64 = 0,
+    INT64 = 1,
+    UINT32 = 2,
+    INT32 = 3,
+    UINT16 = 4,
+    INT16 = 5,
+    UINT8 = 6,
+    INT8 = 7,
+    FLOAT32 = 8,
+    FLOAT16 = 9,
+    INVALID_DTYPE = static_cast<uint32_t>(-1),
+};
+
+union ScalarNum {
+    uint64_t value_u64;
+    int64_t value_i64;
+    float value_f32;
+    ScalarNum() : value_u64(0) {}
+    explicit ScalarNum(uint64_t value) : value_u64(value) {}
+    explicit ScalarNum(int64_t value) : value_i64(value) {}
+    explicit ScalarNum(float value) : value_f32(value) {}
+};
+
+// What an output is filled with before the launch.
+struct ScalarVar {
+    ScalarType scalar_type = ScalarType::INVALID_DTYPE;
+    ScalarNum scalar_num;
+    ScalarVar() = default;
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    ScalarVar(ScalarType type, T value) : scalar_type(type) {
+        if (type == ScalarType::FLOAT32 || type == ScalarType::FLOAT16)
+            scalar_num = ScalarNum(static_cast<float>(value));
+        else if (type == ScalarType::UINT64)
+            scalar_num = ScalarNum(static_cast<uint64_t>(value));
+        else
+            scalar_num = ScalarNum(static_cast<int64_t>(value));
+    }
+};
+
 class OpParamDef {
   public:
     explicit OpParamDef(npukb_host::Argument* data) : data_(data) {}
@@ -44,6 +84,8 @@ class OpParamDef {
     OpParamDef& To(const char* name);
     OpParamDef& Version(uint32_t version);
     OpParamDef& InitValue(uint64_t value);
+    OpParamDef& InitValue(const ScalarVar& value);
+    OpParamDef& InitValue(const std::vector<ScalarVar>& value);  // one for each of the output's types
     OpParamDef& OutputShapeDependOnCompute();
     OpParamDef& Follow(const char* name);
     OpParamDef& Follow(const char* name, FollowType type);

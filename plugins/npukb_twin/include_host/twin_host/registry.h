@@ -30,6 +30,15 @@ class OpImplRegisterV2 {
     OpImplRegisterV2& TilingInputsDataDependency(std::initializer_list<int32_t> inputs);
     OpImplRegisterV2& TilingInputsDataDependency(std::initializer_list<int32_t> inputs,
                                                  std::initializer_list<TilingPlacement> placements);
+    // Attributes that only the tiling function sees, behind those of the definition. Without a value it is that of the
+    // definition's attribute of the same name.
+    OpImplRegisterV2& PrivateAttr(const char* name);
+    OpImplRegisterV2& PrivateAttr(const char* name, int64_t value);
+    OpImplRegisterV2& PrivateAttr(const char* name, const std::vector<int64_t>& value);
+    OpImplRegisterV2& PrivateAttr(const char* name, const char* value);
+    OpImplRegisterV2& PrivateAttr(const char* name, float value);
+    OpImplRegisterV2& PrivateAttr(const char* name, bool value);
+    OpImplRegisterV2& PrivateAttr(const char* name, const std::vector<float>& value);
     template <class T>
     OpImplRegisterV2& TilingParse(TilingParseFunc function) {
         return Parse(function, []() -> void* { return new T(); });

@@ -103,6 +103,14 @@ class TensorDesc {
     DataType type_ = DT_FLOAT;
 };
 
+// A constant of a graph, for functions that the twin compiles and never calls.
+class Tensor {
+  public:
+    const uint8_t* GetData() const;
+    size_t GetSize() const;
+    TensorDesc GetTensorDesc() const;
+};
+
 // A node of a graph, as functions see it that choose among implementations. The twin compiles such functions and never
 // calls them: what they ask for is not known.
 class Operator {

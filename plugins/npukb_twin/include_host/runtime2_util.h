@@ -1,0 +1,3 @@
+// The same under its other name.
+#pragma once
+#include "runtime_util.h"
