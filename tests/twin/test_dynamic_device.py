@@ -201,6 +201,18 @@ def test_tiling_data_is_copied_in_parts(twin: Twin, host: FakeHost) -> None:
     assert go(twin, device(body), {"x": X}, Y).output()[:3].tolist() == [4.5, 9.0, 9.0]
 
 
+@pytest.mark.parametrize(("initial", "filled"), [((-1.5, 2.5), (-1.5, 2.5)), ((7,), (7.0, 7.0))], ids=("each", "all"))
+def test_outputs_hold_their_initial_values(
+    twin: Twin, host: FakeHost, initial: tuple[float, ...], filled: tuple[float, float]
+) -> None:
+    """One value for all combinations of types, or one for each."""
+    host.description = definition(outputs=(argument("y", "DT_FLOAT", "DT_FLOAT", initial=initial),))
+    source = device(SET_Y + "if (GetBlockIdx() == 0) to.SetValue(0, to.GetValue(1) + 1.0f);")
+    for dtype, value in zip((np.float32, np.float16), filled, strict=True):
+        finished = go(twin, source, {"x": X.astype(dtype)}, Y)
+        assert finished.output().tolist() == [value + 1.0, *[value] * 7]
+
+
 def test_element_types_are_macros(twin: Twin, host: FakeHost) -> None:
     body = (
         SET_Y
