@@ -63,7 +63,11 @@ def test_error_inside_a_template_of_the_api_is_at_the_line_that_uses_it(twin: Tw
     ("call", "name", "types"),
     [
         ("AddReluCast(i, f, f, 8)", "AddReluCast is not available", "it takes F16 from F32, I8 from F16 or I16"),
-        ("Compare(f, f, f, CMPMODE::EQ, 64)", "Compare is not available", "it takes U8 or I8 or U16 or I16 from F16 or F32 or I32"),
+        (
+            "Compare(f, f, f, CMPMODE::EQ, 64)",
+            "Compare is not available",
+            "it takes U8 or I8 or U16 or I16 from F16 or F32 or I32",
+        ),
         ("Brcb(l, l, 1, BrcbRepeatParams())", "Brcb is not available", "it takes F16 | BF16 | I16"),
         ("vexp((__ubuf__ int32_t*)0, (__ubuf__ int32_t*)0, 1, 1, 1, 8, 8)", "Exp is not available", "F16 | F32"),
     ],

@@ -28,6 +28,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
     AscendC::SetSyncBaseAddr(reinterpret_cast<uint64_t>(workspace));
     icache_preload(4);
     PRELOAD(2);
+    ENABLE_DETERMINISTIC();
     ASSERT_MSG(x != nullptr, "no input for block %ld", GetBlockIdx());
     AscendCUtils::SetOverflow(0);
     const bool saturates = GetCtrlSpr<48, 48>() == 0;
@@ -47,7 +48,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
         IsSameType<__bf16, bfloat16_t>::value,
         FULL_MASK == ~uint64_t(0), DEFAULT_DATA_COPY_NBURST, DEFAULT_DATA_COPY_STRIDE, is_same<half, half>::value,
         IsSameType<TrueType, FalseType>::value, GetScalarBitcodeValue(half(-1)), GetScalarBitcodeValue(1.0f),
-        SYNC_AIC_FLAG != SYNC_AIV_FLAG, SYNC_AIC_AIV_FLAG != SYNC_AIV_ONLY_ALL,
+        HALF_FACTOR, SYNC_AIC_FLAG != SYNC_AIV_FLAG, SYNC_AIC_AIV_FLAG != SYNC_AIV_ONLY_ALL,
     };
     GlobalTensor<int64_t> said;
     said.SetGlobalBuffer((__gm__ int64_t*)y, 64);
@@ -92,7 +93,7 @@ SAID = (
     *(1, 0x7F800000, 63, 64),
     *(1, 0, 1, 1, 1, 0x321),
     *(2, 16, 1),
-    *(1, 1, 0, 1, 0, 0xBC00, 0x3F800000, 1, 1),
+    *(1, 1, 0, 1, 0, 0xBC00, 0x3F800000, 2, 1, 1),
     *(128, 7168, 3, 100),
 )
 

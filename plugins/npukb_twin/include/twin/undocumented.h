@@ -49,6 +49,9 @@ inline constexpr uint64_t FULL_MASK = ~uint64_t{0};
 inline constexpr uint16_t DEFAULT_DATA_COPY_NBURST = 1;
 inline constexpr uint16_t DEFAULT_DATA_COPY_STRIDE = 0;
 
+// What kernels divide by to halve.
+inline constexpr uint32_t HALF_FACTOR = 2;
+
 // Flags between cores above those that pages give to kernels. Which number is whose is not known.
 inline constexpr uint16_t SYNC_AIC_FLAG = 11;
 inline constexpr uint16_t SYNC_AIV_FLAG = 12;
