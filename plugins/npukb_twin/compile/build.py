@@ -16,6 +16,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from npukb_twin.compile.cached import build_launcher, call, call_all, make
+from npukb_twin.compile.paging import read_ahead
 from npukb_twin.compile.refused_names import prelude_text
 from npukb_twin.compile.toolchain import ARM, REFERENCE, Toolchain, counting
 from npukb_twin.launch.sandbox import LAUNCHER, Sandbox
@@ -295,6 +296,8 @@ def ensure(toolchain: Toolchain, cache: Path) -> Runtime:
 
     ToolchainError with the compiler's words when it cannot be built.
     """
+    if toolchain.is_clang:
+        read_ahead(Path(toolchain.compile[0]), cache)
     runtime = locate(toolchain, cache)
     if runtime is not None:
         return runtime
