@@ -162,19 +162,19 @@ namespace AscendC {
                      NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 
 // Shifts. By count, and with isSetMask = false, the mask register says which elements.
-#define NPUKB_SHIFT(name, set)                                                                                        \
-    template <typename T, bool isSetMask = true>                                                                      \
-    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                      \
-        NPUKB_SUPPORTS(name, set);                                                                                    \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                             \
-        if constexpr (isSetMask) {                                                                                    \
-            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                            \
-        } else {                                                                                                      \
-            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;             \
-            npukb_vector_mask(code, shape | 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue)); \
-        }                                                                                                             \
-    }                                                                                                                 \
-    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                         \
+#define NPUKB_SHIFT(name, set)                                                                                       \
+    template <typename T, bool isSetMask = true>                                                                     \
+    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                     \
+        NPUKB_SUPPORTS(name, set);                                                                                   \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                            \
+        if constexpr (isSetMask) {                                                                                   \
+            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                           \
+        } else {                                                                                                     \
+            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;            \
+            npukb_vector_mask(code, shape, 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue)); \
+        }                                                                                                            \
+    }                                                                                                                \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                        \
                      NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 #include "instructions.def"
 
