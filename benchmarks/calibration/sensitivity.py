@@ -103,7 +103,8 @@ def section(made: Sequence[Change]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for change in made:
-        figures = f"{change.published:.3g} | {change.predicted:.3g} | {change.error:+.0%}"
+        error = f"{change.error:+.0%}"
+        figures = f"{change.published:.3g} | {change.predicted:.3g} | {'0%' if error in ('+0%', '-0%') else error}"
         lines.append(f"| {change.step} | {change.kernel} | {figures} | {change.source} |")
     return "\n".join(lines)
 

@@ -264,6 +264,41 @@ def test_a_flag_of_another_pipe_orders_nothing(full: Twin) -> None:
     assert "vector core 1 and cube core 0" in told or "cube core 0 and vector core 1" in told
 
 
+def test_a_wait_leaves_what_came_before_it_under_way(full: Twin) -> None:
+    """Only what follows a wait is documented to be held up: a store before it is not over because of it."""
+    wait = "CrossCoreWaitFlag(6);\nCrossCoreSetFlag<2, PIPE_V>(5);"
+    [told] = handed(full, wait, "CrossCoreSetFlag<2, PIPE_FIX>(6);\nCrossCoreWaitFlag(5);")
+    assert "vector core 1 and cube core 0" in told or "cube core 0 and vector core 1" in told
+
+
+@pytest.mark.parametrize("answers", [False, True])
+@pytest.mark.parametrize("checker", [Checker.FAST, Checker.FULL])
+def test_a_flag_that_comes_back_says_what_is_over(checker: Checker, answers: bool) -> None:
+    """The cube core sets its flag by itself, or once it knows that the load is complete."""
+    tell, hear = ("CrossCoreSetFlag<2, PIPE_MTE2>(4);", "CrossCoreWaitFlag(4);") if answers else ("", "")
+    body = f"""
+        TPipe pipe;
+        TBuf<TPosition::VECCALC> buffer;
+        pipe.InitBuffer(buffer, 1024);
+        LocalTensor<int32_t> a = buffer.Get<int32_t>();
+        if ASCEND_IS_AIV {{
+            DataCopy(a, w, 8);
+            {tell}
+            CrossCoreWaitFlag(5);
+            Adds(a[64], a, 1, 8);  // here
+        }}
+        if ASCEND_IS_AIC {{
+            {hear}
+            CrossCoreSetFlag<2, PIPE_FIX>(5);
+        }}
+    """
+    chosen = Twin(TwinExecutor(TwinArgs(checker=checker)))
+    done = chosen.run(HEAD + body, {}, CELLS, block=None)
+    chosen.executor.close()
+    known = [found for found in done.found if found[0] != "uninitialized_read"]
+    assert known == ([] if answers else [("missing_sync", done.marked)]), done.diagnostics
+
+
 def test_no_flag_at_all_is_a_race(full: Twin) -> None:
     assert len(handed(full, "", "")) == 1
 

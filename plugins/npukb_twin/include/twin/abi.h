@@ -82,8 +82,7 @@ inline constexpr uint32_t kCodeOf = kCode<op, type, type>;
 
 constexpr uint32_t kModeShift = 8;
 
-// The mask form of an instruction, packed: repeat count, where its lanes come from, which structure holds its strides,
-// flags.
+// The mask form of an instruction, packed: where its lanes come from, which structure holds its strides, flags.
 enum class LaneSource : uint32_t { Count, Bits, Register };
 enum class Strides : uint32_t { Unary, Binary };
 template <LaneSource lanes, Strides strides, uint32_t flags = 0>
@@ -135,10 +134,10 @@ void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* d
                         const npukb::BufferView* src1, uint64_t scalar);
 // The mask form: `lanes` is a number of lanes or the address of two words of lane bits, `params` a structure of
 // strides.
-void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+void npukb_vector_mask(uint32_t code, uint32_t shape, uint32_t repeat, uint64_t lanes, const npukb::BufferView* dst,
                        const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params,
                        uint64_t scalar);
-void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+void npukb_select(uint32_t code, uint32_t shape, uint32_t repeat, uint64_t lanes, const npukb::BufferView* dst,
                   const npukb::BufferView* bits, const npukb::BufferView* src0, const npukb::BufferView* src1,
                   const void* params, uint64_t scalar);
 void npukb_select_count(uint32_t code, int64_t count, const npukb::BufferView* dst, const npukb::BufferView* bits,

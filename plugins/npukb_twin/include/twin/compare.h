@@ -14,25 +14,25 @@ NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, co
     static_assert(npukb::takes::Compare<U, T>::Check());
     npukb_vector_count(NPUKB_COMPARE_CODE(Compare), static_cast<int32_t>(count), NPUKB_TWO_VIEWS, 0);
 }
-#define NPUKB_COMPARE(lanes_type, source, lanes)                                                                   \
-    template <typename T, typename U, bool isSetMask = true>                                                       \
-    NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
-                           CMPMODE cmpMode, lanes_type, npukb::of::Compare::repeatTime repeatTime,                 \
-                           const BinaryRepeatParams& repeatParams) {                                               \
-        static_assert(npukb::takes::Compare<U, T>::Check());                                                       \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS,        \
-                          &repeatParams, 0);                                                                       \
-    }                                                                                                              \
-    /* The result goes to the CmpMask register; lanes that are off give 0. */                                      \
-    template <typename T, bool isSetMask = true>                                                                   \
-    NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,    \
-                           const BinaryRepeatParams& repeatParams) {                                               \
-        NPUKB_SUPPORTS(Compare, F16 | F32);                                                                        \
-        constexpr uint32_t flag = npukb::ToRegister << npukb::kFlagShift;                                          \
-        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                             \
-                          npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,     \
-                          npukb::Strides::Binary > | flag | 1, lanes, nullptr, &src0.npukb_view, &src1.npukb_view, \
-                          &repeatParams, 0);                                                                       \
+#define NPUKB_COMPARE(lanes_type, source, lanes)                                                                  \
+    template <typename T, typename U, bool isSetMask = true>                                                      \
+    NPUKB_API void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
+                           CMPMODE cmpMode, lanes_type, npukb::of::Compare::repeatTime repeatTime,                \
+                           const BinaryRepeatParams& repeatParams) {                                              \
+        static_assert(npukb::takes::Compare<U, T>::Check());                                                      \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare), NPUKB_LANES(source, Binary), lanes, NPUKB_TWO_VIEWS,       \
+                          &repeatParams, 0);                                                                      \
+    }                                                                                                             \
+    /* The result goes to the CmpMask register; lanes that are off give 0. */                                     \
+    template <typename T, bool isSetMask = true>                                                                  \
+    NPUKB_API void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE cmpMode, lanes_type,   \
+                           const BinaryRepeatParams& repeatParams) {                                              \
+        NPUKB_SUPPORTS(Compare, F16 | F32);                                                                       \
+        constexpr uint32_t flag = npukb::ToRegister << npukb::kFlagShift;                                         \
+        npukb_vector_mask(NPUKB_COMPARE_CODE(Compare),                                                            \
+                          npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register,    \
+                          npukb::Strides::Binary > | flag, 1, lanes, nullptr, &src0.npukb_view, &src1.npukb_view, \
+                          &repeatParams, 0);                                                                      \
     }
 NPUKB_COMPARE(const uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
 NPUKB_COMPARE(const uint64_t mask, Count, mask)
@@ -111,7 +111,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
                           npukb::of::Select::repeatTime repeatTime, const BinaryRepeatParams& repeatParams) {   \
         NpukbCheckSelect<T, U>();                                                                               \
         constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
-        npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
+        npukb_select(NPUKB_SELECT_CODE, shape, repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,         \
                      &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);                                     \
     }                                                                                                           \
     template <typename T, typename U, bool isSetMask = true>                                                    \
@@ -120,7 +120,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
                           const BinaryRepeatParams& repeatParams) {                                             \
         NpukbCheckSelect<T, U>();                                                                               \
         constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::source, npukb::Strides::Binary>;            \
-        npukb_select(NPUKB_SELECT_CODE, shape | repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,        \
+        npukb_select(NPUKB_SELECT_CODE, shape, repeatTime, lanes, &dst.npukb_view, &selMask.npukb_view,         \
                      &src0.npukb_view, nullptr, &repeatParams, npukb::RawBits(src1));                           \
     }
 NPUKB_SELECT(uint64_t mask[], Bits, reinterpret_cast<uint64_t>(mask))
@@ -135,7 +135,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, con
     NpukbCheckSelect<T, uint8_t>();
     static_assert(selMode != SELMODE::VSEL_TENSOR_SCALAR_MODE, "Select of a scalar takes selMask and src0");
     npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(selMode) << npukb::kModeShift,
-                 npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary> | repeatTime, 0, &dst.npukb_view,
+                 npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary>, repeatTime, 0, &dst.npukb_view,
                  nullptr, &src0.npukb_view, &src1.npukb_view, &repeatParams, 0);
 }
 template <typename T, typename U>
@@ -145,7 +145,7 @@ NPUKB_API void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, 
     constexpr uint32_t mode = static_cast<uint32_t>(SELMODE::VSEL_TENSOR_SCALAR_MODE) << npukb::kModeShift;
     constexpr uint32_t shape =
         npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Binary, npukb::RegisterScalar>;
-    npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | mode, shape | repeatTime, 0, &dst.npukb_view,
+    npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | mode, shape, repeatTime, 0, &dst.npukb_view,
                  &selMask.npukb_view, &src0.npukb_view, nullptr, &repeatParams, 0);
 }
 

@@ -51,29 +51,29 @@ NPUKB_API void FusedMulAddRelu(NPUKB_TWO, const int32_t& count) {
 #undef NPUKB_FUSED_RELU
 
 // CastDequant and its older name. halfBlock: 8-bit results fill the upper half of each block, otherwise the lower.
-#define NPUKB_DEQUANT(name)                                                                                 \
-    template <typename T, typename U, bool isVecDeq = true, bool halfBlock = true>                          \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count) {       \
-        static_assert(npukb::takes::CastDequant<T, U>::Check());                                            \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::CastDequant, T, U> |                           \
-                                  npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kModeShift;           \
-        npukb_vector_count(code, static_cast<int32_t>(count), NPUKB_ONE_VIEWS, 0);                          \
-    }                                                                                                       \
-    template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>   \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],        \
-                        npukb::of::name::repeatTime repeatTime, const UnaryRepeatParams& repeatParams) {    \
-        static_assert(npukb::takes::CastDequant<T, U>::Check());                                            \
-        constexpr uint32_t flags = npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kFlagShift;          \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::CastDequant, T, U>, NPUKB_LANES(Bits, Unary) | flags,  \
-                          reinterpret_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, 0);             \
-    }                                                                                                       \
-    template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>   \
-    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask,           \
-                        npukb::of::name::repeatTime repeatTime, const UnaryRepeatParams& repeatParams) {    \
-        static_assert(npukb::takes::CastDequant<T, U>::Check());                                            \
-        constexpr uint32_t flags = npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kFlagShift;          \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::CastDequant, T, U>, NPUKB_LANES(Count, Unary) | flags, \
-                          static_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, 0);                  \
+#define NPUKB_DEQUANT(name)                                                                                            \
+    template <typename T, typename U, bool isVecDeq = true, bool halfBlock = true>                                     \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count) {                  \
+        static_assert(npukb::takes::CastDequant<T, U>::Check());                                                       \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::CastDequant, T, U> |                                      \
+                                  npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kModeShift;                      \
+        npukb_vector_count(code, static_cast<int32_t>(count), NPUKB_ONE_VIEWS, 0);                                     \
+    }                                                                                                                  \
+    template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>              \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],                   \
+                        npukb::of::name::repeatTime repeatTime, const UnaryRepeatParams& repeatParams) {               \
+        static_assert(npukb::takes::CastDequant<T, U>::Check());                                                       \
+        constexpr uint32_t flags = npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kFlagShift;                     \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::CastDequant, T, U>, NPUKB_SHAPE(Bits, Unary) | flags, repeatTime, \
+                          reinterpret_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, 0);                        \
+    }                                                                                                                  \
+    template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>              \
+    NPUKB_API void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask,                      \
+                        npukb::of::name::repeatTime repeatTime, const UnaryRepeatParams& repeatParams) {               \
+        static_assert(npukb::takes::CastDequant<T, U>::Check());                                                       \
+        constexpr uint32_t flags = npukb::kDequantFlags<isVecDeq, halfBlock> << npukb::kFlagShift;                     \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::CastDequant, T, U>, NPUKB_SHAPE(Count, Unary) | flags,            \
+                          repeatTime, static_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, 0);                 \
     }
 NPUKB_DEQUANT(CastDequant)
 NPUKB_DEQUANT(CastDeq)

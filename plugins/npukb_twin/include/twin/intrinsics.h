@@ -45,15 +45,15 @@ inline constexpr uint32_t kRegisterShape = kShape<LaneSource::Register, strides,
 #define NPUKB_STRIDES_ONE_PASSED \
     const AscendC::UnaryRepeatParams params(dstBlockStride, srcBlockStride, dstRepeatStride, srcRepeatStride)
 
-#define NPUKB_RAW_TWO(name, op)                                                                               \
-    template <typename T>                                                                                     \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1,  \
-                        NPUKB_STRIDES_TWO) {                                                                  \
-        static_assert(npukb::takes::op<T>::Check());                                                          \
-        NPUKB_STRIDES_TWO_PASSED;                                                                             \
-        const npukb::Raw d(dst), a(src0), b(src1);                                                            \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>,                                               \
-                          npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0); \
+#define NPUKB_RAW_TWO(name, op)                                                                                        \
+    template <typename T>                                                                                              \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ npukb::PlainOf<T>* src1,           \
+                        NPUKB_STRIDES_TWO) {                                                                           \
+        static_assert(npukb::takes::op<T>::Check());                                                                   \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                      \
+        const npukb::Raw d(dst), a(src0), b(src1);                                                                     \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Binary>, repeat, \
+                          0, &d, &a, &b, &params, 0);                                                                  \
     }
 NPUKB_RAW_TWO(vadd, Add)
 NPUKB_RAW_TWO(vsub, Sub)
@@ -65,14 +65,14 @@ NPUKB_RAW_TWO(vand, And)
 NPUKB_RAW_TWO(vor, Or)
 #undef NPUKB_RAW_TWO
 
-#define NPUKB_RAW_ONE(name, op)                                                                                        \
-    template <typename T>                                                                                              \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, NPUKB_STRIDES_ONE) {                         \
-        static_assert(npukb::takes::op<T>::Check());                                                                   \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
-        const npukb::Raw d(dst), a(src);                                                                               \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, \
-                          0, &d, &a, nullptr, &params, 0);                                                             \
+#define NPUKB_RAW_ONE(name, op)                                                                                       \
+    template <typename T>                                                                                             \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, NPUKB_STRIDES_ONE) {                        \
+        static_assert(npukb::takes::op<T>::Check());                                                                  \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                     \
+        const npukb::Raw d(dst), a(src);                                                                              \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary>, repeat, \
+                          0, &d, &a, nullptr, &params, 0);                                                            \
     }
 NPUKB_RAW_ONE(vabs, Abs)
 NPUKB_RAW_ONE(vexp, Exp)
@@ -84,15 +84,15 @@ NPUKB_RAW_ONE(vrsqrt, Rsqrt)
 NPUKB_RAW_ONE(vsqrt, Sqrt)
 #undef NPUKB_RAW_ONE
 
-#define NPUKB_RAW_SCALAR(name, op)                                                                                     \
-    template <typename T>                                                                                              \
-    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::PlainOf<T> scalar,                    \
-                        NPUKB_STRIDES_ONE) {                                                                           \
-        static_assert(npukb::takes::op<T>::Check());                                                                   \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
-        const npukb::Raw d(dst), a(src);                                                                               \
-        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, \
-                          0, &d, &a, nullptr, &params, npukb::RawBits(scalar));                                        \
+#define NPUKB_RAW_SCALAR(name, op)                                                                                    \
+    template <typename T>                                                                                             \
+    NPUKB_API void name(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src, npukb::PlainOf<T> scalar,                   \
+                        NPUKB_STRIDES_ONE) {                                                                          \
+        static_assert(npukb::takes::op<T>::Check());                                                                  \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                     \
+        const npukb::Raw d(dst), a(src);                                                                              \
+        npukb_vector_mask(npukb::kCodeFor<npukb::Op::op, T, T>, npukb::kRegisterShape<npukb::Strides::Unary>, repeat, \
+                          0, &d, &a, nullptr, &params, npukb::RawBits(scalar));                                       \
     }
 NPUKB_RAW_SCALAR(vadds, Adds)
 NPUKB_RAW_SCALAR(vmuls, Muls)
@@ -104,14 +104,13 @@ NPUKB_RAW_SCALAR(vaxpy, Axpy)
 
 // Conversions carry their types and rounding in their names: r to even, f down, c up, a away from zero, z to zero, o to
 // odd.
-#define NPUKB_RAW_CAST(name, T, U, mode)                                                                            \
-    NPUKB_API void vconv_##name(__ubuf__ T* dst, __ubuf__ U* src, NPUKB_STRIDES_ONE) {                              \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                   \
-        const npukb::Raw d(dst), a(src);                                                                            \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Cast, T, U> |                                          \
-                                  static_cast<uint32_t>(AscendC::RoundMode::CAST_##mode) << npukb::kModeShift;      \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params, \
-                          0);                                                                                       \
+#define NPUKB_RAW_CAST(name, T, U, mode)                                                                               \
+    NPUKB_API void vconv_##name(__ubuf__ T* dst, __ubuf__ U* src, NPUKB_STRIDES_ONE) {                                 \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
+        const npukb::Raw d(dst), a(src);                                                                               \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Cast, T, U> |                                             \
+                                  static_cast<uint32_t>(AscendC::RoundMode::CAST_##mode) << npukb::kModeShift;         \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary>, repeat, 0, &d, &a, nullptr, &params, 0); \
     }
 #define NPUKB_RAW_CASTS(name, T, U)      \
     NPUKB_RAW_CAST(name##r, T, U, RINT)  \
@@ -194,37 +193,37 @@ NPUKB_RAW_EXTREME(vcmin, WholeReduceMin)
 #undef NPUKB_RAW_EXTREME
 
 // Comparisons: vcmp_… into the CmpMask register, vcmpv_… and vcmpvs_… into bits in UB.
-#define NPUKB_RAW_COMPARE(relation, mode)                                                                              \
-    template <typename T>                                                                                              \
-    NPUKB_API void vcmp_##relation(__ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO) {            \
-        NPUKB_SUPPORTS(vcmp_##relation, F16 | F32);                                                                    \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                      \
-        const npukb::Raw a(src0), b(src1);                                                                             \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                    \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                  \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary, npukb::ToRegister> | repeat, 0, nullptr, \
-                          &a, &b, &params, 0);                                                                         \
-    }                                                                                                                  \
-    template <typename T>                                                                                              \
-    NPUKB_API void vcmpv_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1,         \
-                                    NPUKB_STRIDES_TWO) {                                                               \
-        static_assert(npukb::takes::Compare<uint8_t, T>::Check());                                                     \
-        NPUKB_STRIDES_TWO_PASSED;                                                                                      \
-        const npukb::Raw d(dst), a(src0), b(src1);                                                                     \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                    \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                  \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, &a, &b, &params, 0);    \
-    }                                                                                                                  \
-    template <typename T>                                                                                              \
-    NPUKB_API void vcmpvs_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src, npukb::PlainOf<T> scalar,                 \
-                                     NPUKB_STRIDES_ONE) {                                                              \
-        static_assert(npukb::takes::Compares<uint8_t, T>::Check());                                                    \
-        NPUKB_STRIDES_ONE_PASSED;                                                                                      \
-        const npukb::Raw d(dst), a(src);                                                                               \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compares, uint8_t, T> |                                   \
-                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                  \
-        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary> | repeat, 0, &d, &a, nullptr, &params,    \
-                          npukb::RawBits(scalar));                                                                     \
+#define NPUKB_RAW_COMPARE(relation, mode)                                                                             \
+    template <typename T>                                                                                             \
+    NPUKB_API void vcmp_##relation(__ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1, NPUKB_STRIDES_TWO) {           \
+        NPUKB_SUPPORTS(vcmp_##relation, F16 | F32);                                                                   \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                     \
+        const npukb::Raw a(src0), b(src1);                                                                            \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                   \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                 \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary, npukb::ToRegister>, repeat, 0, nullptr, \
+                          &a, &b, &params, 0);                                                                        \
+    }                                                                                                                 \
+    template <typename T>                                                                                             \
+    NPUKB_API void vcmpv_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src0, __ubuf__ npukb::PlainOf<T>* src1,        \
+                                    NPUKB_STRIDES_TWO) {                                                              \
+        static_assert(npukb::takes::Compare<uint8_t, T>::Check());                                                    \
+        NPUKB_STRIDES_TWO_PASSED;                                                                                     \
+        const npukb::Raw d(dst), a(src0), b(src1);                                                                    \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compare, uint8_t, T> |                                   \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                 \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Binary>, repeat, 0, &d, &a, &b, &params, 0);    \
+    }                                                                                                                 \
+    template <typename T>                                                                                             \
+    NPUKB_API void vcmpvs_##relation(__ubuf__ uint8_t* dst, __ubuf__ T* src, npukb::PlainOf<T> scalar,                \
+                                     NPUKB_STRIDES_ONE) {                                                             \
+        static_assert(npukb::takes::Compares<uint8_t, T>::Check());                                                   \
+        NPUKB_STRIDES_ONE_PASSED;                                                                                     \
+        const npukb::Raw d(dst), a(src);                                                                              \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::Compares, uint8_t, T> |                                  \
+                                  static_cast<uint32_t>(AscendC::CMPMODE::mode) << npukb::kModeShift;                 \
+        npukb_vector_mask(code, npukb::kRegisterShape<npukb::Strides::Unary>, repeat, 0, &d, &a, nullptr, &params,    \
+                          npukb::RawBits(scalar));                                                                    \
     }
 NPUKB_RAW_COMPARE(lt, LT)
 NPUKB_RAW_COMPARE(gt, GT)
@@ -249,7 +248,7 @@ NPUKB_API void vsel(__ubuf__ T* dst, __ubuf__ npukb::PlainOf<T>* src0, __ubuf__ 
     NPUKB_STRIDES_TWO_PASSED;
     const npukb::Raw d(dst), a(src0), b(src1);
     npukb_select(npukb::kCodeFor<npukb::Op::Select, T, T> | static_cast<uint32_t>(mode) << npukb::kModeShift,
-                 npukb::kRegisterShape<npukb::Strides::Binary> | repeat, 0, &d, nullptr, &a, &b, &params, 0);
+                 npukb::kRegisterShape<npukb::Strides::Binary>, repeat, 0, &d, nullptr, &a, &b, &params, 0);
 }
 
 // Eight elements into eight blocks a repeat; strides come before the repeat count.

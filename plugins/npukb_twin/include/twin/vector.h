@@ -58,9 +58,10 @@ NPUKB_API void Issue(VectorInstruction& v, const Operand& dst, const Operand& sr
 
 // The three documented forms of an instruction: by count, by lane bits, by lane count. `D` and `S` are the element
 // types of dst and of the sources.
-#define NPUKB_LANES(source, strides)                                                      \
-    (npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register, \
-     npukb::Strides::strides > | repeatTime)
+// The repeat count travels by itself: what headers pack would count as the kernel's own operations.
+#define NPUKB_SHAPE(source, strides) \
+    (npukb::kShape < isSetMask ? npukb::LaneSource::source : npukb::LaneSource::Register, npukb::Strides::strides >)
+#define NPUKB_LANES(source, strides) NPUKB_SHAPE(source, strides), repeatTime
 
 #define NPUKB_COUNT_FORM(name, op, check, D, S, template_parameters, operand_parameters, count_type, views, scalar) \
     template <template_parameters>                                                                                  \
@@ -161,19 +162,19 @@ namespace AscendC {
                      NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 
 // Shifts. By count, and with isSetMask = false, the mask register says which elements.
-#define NPUKB_SHIFT(name, set)                                                                                        \
-    template <typename T, bool isSetMask = true>                                                                      \
-    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                      \
-        NPUKB_SUPPORTS(name, set);                                                                                    \
-        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                             \
-        if constexpr (isSetMask) {                                                                                    \
-            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                            \
-        } else {                                                                                                      \
-            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;             \
-            npukb_vector_mask(code, shape | 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue)); \
-        }                                                                                                             \
-    }                                                                                                                 \
-    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                         \
+#define NPUKB_SHIFT(name, set)                                                                                       \
+    template <typename T, bool isSetMask = true>                                                                     \
+    NPUKB_API void name(NPUKB_ONE, const T& scalarValue, const int32_t& count) {                                     \
+        NPUKB_SUPPORTS(name, set);                                                                                   \
+        constexpr uint32_t code = npukb::kCodeFor<npukb::Op::name, T, T>;                                            \
+        if constexpr (isSetMask) {                                                                                   \
+            npukb_vector_count(code, count, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue));                           \
+        } else {                                                                                                     \
+            constexpr uint32_t shape = npukb::kShape<npukb::LaneSource::Register, npukb::Strides::Unary>;            \
+            npukb_vector_mask(code, shape, 1, 0, NPUKB_ONE_VIEWS, &npukb::kContiguous, npukb::RawBits(scalarValue)); \
+        }                                                                                                            \
+    }                                                                                                                \
+    NPUKB_MASK_FORMS(name, name, NPUKB_SUPPORTS(name, set), T, T, typename T,                                        \
                      NPUKB_LIST(NPUKB_ONE, const T& scalarValue), Unary, NPUKB_ONE_VIEWS, npukb::RawBits(scalarValue))
 #include "instructions.def"
 
@@ -185,8 +186,8 @@ NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask[]
                           bool roundEn) {
     static_assert(npukb::takes::ShiftRight<T>::Check());
     npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
-                      NPUKB_LANES(Bits, Unary) | roundEn << npukb::kFlagShift, reinterpret_cast<uint64_t>(mask),
-                      NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
+                      NPUKB_SHAPE(Bits, Unary) | roundEn << npukb::kFlagShift, repeatTime,
+                      reinterpret_cast<uint64_t>(mask), NPUKB_ONE_VIEWS, &repeatParams, npukb::RawBits(scalarValue));
 }
 template <typename T, bool isSetMask = true>
 NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask,
@@ -194,8 +195,8 @@ NPUKB_API void ShiftRight(NPUKB_ONE, const T& scalarValue, const uint64_t mask,
                           bool roundEn) {
     static_assert(npukb::takes::ShiftRight<T>::Check());
     npukb_vector_mask(npukb::kCodeFor<npukb::Op::ShiftRight, T, T>,
-                      NPUKB_LANES(Count, Unary) | roundEn << npukb::kFlagShift, mask, NPUKB_ONE_VIEWS, &repeatParams,
-                      npukb::RawBits(scalarValue));
+                      NPUKB_SHAPE(Count, Unary) | roundEn << npukb::kFlagShift, repeatTime, mask, NPUKB_ONE_VIEWS,
+                      &repeatParams, npukb::RawBits(scalarValue));
 }
 
 // Duplicate: one scalar into every lane.

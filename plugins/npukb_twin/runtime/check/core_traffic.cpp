@@ -46,7 +46,7 @@ bool Changed(const Transfer& t) { return t.hashed && ContentHash(t.range) != t.c
 
 // Whether the core that made the `later` transfer knew that the `earlier` one was complete.
 bool Knew(const Stretch& later, const Stretch& earlier) {
-    const uint32_t* known = later.core->tracker->KnownIn(later.transfer->phase) + earlier.core->number * kClockPipes;
+    const uint32_t* known = later.core->tracker->KnownIn(later.transfer->phase) + earlier.core->number * npukb::kPipes;
     return known[earlier.transfer->pipe] >= earlier.transfer->number;
 }
 

@@ -89,6 +89,8 @@ void StopOrder(Core& core) {
     core.order->~PipeOrder();
     free(core.order);
     core.order = nullptr;
+    free(core.cross.heard);
+    core.cross.heard = nullptr;
 }
 
 PipeOrder::PipeOrder(Core& core) : core_(core), tables_(TakeTables(core.launch->arena_bytes / 32)) {}

@@ -86,7 +86,7 @@ void Tracker::NoteTraffic(Pipe pipe, const Access& access, bool scalar) {
     bool hashed = access.write && !access.atomic && !scalar && core_.late == nullptr;
     uint32_t content = hashed ? ContentHash(access.range) : 0;
     traffic_.Note({access.range, access.pc, access.instruction, phase_, told_others_, core_.time.Begun(pipe), content,
-                   static_cast<uint8_t>(ClockPipe(pipe)), access.write, access.atomic, scalar, hashed});
+                   static_cast<uint8_t>(pipe), access.write, access.atomic, scalar, hashed});
 }
 
 void Tracker::NoteSpoiled(int buffer, uint64_t begin, uint64_t end, const char* instruction, const void* pc) {

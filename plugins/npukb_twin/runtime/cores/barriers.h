@@ -68,6 +68,7 @@ struct CrossCoreState {
         uint64_t waits;
     } pairs[64];  // this core's waits, by flag
     int pair_count;
+    uint32_t* heard;  // what it knows of all cores, where nobody tracks more; see cores/core_clock.h
 };
 
 // Blocks that wait for each other must all have a core: ends the block with a violation when they run in waves.

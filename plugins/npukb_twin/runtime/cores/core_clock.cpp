@@ -9,7 +9,7 @@
 namespace twin {
 namespace {
 
-constexpr Pipe kPipes[kClockPipes] = {Pipe::S, Pipe::MTE2, Pipe::MTE3, Pipe::FIX};
+using npukb::kPipes;
 
 void Make(const Core& core, Clock* clock) {
     if (*clock != nullptr) return;
@@ -19,14 +19,7 @@ void Make(const Core& core, Clock* clock) {
 
 }  // namespace
 
-int ClockPipe(Pipe pipe) {
-    for (int i = 0; i < kClockPipes; ++i) {
-        if (kPipes[i] == pipe) return i;
-    }
-    return 0;
-}
-
-size_t ClockWords(const Core& core) { return static_cast<size_t>(core.launch->CoreCount()) * kClockPipes; }
+size_t ClockWords(const Core& core) { return static_cast<size_t>(core.launch->CoreCount()) * kPipes; }
 
 void JoinClocks(const Core& core, const uint32_t* from, Clock* into) {
     if (from == nullptr) return;
@@ -37,22 +30,29 @@ void JoinClocks(const Core& core, const uint32_t* from, Clock* into) {
 }
 
 void Publish(const Core& core, Pipe pipe, Clock* into) {
-    if (core.tracker == nullptr) return;
-    core.tracker->ToldOthers();
-    JoinClocks(core, core.tracker->Known(), into);
+    if (core.order == nullptr) return;
+    if (core.tracker != nullptr) core.tracker->ToldOthers();
+    JoinClocks(core, core.tracker != nullptr ? core.tracker->Known() : core.cross.heard, into);
     Make(core, into);
-    uint32_t* own = *into + core.number * kClockPipes;
+    uint32_t* own = *into + core.number * kPipes;
     Knowledge known = pipe == Pipe::All ? Knowledge{} : core.time.At(pipe).known;
-    for (int i = 0; i < kClockPipes; ++i) {
+    for (int i = 0; i < kPipes; ++i) {
         // the scalar unit's stores are on their way when it goes on
-        bool whole = pipe == Pipe::All || kPipes[i] == Pipe::S;
-        uint32_t done = whole ? core.time.Begun(kPipes[i]) : known.done[static_cast<int>(kPipes[i])];
+        bool whole = pipe == Pipe::All || static_cast<Pipe>(i) == Pipe::S;
+        uint32_t done = whole ? core.time.Begun(static_cast<Pipe>(i)) : known.done[i];
         if (own[i] < done) own[i] = done;
     }
 }
 
 void Adopt(Core& core, const uint32_t* clock) {
-    if (core.tracker != nullptr && clock != nullptr) core.tracker->Learn(clock);
+    if (core.order == nullptr || clock == nullptr) return;
+    if (core.tracker != nullptr) {
+        core.tracker->Learn(clock);
+    } else {
+        JoinClocks(core, clock, &core.cross.heard);
+    }
+    const uint32_t* own = clock + core.number * kPipes;
+    for (int i = 0; i < kPipes; ++i) core.time.Learn(static_cast<Pipe>(i), own[i]);
 }
 
 }  // namespace twin

@@ -1,6 +1,10 @@
 // CrossCoreSetFlag and CrossCoreWaitFlag. Every core has a counter per flag id. Mode 0: when all cores of one kind have
 // set a flag, it is raised on each of them. Mode 1: the same among the vector cores of one block. Mode 2: the cube core
 // raises it on its vector cores; these raise it on their cube core when all of them have set it.
+//
+// A set takes its turn in its pipe. A wait is documented to hold up what its core issues after it, on all pipes, and
+// not what it issued before: that is over for the core only where the flag tells it so. Predicted times say that the
+// pipes run dry first, which measured kernels bear out (docs/twin.md).
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,7 +322,8 @@ void npukb_core_flag_set(uint32_t mode, npukb::Pipe pipe, uint32_t id) {
     core.cross.flag_set_by[id] = pc;
     if (mode == 0 && nth >= core.cross.flag_waits[id] + kCoreFlagLimit) RanOver(core, id, pc);
     core.time.Scalar(core.launch->machine.scalar_issue_cycles);
-    const Setting set{nth, core.time.At(pipe).time, pc, pipe};
+    const double ended = core.time.At(pipe).time, issued = core.time.At(Pipe::S).time;
+    const Setting set{nth, ended > issued ? ended : issued, pc, pipe};
     core.Place(pc);
     TellCoreFlag(core, pipe, static_cast<int>(mode), static_cast<int>(id), nth);
     if (core.late != nullptr) core.late->Settle(core.time.At(pipe).known);
@@ -354,6 +359,6 @@ void npukb_core_flag_wait(uint32_t, uint32_t id) {
     Adopt(core, raising.known);
     free(raising.known);
     const Machine& m = core.launch->machine;
-    core.time.Meet(raising.time, (core.launch->Mixed() ? m.core_flag_s : m.sync_all_s) * m.clock_hz);
+    core.time.MeetFlag(raising.time, (core.launch->Mixed() ? m.core_flag_s : m.sync_all_s) * m.clock_hz);
 }
 }

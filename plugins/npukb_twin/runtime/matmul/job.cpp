@@ -177,6 +177,7 @@ MatmulPlan MatmulJob::Plan(const npukb::MatmulTarget* target, const BatchPlace& 
     plan.b = {b_, s_.b.place == MatrixPlace::Global, s_.b.global.origin};
     plan.multiplies = true;
     plan.large_loads = f_.config.doMultiDataLoad || f_.config.doSpecialMDL;
+    plan.unit_flag = f_.config.enUnitFlag && !f_.config.doSpecialMDL && !f_.config.doBasicBlock;
     plan.constant = f_.constant.singleCoreM > 0;
     plan.down_first = s_.tiling.iterateOrder != 1;
     plan.hf32 = s_.hf32;

@@ -97,8 +97,9 @@ class Carrier {
 
   private:
     static int64_t Places(int32_t depth, int64_t group) { return std::clamp<int64_t>(depth / group, 1, kPlaces); }
-    // Blocks of sums that L0C holds.
-    int64_t Sums() const { return t_.dbL0C == 2 ? 2 : 1; }
+    // Blocks of sums that products and stores work on at the same time. With unit flags products of the next block
+    // follow the store of this one through the same sums, so that they overlap as in two places.
+    int64_t Sums() const { return t_.dbL0C == 2 || p_.unit_flag ? 2 : 1; }
     void Multiply(const Block& block) {
         After(core_, Pipe::M, stored_[blocks_ % Sums()]);
         for (int64_t k = 0; k < block.depth; k += depth_) {

@@ -30,6 +30,7 @@ struct MatmulPlan {
     const void* c_origin;
     bool sequential;   // blocks are stored one after the other
     bool large_loads;  // MDL: several base blocks come with one transfer
+    bool unit_flag;    // products and stores of results hand over 512 bytes at a time
     bool constant;     // sizes are known to the compiler
     bool down_first;   // blocks follow one another down the columns of the result
     bool hf32;

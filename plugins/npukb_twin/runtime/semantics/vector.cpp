@@ -464,8 +464,9 @@ void TakeStrides(VectorInstruction& v, npukb::Strides strides, const void* param
     set(v.src1, p.src1BlkStride, p.src1RepStride);
 }
 
-void TakeShape(VectorInstruction& v, uint32_t shape, uint64_t lanes, const void* params, const void* pc) {
-    v.repeat = shape & 0xffff;
+void TakeShape(VectorInstruction& v, uint32_t shape, uint32_t repeat, uint64_t lanes, const void* params,
+               const void* pc) {
+    v.repeat = repeat;
     v.flags = static_cast<uint8_t>(shape >> npukb::kFlagShift);
     TakeLanes(v, static_cast<npukb::LaneSource>(shape >> 16 & 3), lanes, pc);
     TakeStrides(v, static_cast<npukb::Strides>(shape >> 18 & 1), params, pc);
@@ -511,17 +512,17 @@ void npukb_vector_count(uint32_t code, int64_t count, const npukb::BufferView* d
     twin::Run(v, NPUKB_PC);
 }
 
-void npukb_vector_mask(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+void npukb_vector_mask(uint32_t code, uint32_t shape, uint32_t repeat, uint64_t lanes, const npukb::BufferView* dst,
                        const npukb::BufferView* src0, const npukb::BufferView* src1, const void* params,
                        uint64_t scalar) {
     twin::VectorInstruction v = twin::Unpacked(code);
     twin::TakeOperands(v, code, dst, src0, src1);
     v.scalar = scalar;
-    twin::TakeShape(v, shape, lanes, params, NPUKB_PC);
+    twin::TakeShape(v, shape, repeat, lanes, params, NPUKB_PC);
     twin::Run(v, NPUKB_PC);
 }
 
-void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::BufferView* dst,
+void npukb_select(uint32_t code, uint32_t shape, uint32_t repeat, uint64_t lanes, const npukb::BufferView* dst,
                   const npukb::BufferView* bits, const npukb::BufferView* src0, const npukb::BufferView* src1,
                   const void* params, uint64_t scalar) {
     twin::Core& core = twin::ThisCore();
@@ -529,7 +530,7 @@ void npukb_select(uint32_t code, uint32_t shape, uint64_t lanes, const npukb::Bu
     twin::TakeOperands(v, code, dst, src0, src1);
     v.scalar =
         src1 == nullptr && bits != nullptr && (shape >> npukb::kFlagShift) != 0 ? core.vector.compare_mask[0] : scalar;
-    twin::TakeShape(v, shape, lanes, params, NPUKB_PC);
+    twin::TakeShape(v, shape, repeat, lanes, params, NPUKB_PC);
     uint64_t mask[2] = {v.mask[0], v.mask[1]};
     if (!v.use_register && !core.counter_mode) {
         core.mask[0] = mask[0];

@@ -186,6 +186,11 @@ class Timeline {
     void BarrierAll(double cycles) { Rejoin(End() + cycles, cycles, kTapeBarrier); }
     // The core has waited for others, until `time`, and goes on so many cycles later.
     void Meet(double time, double cycles) { Rejoin(time + cycles, cycles); }
+    // The same for a flag: what the core's own pipes were given before takes its time, and may not be relied on.
+    void MeetFlag(double time, double cycles) {
+        PushAll(cycles, 0);
+        for (int p = 0; p < npukb::kPipes; ++p) Raise(static_cast<Pipe>(p), time + cycles);
+    }
     // Tells other cores: when `pipe` is through with what it was given, or right away where it is the scalar unit.
     void TellFlag(Pipe pipe, const CoreFlagKind& kind, uint64_t nth, int64_t expected) {
         flag_ = 1 + kind.mode * 64 + kind.id * 2 + (kind.of_cube ? 1 : 0);
@@ -272,11 +277,14 @@ class Timeline {
         free = free < time ? time : free;
     }
     void Rejoin(double time, double cycles, uint8_t flags = 0) {
+        PushAll(cycles, flags);
+        AssumeOver(time);
+    }
+    void PushAll(double cycles, uint8_t flags) {
         TapeEvent event = Event(TapeMark::All, Pipe::All);
         event.flags = flags;
         event.work = static_cast<float>(cycles);
         Push(event);
-        AssumeOver(time);
     }
     void Spend(double cycles) {
         scalar() += cycles;
