@@ -19,8 +19,8 @@ struct Access {
     bool write;
     bool global;
     bool atomic;   // adds to what is there
-    bool excused;  // something worse has been said about it
-    bool loads;    // a transfer from global memory does it
+    bool loads = false;    // a transfer from global memory does it
+    uint64_t own = ~0ull;  // bytes of the range that lie in its tensor and its buffer
 };
 
 struct OrderTables;
@@ -77,6 +77,7 @@ class PipeOrder final : public Observer {
     bool Unread(int reader, const Limits& limits) const;
     bool Unseen(Pipe pipe, const Access& access, const Limits& limits);
     void Look(Pipe pipe, int count);
+    void LookAt(Pipe pipe, const Access& access, const Limits& limits);
     void CheckLocal(Pipe pipe, const Access& access, const Limits& limits);
     void CheckGlobal(Pipe pipe, const Access& access, const Limits& limits);
     bool FindIn(Pipe pipe, const Access& access, const Limits& limits, uint32_t first, uint32_t last, Other* other);
