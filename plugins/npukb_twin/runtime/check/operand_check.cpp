@@ -197,6 +197,15 @@ bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const
     return true;
 }
 
+void WarnOfOverrun(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const void* pc) {
+    auto end = static_cast<uint64_t>(static_cast<const uint8_t*>(r.address) - buffer.address) + r.bytes;
+    if (core.launch->checker == Checker::Off || end <= buffer.bytes) return;
+    core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
+              "%s %s up to byte %llu of '%s', which has %llu bytes; only the allocator's rounding hides it",
+              r.instruction, r.write ? "writes" : "reads", static_cast<unsigned long long>(end), buffer.name,
+              static_cast<unsigned long long>(buffer.bytes));
+}
+
 void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
     core.Place(pc);
     if (core.late != nullptr) core.late->SettleKnown(core);
@@ -248,12 +257,7 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
                      "%s: offset %lld in '%s' is not a multiple of the element size %u", r.instruction,
                      static_cast<long long>(begin), buffer->name, r.element_bytes);
     }
-    if (!stray && end > static_cast<int64_t>(buffer->bytes)) {
-        core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
-                  "%s %s up to byte %lld of '%s', which has %llu bytes; only the allocator's rounding hides it",
-                  r.instruction, verb, static_cast<long long>(end), buffer->name,
-                  static_cast<unsigned long long>(buffer->bytes));
-    }
+    if (!stray) WarnOfOverrun(core, r, *buffer, pc);
     if (core.order != nullptr && buffer->writable) {
         bool atomic = r.write && core.atomic_mode != npukb::AtomicMode::None;
         core.order->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true,

@@ -197,7 +197,9 @@ void PipeOrder::Refine(const void* address, bool write, uint64_t bytes, uint64_t
 void PipeOrder::Served() {
     if (core_.tracker != nullptr) core_.tracker->Served(pending_, count_);
     for (int i = 0; i < count_; ++i) {
-        if (pending_[i].global) NoteSums(core_, pending_[i]);
+        if (!pending_[i].global) continue;
+        NoteSums(core_, pending_[i]);
+        if (core_.kind == CoreKind::Vector && ordered_count_ < kMostOrdered) ordered_[ordered_count_++] = pending_[i];
     }
     if (core_.launch->journal != nullptr) core_.launch->journal->Issued(core_, Pipe::FIX);
     Forget();
@@ -246,8 +248,27 @@ void PipeOrder::Look(Pipe pipe, int count) {
     }
 }
 
+// What an object multiplies asynchronously is not complete before somebody waits for it.
+void PipeOrder::CheckOrdered(const Access& access) {
+    for (int i = 0; i < ordered_count_; ++i) {
+        const Access& other = ordered_[i];
+        uint64_t from = 0, to = 0;
+        if (!(access.write || other.write) || !Overlap(other.range, access.range, &from, &to)) continue;
+        const GlobalMemory& memory = core_.launch->memory;
+        auto* at = reinterpret_cast<const void*>(from);
+        core_.related = other.pc;
+        core_.Violate("missing_sync", access.pc, "Call WaitIterateAll or GetTensorC before.",
+                      "%s %s bytes %llu to %llu of '%s', which %s may still be %s; nothing makes the core wait for it",
+                      access.instruction, access.write ? "writes" : "reads",
+                      static_cast<unsigned long long>(memory.OffsetOf(at)),
+                      static_cast<unsigned long long>(memory.OffsetOf(at) + (to - from)), memory.NameOf(at),
+                      other.instruction, other.write ? "writing" : "reading");
+    }
+}
+
 void PipeOrder::LookAt(Pipe pipe, const Access& access, const Limits& limits) {
     access.global ? CheckGlobal(pipe, access, limits) : CheckLocal(pipe, access, limits);
+    if (access.global) CheckOrdered(access);
     if (access.global && pipe != Pipe::S) PastCaches(core_, access);
 }
 
