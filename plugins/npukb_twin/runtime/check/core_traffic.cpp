@@ -206,7 +206,8 @@ class Stretches {
     template <typename F>
     Stretches(Core* const* cores, int64_t count, F traffic_of) {
         size_t total = 0;
-        for (int64_t i = 0; i < count; ++i) total += traffic_of(*cores[i]) == nullptr ? 0 : traffic_of(*cores[i])->size();
+        for (int64_t i = 0; i < count; ++i)
+            total += traffic_of(*cores[i]) == nullptr ? 0 : traffic_of(*cores[i])->size();
         entries_ = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
         open_ = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
         if (entries_ == nullptr || open_ == nullptr) abort();

@@ -156,9 +156,7 @@ void PastCaches(Core& core, const Access& access) {
     if (core.cache != nullptr) core.cache->Pass(access);
 }
 
-bool TakesTurns(const Core& core) {
-    return core.cross.paired || (core.cache != nullptr && core.cache->listens());
-}
+bool TakesTurns(const Core& core) { return core.cross.paired || (core.cache != nullptr && core.cache->listens()); }
 
 void StopDataCache(Core& core) {
     if (core.edges != nullptr) {

@@ -260,8 +260,8 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
     if (!stray) WarnOfOverrun(core, r, *buffer, pc);
     if (core.order != nullptr && buffer->writable) {
         bool atomic = r.write && core.atomic_mode != npukb::AtomicMode::None;
-        core.order->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true,
-                          atomic});
+        core.order->Note(
+            {r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true, atomic});
         if (core.late != nullptr && r.write)
             atomic ? core.late->SettleAll() : core.late->Before(reinterpret_cast<uint64_t>(r.address), r.bytes);
     }

@@ -18,7 +18,7 @@ struct Access {
     Range range;
     bool write;
     bool global;
-    bool atomic;   // adds to what is there
+    bool atomic;           // adds to what is there
     bool loads = false;    // a transfer from global memory does it
     uint64_t own = ~0ull;  // bytes of the range that lie in its tensor and its buffer
 };
