@@ -169,3 +169,38 @@ def test_every_place_where_blocks_wait_is_named(threaded: Twin) -> None:
         ("deadlock", "CrossCoreWaitFlag(3);"),
     ]
     assert [diagnostic.count for diagnostic in finished.diagnostics] == [19, 28]
+
+
+#: Blocks add to what block 0 has cleared, and the last one reads the sum. ``{}``: what keeps them apart.
+SUM = """
+    if (me == 0) DataCopy(ys, ub, 8);
+    PipeBarrier<PIPE_ALL>();
+    {0}
+    Duplicate(ub, 2, 8);
+    PipeBarrier<PIPE_ALL>();
+    SetAtomicAdd<int32_t>();
+    DataCopy(ys, ub, 8);
+    SetAtomicNone();
+    PipeBarrier<PIPE_ALL>();
+    {1}
+    if (me == 47) {{
+        DataCopy(ub, ys, 8);
+        PipeBarrier<PIPE_ALL>();
+        DataCopy(ys[8], ub, 8);
+    }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("meetings", "rules"),
+    [
+        (("SyncAll();", "SyncAll();"), []),
+        (("SyncAll(slots, ub[1024]);", "CrossCoreSetFlag<0, PIPE_MTE3>(4);\nCrossCoreWaitFlag(4);"), []),
+        (("", "SyncAll();"), ["core_race"]),
+        (("SyncAll();", ""), ["core_race"]),
+    ],
+)
+def test_sums_are_kept_apart_from_stores_and_loads(threaded: Twin, meetings: tuple[str, str], rules: list[str]) -> None:
+    finished = threaded.run(HEAD + SUM.format(*meetings), {}, OUTPUTS, block=None)
+    assert [diagnostic.rule for diagnostic in finished.diagnostics] == rules
+    assert rules or finished.output()[[0, 8]].tolist() == [96, 96]

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <new>
 
-#include "cores/core_clock.h"
+#include "check/data_cache.h"
 #include "check/tracker.h"
+#include "cores/core_clock.h"
 
 namespace twin {
 namespace {
@@ -196,30 +198,111 @@ void Traffic::Note(const Transfer& transfer) {
     items_[count_++] = transfer;
 }
 
-void CheckRaces(Core* const* cores, int64_t count) {
-    size_t total = 0;
-    for (int64_t i = 0; i < count; ++i) total += cores[i]->tracker == nullptr ? 0 : cores[i]->tracker->traffic().size();
+namespace {
 
-    auto* entries = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
-    auto* open = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
-    if (entries == nullptr || open == nullptr) abort();
-    size_t n = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        if (cores[i]->tracker == nullptr) continue;
-        Traffic& traffic = cores[i]->tracker->traffic();
-        for (uint32_t k = 0; k < traffic.size(); ++k) entries[n++] = {&traffic[k], cores[i]};
+// What all cores have moved, by address.
+class Stretches {
+  public:
+    template <typename F>
+    Stretches(Core* const* cores, int64_t count, F traffic_of) {
+        size_t total = 0;
+        for (int64_t i = 0; i < count; ++i)
+            total += traffic_of(*cores[i]) == nullptr ? 0 : traffic_of(*cores[i])->size();
+        entries_ = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
+        open_ = static_cast<Stretch*>(malloc((total + 1) * sizeof(Stretch)));
+        if (entries_ == nullptr || open_ == nullptr) abort();
+        for (int64_t i = 0; i < count; ++i) {
+            const Traffic* traffic = traffic_of(*cores[i]);
+            for (uint32_t k = 0; traffic != nullptr && k < traffic->size(); ++k)
+                entries_[n_++] = {&(*traffic)[k], cores[i]};
+        }
+        std::sort(entries_, entries_ + n_, [](const Stretch& a, const Stretch& b) {
+            if (a.transfer->range.begin != b.transfer->range.begin)
+                return a.transfer->range.begin < b.transfer->range.begin;
+            if (a.core->number != b.core->number) return a.core->number < b.core->number;
+            return a.transfer < b.transfer;
+        });
     }
-    std::sort(entries, entries + n, [](const Stretch& a, const Stretch& b) {
-        if (a.transfer->range.begin != b.transfer->range.begin)
-            return a.transfer->range.begin < b.transfer->range.begin;
-        if (a.core->number != b.core->number) return a.core->number < b.core->number;
-        return a.transfer < b.transfer;
+    Stretches(const Stretches&) = delete;
+    ~Stretches() {
+        free(entries_);
+        free(open_);
+    }
+    template <typename F>
+    void ForNeighbours(F visit) {
+        twin::ForNeighbours(entries_, n_, open_, visit);
+    }
+
+  private:
+    Stretch* entries_;
+    Stretch* open_;
+    size_t n_ = 0;
+};
+
+// `sum` is what a core adds to, `other` what another one stores or reads there.
+void CompareSum(const Stretch& sum, const Stretch& other) {
+    const Transfer& added = *sum.transfer;
+    const Transfer& plain = *other.transfer;
+    uint64_t from = 0, to = 0;
+    if (added.phase != plain.phase || TakesTurns(*sum.core) || TakesTurns(*other.core)) return;
+    if (sum.core->kind != other.core->kind || !Overlap(added.range, plain.range, &from, &to)) return;
+    if (other.core->diagnostics.Again("core_race", other.core->PcOf(plain.pc))) return;
+    const GlobalMemory& memory = other.core->launch->memory;
+    auto* at = reinterpret_cast<const void*>(from);
+    other.core->related = added.pc;
+    other.core->Fault("core_race", plain.pc, "Put SyncAll between them.",
+                      "%s: block %lld %s bytes %llu to %llu of '%s', to which block %lld adds; nothing orders them, so "
+                      "that the sum may be %s",
+                      plain.instruction, static_cast<long long>(other.core->index), plain.write ? "writes" : "reads",
+                      static_cast<unsigned long long>(memory.OffsetOf(at)),
+                      static_cast<unsigned long long>(memory.OffsetOf(at) + (to - from)), memory.NameOf(at),
+                      static_cast<long long>(sum.core->index), plain.write ? "lost" : "incomplete");
+}
+
+}  // namespace
+
+void NoteSums(Core& core, const Access& access) {
+    if (core.launch->CoreCount() == 1 || core.launch->shares_variables || access.range.Empty()) return;
+    const uint64_t met = core.cross.met;
+    if (!access.write && (core.sums == nullptr || !core.sums->adds || core.sums->added_at != met)) return;
+    if (core.sums == nullptr) {
+        void* memory = malloc(sizeof(Sums));
+        if (memory == nullptr) abort();
+        core.sums = new (memory) Sums;
+    }
+    if (access.atomic) core.sums->adds = true, core.sums->added_at = met;
+    core.sums->traffic.Note({access.range, access.pc, access.instruction, static_cast<uint32_t>(met), 0, 0, 0, 0,
+                             access.write, access.atomic, false, false});
+}
+
+void StopSums(Core& core) {
+    if (core.sums == nullptr) return;
+    core.sums->~Sums();
+    free(core.sums);
+    core.sums = nullptr;
+}
+
+void CheckSums(Core* const* cores, int64_t count) {
+    bool adds = false;
+    for (int64_t i = 0; i < count; ++i) {
+        if (cores[i]->diagnostics.HasError()) return;  // it ended early, and the others with it
+        adds = adds || (cores[i]->sums != nullptr && cores[i]->sums->adds);
+    }
+    if (!adds) return;
+    Stretches all(cores, count, [](Core& core) { return core.sums == nullptr ? nullptr : &core.sums->traffic; });
+    all.ForNeighbours([](const Stretch& a, const Stretch& b) {
+        if (a.transfer->atomic != b.transfer->atomic) a.transfer->atomic ? CompareSum(a, b) : CompareSum(b, a);
     });
-    Sweep sweep;
-    ForNeighbours(entries, n, open, [&](const Stretch& a, const Stretch& b) { sweep.Look(a, b); });
-    ForNeighbours(entries, n, open, [&](const Stretch& a, const Stretch& b) { sweep.Compare(a, b); });
-    free(entries);
-    free(open);
+}
+
+void CheckRaces(Core* const* cores, int64_t count) {
+    {
+        Stretches all(cores, count,
+                      [](Core& core) { return core.tracker == nullptr ? nullptr : &core.tracker->traffic(); });
+        Sweep sweep;
+        all.ForNeighbours([&](const Stretch& a, const Stretch& b) { sweep.Look(a, b); });
+        all.ForNeighbours([&](const Stretch& a, const Stretch& b) { sweep.Compare(a, b); });
+    }
     for (int64_t i = 0; i < count; ++i) {
         if (cores[i]->tracker != nullptr) cores[i]->tracker->Restart();
     }

@@ -2,7 +2,7 @@
 // other's way.
 #pragma once
 #include "cores/core.h"
-#include "check/range.h"
+#include "check/pipe_order.h"
 
 namespace twin {
 
@@ -43,5 +43,20 @@ uint32_t ContentHash(const Range& range);
 
 // Compares the traffic of all cores since the last time, and forgets it. No block may be running.
 void CheckRaces(Core* const* cores, int64_t count);
+
+// What one core stores in global memory and adds to what is there, by meetings of all cores, whatever checker there is:
+// sums are formed in the order of the blocks here, so that no other order of the cores would show what is missing.
+struct Sums {
+    Traffic traffic;
+    uint64_t added_at = 0;  // the meeting behind which the core has added last
+    bool adds = false;
+};
+
+// The core has moved this. Reads count once the core has added: what it reads then may be a sum.
+void NoteSums(Core& core, const Access& access);
+void StopSums(Core& core);
+// After all blocks have ended: sums that another core overwrites or reads, and nothing but a meeting that did not take
+// place could have kept apart.
+void CheckSums(Core* const* cores, int64_t count);
 
 }  // namespace twin

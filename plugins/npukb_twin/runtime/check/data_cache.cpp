@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <new>
 
+#include "check/core_traffic.h"
 #include "check/late_stores.h"
 
 namespace twin {
@@ -140,6 +141,7 @@ void Edges::Add(const Range& range, uint64_t met, const void* pc) {
 }
 
 void PastCaches(Core& core, const Access& access) {
+    NoteSums(core, access);
     if (access.write && !access.range.Empty() && core.launch->CoreCount() > 1 &&
         (access.range.begin % kLine != 0 || access.range.End() % kLine != 0)) {
         if (core.edges == nullptr) {
@@ -153,6 +155,8 @@ void PastCaches(Core& core, const Access& access) {
         RefuseOthers(core, access.range, true, access.instruction, access.pc);
     if (core.cache != nullptr) core.cache->Pass(access);
 }
+
+bool TakesTurns(const Core& core) { return core.cross.paired || (core.cache != nullptr && core.cache->listens()); }
 
 void StopDataCache(Core& core) {
     if (core.edges != nullptr) {
@@ -385,9 +389,7 @@ struct Part {
 // Whether nothing but a meeting of all cores could have kept the two apart, and none did.
 bool Together(const Part& a, const Part& b) {
     if (a.core->kind != b.core->kind) return false;
-    for (const Core* core : {a.core, b.core}) {
-        if (core->cross.paired || (core->cache != nullptr && core->cache->listens())) return false;
-    }
+    if (TakesTurns(*a.core) || TakesTurns(*b.core)) return false;
     return a.stored->from <= b.stored->to && b.stored->from <= a.stored->to;
 }
 

@@ -106,6 +106,8 @@ void PastCaches(Core& core, const Access& access);
 void ThroughCache(Core& core, const GlobalBuffer& buffer, const void* address, uint64_t bytes, bool write,
                   const char* instruction, const void* pc);
 void StopDataCache(Core& core);
+// Whether the core waits for others in a way that is not followed here: by flags, or by what they store.
+bool TakesTurns(const Core& core);
 // After all blocks have ended: lines that several cores have written back, each without the others' bytes.
 void CheckLines(Core* const* cores, int64_t count);
 

@@ -53,10 +53,10 @@ void CheckHeld(Core& core, const LocalRegion& r, const Buffer& buffer, const voi
               "%s: %s %s a tensor that lies in a %s queue", r.instruction, r.role, verb, PositionName(queue.position));
 }
 
-// Whether the operand stays in the buffer that it begins in; warns when that buffer may not be used now.
-bool CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_tensor, const void* pc) {
+// How many bytes of the operand lie in the buffer that it begins in; warns when that buffer may not be used now.
+uint64_t CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_tensor, const void* pc) {
     uint8_t first = core.owner[offset / 32];
-    if (first == 0 || first == kSharedBlock || !core.buffers[first].live) return true;
+    if (first == 0 || first == kSharedBlock || !core.buffers[first].live) return r.bytes;
     const Buffer& buffer = core.buffers[first];
     uint8_t last = core.owner[(offset + r.bytes - 1) / 32];
     uint64_t end = buffer.offset + buffer.bytes;
@@ -68,10 +68,10 @@ bool CheckOwner(Core& core, const LocalRegion& r, uint32_t offset, bool past_ten
                   r.instruction, r.role, MemoryName(memory), offset - base,
                   static_cast<unsigned long long>(offset - base + r.bytes),
                   static_cast<unsigned long long>(end - base));
-        return false;
+        return end - offset;
     }
     if (buffer.queue != 0) CheckHeld(core, r, buffer, pc);
-    return true;
+    return r.bytes;
 }
 
 }  // namespace
@@ -176,9 +176,10 @@ void CheckLocal(Core& core, const LocalRegion& r, const void* pc) {
                   static_cast<unsigned long long>(r.bytes - tensor_bytes), tensor_bytes);
     }
     offset = core.UbOffset(r.address);
-    bool sound = CheckOwner(core, r, offset, past_tensor, pc) && !past_tensor;
+    uint64_t own = CheckOwner(core, r, offset, past_tensor, pc);
+    if (past_tensor) own = tensor_bytes;
     if (core.order != nullptr)
-        core.order->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, !sound, r.loads});
+        core.order->Note({r.instruction, r.role, pc, Whole(offset, r.bytes), r.write, false, false, r.loads, own});
 }
 
 bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const void* pc) {
@@ -194,6 +195,15 @@ bool Strays(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const
               r.write ? "writes" : "reads", static_cast<long long>(begin), static_cast<long long>(end), buffer.name,
               static_cast<unsigned long long>(buffer.bytes));
     return true;
+}
+
+void WarnOfOverrun(Core& core, const GlobalRegion& r, const GlobalBuffer& buffer, const void* pc) {
+    auto end = static_cast<uint64_t>(static_cast<const uint8_t*>(r.address) - buffer.address) + r.bytes;
+    if (core.launch->checker == Checker::Off || end <= buffer.bytes) return;
+    core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
+              "%s %s up to byte %llu of '%s', which has %llu bytes; only the allocator's rounding hides it",
+              r.instruction, r.write ? "writes" : "reads", static_cast<unsigned long long>(end), buffer.name,
+              static_cast<unsigned long long>(buffer.bytes));
 }
 
 void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
@@ -247,16 +257,11 @@ void CheckGlobal(Core& core, const GlobalRegion& r, const void* pc) {
                      "%s: offset %lld in '%s' is not a multiple of the element size %u", r.instruction,
                      static_cast<long long>(begin), buffer->name, r.element_bytes);
     }
-    if (!stray && end > static_cast<int64_t>(buffer->bytes)) {
-        core.Warn("gm_overrun", pc, "Use DataCopyPad for the tail: it moves exactly the bytes asked for.",
-                  "%s %s up to byte %lld of '%s', which has %llu bytes; only the allocator's rounding hides it",
-                  r.instruction, verb, static_cast<long long>(end), buffer->name,
-                  static_cast<unsigned long long>(buffer->bytes));
-    }
+    if (!stray) WarnOfOverrun(core, r, *buffer, pc);
     if (core.order != nullptr && buffer->writable) {
         bool atomic = r.write && core.atomic_mode != npukb::AtomicMode::None;
-        core.order->Note({r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true,
-                          atomic, false, false});
+        core.order->Note(
+            {r.instruction, "gm", pc, Whole(reinterpret_cast<uint64_t>(r.address), r.bytes), r.write, true, atomic});
         if (core.late != nullptr && r.write)
             atomic ? core.late->SettleAll() : core.late->Before(reinterpret_cast<uint64_t>(r.address), r.bytes);
     }

@@ -54,6 +54,9 @@ struct GlobalRegion {
 
 void CheckGlobal(Core& core, const GlobalRegion& region, const void* pc);
 
+// Warns of what lies behind the end of `buffer`, in the memory that an allocation is rounded up to.
+void WarnOfOverrun(Core& core, const GlobalRegion& region, const GlobalBuffer& buffer, const void* pc);
+
 // Whether the region leaves what the kernel owns, inside of the segment that `buffer` was cut out of: warns of it, and
 // makes it readable.
 bool Strays(Core& core, const GlobalRegion& region, const GlobalBuffer& buffer, const void* pc);

@@ -9,6 +9,7 @@
 
 #include <new>
 
+#include "check/core_traffic.h"
 #include "check/data_cache.h"
 #include "check/journal.h"
 #include "check/late_stores.h"
@@ -105,7 +106,7 @@ void PipeOrder::Release() {
 void PipeOrder::Note(const Access& access) {
     if (count_ == kMost) return;
     pending_[count_++] = access;
-    if (!access.write || access.excused) return;
+    if (!access.write) return;
     access.global ? KeepGlobal(access) : Keep(access);
 }
 
@@ -197,6 +198,11 @@ void PipeOrder::Refine(const void* address, bool write, uint64_t bytes, uint64_t
 
 void PipeOrder::Served() {
     if (core_.tracker != nullptr) core_.tracker->Served(pending_, count_);
+    for (int i = 0; i < count_; ++i) {
+        if (!pending_[i].global) continue;
+        NoteSums(core_, pending_[i]);
+        if (core_.kind == CoreKind::Vector && ordered_count_ < kMostOrdered) ordered_[ordered_count_++] = pending_[i];
+    }
     if (core_.launch->journal != nullptr) core_.launch->journal->Issued(core_, Pipe::FIX);
     Forget();
 }
@@ -231,12 +237,41 @@ void PipeOrder::Look(Pipe pipe, int count) {
     derives_ = false;
     for (int i = 0; i < count; ++i) derives_ = derives_ || !pending_[i].write || pending_[i].loads;
     for (int i = 0; i < count; ++i) {
-        const Access& access = pending_[i];
-        if (!access.excused) access.global ? CheckGlobal(pipe, access, limits) : CheckLocal(pipe, access, limits);
-        if (access.global && pipe != Pipe::S) PastCaches(core_, access);
+        Access& access = pending_[i];
+        // Lanes that the vector unit reads past the end of a tensor are nobody's values: what it makes of them is not
+        // used. What it writes there, and what transfers move, is another tensor's.
+        bool idle = pipe == Pipe::V && !access.write && !access.global && access.range.count == 1;
+        if (idle && access.own < access.range.bytes) access.range.bytes = access.own;
+        if (!access.range.Empty()) LookAt(pipe, access, limits);
     }
     if (pipe == Pipe::S && core_.launch->auto_sync) return;  // whoever comes after it waits for it
-    for (int i = 0; i < count; ++i) Remember(pipe, pending_[i]);
+    for (int i = 0; i < count; ++i) {
+        if (!pending_[i].range.Empty()) Remember(pipe, pending_[i]);
+    }
+}
+
+// What an object multiplies asynchronously is not complete before somebody waits for it.
+void PipeOrder::CheckOrdered(const Access& access) {
+    for (int i = 0; i < ordered_count_; ++i) {
+        const Access& other = ordered_[i];
+        uint64_t from = 0, to = 0;
+        if (!(access.write || other.write) || !Overlap(other.range, access.range, &from, &to)) continue;
+        const GlobalMemory& memory = core_.launch->memory;
+        auto* at = reinterpret_cast<const void*>(from);
+        core_.related = other.pc;
+        core_.Violate("missing_sync", access.pc, "Call WaitIterateAll or GetTensorC before.",
+                      "%s %s bytes %llu to %llu of '%s', which %s may still be %s; nothing makes the core wait for it",
+                      access.instruction, access.write ? "writes" : "reads",
+                      static_cast<unsigned long long>(memory.OffsetOf(at)),
+                      static_cast<unsigned long long>(memory.OffsetOf(at) + (to - from)), memory.NameOf(at),
+                      other.instruction, other.write ? "writing" : "reading");
+    }
+}
+
+void PipeOrder::LookAt(Pipe pipe, const Access& access, const Limits& limits) {
+    access.global ? CheckGlobal(pipe, access, limits) : CheckLocal(pipe, access, limits);
+    if (access.global) CheckOrdered(access);
+    if (access.global && pipe != Pipe::S) PastCaches(core_, access);
 }
 
 // Whether an instruction of `other` has to be over for one of `pipe` because somebody says so. The compiler orders the

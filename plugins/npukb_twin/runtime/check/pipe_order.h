@@ -18,9 +18,9 @@ struct Access {
     Range range;
     bool write;
     bool global;
-    bool atomic;   // adds to what is there
-    bool excused;  // something worse has been said about it
-    bool loads;    // a transfer from global memory does it
+    bool atomic;           // adds to what is there
+    bool loads = false;    // a transfer from global memory does it
+    uint64_t own = ~0ull;  // bytes of the range that lie in its tensor and its buffer
 };
 
 struct OrderTables;
@@ -39,14 +39,16 @@ class PipeOrder final : public Observer {
     void Issued(Pipe pipe) override;
     // What was noted last is no instruction of the kernel.
     void Forget();
-    // What was noted last is done for this core by another one, and over when the core's call is.
+    // What was noted last is done for this core by another one, and over when the core has Waited.
     void Served();
+    void Waited() { ordered_count_ = 0; }
     // Something outside of the core, which no flag of the compiler's waits for, is about to touch global memory.
     void Handed(const Access& access);
 
   private:
     static constexpr int kPipes = npukb::kPipes;
     static constexpr int kMost = 40;
+    static constexpr int kMostOrdered = 32;   // later ones are not looked at
     static constexpr int kRecent = 32;        // accesses of a pipe whose places are remembered
     static constexpr uint32_t kPlaces = 512;  // instructions of a pipe whose source lines are remembered
     // How far each pipe's instructions are over for the one that is looked at.
@@ -77,6 +79,8 @@ class PipeOrder final : public Observer {
     bool Unread(int reader, const Limits& limits) const;
     bool Unseen(Pipe pipe, const Access& access, const Limits& limits);
     void Look(Pipe pipe, int count);
+    void LookAt(Pipe pipe, const Access& access, const Limits& limits);
+    void CheckOrdered(const Access& access);
     void CheckLocal(Pipe pipe, const Access& access, const Limits& limits);
     void CheckGlobal(Pipe pipe, const Access& access, const Limits& limits);
     bool FindIn(Pipe pipe, const Access& access, const Limits& limits, uint32_t first, uint32_t last, Other* other);
@@ -94,6 +98,9 @@ class PipeOrder final : public Observer {
     uint32_t reads_[kPipes] = {};
     Access pending_[kMost];
     int count_ = 0;
+    // Global memory that another core reads and writes for this one, until somebody waits for it.
+    Access ordered_[kMostOrdered];
+    int ordered_count_ = 0;
     // What the memory held that the next instruction is about to write while others may still be at it.
     Snapshot kept_, kept_global_;
     bool derives_ = false;  // what the instruction writes comes from a tensor

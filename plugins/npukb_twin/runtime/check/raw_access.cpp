@@ -179,6 +179,7 @@ void Check(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
         RefuseAccess(core.PcOf(caller), address);
     GlobalMemory::Cover(*buffer, at, bytes, write);
     if (announced) return;
+    if (bytes <= end - address) WarnOfOverrun(core, {name, at, bytes, 1, write}, *buffer, caller);
     ThroughCache(core, *buffer, at, bytes, write, name, caller);
     auto offset = address - reinterpret_cast<uint64_t>(buffer->address);
     if (!write && Loads(core, buffer->writes, address, offset, bytes)) return;

@@ -159,6 +159,7 @@ struct Pieces {
 
 class DataCache;
 class Edges;
+struct Sums;
 class LateStores;
 class PipeOrder;
 class Tracker;
@@ -219,6 +220,7 @@ struct Core {
     PipeOrder* order;             // of its pipes; null when nothing is checked
     DataCache* cache;             // of its scalar unit; null until that touches what the kernel may write
     Edges* edges;                 // of what its transfers write; null until one ends inside of a cache line
+    Sums* sums;                   // of what its transfers store and add; null until they do
     LateStores* late;             // to global memory; null unless they take effect late
     Tracker* tracker;             // of the full checker; null otherwise
     MatmulCore* matmul;           // objects that multiply matrices; see matmul/sharing.h

@@ -544,6 +544,7 @@ void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threa
     pthread_join(watcher, nullptr);
     CompareCores(&s, SettleCores);
     CompareTraffic(&s);
+    CompareCores(&s, CheckSums);
     CompareCores(&s, CheckLines);
     for (int64_t b = 0; b < s.count; ++b) finish(&s.fibers[b]->core, context);
     free(s.running);

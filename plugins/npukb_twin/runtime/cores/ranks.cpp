@@ -167,7 +167,7 @@ void CarryOut(Core& core, const Given& given, uint32_t round, const void* pc) {
     HandOver(core, given, to, true, pc);
     memmove(to, from, given.bytes);
     TrackStored(core, to, given.bytes);
-    if (core.order != nullptr) core.order->Served();
+    if (core.order != nullptr) core.order->Served(), core.order->Waited();  // CheckUnderWay looks at it
     core.ranks->serving = false;
 }
 

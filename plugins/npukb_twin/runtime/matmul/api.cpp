@@ -25,7 +25,8 @@ void CheckTiling(Core& core, const MatmulForm& form, const TCubeTiling& t, const
     const struct {
         const char* name;
         int32_t value;
-    } positive[] = {{"singleCoreM", t.singleCoreM},
+    } positive[] = {{"usedCoreNum", t.usedCoreNum},
+                    {"singleCoreM", t.singleCoreM},
                     {"singleCoreN", t.singleCoreN},
                     {"singleCoreK", t.singleCoreK},
                     {"baseM", t.baseM},
@@ -45,6 +46,18 @@ void CheckTiling(Core& core, const MatmulForm& form, const TCubeTiling& t, const
     if (t.baseM % kFractalSide != 0 || t.baseN % kFractalSide != 0) {
         core.Violate("bad_tiling", pc, remedy, "%s: baseM and baseN are %d and %d; they have to be multiples of 16",
                      name, t.baseM, t.baseN);
+    }
+    // What lies in L1 is one part of a matrix, or two of which one comes in while the other is used.
+    const struct {
+        const char* name;
+        int32_t value;
+        int64_t part;
+    } depths[] = {{"depthA1", t.depthA1, int64_t{t.stepM} * t.stepKa},
+                  {"depthB1", t.depthB1, int64_t{t.stepN} * t.stepKb}};
+    for (const auto& depth : depths) {
+        if (depth.value != depth.part && depth.value != 2 * depth.part)
+            core.Violate("bad_tiling", pc, remedy, "%s: %s is %d; its steps make %lld, which it may hold once or twice",
+                         name, depth.name, depth.value, static_cast<long long>(depth.part));
     }
     const int64_t a = BytesOfType(form.a, int64_t{t.baseM} * t.baseK),
                   b = BytesOfType(form.b, int64_t{t.baseN} * t.baseK);
@@ -181,8 +194,11 @@ void KeepSums(MatmulJob& job, const Block& block, const npukb::BufferView* view,
     }
 }
 
-void Served(Core& core) {
-    if (core.order != nullptr) core.order->Served();
+// What vector cores have their cube core do is over with the call only where they wait for it.
+void Served(Core& core, bool sync = true) {
+    if (core.order == nullptr) return;
+    core.order->Served();
+    if (sync) core.order->Waited();
 }
 
 bool Iterate(MatmulState* state, bool sync, bool partial, const npukb::BufferView* sums, const void* pc) {
@@ -199,7 +215,7 @@ bool Iterate(MatmulState* state, bool sync, bool partial, const npukb::BufferVie
     job.Open({});
     if (!sync) {
         IterateAhead(job);
-        Served(job.core());
+        Served(job.core(), false);
         return true;
     }
     Block block = job.BlockAt(s.block);
@@ -265,7 +281,7 @@ void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* 
     state->begun = state->ahead = false;
     if (Heard(job)) {
         job.Whole(*target, {});
-        Served(job.core());
+        Served(job.core(), sync);
         Charge(job.core(), job.Plan(target, {}));
     }
     Share(job, "IterateAll", pc);
@@ -320,24 +336,24 @@ void CheckBatch(const MatmulJob& job, const npukb::MatmulBatch& batch) {
     }
 }
 
-void OneBatch(MatmulJob& job, const npukb::MatmulBatch& batch, const MatmulTarget& target, int64_t before_a,
-              int64_t before_b, int64_t before_c) {
+void OneBatch(MatmulJob& job, const npukb::MatmulBatch& batch, const MatmulTarget& target, const BatchPlace& before,
+              bool sync) {
     const MatmulState& s = job.state();
     const int64_t all = batch.batch_a > batch.batch_b ? batch.batch_a : batch.batch_b, reduced = Reduced(job);
     auto* sums = static_cast<float*>(malloc(static_cast<size_t>(s.m) * static_cast<size_t>(s.n) * 4));
     if (sums == nullptr) abort();
     for (int64_t i = 0; i < all; ++i) {
         BatchPlace place = PlaceOfBatch(job, batch, i);
-        place.a += before_a;
-        place.b += before_b;
+        place.a += before.a;
+        place.b += before.b;
         if (reduced > 1) place.c = PlaceOfBatch(job, batch, i / reduced).c;
-        place.c += before_c;
+        place.c += before.c;
         job.Open(place);
         Block block{0, 0, s.m, s.n, 0, s.k};
         job.Multiply(block, sums, s.n, i % reduced != 0);
         bool last = i % reduced == reduced - 1 || i == all - 1;
         if (last) job.Store(target, block, sums, s.n, place);
-        Served(job.core());
+        Served(job.core(), sync);
         Charge(job.core(), job.Plan(last ? &target : nullptr, place));
     }
     free(sums);
@@ -358,7 +374,7 @@ void Batch(MatmulState* state, bool sync, const npukb::MatmulBatch* batch, const
         next.batch_a = batch->batch_a * (loop + 1);
         next.batch_b = batch->batch_b * (loop + 1);
         BatchPlace before = PlaceOfBatch(job, next, all * loop);
-        OneBatch(job, *batch, target != nullptr ? *target : aside, before.a, before.b, before.c);
+        OneBatch(job, *batch, target != nullptr ? *target : aside, before, sync);
     }
     s.taken = 0;
     if (sync) AwaitMatmul(job.core());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "check/pipe_order.h"
 #include "matmul/schedule.h"
 #include "time/cube_pace.h"
 
@@ -109,6 +110,7 @@ void AwaitMatmul(Core& core) {
         core.time.Scalar(Cycles(m, m.matmul_order_s) / 2);
     }
     own.due = 0;
+    if (core.order != nullptr) core.order->Waited();
     if (own.done_at > 0) core.time.AssumeOver(own.done_at);
     own.done_at = 0;
 }

@@ -50,6 +50,7 @@
 #include "process/report.h"
 #include "process/sandbox.h"
 #include "check/chip.h"
+#include "check/core_traffic.h"
 #include "check/data_cache.h"
 #include "check/journal.h"
 #include "check/late_stores.h"
@@ -345,6 +346,7 @@ void Collect(Core* core, void*) {
     StopTracker(*core);
     StopOrder(*core);
     StopDataCache(*core);
+    StopSums(*core);
     StopLate(*core);
     g_totals.Add(*core);
 }

@@ -443,7 +443,7 @@ void npukb_scalar_access(const void* address, uint32_t bytes, int write, uint32_
     }
     if (core.order != nullptr)
         core.order->Note({"LocalTensor element access", "element", pc, Whole(core.UbOffset(address), bytes), write != 0,
-                          false, false, false, false});
+                          false, false});
     core.time.Access(m.scalar_access_cycles);
     core.announced = reinterpret_cast<uint64_t>(address);
     core.announced_bytes = bytes <= sizeof(uint64_t) ? bytes : 0;
