@@ -88,9 +88,9 @@ class TorchHost:
         ours, theirs = socket.socketpair()
         code = _CODE.format(folder=str(Path(__file__).parent), descriptor=theirs.fileno())
         try:
-            self._process = subprocess.Popen(
-                (self._python, "-B", "-c", code), pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
-            )
+            # Warnings of models and of torch while it traces them would stand between the results.
+            command = (self._python, "-B", "-W", "ignore", "-c", code)
+            self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
         except OSError as error:
             message = f"{self._python} cannot be started: {error.strerror}"
             raise UsageError(message, field=VARIABLE, remedy="name a Python that has torch") from error

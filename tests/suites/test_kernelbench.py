@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from npukb_suites import torch_client
 from npukb_suites.modelfiles import KernelBench, MultiKernelBench, TorchFolder
 from npukb_suites.store import Suite, add_suite, suites, tasks_folder
 from npukernelbench.errors import TaskError
@@ -36,6 +37,26 @@ def test_every_file_is_a_task_or_has_a_reason(imported: Suite) -> None:
     assert "random" in reasons["3_Chance"]
     assert "4_Broken.py:6: AttributeError" in reasons["4_Broken"]
     assert "no Model" in reasons["5_Nothing"]
+
+
+def test_warnings_of_models_do_not_stand_between_results(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    loud = """import warnings
+import torch
+warnings.warn("told by the model")
+class Model(torch.nn.Module):
+    def forward(self, x):
+        warnings.warn("told again")
+        return x * 2
+def get_inputs():
+    return [torch.rand(64, 64)]
+def get_init_inputs():
+    return []
+"""
+    (tmp_path / "loud.py").write_text(loud)
+    torch_client._host.cache_clear()  # A process of its own writes where the test can read it.
+    made = add_suite("loud", "torch", TorchFolder(), tmp_path, say=lambda _: None)
+    assert len(made.tasks) == 1
+    assert "told" not in capfd.readouterr().err
 
 
 def test_references_are_what_the_files_compute(task_of: Find) -> None:
