@@ -39,6 +39,7 @@ def test_every_file_is_a_task_or_has_a_reason(imported: Suite) -> None:
     assert "no Model" in reasons["5_Nothing"]
 
 
+@pytest.mark.usefixtures("imported")  # Its cache, not the user's.
 def test_warnings_of_models_do_not_stand_between_results(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     loud = """import warnings
 import torch

@@ -59,7 +59,9 @@ def test_memories_of_the_own_core_only(twin: Twin, kind: str, own: str, other: s
     assert finished.found == [("crash", finished.marked)]
 
 
-@pytest.mark.parametrize(("place", "rules"), [(0, []), (16, []), (200, ["stray_read"]), (1 << 19, ["crash"])])
+@pytest.mark.parametrize(
+    ("place", "rules"), [(0, []), (16, ["gm_overrun"]), (200, ["stray_read", "gm_overrun"]), (1 << 19, ["crash"])]
+)
 def test_segments_of_pools_can_be_read(twin: Twin, place: int, rules: list[str]) -> None:
     pooled = Twin(twin.executor, Allocation.POOLED)
     finished = pooled.run(f"volatile int32_t value = *((volatile int32_t*)x + {place});  // here", WORDS, OUT)

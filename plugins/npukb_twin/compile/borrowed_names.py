@@ -22,7 +22,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("F32_INF", "F32_NEG_INF", "SetSyncBaseAddr", "WaitEvent", "GetffstMsg", "FixpipeParams"),
         *("FULL_MASK", "DEFAULT_DATA_COPY_NBURST", "DEFAULT_DATA_COPY_STRIDE", "NotifyEvent"),
         *("SYNC_AIC_FLAG", "SYNC_AIV_FLAG", "SYNC_AIC_AIV_FLAG", "SYNC_AIV_ONLY_ALL"),
-        *("HALF_FACTOR", "TrueType", "FalseType", "is_same", "GetScalarBitcodeValue"),
+        *("HALF_FACTOR", "TrueType", "FalseType", "GetScalarBitcodeValue"),
     ),
     "": (
         *("set_ffts_base_addr", "wait_flag_dev", "ffts_cross_core_sync", "clz", "icache_preload"),
@@ -42,6 +42,8 @@ _IF_MISSED = frozenset({"Align", "block_num"})
 BORROWED = frozenset(name for names in _NAMES.values() for name in names) | _MACROS.keys()
 _MENTIONED = re.compile(rf"\b(?:{'|'.join(sorted(BORROWED))})\b")
 _UNMET = re.compile(r"(?:no matching function for call to|use of undeclared identifier) '(\w+)'")
+#: Traits of the standard library, which kernels that ran on devices name without ``std``.
+_TRAIT = re.compile(r"no template named '(is_\w+|conditional(?:_t)?|enable_if(?:_t)?)'")
 _UNSEEN = re.compile(r"(?:use of undeclared identifier|unknown type name|no template named) '\w+'")
 _IN_MATMUL = re.compile(r"\busing\s+namespace\s+matmul\b")
 #: Matrix kernels that ran on devices name AscendC's functions and types after ``using namespace matmul`` alone.
@@ -74,6 +76,7 @@ def lent(output: str, files: Mapping[str, str]) -> str:
     lines = "".join(_lines(codes, missing)) if missing else borrowed(files)
     if _UNSEEN.search(output) and any(_IN_MATMUL.search(code) for code in codes):
         lines += _SEES_ALL
+    lines += "".join(f"namespace AscendC {{ using std::{name}; }}\n" for name in sorted(set(_TRAIT.findall(output))))
     return "" if lines == borrowed(files) else lines
 
 

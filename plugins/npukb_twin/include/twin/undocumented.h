@@ -33,8 +33,6 @@ NPUKB_API constexpr auto Align(T a, U b) -> decltype(a / b) {
 // What a test of a type's members answers.
 struct TrueType {};
 struct FalseType {};
-template <typename T, typename U>
-using is_same = std::is_same<T, U>;
 
 // The bits of an element, as an integer of its size.
 template <typename T>
