@@ -46,7 +46,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
         QuantMode_t::QF322F16_PRE != QuantMode_t::F322F16, GetffstMsg(2, 3),
         saturates + GetCtrlSpr<48, 48>(), AscendCUtils::GetBitSize(sizeof(half)),
         IsSameType<__bf16, bfloat16_t>::value,
-        FULL_MASK == ~uint64_t(0), DEFAULT_DATA_COPY_NBURST, DEFAULT_DATA_COPY_STRIDE, is_same<half, half>::value,  // of std
+        FULL_MASK == ~uint64_t(0), DEFAULT_DATA_COPY_NBURST, DEFAULT_DATA_COPY_STRIDE, is_same<half, half>::value,
         IsSameType<TrueType, FalseType>::value, GetScalarBitcodeValue(half(-1)), GetScalarBitcodeValue(1.0f),
         HALF_FACTOR, SYNC_AIC_FLAG != SYNC_AIV_FLAG, SYNC_AIC_AIV_FLAG != SYNC_AIV_ONLY_ALL,
     };
