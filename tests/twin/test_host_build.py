@@ -20,10 +20,16 @@ def test_which_files_are_host_sources() -> None:
         "op_host/aclnn_add.cpp": "",
         "op_host/add_l0.cpp": "",
         "op_host/call.cpp": '#include "opdev/make_op_executor.h"\n',
+        "op_host/pad.cpp": '#include "pad.h"\n',
+        "op_host/pad.h": '#include "opdev/op_executor.h"\n',
+        "op_host/run.cpp": '#include "run.h"\nvoid Run(void* s) { add<<<8, nullptr, s>>>(nullptr); }\n',
+        "op_host/run.h": "void Run(void* stream);\n",
         "op_kernel/add.cpp": "",
     }
     assert sources_of(files) == ["op_host/add.cpp", "op_host/sub/add_def.cc"]
     assert sources_of({"add.cpp": "", "op_kernel/add.cpp": ""}) == ["add.cpp"]
+    defining = '#include "pad.h"\nOP_ADD(Pad);\n'
+    assert "op_host/pad.cpp" in sources_of({**files, "op_host/pad.cpp": defining})
 
 
 def test_several_sources_and_a_shared_header(hosting: Hosting) -> None:

@@ -185,11 +185,11 @@ def _is_interface(name: str, files: Mapping[str, str]) -> bool:
     itself or by the header of its own name.
     """
     path, text = PurePosixPath(name), files[name]
-    if path.stem.startswith("aclnn") or path.stem.endswith("_l0") or _INTERFACE.search(text) is not None:
+    if path.stem.startswith("aclnn") or path.stem.endswith("_l0") or launches(text):
         return True
-    if f'"{path.stem}.h"' in text and _REGISTERS.search(text) is None:
-        return _INTERFACE.search(files.get(str(path.with_suffix(".h")), "")) is not None
-    return launches(text)
+    includes = f'"{path.stem}.h"' in text and _REGISTERS.search(text) is None
+    header = files.get(str(path.with_suffix(".h")), "") if includes else ""
+    return any(map(_INTERFACE.search, (text, header)))
 
 
 def compile_host(
