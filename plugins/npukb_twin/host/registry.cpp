@@ -92,30 +92,18 @@ OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name) {
     Private(*operator_, name, AttributeKind::kNone);
     return *this;
 }
-OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, int64_t value) {
-    Private(*operator_, name, AttributeKind::kInt).integer = value;
-    return *this;
-}
-OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, const std::vector<int64_t>& value) {
-    Private(*operator_, name, AttributeKind::kListInt).integers = value;
-    return *this;
-}
-OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, const char* value) {
-    Private(*operator_, name, AttributeKind::kString).text = value;
-    return *this;
-}
-OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, float value) {
-    Private(*operator_, name, AttributeKind::kFloat).real = value;
-    return *this;
-}
-OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, bool value) {
-    Private(*operator_, name, AttributeKind::kBool).integer = value;
-    return *this;
-}
-OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, const std::vector<float>& value) {
-    Private(*operator_, name, AttributeKind::kListFloat).reals = value;
-    return *this;
-}
+#define NPUKB_PRIVATE(type, kind, member)                                           \
+    OpImplRegisterV2& OpImplRegisterV2::PrivateAttr(const char* name, type value) { \
+        Private(*operator_, name, AttributeKind::kind).member = value;              \
+        return *this;                                                               \
+    }
+NPUKB_PRIVATE(int64_t, kInt, integer)
+NPUKB_PRIVATE(const std::vector<int64_t>&, kListInt, integers)
+NPUKB_PRIVATE(const char*, kString, text)
+NPUKB_PRIVATE(float, kFloat, real)
+NPUKB_PRIVATE(bool, kBool, integer)
+NPUKB_PRIVATE(const std::vector<float>&, kListFloat, reals)
+#undef NPUKB_PRIVATE
 OpImplRegisterV2& OpImplRegisterV2::Parse(TilingParseFunc function, CompileInfoCreatorFunc create) {
     operator_->parse = function;
     operator_->create_compile_info = create;
