@@ -245,11 +245,11 @@ def _folder_name(config: Config, strategy: str, print_: str) -> Path:
     """``<model>__<tasks>__<8 hexadecimal digits>``, the strategy in between unless it is ``direct``: readable, and
     equal for every spelling of the same command.
     """
+    from npukernelbench.tasks.select import fold
+
     named = config.model_args.get("model")
     model = f"{config.model}-{named}" if isinstance(named, str) and named else str(config.model)
-    tasks = "-".join(
-        sorted({word.lower().replace("_", "").replace("-", "") for word in config.tasks or config.samples})
-    )
+    tasks = "-".join(sorted({fold(word) for word in config.tasks or config.samples}))
     between = () if strategy == "direct" else (_plain(strategy),)
     return Path("__".join((_plain(model), *between, _plain(tasks), print_[:8])))
 

@@ -20,8 +20,9 @@ from pathlib import Path, PurePosixPath
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import INCLUDE_FOLDER
 from npukernelbench.tasks.goldens import SOURCE_SUFFIXES
+from npukernelbench.tasks.select import fold
 
-__all__ = ["Carried", "carry", "carry_sources", "include_folders", "tiling_sources"]
+__all__ = ["Carried", "carry", "carry_sources", "defined_operators", "include_folders", "tiling_sources"]
 
 _INCLUDE = re.compile(r"""^(?P<before>[ \t]*\#[ \t]*include[ \t]*[<"])(?P<path>[^>"\n]+)(?=[>"])""", re.MULTILINE)
 _CLIMBS = re.compile(r"(?:\./|\.\./)+")
@@ -35,7 +36,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ARGUMENTS = r"\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const\s*)?(?:noexcept\s*)?"
 _DECLARED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS};")
 _DEFINED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS}\{{")
-_OPERATOR, _TILED = (re.compile(rf"\b{macro}\s*\(\s*(\w+)") for macro in ("OP_ADD", "IMPL_OP_OPTILING"))
+_DEFINES, _TILED = (re.compile(rf"\b{macro}\s*\(\s*(\w+)") for macro in ("OP_ADD", "IMPL_OP_OPTILING"))
 _MOST_BYTES = 4 << 20  # of one file; guards refuse far smaller ones
 
 
@@ -102,6 +103,11 @@ def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
     return carry(files, paths, folders)
 
 
+def defined_operators(text: str) -> list[str]:
+    """The operators that a source of a host side defines."""
+    return _DEFINES.findall(text)
+
+
 def tiling_sources(files: Mapping[str, str]) -> list[str]:
     """The carried ones of ``files`` that register tiling functions of the candidate's operators, which it does not
     register itself: a project may keep all tiling functions of a family in a source that its operators share.
@@ -145,7 +151,7 @@ def _untiled(codes: Mapping[str, str]) -> set[str]:
     """
     if any("SetTiling" in code for code in codes.values()):
         return set()
-    operators = [operator for code in codes.values() for operator in _OPERATOR.findall(code)]
+    operators = [operator for code in codes.values() for operator in defined_operators(code)]
     kernels = [PurePosixPath(name) for name in codes if name.startswith("op_kernel/") and name.endswith(_UNITS)]
     tiled = [operator for code in codes.values() for operator in _TILED.findall(code)]
     return {_tiling(name) for name in (*operators, *(path.stem for path in kernels))} - set(map(_tiling, tiled))
@@ -153,7 +159,7 @@ def _untiled(codes: Mapping[str, str]) -> set[str]:
 
 def _tiling(operator: str) -> str:
     """Which ``AddRmsNorm`` and ``add_rms_norm`` share, and no function can bear."""
-    return f"tiling of {operator.replace('_', '').lower()}"
+    return f"tiling of {fold(operator)}"
 
 
 def _code(text: str) -> str:

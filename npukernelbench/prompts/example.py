@@ -8,6 +8,7 @@ from typing import NamedTuple
 from npukernelbench.nouns import Case, Task, Track
 from npukernelbench.prompts.golden import golden_kernel
 from npukernelbench.tasks.goldens import golden_of
+from npukernelbench.tasks.select import fold
 
 __all__ = ["Example", "category_example", "is_same_operator", "nearest"]
 
@@ -37,7 +38,7 @@ def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Exa
 def nearest(task: Task, others: Iterable[Task]) -> Task | None:
     """Which of ``others`` is closest to ``task`` in its category, the same operator left out; None if there is none."""
     candidates = [
-        other for other in others if _fold(other.category) == _fold(task.category) and not is_same_operator(task, other)
+        other for other in others if fold(other.category) == fold(task.category) and not is_same_operator(task, other)
     ]
     return min(candidates, key=lambda other: _distance(task, other), default=None)
 
@@ -49,7 +50,7 @@ def _distance(task: Task, other: Task) -> tuple[bool, int, bool, str]:
 
 def is_same_operator(task: Task, other: Task) -> bool:
     """Whether a kernel for one would do for the other, as far as names, references and formulas tell."""
-    mine, theirs = _fold(task.operator), _fold(other.operator)
+    mine, theirs = fold(task.operator), fold(other.operator)
     return (
         # Suites repeat operators with a prefix or without: Gelu and CraftGelu are the same.
         mine.endswith(theirs)
@@ -57,7 +58,3 @@ def is_same_operator(task: Task, other: Task) -> bool:
         or task.reference == other.reference
         or bool(task.formula and task.formula == other.formula)
     )
-
-
-def _fold(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.report.table import as_columns
 from npukernelbench.tasks.core import CORE
-from npukernelbench.tasks.select import level_name
+from npukernelbench.tasks.select import fold, level_name
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Task
@@ -47,10 +47,10 @@ class TaskFilter:
     def admits(self, task: Task) -> bool:
         """Whether the task is to be listed."""
         return (
-            (self.suite is None or _fold(self.suite) == _fold(task.suite))
+            (self.suite is None or fold(self.suite) == fold(task.suite))
             and (self.level is None or self.level == task.level)
-            and (self.category is None or _fold(self.category) == _fold(task.category))
-            and {_fold(tag) for tag in self.tags} <= {_fold(tag) for tag in task.tags}
+            and (self.category is None or fold(self.category) == fold(task.category))
+            and {fold(tag) for tag in self.tags} <= {fold(tag) for tag in task.tags}
         )
 
 
@@ -252,10 +252,6 @@ def _registered(choose: Callable[[Plugins], Registry]) -> Callable[[Source, Task
         )
 
     return build
-
-
-def _fold(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
 
 
 KINDS: Mapping[str, Callable[[Source, TaskFilter], Listing]] = MappingProxyType(

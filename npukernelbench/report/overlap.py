@@ -19,6 +19,7 @@ from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.nouns import Message, Sample
 from npukernelbench.report.table import Column, Table
 from npukernelbench.store import read_run
+from npukernelbench.tasks.select import fold
 
 __all__ = [
     "OVERLAP",
@@ -77,11 +78,11 @@ class Published:
 
     def of(self, operator: str) -> Mapping[str, _Grams]:
         """The files whose path names an operator."""
-        wanted = _fold(operator)
+        wanted = fold(operator)
         return {
             name: grams
             for name, grams in self.files.items()
-            if wanted in (_fold(Path(part).stem) for part in Path(name).parts)
+            if wanted in (fold(Path(part).stem) for part in Path(name).parts)
         }
 
 
@@ -178,7 +179,3 @@ def _share(mine: _Grams, files: Iterable[_Grams]) -> float:
     for grams in files:
         theirs |= mine & grams
     return len(theirs) / len(mine) if mine else 0.0
-
-
-def _fold(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")

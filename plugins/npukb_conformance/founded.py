@@ -22,7 +22,7 @@ from npukb_conformance.tensors import with_values
 from npukb_conformance.verified import Verification, as_whole, load_verification
 from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.nouns import Case, CaseInput, DType, Task, TensorCase, Tolerance, ValueSpec
-from npukernelbench.tasks.select import BENCHMARK
+from npukernelbench.tasks.select import BENCHMARK, fold
 
 __all__ = ["CheckoutRules"]
 
@@ -101,9 +101,9 @@ _FLOATS = tuple(dtype for dtype in DType if not dtype.is_exact)
 def matched(case: Case, given: list[Given]) -> dict[str, Given]:
     """What the generators return, by the input of ours that it is: one of that name, else one of that shape."""
     left, by_input = [item for item in given if all(tensor.shape is not None for tensor in item.tensors)], {}
-    named = {_fold(item.name): item for item in left if item.name}
+    named = {fold(item.name): item for item in left if item.name}
     for name, value in case.inputs.items():
-        if value is not None and (item := named.get(_fold(name))) is not None:
+        if value is not None and (item := named.get(fold(name))) is not None:
             by_input[name] = item
             left.remove(item)
     for name, value in case.inputs.items():
@@ -134,10 +134,6 @@ def _shapes(value: CaseInput) -> tuple[tuple[int, ...], ...]:
     members: Iterator[TensorCase] | tuple[TensorCase, ...]
     members = value if isinstance(value, tuple) else () if value is None else (value,)
     return tuple(member.tensor.shape for member in members)
-
-
-def _fold(name: str) -> str:
-    return name.lower().replace("_", "")
 
 
 def _strange(texts: OperatorTexts, row: Row, what: str) -> UsageError:

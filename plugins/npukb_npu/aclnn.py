@@ -14,6 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from npukernelbench.nouns import AttributeSpec, DType, Task
+from npukernelbench.tasks.select import fold
 
 __all__ = ["ACL_TYPES", "Binding", "Kind", "Parameter", "Prototype", "Unbound", "bind", "parse_header"]
 
@@ -130,12 +131,12 @@ def bind(prototype: Prototype, task: Task, *, shapes_come_late: bool = False) ->
     where it does not. ``shapes_come_late``: the kernel decides an output's shape, which the framework tells; the task's
     output for that shape is no parameter.
     """
-    names: dict[str, tuple[str, str]] = {_plain(spec.name): ("input", spec.name) for spec in task.inputs}
-    names |= {_plain(spec.name) + "out": ("output", spec.name) for spec in task.outputs}
+    names: dict[str, tuple[str, str]] = {fold(spec.name): ("input", spec.name) for spec in task.inputs}
+    names |= {fold(spec.name) + "out": ("output", spec.name) for spec in task.outputs}
     own = [spec.name for spec in task.outputs if spec.alias_of is None]
     late = own.pop() if shapes_come_late and len(own) > 1 else ""
     names.setdefault("out", ("output", _only(own, task)))
-    attributes = {_plain(spec.name): spec for spec in task.attributes}
+    attributes = {fold(spec.name): spec for spec in task.attributes}
     roles = []
     for parameter in prototype.parameters:
         role = _role(parameter, names, attributes)
@@ -174,14 +175,9 @@ def _listed(names: Iterable[str]) -> str:
 def _role(
     parameter: Parameter, names: Mapping[str, tuple[str, str]], attributes: Mapping[str, AttributeSpec]
 ) -> tuple[str, str] | None:
-    plain = _plain(parameter.name)
+    plain = fold(parameter.name)
     forms = (plain, plain.removesuffix("optional"), plain.removesuffix("ref"))
     if parameter.kind.is_data and (meant := next((names[form] for form in forms if form in names), None)):
         return meant
     spec = next((attributes[form] for form in forms if form in attributes), None)
     return ("attribute", spec.name) if spec is not None else None
-
-
-def _plain(name: str) -> str:
-    """A name without case and underscores, in which camel case and snake case are alike."""
-    return name.replace("_", "").lower()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from npukb_conformance.survey.causes import Beyond, beyond, cause_of, first_error
 from npukb_conformance.survey.entries import Entry, entries_of
-from npukb_conformance.survey.sources import Tree, defined_operators, reached
+from npukb_conformance.survey.sources import Tree, reached
 from npukb_conformance.survey.structures import structures_source
 from npukb_conformance.survey.values import Comparing, Values, not_run
 from npukb_twin.compile import driver
@@ -30,8 +30,9 @@ from npukb_twin.operator import host_build, host_side
 from npukb_twin.operator.dynamic import Tools, api_structures, other_chip
 from npukb_twin.operator.host_types import HostFailure, HostResult, OperatorDescription
 from npukb_twin.operator.variants import Variant, macros_of_row, prelude, types_by_name, wants_key
-from npukernelbench.generate.includes import Carried, carry, carry_sources
+from npukernelbench.generate.includes import Carried, carry, carry_sources, defined_operators
 from npukernelbench.nouns import Diagnostic, Severity, Track
+from npukernelbench.tasks.select import fold
 
 __all__ = ["Found", "Limits", "Surveyed", "find", "survey"]
 
@@ -155,7 +156,7 @@ class _Project:
     def _operator_host(self) -> Surveyed:
         """The host side. Definitions that compile without the sources that do not still serve the device files."""
         started = time.monotonic()
-        files = dict(self._host_files().files)
+        files = dict(self._host_files.files)
         made, error = self._host_of(files)
         for _ in range(_TRIES):
             broken = {
@@ -172,7 +173,7 @@ class _Project:
 
     def _add_structures(self) -> None:
         """Of operators whose tiling does not compile: device files need what it declares, and nothing else of it."""
-        files = self._host_files().files
+        files = self._host_files.files
         for name in dict.fromkeys(defined_operators(self.found.host_text)):
             known = self.descriptions.get(name)
             source = structures_source(files.values(), name) if known is None or not known.tiling else ""
@@ -219,9 +220,10 @@ class _Project:
             return ()
         if not self.descriptions:
             return (not_run("its host side does not compile"),)
-        root, files = self.found.root, self._host_files().files
+        root, files = self.found.root, self._host_files.files
         return tuple(self.comparing.operator(root, files, told) for told in self.descriptions.values())
 
+    @cached_property
     def _host_files(self) -> Carried:
         """The host side with what it includes, and shared sources that define what those headers declare."""
         tree, root = self.found.tree, self.found.root
@@ -363,8 +365,8 @@ class _Project:
 
     def _description(self, path: Path, entries: tuple[Entry, ...]) -> OperatorDescription | None:
         """The definition that belongs to a device file: by the names of its entries, else the only one."""
-        names = {_plain(name) for name in (path.stem, *(entry.name for entry in entries))}
-        fitting = [told for name, told in self.descriptions.items() if _plain(name) in names]
+        names = {fold(name) for name in (path.stem, *(entry.name for entry in entries))}
+        fitting = [told for name, told in self.descriptions.items() if fold(name) in names]
         known = fitting or list(self.descriptions.values())
         return known[0] if fitting or len(known) == 1 else None
 
@@ -404,8 +406,3 @@ class _Project:
             count,
             time.monotonic() - started,
         )
-
-
-def _plain(name: str) -> str:
-    """A name without case and underscores: ``AddRmsNorm`` is ``add_rms_norm``."""
-    return name.replace("_", "").lower()

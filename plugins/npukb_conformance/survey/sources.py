@@ -16,14 +16,13 @@ from pathlib import Path
 from npukernelbench.generate.includes import Carried, carry
 from npukernelbench.tasks.goldens import SOURCE_SUFFIXES
 
-__all__ = ["Tree", "defined_operators", "reached"]
+__all__ = ["Tree", "reached"]
 
 _SUFFIXES = (*SOURCE_SUFFIXES, ".def", ".tpp", ".ipp")
 #: Tests and what builds leave behind.
 _LEFT_OUT = re.compile(r"\..*|tests?|ut|st|unit_?tests?|build(_out)?|__pycache__|node_modules")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TOOLKIT = "kernel_operator.h"
-_DEFINES = re.compile(r"\bOP_ADD\s*\(\s*(\w+)")
 
 
 @dataclass(frozen=True)
@@ -112,11 +111,6 @@ class Tree:
         return frozenset(
             folder.parent for path in self.texts for folder in path.parents if folder.name in ("op_host", "op_kernel")
         )
-
-
-def defined_operators(text: str) -> list[str]:
-    """The operators that a source of a host side defines."""
-    return _DEFINES.findall(text)
 
 
 def reached(files: Mapping[str, str], start: str) -> dict[str, str]:

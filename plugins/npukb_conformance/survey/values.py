@@ -19,7 +19,6 @@ from npukb_conformance.dispatch import Dispatch, as_judged, load_dispatch, with_
 from npukb_conformance.record import Records
 from npukb_conformance.scale import Scaled, elements, whole
 from npukb_conformance.sitting import Planned, sit
-from npukb_conformance.survey.sources import defined_operators
 from npukb_conformance.verified import Verification, load_verification
 from npukb_suites.definitions import interface_of
 from npukb_suites.fresh import write_folder
@@ -29,6 +28,7 @@ from npukb_suites.recorded.reading import read_records
 from npukb_twin.operator.interface import bind
 from npukernelbench.errors import NpukbError
 from npukernelbench.generate.extract import candidate_of
+from npukernelbench.generate.includes import defined_operators
 from npukernelbench.nouns import LAUNCH_FILE, Diagnostic, Outcome, Owner, Severity, Task, Track, Verdict
 from npukernelbench.tasks.load import load_task
 

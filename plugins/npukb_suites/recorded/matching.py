@@ -15,6 +15,7 @@ from npukb_suites.recorded.script import Written
 from npukb_suites.signature import Attribute, Tensor
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import DType
+from npukernelbench.tasks.select import fold
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.execution import Array
@@ -84,18 +85,18 @@ def _paired(
     files: Sequence[Written], tensors: Sequence[Tensor], folder: Path, notes: _Notes
 ) -> dict[str, Written | None]:
     by_stem = {_stem(file.path): file for file in files}
-    known = {_folded(tensor.name) for tensor in tensors}
-    rest = {stem: file for stem, file in by_stem.items() if _folded(stem) in known or stem not in _NO_TENSOR}
+    known = {fold(tensor.name) for tensor in tensors}
+    rest = {stem: file for stem, file in by_stem.items() if fold(stem) in known or stem not in _NO_TENSOR}
     if not tensors:
         taken: set[str] = set()
         return {argument_name(stem, taken): file for stem, file in rest.items()}
-    named = {_folded(stem): file for stem, file in rest.items()}
+    named = {fold(stem): file for stem, file in rest.items()}
     if (
         len(named) == len(rest)
         and set(named) <= known
-        and all(_folded(tensor.name) in named or tensor.optional for tensor in tensors)
+        and all(fold(tensor.name) in named or tensor.optional for tensor in tensors)
     ):
-        return {tensor.name: named.get(_folded(tensor.name)) for tensor in tensors}
+        return {tensor.name: named.get(fold(tensor.name)) for tensor in tensors}
     needed = [tensor for tensor in tensors if not tensor.optional]
     taking = tensors if len(rest) == len(tensors) else needed
     if len(rest) != len(taking):
@@ -107,7 +108,7 @@ def _paired(
         )
     pairs = dict(zip((tensor.name for tensor in taking), rest.values(), strict=True))
     for mine, file in pairs.items():
-        if _folded(_stem(file.path)) != _folded(mine):
+        if fold(_stem(file.path)) != fold(mine):
             notes.say(f"{file.path} is taken for {mine}, by order")
     return {tensor.name: pairs.get(tensor.name) for tensor in tensors}
 
@@ -116,10 +117,10 @@ def _attributes(
     attributes: Sequence[Attribute], variables: Mapping[str, Any], stated: Mapping[str, Any], notes: _Notes
 ) -> dict[str, Any]:
     """Stated values, then those of the script's variables of the same name, then defaults."""
-    own = {_folded(name): value for name, value in reversed(list(variables.items()))}
+    own = {fold(name): value for name, value in reversed(list(variables.items()))}
     result: dict[str, Any] = dict(stated)
     for attribute in attributes:
-        value = own.get(_folded(attribute.name))
+        value = own.get(fold(attribute.name))
         if attribute.name in stated:
             continue
         if value is not None and isinstance(value, _PYTHON[attribute.type]):
@@ -160,10 +161,6 @@ def fitted(record: Record, interface: Interface) -> Record:
 
 def _stem(path: str) -> str:
     return _AROUND.sub("", _AROUND.sub("", Path(path).stem)) or Path(path).stem
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").lower()
 
 
 def _converted(value: Any, kind: str) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from npukb_twin.direct.source import HostFunction, functions
 from npukernelbench.judge.launchfile import TYPE_NUMBERS, WORKSPACE_BYTES, answer, read_launch_file, wrong
 from npukernelbench.nouns import LAUNCH_FILE, Case, Diagnostic, Task, TensorCase, TensorShape
+from npukernelbench.tasks.select import fold
 
 __all__ = ["Call", "Place", "call_of", "first_free", "places_of", "values_of", "workspace_bytes"]
 
@@ -50,9 +51,9 @@ def call_of(files: Mapping[str, str], task: Task) -> Call | Diagnostic:
         return function
     if asked.arguments is not None:
         return Call(function, tuple(asked.arguments))
-    by_name = {_plain(name): name for name in (*_tensors(task), *(spec.name for spec in task.attributes))}
+    by_name = {fold(name): name for name in (*_tensors(task), *(spec.name for spec in task.attributes))}
     by_name |= dict.fromkeys(_BLOCKS, "blocks") | {"stream": "stream", "aclstream": "stream", "workspace": "workspace"}
-    tensors = [by_name.get(_plain(parameter)) for parameter in function.parameters]
+    tensors = [by_name.get(fold(parameter)) for parameter in function.parameters]
     if None in tensors:
         what = function.parameters[tensors.index(None)] or "without a name"
         return wrong(
@@ -89,10 +90,6 @@ def _chosen(known: Sequence[HostFunction], wanted: str, task: Task) -> HostFunct
 
 def _tensors(task: Task) -> tuple[str, ...]:
     return (*(spec.name for spec in task.inputs), *(spec.name for spec in task.outputs))
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "").lower()
 
 
 def places_of(task: Task, case: Case) -> tuple[Place, ...]:
