@@ -112,12 +112,20 @@ class _RayDesk:
     def _get(self, call: Callable[[], Any]) -> Any:
         """What a call of the actor comes to. A node that is lost with the head is never said to be dead."""
         errors = self._ray.exceptions
+        # A node may leave between our look at the cluster and Ray's: its desk is then never scheduled.
+        gone = (
+            errors.RayActorError,
+            errors.ActorUnschedulableError,
+            errors.WorkerCrashedError,
+            errors.NodeDiedError,
+            errors.ObjectLostError,
+        )
         try:
             pending = call()
             while not self._ray.wait([pending], timeout=_GLANCE_S)[0]:
                 self._head.require()
             return self._ray.get(pending)
-        except (errors.RayActorError, errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError) as death:
+        except gone as death:
             raise DeskLostError(str(death).strip().splitlines()[0]) from death
         except errors.RayTaskError as error:
             raise ExecutorError(f"a judge on node {self.node[:8]} failed: {error.cause}") from error

@@ -12,6 +12,9 @@ import pytest
 from benchmarks.scale.answers import Decided, decided, end, start, stored, write_answers
 from benchmarks.scale.proof import cluster as cluster_of
 from benchmarks.scale.proof import head_lost
+from npukb_ray.cluster import RayCluster
+from npukb_ray.pool import DeskLostError
+from npukernelbench.nouns import Track
 
 pytest.importorskip("ray")
 
@@ -61,6 +64,17 @@ def test_verdicts_are_those_of_one_machine_and_a_killed_node_loses_none(
         assert decided(tmp_path) == alone
     finally:
         cluster.remove_node(stays, allow_graceful=False)
+
+
+def test_a_desk_on_a_node_that_has_just_left_is_lost(cluster: Any) -> None:
+    needed = {"CPU": 1.0}
+    joined = RayCluster(cluster.address, inner="twin", inner_args={}, needed=needed, slots=1, patience_s=10.0)
+    try:
+        desk = joined.desk("0f" * 28)  # an id that no node has
+        with pytest.raises(DeskLostError, match="schedulable"):
+            desk.prepare(Track.STATIC)
+    finally:
+        joined.close()
 
 
 def test_a_run_whose_head_is_lost_goes_on_on_a_new_cluster(answers: Path, alone: Decided, tmp_path: Path) -> None:
