@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from npukernelbench.config import values
 from npukernelbench.config.values import redact
 from npukernelbench.errors import ConfigError, NpukbError, SourceLocation, UsageError
-from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns.codec import JSON, dumps, to_json
-from npukernelbench.nouns.knowledge import Knowledge
+from npukernelbench.nouns.knowledge import Hints, Knowledge
 from npukernelbench.nouns.outcomes import Track
 from npukernelbench.plugins.registry import did_you_mean
 

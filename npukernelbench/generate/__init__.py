@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from npukernelbench.generate.checkpoint import Place, checkpoint_facts, find_checkpoint
     from npukernelbench.generate.extract import Parser, candidate_of
     from npukernelbench.generate.fences import wrap
-    from npukernelbench.generate.repair import Hints, feedback, next_prompt
+    from npukernelbench.generate.repair import feedback, next_prompt
     from npukernelbench.generate.thinking import split_thinking
+    from npukernelbench.nouns.knowledge import Hints
 
 __all__ = [
     "Backend",
@@ -59,7 +60,7 @@ __all__ = [
 _MODULES = {
     "answers": "ask",
     "make_backend": "ask",
-    "Hints": "repair",
+    "Hints": ".nouns.knowledge",
     "Parser": "extract",
     "Place": "checkpoint",
     "candidate_of": "extract",
@@ -75,4 +76,4 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'backend')}"), name)
+    return getattr(import_module(f".{_MODULES.get(name, 'backend')}", __name__), name)

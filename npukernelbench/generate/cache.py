@@ -31,7 +31,8 @@ from npukernelbench.generate.backend import (
     transport_arguments,
 )
 from npukernelbench.nouns import Completion
-from npukernelbench.nouns.codec import JSON, completion_from_json, dumps, to_json
+from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.decode import completion_from_json
 
 __all__ = ["CachedBackend", "CompletionCache", "address", "backend_facts"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from enum import Enum
 
 from npukernelbench.generate.telling import without_values
 from npukernelbench.nouns import (
@@ -25,8 +24,9 @@ from npukernelbench.nouns import (
     Verdict,
 )
 from npukernelbench.nouns.codec import dumps
+from npukernelbench.nouns.knowledge import Hints
 
-__all__ = ["Hints", "extended", "feedback", "next_prompt"]
+__all__ = ["extended", "feedback", "next_prompt"]
 
 #: Raised with every change of wording, so that results name what was said.
 VERSION = 2
@@ -36,15 +36,6 @@ _MOST_DIAGNOSTICS = 8
 _MOST_CHARACTERS = 6000
 _MESSAGE_LINES = 24
 _EXCERPT = 160
-
-
-class Hints(str, Enum):
-    """How much a model is told about its kernel between two turns."""
-
-    NONE = "none"  # that it is not right
-    OUTCOME = "outcome"  # how it ended, in one sentence
-    DIAGNOSTICS = "diagnostics"  # also compiler errors, broken rules with remedies and where wrong elements lie
-    FULL = "full"  # also warnings, and where the time goes; a right kernel is asked to become faster
 
 
 def next_prompt(

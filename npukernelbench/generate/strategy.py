@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from npukernelbench.errors import UsageError
 from npukernelbench.generate.extract import extract, extract_from_reasoning
-from npukernelbench.generate.repair import Hints, next_prompt
+from npukernelbench.generate.repair import next_prompt
 from npukernelbench.generate.starting import with_start
 from npukernelbench.nouns.evidence import Diagnostic
+from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.nouns.outcomes import Outcome, Severity, Stage, Track
 from npukernelbench.nouns.sample import Candidate, Completion, Prompt, Sample, ToolResult, Verdict
 from npukernelbench.nouns.task import Case, Task

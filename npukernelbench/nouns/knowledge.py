@@ -1,4 +1,4 @@
-"""What a model may be told about the API beside its task: topics, for whom each is, and how much is told."""
+"""How much a model is told: of the API beside its task (topics, for whom each is), and of its kernel between turns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from npukernelbench.nouns.outcomes import Track
     from npukernelbench.nouns.task import Task
 
-__all__ = ["Audience", "Knowledge", "Topic"]
+__all__ = ["Audience", "Hints", "Knowledge", "Topic"]
 
 
 class Knowledge(str, Enum):
@@ -21,6 +21,15 @@ class Knowledge(str, Enum):
     RULES = "rules"  # and the rules that most kernels meet
     API = "api"  # and a reference of what kernels of the task's class use
     FULL = "full"  # and every topic there is
+
+
+class Hints(str, Enum):
+    """How much a model is told about its kernel between two turns."""
+
+    NONE = "none"  # that it is not right
+    OUTCOME = "outcome"  # how it ended, in one sentence
+    DIAGNOSTICS = "diagnostics"  # also compiler errors, broken rules with remedies and where wrong elements lie
+    FULL = "full"  # also warnings, and where the time goes; a right kernel is asked to become faster
 
 
 @dataclass(frozen=True, slots=True)

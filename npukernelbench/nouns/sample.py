@@ -72,11 +72,14 @@ class ToolCall(NamedTuple):
     arguments: str
 
 
-class Message(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Message:
     """One chat message; ``role`` is ``system``, ``user``, ``assistant`` or ``tool``.
 
     ``calls`` are those of an assistant's message; ``call`` is the id of the call that a tool's message answers.
     """
+
+    RARE = frozenset({"call", "calls"})
 
     role: str
     content: str
@@ -104,6 +107,8 @@ class Prompt:
 
     ``tools`` are those that it may call; none for most prompts.
     """
+
+    RARE = frozenset({"tools"})
 
     messages: tuple[Message, ...]
     template: str
@@ -139,6 +144,8 @@ class Completion:
     does not say.
     """
 
+    RARE = frozenset({"calls", "results", "transcript", "seconds"})
+
     text: str
     finish_reason: FinishReason = FinishReason.STOP
     reasoning: str = ""
@@ -171,6 +178,8 @@ class ToolResult:
     as our golden kernel it is; 0 where none is known. ``tokens`` and ``seconds`` are what the answer had taken when an
     agent had been told; of calls that end an answer, ``seconds`` are those since the answer and ``tokens`` are 0.
     """
+
+    RARE = frozenset({"time_us", "tokens", "seconds"})
 
     id: str
     name: str
@@ -243,6 +252,8 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Everything about one sample. ``calls`` are what the tools that its answer called had to say."""
+
+    RARE = frozenset({"calls"})
 
     key: SampleKey
     prompt: Prompt

@@ -12,7 +12,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from npukernelbench.errors import NpukbError
-from npukernelbench.generate.repair import Hints
 from npukernelbench.judge.answer import NO_PROMPT, AnswerJudge, Judged, Reading, Shared
 from npukernelbench.judge.automatic import choose
 from npukernelbench.judge.beaten import Faults
@@ -20,6 +19,7 @@ from npukernelbench.judge.executor import Executor, make_executor, prepare
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.judge.score import stopped
 from npukernelbench.nouns import Completion, Diagnostic, Outcome, Sample, SampleKey, Severity, Stage, Track, Verdict
+from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.rewards.drawing import Drawing
 from npukernelbench.rewards.fair import FairPool
 from npukernelbench.rewards.policy import DEFAULT_POLICY, RewardPolicy, load_policy

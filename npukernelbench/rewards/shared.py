@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 from npukernelbench.errors import NpukbError
 from npukernelbench.judge.executor import Confining
 from npukernelbench.nouns import Outcome, Owner, Stage, Verdict
-from npukernelbench.nouns.codec import JSON, dumps, to_json, verdict_from_json
+from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.decode import verdict_from_json
 from npukernelbench.tasks.making import sources_digest
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npukernelbench.errors import SourceLocation, StoreError, UsageError
-from npukernelbench.generate.repair import Hints
 from npukernelbench.generate.strategy import Strategy, load_strategy
 from npukernelbench.judge.scratch import Scratch
 from npukernelbench.nouns import Owner, SampleKey, Shard, Track
+from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
 from npukernelbench.store.files import sync_folder, writing
 from npukernelbench.store.manifest import differences

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns import Outcome, Sample, SampleKey, Shard, Stage, Track
-from npukernelbench.nouns.knowledge import Knowledge
+from npukernelbench.nouns.knowledge import Hints, Knowledge
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config

@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from npukernelbench.generate.repair import Hints
 from npukernelbench.generate.strategy import SEARCH, Searching, Strategy
 from npukernelbench.generate.telling import public_time_us, public_verdict
 from npukernelbench.nouns import Outcome, Prompt, Sample, SampleKey
+from npukernelbench.nouns.knowledge import Hints
 
 __all__ = ["Position", "follow_up", "position", "settled", "spoken_for"]
 

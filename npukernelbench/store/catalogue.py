@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from npukernelbench.errors import SourceLocation, StoreError
 from npukernelbench.nouns import Outcome, Owner, SampleKey, Stage
-from npukernelbench.nouns.codec import JSON, key_from_json
+from npukernelbench.nouns.codec import JSON
+from npukernelbench.nouns.decode import key_from_json
 from npukernelbench.store.files import check_schema
 
 __all__ = ["Catalogue", "Place", "SampleEntry", "damaged", "scan"]

@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from npukernelbench.errors import SourceLocation, StoreError
 from npukernelbench.nouns import Completion, Prompt, Sample, SampleKey
-from npukernelbench.nouns.codec import JSON, completion_from_json, dumps, prompt_from_json, sample_from_json, to_json
+from npukernelbench.nouns.codec import JSON, dumps, to_json
+from npukernelbench.nouns.decode import completion_from_json, prompt_from_json, sample_from_json
 from npukernelbench.store.catalogue import Catalogue, Place, damaged
 from npukernelbench.store.files import write_all, writing
 

@@ -17,7 +17,8 @@ from threading import Lock
 
 from npukernelbench.errors import SourceLocation, StoreError
 from npukernelbench.nouns import Diagnostic, Outcome, Severity, Verdict
-from npukernelbench.nouns.codec import JSON, dumps, verdict_from_json
+from npukernelbench.nouns.codec import JSON, dumps
+from npukernelbench.nouns.decode import verdict_from_json
 
 __all__ = ["CaseRecord", "CompileRecord", "Records"]
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from npukb_mcp.calling import CallBudget, Turn, budget_of, last_kernel, tools_for
 from npukernelbench.generate.extract import candidate_of, extract
-from npukernelbench.generate.repair import Hints, extended
+from npukernelbench.generate.repair import extended
 from npukernelbench.generate.starting import with_start
 from npukernelbench.generate.strategy import Answer, Bench, Made, no_candidate
 from npukernelbench.nouns import (
@@ -32,6 +32,7 @@ from npukernelbench.nouns import (
     Track,
 )
 from npukernelbench.nouns.codec import dumps
+from npukernelbench.nouns.knowledge import Hints
 
 if TYPE_CHECKING:
     from npukernelbench.prompts.style import PromptStyle, Tasks

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from npukernelbench.generate.repair import Hints, extended, feedback
+from npukernelbench.generate.repair import extended, feedback
 from npukernelbench.generate.sources import as_completion
 from npukernelbench.generate.strategy import DIRECT, SEARCH, Answer, Made
 from npukernelbench.generate.telling import public_time_us, public_verdict
 from npukernelbench.nouns import Case, Message, Outcome, Owner, Prompt, Sample, Task, Track, Verdict
+from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.seed import derive
 
 if TYPE_CHECKING:

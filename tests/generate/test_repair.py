@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npukernelbench.generate import candidate_of
-from npukernelbench.generate.repair import Hints, feedback, next_prompt
+from npukernelbench.generate.repair import feedback, next_prompt
 from npukernelbench.nouns.evidence import Diagnostic, Profile
+from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.nouns.outcomes import Outcome, Owner, Severity, Stage, Tier, Track
 from npukernelbench.nouns.sample import CaseResult, Completion, Message, Prompt, Verdict
 

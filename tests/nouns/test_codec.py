@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npukernelbench import nouns
-from npukernelbench.nouns.codec import dumps, profile_from_json, sample_from_json, to_json
+from npukernelbench.nouns.codec import dumps, to_json
+from npukernelbench.nouns.decode import profile_from_json, sample_from_json
 from npukernelbench.nouns.evidence import Analysis, CoreCost, LineCost, Span, Suggestion
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=12)

@@ -9,8 +9,8 @@ import pytest
 
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import GenerationFault, GenerationResult
-from npukernelbench.generate.repair import Hints
 from npukernelbench.nouns import Outcome
+from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.run.runner import run
 from npukernelbench.store import read_run
 from npukernelbench.testing import FakeBackend

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome, Profile
-from npukernelbench.nouns.codec import profile_from_json
+from npukernelbench.nouns.decode import profile_from_json
 from npukernelbench.report.table import Column, Table
 from npukernelbench.report.words import count
 from npukernelbench.store import read_run
