@@ -118,7 +118,8 @@ def _without_work(output: Output, right: Array, inputs: Mapping[str, Argument]) 
         yield Mutant("tail_dropped", "a last row of zeros", short)
     if dtype.is_exact and output.expected.dtype.kind == "f" and right.size >= _ENOUGH:
         yield Mutant("truncated", "rounding towards zero", np.trunc(output.expected).astype(dtype.numpy()))
-    if dtype in _FEWER_BITS and right.size >= _ENOUGH:
+    # Flags have no digits to lose.
+    if dtype in _FEWER_BITS and right.size >= _ENOUGH and not np.isin(output.expected, (0, 1)).all():
         rounded = _round_to_bits(output.expected, _FEWER_BITS[dtype])
         yield Mutant("low_precision", f"arithmetic of {_FEWER_BITS[dtype]} bits", as_output(rounded, dtype))
 

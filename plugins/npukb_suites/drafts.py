@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -159,7 +158,10 @@ class _Drafting:
         return {"name": name, "type": attribute["type"]}
 
     def _output(self, position: int, name: str) -> dict[str, Any]:
-        entry: dict[str, Any] = {"name": name, "dtype": self._survey["outputs"][position]["dtype"]}
+        output = self._survey["outputs"][position]
+        entry: dict[str, Any] = {"name": name, "dtype": output["dtype"]}
+        if output["alias"]:
+            entry["alias_of"] = next(argument.name for argument in self._arguments if argument.own == output["alias"])
         like = self._like(position)
         return {**entry, "shape_like": like} if like else entry
 
@@ -222,12 +224,10 @@ class _Drafting:
             notes.append(f"no hidden cases: {symbolic.get('reason', 'its shapes cannot vary')}")
             return None
         highest = _HIGHEST.get(len(symbolic["axes"]), 64)
-        known = self._known_extents(symbolic["shapes"])
-        axes = {}
-        for name, (low, high) in symbolic["axes"].items():
-            # Inside arithmetic the tracer's own bound may be too small: the case that is known to work is not.
-            least = known.get(name, low) if _in_arithmetic(name, symbolic["outputs"]) else low
-            axes[name] = [least, max(least, min(high or highest, max(highest, 2 * least)))]
+        axes: dict[str, Any] = {}
+        for name, (least, high, multiple) in symbolic["axes"].items():
+            most = max(least, min(high or highest, max(highest, 2 * least)))
+            axes[name] = {"low": least, "high": most, "multiple_of": multiple} if multiple > 1 else [least, most]
         shapes = {
             argument.name: symbolic["shapes"][argument.own] for argument in self._arguments if argument.kind == "input"
         }
@@ -247,14 +247,6 @@ class _Drafting:
         attributes = {mine: [self._smoke["attributes"][one["name"]]] for one, mine in self._attributes}
         return {**entry, "attributes": attributes} if attributes else entry
 
-    def _known_extents(self, shapes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
-        result: dict[str, int] = {}
-        for own, shape in shapes.items():
-            for extent, number in zip(shape, self._smoke["inputs"][own][0], strict=True):
-                if isinstance(extent, str):
-                    result[extent] = number
-        return result
-
     def _facts(self) -> dict[str, Any]:
         draws = [
             {
@@ -272,13 +264,6 @@ class _Drafting:
             "unused": sorted(self._unused),
             "draws": draws,
         }
-
-
-def _in_arithmetic(name: str, outputs: Sequence[Sequence[Any]]) -> bool:
-    texts = [
-        str(extent) for shape in outputs for extent in shape if isinstance(extent, str) and not extent.isidentifier()
-    ]
-    return any(re.search(rf"\b{name}\b", text) for text in texts)
 
 
 def _usual(dtype: str) -> dict[str, Any]:

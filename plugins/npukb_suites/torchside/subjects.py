@@ -34,11 +34,16 @@ class Subject:
         return inspect.isclass(self.entry)
 
     def make(self, attributes: Mapping[str, Any] | None = None) -> Any:
-        """The callable itself; ``attributes`` replace the constructor's arguments of their names."""
+        """The callable itself; ``attributes`` replace the constructor's arguments of their names.
+
+        A module is made for the element type of the inputs that were stated.
+        """
         if not self.is_class:
             return self.entry
         mine = {name: _like(value, self.init[name]) for name, value in (attributes or {}).items() if name in self.init}
-        return self.entry(**{**self.init, **mine})
+        made = self.entry(**{**self.init, **mine})
+        floats = {one["dtype"] for one in self.given if "float" in one.get("dtype", "")}
+        return made.to(_dtype(floats.pop())) if len(floats) == 1 and hasattr(made, "to") else made
 
     def parameters(self) -> list[str] | None:
         """Names of a call's arguments; None where Python cannot tell, as of functions that are built in."""
@@ -53,10 +58,9 @@ class Subject:
 
     def arguments(self) -> dict[str, Any]:
         """A call's arguments by name: tensors, and plain values."""
-        import torch
-
         if self.given:
-            return {one["name"]: _tensor(torch, one) if "shape" in one else _python(one["value"]) for one in self.given}
+            stated = {one["name"]: _tensor(one) if "shape" in one else _python(one["value"]) for one in self.given}
+            return {**stated, **self._left_out(stated)}
         maker = getattr(self.module, _MAKERS["inputs"], None)
         if maker is None:
             raise ValueError(
@@ -70,19 +74,43 @@ class Subject:
         names += [f"x{position}" for position in range(len(names), len(values))]
         return dict(zip(names, values, strict=True))
 
+    def _left_out(self, stated: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments with plain defaults, which are attributes. TypeError where one has no default."""
+        function = self.entry.forward if self.is_class else self.entry
+        known = self.parameters() or []
+        if not all(name in known for name in stated):
+            return {}  # they go by position
+        parameters = inspect.signature(function).parameters
+        defaults = {name: parameters[name].default for name in known if name not in stated}
+        for name, value in defaults.items():
+            if value is inspect.Parameter.empty:
+                raise TypeError(
+                    f"nothing says what its argument {name!r} is: a tensor belongs into --inputs, a number with its "
+                    f"value into --attributes ({name}:float=1.0)"
+                )
+        return {name: value for name, value in defaults.items() if attribute_type(value)}
+
     def call(self, made: Any, arguments: Mapping[str, Any], *, state: Mapping[str, Any] | None = None) -> list[Any]:
-        """The outputs of one call, ``state`` in place of the module's own parameters."""
+        """The outputs of one call, ``state`` in place of the module's own parameters. What returns nothing has the
+        arguments that it changes for outputs.
+        """
         import torch
 
         known = self.parameters()
         by_name = known is not None and all(name in known for name in arguments)
         positional = () if by_name else tuple(arguments.values())
         keyed = dict(arguments) if by_name else {}
+        tensors = [value for value in arguments.values() if isinstance(value, torch.Tensor)]
+        before = [tensor._version for tensor in tensors]
         if state:
             result = torch.func.functional_call(made, dict(state), positional, keyed)
         else:
             result = made(*positional, **keyed)
+        if result is None:
+            result = [tensor for tensor, version in zip(tensors, before, strict=True) if tensor._version != version]
         values = list(result) if isinstance(result, (tuple, list)) else [result]
+        if not values:
+            raise TypeError("it returns nothing and changes none of its arguments")
         for value in values:
             if not isinstance(value, torch.Tensor):
                 raise TypeError(f"it returns {type(value).__name__}, where only tensors can be judged")
@@ -147,10 +175,21 @@ def _python(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _tensor(torch: Any, wanted: Mapping[str, Any]) -> Any:
-    dtype = getattr(torch, wanted["dtype"])
+def _dtype(name: str) -> Any:
+    import torch
+
+    return getattr(torch, name)
+
+
+def _tensor(wanted: Mapping[str, Any]) -> Any:
+    import torch
+
+    dtype = _dtype(wanted["dtype"])
+    low, high = wanted.get("low"), wanted.get("high", 8)
+    if dtype.is_floating_point and low is not None:
+        return torch.rand(wanted["shape"], dtype=dtype) + low
     if dtype.is_floating_point or dtype.is_complex:
         return torch.randn(wanted["shape"], dtype=dtype)
     if dtype is torch.bool:
         return torch.rand(wanted["shape"]) < 0.5
-    return torch.randint(0, 8, wanted["shape"], dtype=dtype)
+    return torch.randint(low or 0, high, wanted["shape"], dtype=dtype)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .loading import sizes_of
+from .probing import restricted
 from .shrinking import Budget, ragged, shrunk
 from .subjects import Subject, attribute_type, open_subject
 from .symbolic import symbolic_shapes
@@ -22,6 +23,10 @@ __all__ = ["survey"]
 def survey(question: Message) -> Message:
     """Look at one file. Every answer that is not the call itself is a note, not a failure."""
     header = question.header
+    if header.get("small"):
+        limits = restricted({**header, "inputs": header["small"]})
+        for key in ("inputs", "small"):
+            header = {**header, key: [{**one, **limits.get(one["name"], {})} for one in header[key]]}
     sizes = sizes_of(header["target"])
     whole = _full(header, sizes)
     notes = list(whole["notes"])
@@ -58,7 +63,9 @@ def survey(question: Message) -> Message:
     }
     if small["elements"] <= budgets["cpu"].elements:
         answer["measured"] = _measured(header, small)
-        answer["symbolic"] = symbolic_shapes(header, small["sizes"])
+        answer["symbolic"] = symbolic_shapes(
+            header, small["sizes"], {name: told[2] for name, told in small["inputs"].items()}
+        )
     return Message(answer)
 
 
@@ -148,32 +155,36 @@ def _measured(header: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, A
     made = subject.make()
     if isinstance(made, torch.nn.Module):
         quiet(made)
+    # Before the call, which may change its arguments.
+    wide = {name: _double(value) for name, value in arguments.items()}
     with torch.no_grad():
         own = subject.call(made, arguments)
         torch.set_default_dtype(torch.float64)
-        wide = {name: _double(value) for name, value in arguments.items()}
         made = made.double() if isinstance(made, torch.nn.Module) else made
         with widened():
             exact = subject.call(made, wide)
         unused = _unused(subject, made, wide, exact)
-    facts = []
-    for low, high in zip(own, exact, strict=True):
-        real = high.is_floating_point()
-        size = float(high.abs().double().square().mean().sqrt()) if real and high.numel() else 0.0
-        error = (low.double() - high.double()).abs() if real else None
-        relative = error / high.abs().clamp_min(1e-300) if error is not None else None
-        # An element passes where either error is small: what has to be allowed is the largest smaller one of both.
-        least = (
-            torch.minimum(error / max(size, 1e-300), relative) if error is not None and relative is not None else None
-        )
-        facts.append({"rms": size, "error": float(least.max()) if least is not None and least.numel() else 0.0})
-    return {"outputs": facts, "unused": unused}
+    return {"outputs": [_missed(*pair) for pair in zip(own, exact, strict=True)], "unused": unused}
+
+
+def _missed(own: Any, exact: Any) -> dict[str, float]:
+    """The size of an output, and by how much torch's own arithmetic misses it, over what is finite in both."""
+    kept = own.isfinite() & exact.isfinite()
+    if not exact.is_floating_point() or not kept.any():
+        return {"rms": 0.0, "error": 0.0}
+    own, exact = own[kept].double(), exact[kept].double()
+    size, error = float(exact.square().mean().sqrt()), (own - exact).abs()
+    # An element passes where either error is small: what has to be allowed is the largest smaller one of both.
+    relative = error / exact.abs().clamp_min(1e-300)
+    return {"rms": size, "error": float((error / max(size, 1e-300)).minimum(relative).max())}
 
 
 def _double(value: Any) -> Any:
     import torch
 
-    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.to(torch.float64 if value.is_floating_point() else value.dtype, copy=True)
 
 
 def _unused(subject: Subject, made: Any, arguments: Mapping[str, Any], own: list[Any]) -> list[str]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .probing import narrowed
+from .sources import Values
 from .subjects import open_subject
 from .tracing import quiet
 
@@ -18,15 +20,19 @@ __all__ = ["symbolic_shapes"]
 _SIMPLE = re.compile(r"[a-z0-9_ +\-*/()]+")
 
 
-def symbolic_shapes(header: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Axes with their smallest extents, and shapes over them; or ``reason`` where there is no such answer."""
+def symbolic_shapes(
+    header: Mapping[str, Any], sizes: Mapping[str, int], values: Mapping[str, Values]
+) -> dict[str, Any]:
+    """Axes as the lowest extent, the highest (0 for any) and what it is a multiple of, and shapes over them, or
+    ``reason`` where there is no such answer. ``values`` are the generators of the inputs.
+    """
     try:
-        return _traced(header, sizes)
+        return _traced(header, sizes, values)
     except Exception as error:  # noqa: BLE001 - boundary: a tracer that does not know everything, on the user's code
         return {"reason": f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"[:300]}
 
 
-def _traced(header: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+def _traced(header: Mapping[str, Any], sizes: Mapping[str, int], values: Mapping[str, Values]) -> dict[str, Any]:
     import torch
 
     subject = open_subject(header, sizes)
@@ -49,7 +55,19 @@ def _traced(header: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, An
 
     dynamic = tuple(dict.fromkeys(range(tensor.dim()), torch.export.Dim.AUTO) for tensor in tensors.values())
     program = torch.export.export(Wrapped(), tuple(tensors.values()), dynamic_shapes=(dynamic,), strict=False)
-    return _shapes(program, tensors)
+    found = _shapes(program, tensors)
+
+    def call(named: Mapping[str, Any]) -> list[Any]:
+        with torch.no_grad():
+            return subject.call(made, {name: named.get(name, plain.get(name)) for name in arguments})
+
+    highest = {name: _highest(tensor, values.get(name)) for name, tensor in tensors.items()}
+    return {**found, "axes": narrowed(found["axes"], found["shapes"], highest, call)}
+
+
+def _highest(tensor: Any, values: Values) -> Any:
+    """A tensor of integers as the largest that its generator draws, which an index may be."""
+    return tensor.new_full(tensor.shape, values["integers"][1] - 1) if values and "integers" in values else tensor
 
 
 def _shapes(program: Any, tensors: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,13 +25,14 @@ _REFERENCE_BYTES = 8
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input, a parameter (with its path in the module) or an output."""
+    """An input, a parameter (with its path in the module) or an output (with the input whose memory it is in)."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     values: Values = None
     path: str = ""
+    alias: str = ""
 
 
 @dataclass
@@ -82,8 +83,16 @@ def trace(subject: Subject) -> Call:
         for path, value in (*made.named_parameters(), *made.named_buffers()):
             call.state.append(_tensor(path.replace(".", "_"), value, watch.of(value), path))
     with torch.device("meta"), torch.no_grad(), _meter(call):
-        outputs = subject.call(made, arguments)
-    call.outputs = [_tensor(f"y{i}" if len(outputs) > 1 else "y", value) for i, value in enumerate(outputs)]
+        try:
+            outputs = subject.call(made, arguments)
+        except NotImplementedError as error:
+            message = f"torch cannot tell the shapes of its results without values ({error})"
+            raise ValueError(f"{message}; a kernel's outputs have their shapes before it runs") from error
+    for position, value in enumerate(outputs):
+        # A file that makes its own inputs says nothing of their memory; who states them may mean an update in place.
+        alias = next((name for name, given in arguments.items() if given is value), "") if subject.given else ""
+        name = f"{alias}_out" if alias else f"y{position}" if len(outputs) > 1 else "y"
+        call.outputs.append(_tensor(name, value, alias=alias))
     return call
 
 
@@ -105,11 +114,11 @@ def quiet(made: Any) -> list[str]:
     return result
 
 
-def _tensor(name: str, value: Any, values: Values = None, path: str = "") -> Tensor:
+def _tensor(name: str, value: Any, values: Values = None, path: str = "", alias: str = "") -> Tensor:
     dtype = str(value.dtype).removeprefix("torch.")
     if dtype not in _DTYPES:
         raise TypeError(f"{name} has the element type {dtype}, which kernels here do not have")
-    return Tensor(name, tuple(value.shape), dtype, values, path)
+    return Tensor(name, tuple(value.shape), dtype, values, path, alias)
 
 
 def _itemsize(dtype: str) -> int:
