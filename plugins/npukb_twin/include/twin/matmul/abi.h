@@ -22,7 +22,7 @@ struct MatmulForm {
     DType a, b, c, bias;
     CubeFormat a_format, b_format, c_format;
     LayoutMode a_layout, b_layout, c_layout;
-    AscendC::TPosition c_position;
+    AscendC::TPosition a_position, b_position, c_position;
     bool a_may_turn, b_may_turn;
     bool a_shared, b_shared;  // between the vector cores of a block
     bool cube_only;

@@ -369,6 +369,8 @@ class MatmulImpl {
                                                             A_TYPE::layout,
                                                             B_TYPE::layout,
                                                             C_TYPE::layout,
+                                                            A_TYPE::pos,
+                                                            B_TYPE::pos,
                                                             C_TYPE::pos,
                                                             A_TYPE::isTrans,
                                                             B_TYPE::isTrans,
