@@ -303,6 +303,7 @@ void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* 
     }
     Share(job, "IterateAll", pc);
     if (sync) AwaitMatmul(job.core());
+    if (target->awaited && !job.form().cube_only) MatmulOf(job.core()).promised = pc;
 }
 
 // Matrix number `i` of a batch: how far its operands and its result lie behind the first ones.

@@ -55,6 +55,7 @@ struct MatmulTarget {
     const BufferView* local;   // or null
     uint8_t atomic;            // 1 add, 2 max, 3 min
     bool sequential;
+    bool awaited = false;  // the caller says that WaitIterateAll follows
 };
 
 struct MatmulBatch {
