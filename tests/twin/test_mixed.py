@@ -379,7 +379,7 @@ def test_wrong_modes(twin: Twin, body: str, severity: Severity) -> None:
 def test_a_flag_that_half_of_the_block_sets_is_left_over(twin: Twin) -> None:
     body = "if ASCEND_IS_AIV {\nif (GetSubBlockIdx() == 0) CrossCoreSetFlag<2, PIPE_MTE3>(4);  // here\n}"
     done = twin.run(HEAD + body, {}, CELLS, block=None)
-    assert (done.outcome, done.found) == (Outcome.OK, [("unpaired_flag", done.marked)])
+    assert (done.outcome, done.found) == (Outcome.RULE_VIOLATION, [("unpaired_flag", done.marked)])
     assert done.diagnostics[0].count == 24
 
 

@@ -81,8 +81,6 @@ LOOPS = {
 KERNELS = {
     "a step that depends on the one before": LOOPS["a step that depends on the one before"],
     "a call of the API": ("", "s += GetBlockIdx() + k", 7),
-    "a function": ("#include <cmath>\n", "s += (uint32_t)expf((float)k)", 31),
-    "a function in double": ("#include <cmath>\n", "s += (uint32_t)exp(k)", 55),
     "a computed call": (
         "__aicore__ inline uint32_t One(uint32_t a) { return a + 1; }\n"
         "__aicore__ inline uint32_t Two(uint32_t a) { return a + 2; }",

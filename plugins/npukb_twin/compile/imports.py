@@ -24,18 +24,12 @@ __all__ = ["computes_jumps", "doubts", "foreign", "foreign_calls", "forgeries", 
 
 #: Functions that follow pointers: kernels get the runtime's, which look at the pointer
 #: (runtime/check/raw_access.cpp).
-_WRAPPED = ("memcmp", "memcpy", "memmove", "memset", "frexp", "frexpf", "modf", "modff", "remquo", "remquof")
-#: What compilers call, and what the linker and ``<cmath>`` bring.
+_WRAPPED = ("memcmp", "memcpy", "memmove", "memset")
+#: What compilers call, and what the linker brings.
 _COMPILER = frozenset({"__cxa_atexit", "__cxa_finalize", "__gmon_start__", "__tls_get_addr", "__asan_handle_no_return"})
-_MATH = tuple(
-    name
-    for line in (
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor",
-        "fma fmax fmin fmod hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround",
-        "nan nearbyint nextafter pow remainder rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc",
-    )
-    for name in line.split()
-)
+#: Of ``<cmath>``; the rest is the host's. Device code calls functions of device code only, and no page names more for
+#: this chip. Kernels that were verified on a device use the square root alone.
+_MATH = ("copysign", "fabs", "fmax", "fmin", "sqrt")
 _FUNDAMENTAL = _COMPILER.union(_MATH, (f"{name}f" for name in _MATH), ("abs", "labs", "llabs"))
 _WEAK = ("_ITM_", "__gcc_personality", "__gxx_personality")
 #: What the runtime exports to kernels begins so; the C library's start code does not.

@@ -233,7 +233,11 @@ void PipeOrder::Issued(Pipe pipe) {
 
 void PipeOrder::Look(Pipe pipe, int count) {
     places_[static_cast<int>(pipe)][core_.time.Begun(pipe) % kPlaces] = {pending_[0].pc, pending_[0].instruction};
-    const Limits limits = LimitsOf(pipe, core_.time.Known(pipe));
+    const Knowledge& known = core_.time.Known(pipe);
+    const Limits limits = LimitsOf(pipe, known);
+    // A product reads what it adds to while the one before it may still be writing that.
+    Limits sums = limits;
+    if (pipe == Pipe::M) sums.done[static_cast<int>(Pipe::M)] = known.done[static_cast<int>(Pipe::M)];
     derives_ = false;
     for (int i = 0; i < count; ++i) derives_ = derives_ || !pending_[i].write || pending_[i].loads;
     for (int i = 0; i < count; ++i) {
@@ -242,7 +246,7 @@ void PipeOrder::Look(Pipe pipe, int count) {
         // used. What it writes there, and what transfers move, is another tensor's.
         bool idle = pipe == Pipe::V && !access.write && !access.global && access.range.count == 1;
         if (idle && access.own < access.range.bytes) access.range.bytes = access.own;
-        if (!access.range.Empty()) LookAt(pipe, access, limits);
+        if (!access.range.Empty()) LookAt(pipe, access, access.write ? limits : sums);
     }
     if (pipe == Pipe::S && core_.launch->auto_sync) return;  // whoever comes after it waits for it
     for (int i = 0; i < count; ++i) {
@@ -276,7 +280,7 @@ void PipeOrder::LookAt(Pipe pipe, const Access& access, const Limits& limits) {
 
 // Whether an instruction of `other` has to be over for one of `pipe` because somebody says so. The compiler orders the
 // instructions of the vector unit; those of the other pipes begin in order, and only the full checker minds that they
-// overlap.
+// overlap. Products that add to each other are looked at apart.
 bool PipeOrder::Checked(Pipe pipe, int other) const {
     if (static_cast<int>(pipe) != other) return true;
     bool compiler = pipe == Pipe::S || (pipe == Pipe::V && core_.launch->auto_sync);
@@ -413,7 +417,8 @@ bool PipeOrder::Report(Pipe pipe, const Access& access, const Other& other, uint
         core_.Violate("missing_sync", access.pc, remedy, "%s", what);
     }
     snprintf(remedy, sizeof remedy, "Put PipeBarrier<PIPE_%s> between them.", PipeName(pipe));
-    if (!core_.launch->auto_sync) core_.Violate("missing_sync", access.pc, remedy, "%s", what);
+    bool sums = pipe == Pipe::M && !access.write;
+    if (sums || !core_.launch->auto_sync) core_.Violate("missing_sync", access.pc, remedy, "%s", what);
     core_.Warn("missing_sync", access.pc, remedy, "%s", what);
     return false;
 }

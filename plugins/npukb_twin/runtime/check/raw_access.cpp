@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -268,26 +267,8 @@ void CheckSeenStack(const void* address, const void* pc) {
     }                                                                                                                  \
     void* prefix##memset(void* to, int value, uint64_t bytes) { return twin::Fill(to, value, bytes, NPUKB_RETURN); }
 
-// Functions of the C library that write where a pointer leads: the linker puts these in their place.
-#define NPUKB_SPLIT(name, type, part)                                                \
-    type __wrap_##name(type value, part* to) {                                       \
-        twin::Check(reinterpret_cast<uint64_t>(to), sizeof *to, true, NPUKB_RETURN); \
-        return name(value, to);                                                      \
-    }
-#define NPUKB_QUOTIENT(name, type)                                                   \
-    type __wrap_##name(type value, type by, int* to) {                               \
-        twin::Check(reinterpret_cast<uint64_t>(to), sizeof *to, true, NPUKB_RETURN); \
-        return name(value, by, to);                                                  \
-    }
-
 #pragma GCC visibility push(default)
 extern "C" {
-NPUKB_SPLIT(frexp, double, int)
-NPUKB_SPLIT(frexpf, float, int)
-NPUKB_SPLIT(modf, double, double)
-NPUKB_SPLIT(modff, float, float)
-NPUKB_QUOTIENT(remquo, double)
-NPUKB_QUOTIENT(remquof, float)
 int __wrap_memcmp(const void* one, const void* other, uint64_t bytes) {
     return twin::Compare(one, other, bytes, NPUKB_RETURN);
 }

@@ -77,6 +77,6 @@ void CheckWaves(Core& core, const char* name, const void* pc);
 // Flags between cores; see cores/core_flags.cpp.
 CoreFlags* NewCoreFlags(const Launch& launch);
 // After the last core has ended: flags that are still set, and counters that ran over.
-void FinishCoreFlags(Core& core);
+void CheckCoreFlags(Core* const* cores, int64_t count);
 
 }  // namespace twin

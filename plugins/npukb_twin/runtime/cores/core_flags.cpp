@@ -282,28 +282,37 @@ CoreFlags* NewCoreFlags(const Launch& launch) {
     return flags;
 }
 
-void FinishCoreFlags(Core& core) {
-    if (!core.launch->cross->flags->used) return;
-    for (uint32_t id = 0; id < kCoreFlags; ++id) {
-        const Counter& counter = core.launch->cross->flags->Of(core.number, id);
-        const Raising* many = TooMany(counter);
-        if (many != nullptr) {
-            core.Fault("limit_exceeded", many->pc, "Have the other side set a flag back, and wait for it.",
-                       "CrossCoreSetFlag(%u): the flag was set %d times before the %s core waited for it; its counter "
-                       "ends at %d",
-                       id, kCoreFlagLimit + 1, CoreKindName(core.kind), kCoreFlagLimit);
+// Flags that are still set; not where a core did not come to its end, since what it would have waited for is unknown.
+static void CheckLeft(Core& core, uint32_t id) {
+    const Counter& counter = core.launch->cross->flags->Of(core.number, id);
+    bool left = counter.raised.size() > core.cross.flag_waits[id];
+    const void* pc = left ? counter.raised[counter.raised.size() - 1].pc : core.cross.flag_set_by[id];
+    for (int mode = 0; mode < kCoreFlagModes; ++mode) {
+        const Group* group = core.launch->cross->flags->GroupOf(core, mode, id);
+        left = left || (group != nullptr && core.cross.flag_sets[mode][id] > group->complete);
+    }
+    if (!left) return;
+    core.Fault("unpaired_flag", pc, "Give every CrossCoreSetFlag a CrossCoreWaitFlag with the same id.",
+               "the cross-core flag %u was set and not waited for; it would still be set when the next kernel starts",
+               id);
+}
+
+void CheckCoreFlags(Core* const* cores, int64_t count) {
+    if (!cores[0]->launch->cross->flags->used) return;
+    bool ended = true;
+    for (int64_t i = 0; i < count; ++i) ended = ended && cores[i]->ended;
+    for (int64_t i = 0; i < count; ++i) {
+        Core& core = *cores[i];
+        for (uint32_t id = 0; id < kCoreFlags; ++id) {
+            const Raising* many = TooMany(core.launch->cross->flags->Of(core.number, id));
+            if (many != nullptr) {
+                core.Fault("limit_exceeded", many->pc, "Have the other side set a flag back, and wait for it.",
+                           "CrossCoreSetFlag(%u): the flag was set %d times before the %s core waited for it; its "
+                           "counter ends at %d",
+                           id, kCoreFlagLimit + 1, CoreKindName(core.kind), kCoreFlagLimit);
+            }
+            if (ended) CheckLeft(core, id);
         }
-        if (!core.ended) continue;
-        bool left = counter.raised.size() > core.cross.flag_waits[id];
-        const void* pc = left ? counter.raised[counter.raised.size() - 1].pc : core.cross.flag_set_by[id];
-        for (int mode = 0; mode < kCoreFlagModes; ++mode) {
-            const Group* group = core.launch->cross->flags->GroupOf(core, mode, id);
-            left = left || (group != nullptr && core.cross.flag_sets[mode][id] > group->complete);
-        }
-        if (!left) continue;
-        core.Warn(
-            "unpaired_flag", pc, "Give every CrossCoreSetFlag a CrossCoreWaitFlag with the same id.",
-            "the cross-core flag %u was set and not waited for; it would still be set when the next kernel starts", id);
     }
 }
 

@@ -546,6 +546,7 @@ void RunBlocks(Launch* launch, const Entry* entries, void** arguments, int threa
     CompareTraffic(&s);
     CompareCores(&s, CheckSums);
     CompareCores(&s, CheckLines);
+    CompareCores(&s, CheckCoreFlags);
     for (int64_t b = 0; b < s.count; ++b) finish(&s.fibers[b]->core, context);
     free(s.running);
     free(s.order);

@@ -19,9 +19,9 @@ uint32_t BytesOf(DType type) { return npukb::kDTypeBytes[static_cast<int>(type)]
 
 void WantBlocks(const Library& call, const char* what, uint64_t elements, uint32_t bytes) {
     if (elements * bytes % 32 == 0) return;
-    call.core().Warn("bad_shape", call.pc(), "Pad rows to whole blocks of 32 bytes.",
-                     "%s: %s is %llu elements of %u bytes, not a multiple of 32 bytes", call.name(), what,
-                     static_cast<unsigned long long>(elements), bytes);
+    call.core().Violate("bad_shape", call.pc(), "Pad rows to whole blocks of 32 bytes.",
+                        "%s: %s is %llu elements of %u bytes, not a multiple of 32 bytes", call.name(), what,
+                        static_cast<unsigned long long>(elements), bytes);
 }
 
 struct Matrix {

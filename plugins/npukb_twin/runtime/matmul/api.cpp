@@ -43,9 +43,26 @@ void CheckTiling(Core& core, const MatmulForm& form, const TCubeTiling& t, const
             core.Violate("bad_tiling", pc, remedy, "%s: %s is %d; it has to be positive", name, field.name,
                          field.value);
     }
+    const struct {
+        const char* name;
+        int32_t value, least;
+    } choices[] = {{"dbL0A", t.dbL0A, 1},
+                   {"dbL0B", t.dbL0B, 1},
+                   {"dbL0C", t.dbL0C, 1},
+                   {"isBias", t.isBias, 0},
+                   {"iterateOrder", t.iterateOrder, 0}};
+    for (const auto& field : choices) {
+        if (field.value != field.least && field.value != field.least + 1)
+            core.Violate("bad_tiling", pc, remedy, "%s: %s is %d; it has to be %d or %d", name, field.name, field.value,
+                         field.least, field.least + 1);
+    }
     if (t.baseM % kFractalSide != 0 || t.baseN % kFractalSide != 0) {
         core.Violate("bad_tiling", pc, remedy, "%s: baseM and baseN are %d and %d; they have to be multiples of 16",
                      name, t.baseM, t.baseN);
+    }
+    if (BytesOfType(form.a, t.baseK) % 32 != 0) {
+        core.Violate("bad_tiling", pc, remedy, "%s: baseK is %d; it has to be a multiple of %lld", name, t.baseK,
+                     static_cast<long long>(64 / BytesOfType(form.a, 2)));
     }
     // What lies in L1 is one part of a matrix, or two of which one comes in while the other is used.
     const struct {
@@ -286,6 +303,7 @@ void All(MatmulState* state, bool sync, const MatmulTarget* target, const void* 
     }
     Share(job, "IterateAll", pc);
     if (sync) AwaitMatmul(job.core());
+    if (target->awaited && !job.form().cube_only) MatmulOf(job.core()).promised = pc;
 }
 
 // Matrix number `i` of a batch: how far its operands and its result lie behind the first ones.

@@ -75,6 +75,14 @@ void MatmulJob::Require() const {
     if (wrong_a || wrong_b) {
         Misuse("Set ISTRANS of the MatmulType to true.", "a matrix is transposed whose MatmulType does not allow it");
     }
+    auto elsewhere = [](const MatmulOperand& matrix, AscendC::TPosition position) {
+        bool global = position == AscendC::TPosition::GM;
+        return matrix.place == (global ? MatrixPlace::Local : MatrixPlace::Global);
+    };
+    if (elsewhere(s_.a, f_.a_position) || elsewhere(s_.b, f_.b_position)) {
+        Misuse("Give the MatmulType the position of the tensor: TPosition::GM for a GlobalTensor.",
+               "a matrix does not lie where its MatmulType says");
+    }
     core_.time.Access(core_.launch->machine.scalar_issue_cycles);
 }
 

@@ -70,6 +70,10 @@ MatmulCore& MatmulOf(Core& core) {
 
 void FinishMatmul(Core& core) {
     if (core.matmul != nullptr) {
+        if (core.matmul->promised != nullptr) {
+            core.Fault("matmul_misuse", core.matmul->promised, "Call WaitIterateAll before the kernel ends.",
+                       "IterateAll: waitIterateAll says that WaitIterateAll follows, and the kernel has ended without");
+        }
         for (uint8_t* sums : core.matmul->sums) free(sums);
         free(core.matmul);
         core.matmul = nullptr;
@@ -110,6 +114,7 @@ void AwaitMatmul(Core& core) {
         core.time.Scalar(Cycles(m, m.matmul_order_s) / 2);
     }
     own.due = 0;
+    own.promised = nullptr;
     if (core.order != nullptr) core.order->Waited();
     if (own.done_at > 0) core.time.AssumeOver(own.done_at);
     own.done_at = 0;

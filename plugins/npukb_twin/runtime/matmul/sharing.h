@@ -31,9 +31,10 @@ struct MatmulCore {
     int count;
     uint8_t* sums[kMatmulObjects];  // of the base block that was computed last
     uint64_t shared_seen;
-    uint64_t due;       // the order that has to be over before the core goes on, 0 for none
-    int64_t due_place;  // among the cores of the block: whose order that is
-    double done_at;     // when the last multiplication that nobody has waited for is through
+    uint64_t due;          // the order that has to be over before the core goes on, 0 for none
+    int64_t due_place;     // among the cores of the block: whose order that is
+    double done_at;        // when the last multiplication that nobody has waited for is through
+    const void* promised;  // the last IterateAll that said that it would be waited for, and was not
 };
 
 MatmulOrders* NewMatmulOrders(const Launch& launch);

@@ -342,7 +342,6 @@ Entry Load(const char* path, CoreKind kind) {
 }
 
 void Collect(Core* core, void*) {
-    FinishCoreFlags(*core);
     StopTracker(*core);
     StopOrder(*core);
     StopDataCache(*core);

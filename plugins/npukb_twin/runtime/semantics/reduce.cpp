@@ -397,12 +397,11 @@ uint64_t ReduceScratchBytes(const VectorInstruction& v, const Lanes& lanes) {
     if (n <= 1) return 0;
     if (Row(v.op).span == Span::PerTensor) return lanes.contiguous ? 0 : (n * bytes + 31) / 32 * 32;
     uint64_t total = 0;
-    for (uint64_t pairs = n; pairs > 1 || total == 0;) {
+    for (uint64_t pairs = n;; pairs = (2 * pairs + per_repeat - 1) / per_repeat) {
         total += (2 * pairs * bytes + 31) / 32 * 32;
-        if ((v.mode & 1) == 0) break;  // rounds reuse the space when nobody asks for the index
-        pairs = (2 * pairs + per_repeat - 1) / per_repeat;
+        // Rounds reuse the space when nobody asks for the index; else the last one's result lies there, too.
+        if ((v.mode & 1) == 0 || pairs == 1) return total;
     }
-    return total;
 }
 
 void ExecuteReduce(Core& core, const VectorInstruction& v, const Lanes& lanes) {

@@ -22,7 +22,7 @@ struct MatmulForm {
     DType a, b, c, bias;
     CubeFormat a_format, b_format, c_format;
     LayoutMode a_layout, b_layout, c_layout;
-    AscendC::TPosition c_position;
+    AscendC::TPosition a_position, b_position, c_position;
     bool a_may_turn, b_may_turn;
     bool a_shared, b_shared;  // between the vector cores of a block
     bool cube_only;
@@ -55,6 +55,7 @@ struct MatmulTarget {
     const BufferView* local;   // or null
     uint8_t atomic;            // 1 add, 2 max, 3 min
     bool sequential;
+    bool awaited = false;  // the caller says that WaitIterateAll follows
 };
 
 struct MatmulBatch {

@@ -283,9 +283,10 @@ class MatmulImpl {
     NPUKB_API void WaitGetTensorC() { NPUKB_MATMUL(wait)(&npukb_state); }
     template <bool sync = true>
     NPUKB_API void IterateAll(const GlobalTensor<DstT>& gm, uint8_t enAtomic = 0, bool enSequentialWrite = false,
-                              bool /*waitIterateAll*/ = false, bool fakeMsg = false) {
+                              bool waitIterateAll = false, bool fakeMsg = false) {
         if (fakeMsg) return;
         auto target = npukb::TargetOf(gm, enAtomic, enSequentialWrite);
+        target.awaited = !sync && waitIterateAll;
         NPUKB_MATMUL(all)(&npukb_state, sync, &target);
     }
     template <bool sync = true>
@@ -369,6 +370,8 @@ class MatmulImpl {
                                                             A_TYPE::layout,
                                                             B_TYPE::layout,
                                                             C_TYPE::layout,
+                                                            A_TYPE::pos,
+                                                            B_TYPE::pos,
                                                             C_TYPE::pos,
                                                             A_TYPE::isTrans,
                                                             B_TYPE::isTrans,
