@@ -89,7 +89,7 @@ def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
     for folder in folders:
         for path in _sources(folder):
             another = "op_host" in path.parts and not _shared(path) and path.resolve().parent not in carrying
-            if path in known or _FOREIGN & set(path.parts) or another:
+            if path in known or any(map(_is_foreign, path.parts)) or another:
                 continue
             for name in _defined(path) & wanted:
                 other = chosen.get(name)
@@ -122,6 +122,11 @@ def tiling_sources(files: Mapping[str, str]) -> list[str]:
 
 def _sources(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.suffix in _UNITS and path.is_file())
+
+
+def _is_foreign(part: str) -> bool:
+    """Whether a folder of that name holds no host sources that operators share."""
+    return part in _FOREIGN or part.endswith(("_example", "_examples"))
 
 
 def _shared(path: Path) -> bool:

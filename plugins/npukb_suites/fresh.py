@@ -137,7 +137,7 @@ def _of_data(wish: Wish, named: Sequence[str]) -> Made:
         inputs = parse_inputs(wish.inputs) if wish.inputs else ()
         outputs = parse_outputs(wish.outputs, inputs) if wish.outputs else ()
         attributes = parse_attributes(wish.attributes)
-    interface = Interface(inputs, outputs, attributes)
+    interface = Interface(inputs, outputs, attributes, wish.name)
     records, notes = read_records(wish.data, wish.script, interface)
     summary = wish.summary or f"{wish.name}."
     files = recorded_task(wish.name, records, interface, suite=wish.suite, summary=summary)

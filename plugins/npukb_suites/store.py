@@ -1,7 +1,8 @@
 """Suites that were added: their tasks in the cache folder, one folder per operator, and what could not be one.
 
-An operator is made anew when its digest, or the importer, has changed. The folder can be lost like any cache; ``npukb
-suites add`` makes it again.
+An operator is made anew when its digest, or the importer, has changed. The record is written after every operator, so
+an import that was interrupted is there with what it made, and the same command goes on. The folder can be lost like any
+cache; ``npukb suites add`` makes it again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +27,9 @@ _ORIGIN = "origin.json"
 
 @dataclass(frozen=True)
 class Suite:
-    """One added suite. ``tasks`` and ``refused`` are by place in the checkout: a task's name, or the reason."""
+    """One added suite. ``tasks`` and ``refused`` are by place in the checkout: a task's name, or the reason. ``left``
+    counts the operators that an interrupted import has not looked at.
+    """
 
     name: str
     importer: str
@@ -34,10 +37,11 @@ class Suite:
     tasks: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    left: int = 0
 
     @property
     def missing(self) -> bool:
-        """Whether the checkout is where it was."""
+        """Whether the checkout is gone."""
         return not Path(self.root).is_dir()
 
 
@@ -77,28 +81,36 @@ def add_suite(
         raise UsageError(
             f"{root} holds no operators of {importer_name}", field="PATH", remedy="name the checkout's root"
         )
-    suite = Suite(name, importer_name, str(root.resolve()), {}, {}, {})
     tasks: dict[str, str] = {}
     refused: dict[str, str] = {}
     notes: dict[str, Sequence[str]] = {}
+    suite = Suite(name, importer_name, str(root.resolve()), tasks, refused, notes, len(entries))
+    _keep(suite)
     for count, entry in enumerate(entries, 1):
         place = _place(entry, root)
         try:
-            notes[place] = _make(suite.name, entry, importer)
+            noted = _make(suite.name, entry, importer)
             tasks[place] = entry.name
-            say(f"[{count}/{len(entries)}] ✓ {entry.name}" + "".join(f"\n    {note}" for note in notes[place]))
+            if noted:
+                notes[place] = list(noted)
+            say(f"[{count}/{len(entries)}] ✓ {entry.name}" + "".join(f"\n    {note}" for note in noted))
         except TaskError as error:
             refused[place] = f"{error.location}: {error.message}" if error.location else error.message
             shutil.rmtree(tasks_folder(name) / entry.name, ignore_errors=True)
             say(f"[{count}/{len(entries)}] ✗ {place}: {error.message}")
+        suite = replace(suite, left=len(entries) - count)
+        _keep(suite)
     _sweep(name, set(tasks.values()))
-    made = Suite(
-        name, importer_name, suite.root, tasks, refused, {key: list(value) for key, value in notes.items() if value}
-    )
-    folder = _home() / name
+    return suite
+
+
+def _keep(suite: Suite) -> None:
+    """Write the record, whole or not at all: whoever lists suites meanwhile reads the last one."""
+    folder = _home() / suite.name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _INDEX).write_text(json.dumps(asdict(made), indent=1), encoding="utf-8")
-    return made
+    fresh = folder / f"{_INDEX}.new"
+    fresh.write_text(json.dumps(asdict(suite), indent=1), encoding="utf-8")
+    fresh.replace(folder / _INDEX)
 
 
 def _place(entry: Entry, root: Path) -> str:
@@ -114,11 +126,16 @@ def _make(suite: str, entry: Entry, importer: Importer) -> Sequence[str]:
         notes: list[str] = known["notes"]
         return notes
     made = importer.folder(suite, entry)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    fresh = _home() / suite / "making"  # An interruption leaves no half of a task among the tasks.
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
     for name, text in made.files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    origin.write_text(json.dumps({"key": key, "place": str(entry.place), "notes": made.notes}), encoding="utf-8")
+        (fresh / name).write_text(text, encoding="utf-8")
+    told = json.dumps({"key": key, "place": str(entry.place), "notes": made.notes})
+    (fresh / _ORIGIN).write_text(told, encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(exist_ok=True)
+    fresh.rename(folder)
     return made.notes
 
 

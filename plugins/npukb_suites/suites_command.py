@@ -31,7 +31,8 @@ def add(app: App, /, importer: str, path: Path, name: str | None, only: str, **o
     """Make tasks of the checkout at PATH, whose layout IMPORTER knows; npukb ls importers lists them.
 
     The suite's Python code runs as you, in processes of its own that nothing confines: add what you trust. What has not
-    changed since the last time is not made again. What cannot be a task is listed with the reason.
+    changed since the last time is not made again, so an interrupted import goes on where it was. What cannot be a task
+    is listed with the reason.
     """
     from npukb_suites.store import add_suite
     from npukernelbench.tasks.importing import load_importer
@@ -70,8 +71,9 @@ def ls(app: App, /, name: str | None, as_json: bool, **options: Any) -> int:
         return 0
     for suite in added or ():
         gone = " (the folder is gone)" if suite.missing else ""
+        left = f" (incomplete: {suite.left} operators left; the same command goes on)" if suite.left else ""
         app.console.out(
-            f"{suite.name}: {len(suite.tasks)} tasks, {len(suite.refused)} refused, from {suite.root}{gone}"
+            f"{suite.name}: {len(suite.tasks)} tasks, {len(suite.refused)} refused, from {suite.root}{gone}{left}"
         )
         if name is None:
             continue

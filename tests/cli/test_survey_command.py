@@ -9,6 +9,7 @@ import pytest
 
 from npukb_conformance.survey.entries import Entry, entries_of
 from npukb_conformance.survey.sources import Tree
+from npukb_conformance.survey.values import of_another
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -189,6 +190,9 @@ IMPL_OP_OPTILING(ThriceAll).Tiling(Cut);
 }
 """,
 }
+FAMILY["common/family_example/twice_all/op_host/tiling.cpp"] = (
+    FAMILY["common/src/family/tiling.cpp"].replace("uint32_t", "no_type").replace("SetBlockDim(1)", "NoFunction()")
+)
 
 
 def test_a_family_shares_the_source_of_its_tiling_functions(npukb, tmp_path: Path) -> None:
@@ -224,6 +228,37 @@ TILING_DATA_FIELD_DEF_STRUCT(Inner, inner);
     (tmp_path / "op_kernel/probe.cpp").write_text(device.replace("numbers", "letters"))
     rows = npukb("survey", tmp_path, "--json").json
     assert "letters" in rows[1]["message"]
+
+
+def test_a_definition_counts_where_another_source_includes_what_is_nowhere(npukb, tmp_path: Path) -> None:
+    """Its kernels get its types."""
+    head, _, definition = SAMPLE.partition("namespace ops {")
+    files = {
+        "op_host/probe_def.cpp": '#include "register/op_def_registry.h"\nnamespace ops {'
+        + definition.replace("this->AICore().SetTiling(optiling::Cut);", ""),
+        "op_host/probe_tiling.cpp": '#include "probe_tiling.h"\n',
+        "op_host/probe_tiling.h": f'#include "somebody/else.hpp"\n{head}',
+        "op_kernel/probe.cpp": KERNEL.replace("NAME", "probe").replace("BODY", "1")
+        + "#if ORIG_DTYPE_X != DT_INT32\n#error unknown\n#endif\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    rows = npukb("survey", tmp_path, "--json").json
+    assert [(row["side"], row["missing"]) for row in rows] == [("host", "somebody/else.hpp"), ("device", "")], rows
+
+
+def test_sources_of_other_operators_are_left_out_and_headers_are_not() -> None:
+    assert of_another("Own", "op_host/other.cpp", "OP_ADD(Other);")
+    assert not of_another("Own", "op_host/own.cpp", "OP_ADD(Own); OP_ADD(Other);")
+    assert not of_another("Own", "include/define.h", "#define DEFINE(NAME) OP_ADD(All##NAME);")
+
+
+def test_a_survey_is_for_a_machine(npukb, folder: Path) -> None:
+    assert npukb("survey", folder, "--only", "plain", "--soc", "ascend910b3").code == 0
+    refused = npukb("survey", folder, "--only", "plain", "--soc", "ascend910x")
+    assert refused.code != 0
+    assert "ascend910x" in refused.err
 
 
 def test_tables_count_what_each_name_holds_back(npukb, folder: Path) -> None:

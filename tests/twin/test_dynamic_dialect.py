@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npukb_twin.compile.dialect import masked, translate, translate_files
+from npukb_twin.compile.dialect import entry_named, masked, translate, translate_files
 from npukernelbench.nouns import Outcome
 from tests.twin.running import HEAD, Twin
 
@@ -209,3 +209,12 @@ def test_functions_and_other_types_keep_their_names() -> None:
     made = translate_files({"k.cpp": text}, "k")
     assert made.types == {}
     assert made.files["k.cpp"] == text
+
+
+def test_an_entry_may_differ_from_the_converted_name_in_underscores() -> None:
+    own = 'extern "C" __global__ __aicore__ void apply_v_2(GM_ADDR x) {}'
+    other = 'extern "C" __global__ __aicore__ void apply(GM_ADDR x) {}\n// __global__ void applyv2(int x)'
+    assert entry_named([own, other], "apply_v2") == "apply_v_2"
+    assert entry_named([own, other], "apply") == "apply"
+    assert entry_named([own, own.replace("v_2", "v2")], "apply_v2") == "apply_v2"
+    assert entry_named([own, own.replace("apply_v_2", "app_ly_v2")], "apply_v2") == "apply_v2", "two are none"

@@ -47,6 +47,7 @@ __all__ = ["command"]
     is_flag=True,
     help="Run what compiles and has a right answer: a task of ours, or what its gen_data.py writes, confined.",
 )
+@click.option("--soc", metavar="NAME", help="Machine to judge for; the same as --executor_args soc=NAME.")
 @setting_options("jobs")
 @json_option
 @shared_options
@@ -90,7 +91,7 @@ def _surveyed(app: App, session: Session, root: Path, only: str, limits: Limits,
             field="DIR",
             remedy="name a folder of Ascend C sources",
         )
-    executor = TwinExecutor(TwinArgs())
+    executor = TwinExecutor(TwinArgs.model_validate({**session.config.executor_args}))
     try:
         executor.prepare(app.console.err, Track.DYNAMIC)
         tools = executor.tools()

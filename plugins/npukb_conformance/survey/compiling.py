@@ -162,7 +162,7 @@ class _Project:
             broken = {
                 diagnostic.file for diagnostic in made.diagnostics if diagnostic.severity is Severity.ERROR
             } & files.keys()
-            units = {name for name in broken if name.endswith(_UNITS)}
+            units = {name for name in files if name.endswith(_UNITS) and broken & reached(files, name).keys()}
             if made.image is not None or not units:
                 break
             files = {name: text for name, text in files.items() if name not in units}

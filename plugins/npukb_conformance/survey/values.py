@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npukb_conformance.checkout import Operator, Variant
-from npukb_conformance.dispatch import Dispatch, as_judged, load_dispatch, with_limits
+from npukb_conformance.dispatch import Dispatch, Rule, as_judged, load_dispatch, with_limits
 from npukb_conformance.record import Records
 from npukb_conformance.scale import Scaled, elements, whole
 from npukb_conformance.sitting import Planned, sit
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
     from npukernelbench.tasks import TaskRegistry
 
-__all__ = ["Answer", "Comparing", "Values", "not_run"]
+__all__ = ["Answer", "Comparing", "Values", "not_run", "of_another"]
 
 _NAME = "gen_data.py"
 #: Outcomes of a kernel that did not get as far as to compute something.
@@ -88,16 +88,17 @@ class Comparing:
         name = description.name
         task = self.tasks.get(name)
         unfit = bind(description, task, files) if task is not None else ()
-        own = {path: text for path, text in files.items() if not _of_another(name, text)}
+        own = {path: text for path, text in files.items() if not of_another(name, path, text)}
         if task is not None and not isinstance(unfit, tuple):
             return self._by_task(name, task, own)
         script = _script(root)
-        if script is not None:
-            return self._by_script(
-                name, script, lambda: Interface(*interface_of(description, root)[1:]), own, Track.DYNAMIC
-            )
         said = f"it differs from our task: {unfit[0].message}" if isinstance(unfit, tuple) and unfit else ""
-        return not_run(said or f"there is no task of that name, and no {_NAME}", name)
+        if script is None:
+            return not_run(said or f"there is no task of that name, and no {_NAME}", name)
+        told = self._by_script(
+            name, script, lambda: Interface(*interface_of(description, root)[1:], name), own, Track.DYNAMIC
+        )
+        return replace(told, said=f"{told.said}; {said}") if said and told.answer is Answer.NOT_RUN else told
 
     def launching(self, root: Path, files: Mapping[str, str]) -> Values:
         """A project whose host function launches."""
@@ -112,17 +113,22 @@ class Comparing:
     def _by_task(self, name: str, task: Task, files: Mapping[str, str]) -> Values:
         """The smallest case that reaches the kernel, under the rules of conformance.
 
-        Smoke cases have odd sizes, which kernels may refuse: they count where there are no others.
+        Smoke cases have odd sizes, which kernels may refuse: they count where there are no others. Where NPUKernelBench
+        sends its own kernel no case, another repository's may still be right: it gets the case as it is.
         """
         dispatch = load_dispatch()
         rule = dispatch.rule(task.name)
         regular = [case for case in task.cases if set(case.profiles) != {"smoke"}]
         sent = dispatch.send(task, regular or task.cases)
         if not sent.cases:
-            return not_run(f"in NPUKernelBench no case reaches its kernel: {next(iter(sent.kept_back.values()))}", name)
-        case = as_judged(task, min(sent.cases, key=elements), rule)
+            dispatch, rule = Dispatch({}), Rule()
+        case = as_judged(task, min(sent.cases or regular or task.cases, key=elements), rule)
         task = with_limits(replace(task, cases=(case.case,)), rule)
-        return self._sat(name, f"task {task.name}:{case.case.id}", task, (case,), files, dispatch, load_verification())
+        told = self._sat(name, f"task {task.name}:{case.case.id}", task, (case,), files, dispatch, load_verification())
+        if sent.cases or told.answer is Answer.RIGHT:
+            return told
+        why = next(iter(sent.kept_back.values()))
+        return replace(told, said=f"{told.said}; in NPUKernelBench no case reaches its kernel: {why}")
 
     def _sat(
         self,
@@ -202,9 +208,9 @@ def _first(verdict: Verdict) -> str:
     return f"{place}{error.message.splitlines()[0]}"
 
 
-def _of_another(name: str, text: str) -> bool:
-    """Whether a source defines other operators: a folder may hold several."""
-    defined = defined_operators(text)
+def of_another(name: str, path: str, text: str) -> bool:
+    """Whether a source defines other operators: a folder may hold several. A header may define them by a macro."""
+    defined = defined_operators(text) if path.endswith((".cpp", ".cc", ".cxx")) else ()
     return bool(defined) and name not in defined
 
 

@@ -123,7 +123,8 @@ def _output(name: str, records: Sequence[Record], interface: Interface) -> dict[
     for like in likes:
         sources = [record.inputs.get(like) for record in records]
         if all(source is not None and source.dtype.name == mine for source, mine in zip(sources, types, strict=True)):
-            return {"name": name, "dtype_like": like}
+            entry = {"name": name, "dtype_like": like}
+            return {**entry, "alias_of": like} if told.inplace else entry
     if len(set(types)) > 1:
         raise TaskError(f"the type of {name} follows no input: {', '.join(sorted(set(types)))}")
     dtype_of(records[0].outputs[name], records[0].folder)

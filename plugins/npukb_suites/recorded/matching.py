@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from npukb_suites.naming import argument_name
+from npukb_suites.recorded.application import Call
+from npukb_suites.recorded.calling import Bound, bound
 from npukb_suites.recorded.described import DESCRIPTION
 from npukb_suites.recorded.records import Record
 from npukb_suites.recorded.script import Written
@@ -37,11 +41,12 @@ _PYTHON: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Interface:
-    """What is known of the operator. Without names, those of the files are taken."""
+    """What is known of the operator. Without names, those of the files are taken. ``name`` is the operator's."""
 
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     attributes: tuple[Attribute, ...] = ()
+    name: str = ""
 
 
 @dataclass
@@ -56,9 +61,15 @@ class _Notes:
 
 
 def record_of(
-    name: str, folder: Path, written: Sequence[Written], interface: Interface, stated: Mapping[str, Any]
+    name: str,
+    folder: Path,
+    written: Sequence[Written],
+    calls: Sequence[Call],
+    interface: Interface,
+    stated: Mapping[str, Any],
 ) -> tuple[Record, list[str]]:
-    """The case that a script wrote, and notes. ``stated`` are attributes that a description says.
+    """The case that a script wrote, and notes. ``calls`` are those of an application that reads it, ``stated``
+    attributes that a description says.
 
     TaskError where files and tensors do not fit together.
     """
@@ -70,15 +81,35 @@ def record_of(
             location=SourceLocation(folder),
             remedy=f"describe the files in {DESCRIPTION}",
         )
-    sides: list[dict[str, Any]] = []
-    for files, tensors in (
-        ([file for file in written if not file.is_output], interface.inputs),
-        (outputs, interface.outputs),
-    ):
-        paired = _paired(files, tensors, folder, notes)
-        sides.append({mine: None if file is None else file.array for mine, file in paired.items()})
+    inputs = [file for file in written if not file.is_output]
+    told = bound(calls, interface.name, interface.inputs, interface.attributes, interface.outputs)
+    if told is not None and _reads(told, inputs):
+        right = _arrays(_paired(outputs, interface.outputs, folder, notes))
+        shaped = {mine: _shaped(array, told.outputs[mine]) for mine, array in right.items()}
+        notes.say(f"inputs and attributes are those of the application's call of {told.call}")
+        return Record(name, folder, told.inputs, shaped, {**told.attributes, **stated}), notes.lines
+    taken = _arrays(_paired(inputs, interface.inputs, folder, notes))
+    right = _arrays(_paired(outputs, interface.outputs, folder, notes))
     attributes = _attributes(interface.attributes, outputs[-1].variables, stated, notes)
-    return Record(name, folder, sides[0], sides[1], attributes), notes.lines
+    return Record(name, folder, taken, right, attributes), notes.lines
+
+
+def _arrays(paired: Mapping[str, Written | None]) -> dict[str, Any]:
+    return {mine: None if file is None else file.array for mine, file in paired.items()}
+
+
+def _reads(told: Bound, written: Sequence[Written]) -> bool:
+    """Whether an application reads the inputs that the script wrote: it may look for them elsewhere."""
+    given = {array.tobytes() for array in told.inputs.values() if isinstance(array, np.ndarray)}
+    return not written or any(file.array.tobytes() in given for file in written)
+
+
+def _shaped(array: Any, like: Any) -> Any:
+    """A right answer in the shape and the kind of number that the application gives its output."""
+    if array is None or not isinstance(like, np.ndarray) or array.size != like.size:
+        return array
+    both = array.dtype.kind == "f" and like.dtype.kind in "fV"
+    return array.astype(like.dtype if both else array.dtype).reshape(like.shape)
 
 
 def _paired(
@@ -91,11 +122,11 @@ def _paired(
         taken: set[str] = set()
         return {argument_name(stem, taken): file for stem, file in rest.items()}
     named = {fold(stem): file for stem, file in rest.items()}
-    if (
-        len(named) == len(rest)
-        and set(named) <= known
-        and all(fold(tensor.name) in named or tensor.optional for tensor in tensors)
-    ):
+    every = all(fold(tensor.name) in named or tensor.optional for tensor in tensors)
+    if len(named) == len(rest) and every and (set(named) <= known or len(rest) > len(tensors)):
+        for stem, file in named.items():
+            if stem not in known:
+                notes.say(f"{file.path} is no tensor of the operator")
         return {tensor.name: named.get(fold(tensor.name)) for tensor in tensors}
     needed = [tensor for tensor in tensors if not tensor.optional]
     taking = tensors if len(rest) == len(tensors) else needed
@@ -138,7 +169,9 @@ def _attributes(
 
 def fitted(record: Record, interface: Interface) -> Record:
     """The record in the element types of the interface: bytes that were written as another type of the same size, such
-    as bool as int8 or bfloat16 as uint16, are taken for what they are. TaskError where no type fits."""
+    as bool as int8 or bfloat16 as uint16, are taken for what they are, and integers of another size are converted
+    where all of them fit, as an interface in front of the operator does. TaskError where no type fits.
+    """
     by_name = {tensor.name: tensor for tensor in (*interface.inputs, *interface.outputs)}
 
     def fit(name: str, array: Array | None) -> Array | None:
@@ -148,6 +181,12 @@ def fitted(record: Record, interface: Interface) -> Record:
             return array
         bits = array.dtype.kind in "biu"
         same = [DType(one) for one in dtypes if bits and DType(one).itemsize == array.dtype.itemsize]
+        if not same and array.dtype.kind in "iu":
+            wholes = (kind for kind in (DType(one).numpy() for one in dtypes) if kind.kind in "iu")
+            converted = (array.astype(kind) for kind in wholes)
+            found = next((one for one in converted if np.array_equal(one, array)), None)
+            if found is not None:
+                return found
         if not same:
             message = f"{name} was written as {array.dtype.name}, and the operator has {', '.join(dtypes)}"
             raise TaskError(message, location=SourceLocation(record.folder))

@@ -25,7 +25,8 @@ def read_records(
         else:
             told = read_description(folder)
             stated = told.attributes if told else {}
-            record, lines = record_of(name, folder, run_script(folder, script), interface, stated)
+            written, calls = run_script(folder, script)
+            record, lines = record_of(name, folder, written, calls, interface, stated)
             notes |= dict.fromkeys(lines)
         records.append(fitted(record, interface))
     return tuple(records), tuple(notes)

@@ -6,6 +6,7 @@ the machine has namespaces. Types and shapes are those of the arrays that it wro
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shlex
@@ -13,12 +14,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npukb_suites.recorded import tracer
+from npukb_suites.recorded.application import PROGRAM, Call, compile_application, read_calls
 from npukb_suites.recorded.records import load
 from npukb_suites.torch_client import VARIABLE
 from npukernelbench.errors import SourceLocation, TaskError, UsageError
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Written", "run_script"]
 
 _TIMEOUT_S = 600.0
+_IMAGE = "npukb_application.so"
 _MEMORY_BYTES = 32 << 30  # address space: torch reserves much more than it uses
 _FILE_BYTES = 2 << 30
 #: Not copied: what builds leave behind, and files that no script of a sample reads.
@@ -42,7 +46,9 @@ _PREFIXES = "import sys; print(sys.prefix); print(sys.base_prefix)"
 
 @dataclass(frozen=True)
 class Written:
-    """One array that the script wrote. ``variables`` are plain values of the function that wrote it."""
+    """One array that the script wrote. ``variables`` are plain values of the function that wrote it, and those that
+    calls in the script give by name.
+    """
 
     path: str
     array: Array
@@ -56,8 +62,9 @@ class Written:
         return said or folder.rpartition("/")[2].lower() in ("output", "outputs", "golden")
 
 
-def run_script(folder: Path, command: str) -> tuple[Written, ...]:
-    """What ``command``, a script in ``folder`` with arguments, writes there, in its order; the last of each file.
+def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[Call, ...]]:
+    """What ``command``, a script in ``folder`` with arguments, writes there, in its order, the last of each file; and
+    the calls of an application that lies there and reads what was written.
 
     UsageError where there is no such script, TaskError with its last words where it fails.
     """
@@ -77,26 +84,49 @@ def run_script(folder: Path, command: str) -> tuple[Written, ...]:
             if not (work / name).exists():
                 (work / name).mkdir()
         reading, writing = os.pipe()
-        done = run(
-            (python, "-I", "-B", tracer.__file__, str(writing), script, *arguments),
+        confined = partial(
+            run,
             work=work,
             environment={"PATH": os.defpath, "HOME": str(work), "TMPDIR": str(work), "OMP_NUM_THREADS": "1"},
             limits=Limits(_TIMEOUT_S, _MEMORY_BYTES, _FILE_BYTES),
-            report=(reading, writing),
             sandbox=_sandbox(python),
+        )
+        done = confined(
+            (python, "-I", "-B", tracer.__file__, str(writing), script, *arguments), report=(reading, writing)
         )
         if done.timed_out:
             raise TaskError(f"it took longer than {_TIMEOUT_S:g} s", location=place)
         if done.returncode != 0:
             last = (done.output.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
             raise TaskError(f"it failed: {last}", location=place, remedy=_remedy(last), detail=done.output)
-        found = tuple(_kept(work, done.report))
+        found = tuple(
+            _kept(work, done.report, _keywords((work / script).read_text(encoding="utf-8", errors="replace")))
+        )
+        made = compile_application(work, scratch / "application") if found else None
+        if made is None:
+            calls: tuple[Call, ...] = ()
+        else:
+            (work / "build").mkdir(exist_ok=True)
+            shutil.copy2(made[0], work / _IMAGE)
+            confined((python, "-I", "-B", "-c", PROGRAM, str(work / _IMAGE)))
+            calls = read_calls(work, made[1])
     if not found:
         raise TaskError("it wrote no array (ndarray.tofile) into its folder", location=place)
-    return found
+    return found, calls
 
 
-def _kept(work: Path, report: bytes) -> list[Written]:
+def _keywords(text: str) -> dict[str, Any]:
+    """Plain values that calls in the script give by name, such as ``diag(x, diagonal=1)``, where all agree."""
+    told: dict[str, list[Any]] = {}
+    for node in ast.walk(ast.parse(text)):
+        for keyword in node.keywords if isinstance(node, ast.Call) else ():
+            with suppress(ValueError):
+                value = ast.literal_eval(keyword.value)
+                told.setdefault(keyword.arg or "", []).append(value)
+    return {name: values[0] for name, values in told.items() if all(value == values[0] for value in values)}
+
+
+def _kept(work: Path, report: bytes, keywords: Mapping[str, Any]) -> list[Written]:
     lines = {told["path"]: told for told in map(json.loads, report.splitlines())}
     result = []
     for name, told in lines.items():
@@ -105,7 +135,7 @@ def _kept(work: Path, report: bytes) -> list[Written]:
             # A scalar is a tensor of one element to a kernel.
             shape = tuple(told["shape"]) or (1,)
             array = load(path, told["dtype"], shape)
-            result.append(Written(path.relative_to(work).as_posix(), array.copy(), told["variables"]))
+            result.append(Written(path.relative_to(work).as_posix(), array.copy(), {**keywords, **told["variables"]}))
     return result
 
 

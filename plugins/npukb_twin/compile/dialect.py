@@ -33,6 +33,7 @@ __all__ = [
     "Translated",
     "at_commas",
     "declarator",
+    "entry_named",
     "find_entry",
     "launches",
     "masked",
@@ -112,6 +113,17 @@ def find_entry(text: str, entry: str) -> tuple[int, int] | None:
         return None
     match = re.search(rf"{_DECLARATOR}({re.escape(entry)})\s*\(", masked(text))
     return match.span(1) if match else None
+
+
+def entry_named(texts: Iterable[str], kernel: str) -> str:
+    """``kernel``, or the only entry whose name differs from it in ``_`` alone: an operator's definition may give its
+    entry such a name (``opInterface.value``).
+    """
+    wanted = kernel.replace("_", "")
+    sources = [masked(text) for text in texts if "__global__" in text]
+    names = {match[1] for text in sources for match in re.finditer(rf"{_DECLARATOR}(\w+)\s*\(", text)}
+    alike = [name for name in names if name.replace("_", "") == wanted]
+    return alike[0] if kernel not in names and len(alike) == 1 else kernel
 
 
 def declarator(text: str, entry: str) -> str:

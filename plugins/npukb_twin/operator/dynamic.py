@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from npukb_twin.compile import driver
 from npukb_twin.compile.build import Runtime, source_root
-from npukb_twin.compile.dialect import Translated
+from npukb_twin.compile.dialect import Translated, entry_named
 from npukb_twin.compile.templates import NO_KEY, TemplateParameter, arguments_of, template_of
 from npukb_twin.compile.toolchain import Toolchain
 from npukb_twin.launch.buffers import Plan, Slot, SlotKind, largest_output_bytes
@@ -119,7 +119,8 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
     deadline = time.monotonic() + timeout_s
     host_files = {name: text for name, text in files.items() if name.startswith(HOST)}
     device_files = {name: text for name, text in files.items() if not name.startswith(HOST)}
-    source = driver.device_file(device_files, task.kernel)
+    entry = entry_named(device_files.values(), task.kernel)
+    source = driver.device_file(device_files, entry)
     if not any(name.endswith((".cpp", ".cc", ".cxx")) for name in host_files):
         return _no_code(f"no source file in {HOST}: the operator's definition and tiling function are missing")
     if source is None:
@@ -138,15 +139,15 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
     problem = other_chip(description, tools.machine, host_files)
     if problem is not None:
         return Failed(Outcome.LAUNCH_ERROR, (problem,))
-    template = template_of(device_files, task.kernel)
+    template = template_of(device_files, entry)
     return Built(
         folder=work,
         host_files=host_files,
         device_files=device_files,
         source=source,
-        entry=task.kernel,
+        entry=entry,
         image=compiled.image,
-        translated=driver.write_sources(device_files, task.kernel, work),
+        translated=driver.write_sources(device_files, entry, work),
         description=description,
         bound=bound,
         per_key=template is not None or wants_key(description, "\n".join(device_files.values())),
