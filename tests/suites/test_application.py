@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npukb_suites.recorded.application import Call
+from npukb_suites.recorded.application import Call, read_calls
 from npukb_suites.recorded.calling import bound
 from npukb_suites.recorded.matching import Interface, fitted
 from npukb_suites.recorded.reading import read_records
@@ -175,3 +175,29 @@ def test_keywords_of_calls_are_attributes_and_other_files_no_tensors(tmp_path: P
     assert record.attributes == {"shift": 2}
     assert list(record.inputs) == ["x"]
     assert "input/input_spare.bin is no tensor of the operator" in notes
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        "no JSON",
+        '{"call": "aclnnOther", "arguments": []}',
+        '{"call": "aclnnWeighed", "arguments": [{"tensor": "kept", "type": 0, "shape": ["2"], "strides": []}]}',
+        '{"call": "aclnnWeighed"}',
+        "[]",
+    ],
+)
+def test_notes_that_the_program_did_not_write_so_are_none(tmp_path: Path, notes: str) -> None:
+    (tmp_path / "npukb_calls.jsonl").write_text(notes)
+    np.zeros(4, np.float32).tofile(tmp_path / "kept")
+    assert read_calls(tmp_path, "aclnnWeighedGetWorkspaceSize(x, &room, &executor);") == ()
+
+
+def test_a_link_out_of_the_folder_is_no_tensor(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    np.zeros(4, np.float32).tofile(tmp_path / "elsewhere")
+    (tmp_path / "here" / "kept").symlink_to(tmp_path / "elsewhere")
+    told = '{"tensor": "kept", "type": 0, "shape": [4], "strides": [], "offset": 0}'
+    (tmp_path / "here" / "npukb_calls.jsonl").write_text(f'{{"call": "aclnnWeighed", "arguments": [{told}]}}')
+    [call] = read_calls(tmp_path / "here", "aclnnWeighedGetWorkspaceSize(x, &room, &executor);")
+    assert call.arguments == (...,)

@@ -73,7 +73,7 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     files = {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="surrogateescape")
         for path in sorted(folder.rglob("*"))
-        if path.suffix in (".cpp", ".cc", ".h", ".hpp") and path.is_file()
+        if path.suffix in (".cpp", ".cc", ".h", ".hpp") and path.is_file() and not path.is_symlink()
     }
     text = "\n".join(files.values())
     names = {match["name"] for match in _CALL.finditer(text)}
@@ -112,18 +112,24 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
 
 
 def read_calls(folder: Path, text: str) -> tuple[Call, ...]:
-    """The calls that the application noted in ``folder``. ``text`` is its source."""
+    """The calls that the application noted in ``folder``; none where the notes are not what it writes. ``text`` is its
+    source.
+    """
     from npukb_twin.compile.dialect import at_commas
 
     notes = folder / _CALLS
     if not notes.is_file():
         return ()
-    told = [json.loads(line) for line in notes.read_text(encoding="utf-8", errors="replace").splitlines()]
     written = {match["name"]: at_commas(match["arguments"])[:-2] for match in _CALL.finditer(text)}
-    return tuple(
-        Call(one["call"], tuple(_value(argument, folder) for argument in one["arguments"]), tuple(written[one["call"]]))
-        for one in told
-    )
+    calls = []
+    try:
+        for told in map(json.loads, notes.read_text(encoding="utf-8", errors="replace").splitlines()):
+            arguments = tuple(_value(argument, folder) for argument in told["arguments"])
+            calls.append(Call(told["call"], arguments, tuple(written[told["call"]])))
+    # The program shares a process with them, and may have written others.
+    except (KeyError, TypeError, ValueError, IndexError, OSError):
+        return ()
+    return tuple(calls)
 
 
 def _value(told: Any, folder: Path) -> Any:
@@ -143,7 +149,7 @@ def _tensor(told: Mapping[str, Any], dtype: DType, folder: Path) -> Array | Any:
     """The tensor as an operator gets it: in order, from its first element."""
     shape, kept = tuple(told["shape"]), folder / Path(told["tensor"]).name
     steps = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
-    if not told["tensor"] or told["offset"] or (told["strides"] and told["strides"] != steps):
+    if not told["tensor"] or kept.is_symlink() or told["offset"] or (told["strides"] and told["strides"] != steps):
         return ...
     values = np.fromfile(kept, dtype.numpy())
     size = int(np.prod(shape, dtype=np.int64))
