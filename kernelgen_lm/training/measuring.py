@@ -79,11 +79,14 @@ class Measurement:
             )
             for row, question, text, tokens in zip(rows, questions, texts, drawn, strict=True)
         ]
+        # A model that is sure of itself says the same again; reading an answer takes longer than judging its code.
+        different = list(dict.fromkeys(answers))
+        rewards = dict(zip(different, self.scorer.score(different), strict=True))
         return [
             {
-                "task": question.task,
-                "correct": None if reward.value is None else reward.metrics["correct"],
+                "task": answer.question.task,
+                "correct": None if (reward := rewards[answer]).value is None else reward.metrics["correct"],
                 "text": text,
             }
-            for question, reward, text in zip(questions, self.scorer.score(answers), texts, strict=True)
+            for answer, text in zip(answers, texts, strict=True)
         ]

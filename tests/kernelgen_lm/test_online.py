@@ -358,15 +358,34 @@ class Oddly:
         return rewards
 
 
-@pytest.mark.skipif(find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers")
-def test_a_measurement_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _measured() -> tuple[Any, Any, list[dict[str, Any]]]:
+    """A tiny model with random weights, its tokenizer, and three questions."""
     from kernelgen_lm.training.nano import NanoConfig, make_model, train_tokenizer
 
-    monkeypatch.setattr(measuring, "_BATCH", 3)
     tokenizer = train_tokenizer(["int x = 1;", "auto y = x + 2;"] * 3, NanoConfig(vocabulary=300))
     config = NanoConfig(vocabulary=300, hidden=32, layers=2, heads=2, key_value_heads=1, feed_forward=64, window=96)
-    model = make_model(config, tokenizer, 3)
     rows = [{"prompt": [{"role": "user", "content": text}], "npukb_task": f"{text}/0"} for text in ("A", "B", "C")]
+    return make_model(config, tokenizer, 3), tokenizer, rows
+
+
+@pytest.mark.skipif(find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers")
+def test_equal_answers_of_a_measurement_are_judged_once(tmp_path: Path) -> None:
+    model, tokenizer, rows = _measured()
+    # So cold that every answer is the likeliest one.
+    sampling = Sampling(1e-6, 9, 96, frozenset(), tokenizer.pad_token_id)
+    scorer: Any = Oddly()
+    path = tmp_path / "measured.jsonl"
+    assert measuring.Measurement(sampling, scorer, 4, 5).rates(model, tokenizer, rows, path) == {"A": 0.0, "C": 0.0}
+    assert [answer.question.task for answer in scorer.scored] == ["A", "B", "C"]
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    known = {"A": 0.0, "B": None, "C": 0.0}
+    assert [(line["task"], line["correct"]) for line in lines] == [(task, known[task]) for task in "AAAABBBBCCCC"]
+
+
+@pytest.mark.skipif(find_spec("transformers") is None or find_spec("torch") is None, reason="needs torch, transformers")
+def test_a_measurement_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "_BATCH", 3)
+    model, tokenizer, rows = _measured()
     sampling = Sampling(1.0, 9, 96, frozenset(), tokenizer.pad_token_id)
     scorer: Any = Oddly()
     path = tmp_path / "round-0" / "measured.jsonl"
