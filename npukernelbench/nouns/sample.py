@@ -72,19 +72,20 @@ class ToolCall(NamedTuple):
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One chat message; ``role`` is ``system``, ``user``, ``assistant`` or ``tool``.
 
     ``calls`` are those of an assistant's message; ``call`` is the id of the call that a tool's message answers.
     """
 
-    RARE = frozenset({"call", "calls"})
-
     role: str
     content: str
     calls: tuple[ToolCall, ...] = ()
     call: str = ""
+
+    @property
+    def RARE(self) -> frozenset[str]:  # noqa: N802  a constant of the class would be a field of the tuple
+        return frozenset({"call", "calls"})
 
     @property
     def shown(self) -> str:

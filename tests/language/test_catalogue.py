@@ -21,7 +21,7 @@ _EXACT = re.compile(
 )
 #: Expressions in which no text stands: values of other kinds, and what comes from another process.
 _NO_TEXTS = """\
-npukernelbench/nouns/codec.py: data
+npukernelbench/nouns/decode.py: data
 npukernelbench/rewards/service.py: 256 << 20
 plugins/npukb_mcp/sessions.py: 1 << 20
 plugins/npukb_tile/kernelreader.py: form
