@@ -15,6 +15,7 @@ class _Facts(NamedTuple):
     itemsize: int
     ascend_c: str
     ge: str
+    ge_number: int
 
 
 class DType(str, Enum):
@@ -52,6 +53,11 @@ class DType(str, Enum):
         return _FACTS[self].ge
 
     @property
+    def ge_number(self) -> int:
+        """The value of that name in the toolkit's interfaces, ``aclDataType`` among them."""
+        return _FACTS[self].ge_number
+
+    @property
     def is_float(self) -> bool:
         """Whether values are real floating point (complex is not)."""
         return self in (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64)
@@ -81,19 +87,19 @@ class DType(str, Enum):
 
 
 _FACTS: dict[DType, _Facts] = {
-    DType.FLOAT16: _Facts(2, "half", "DT_FLOAT16"),
-    DType.BFLOAT16: _Facts(2, "bfloat16_t", "DT_BF16"),
-    DType.FLOAT32: _Facts(4, "float", "DT_FLOAT"),
-    DType.FLOAT64: _Facts(8, "double", "DT_DOUBLE"),
-    DType.INT8: _Facts(1, "int8_t", "DT_INT8"),
-    DType.INT16: _Facts(2, "int16_t", "DT_INT16"),
-    DType.INT32: _Facts(4, "int32_t", "DT_INT32"),
-    DType.INT64: _Facts(8, "int64_t", "DT_INT64"),
-    DType.UINT8: _Facts(1, "uint8_t", "DT_UINT8"),
-    DType.UINT16: _Facts(2, "uint16_t", "DT_UINT16"),
-    DType.UINT32: _Facts(4, "uint32_t", "DT_UINT32"),
-    DType.UINT64: _Facts(8, "uint64_t", "DT_UINT64"),
-    DType.BOOL: _Facts(1, "bool", "DT_BOOL"),
-    DType.COMPLEX64: _Facts(8, "complex64", "DT_COMPLEX64"),
-    DType.COMPLEX128: _Facts(16, "complex128", "DT_COMPLEX128"),
+    DType.FLOAT16: _Facts(2, "half", "DT_FLOAT16", 1),
+    DType.BFLOAT16: _Facts(2, "bfloat16_t", "DT_BF16", 27),
+    DType.FLOAT32: _Facts(4, "float", "DT_FLOAT", 0),
+    DType.FLOAT64: _Facts(8, "double", "DT_DOUBLE", 11),
+    DType.INT8: _Facts(1, "int8_t", "DT_INT8", 2),
+    DType.INT16: _Facts(2, "int16_t", "DT_INT16", 6),
+    DType.INT32: _Facts(4, "int32_t", "DT_INT32", 3),
+    DType.INT64: _Facts(8, "int64_t", "DT_INT64", 9),
+    DType.UINT8: _Facts(1, "uint8_t", "DT_UINT8", 4),
+    DType.UINT16: _Facts(2, "uint16_t", "DT_UINT16", 7),
+    DType.UINT32: _Facts(4, "uint32_t", "DT_UINT32", 8),
+    DType.UINT64: _Facts(8, "uint64_t", "DT_UINT64", 10),
+    DType.BOOL: _Facts(1, "bool", "DT_BOOL", 12),
+    DType.COMPLEX64: _Facts(8, "complex64", "DT_COMPLEX64", 16),
+    DType.COMPLEX128: _Facts(16, "complex128", "DT_COMPLEX128", 17),
 }

@@ -26,8 +26,8 @@ _SMALLEST, _LARGEST, _MULTIPLE, _TIMES = 512, 65536, 256, 8
 _LEAST_TILE = 64
 #: The beginning of a statement that copies or computes: an instruction with its arguments.
 _INSTRUCTION = re.compile(
-    r"(?P<before>[;{}]\s*|\)\s*|\belse\s+)(?P<call>(?:AscendC::)?(?:DataCopy|DataCopyPad|Cast|Add|Sub|Mul|Div|Adds|Muls|"
-    r"Exp|Ln|Sqrt|Abs|Max|Min|Maxs|Mins|Duplicate|Select|Compare|CompareScalar|ReduceSum|ReduceMax|ReduceMin|"
+    r"(?P<before>[;{}]\s*|\)\s*|\belse\s+)(?P<call>(?:AscendC::)?(?:DataCopy|DataCopyPad|Cast|Add|Sub|Mul|Div|Adds|"
+    r"Muls|Exp|Ln|Sqrt|Abs|Max|Min|Maxs|Mins|Duplicate|Select|Compare|CompareScalar|ReduceSum|ReduceMax|ReduceMin|"
     r"WholeReduceSum|Axpy|Relu|Reciprocal|Rsqrt|Gather|Transpose|And|Or|Not)(?:<[\w:,\s]*>)?\s*\()"
 )
 _BARRIER = "PipeBarrier<PIPE_ALL>()"

@@ -13,29 +13,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from npukernelbench.nouns import AttributeSpec, DType, Task
+from npukernelbench.nouns import AttributeSpec, Task
 from npukernelbench.tasks.select import fold
 
-__all__ = ["ACL_TYPES", "Binding", "Kind", "Parameter", "Prototype", "Unbound", "bind", "parse_header"]
-
-#: ``aclDataType`` of every element type that tasks know.
-ACL_TYPES: Mapping[DType, int] = {
-    DType.FLOAT32: 0,
-    DType.FLOAT16: 1,
-    DType.INT8: 2,
-    DType.INT32: 3,
-    DType.UINT8: 4,
-    DType.INT16: 6,
-    DType.UINT16: 7,
-    DType.UINT32: 8,
-    DType.INT64: 9,
-    DType.UINT64: 10,
-    DType.FLOAT64: 11,
-    DType.BOOL: 12,
-    DType.COMPLEX64: 16,
-    DType.COMPLEX128: 17,
-    DType.BFLOAT16: 27,
-}
+__all__ = ["Binding", "Kind", "Parameter", "Prototype", "Unbound", "bind", "parse_header"]
 
 _PROTOTYPE = re.compile(r"\baclnnStatus\s+(aclnn(\w+?)GetWorkspaceSize)\s*\(([^)]*)\)", re.DOTALL)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from npukb_npu.aclnn import ACL_TYPES, Binding, Kind, Parameter
+from npukb_npu.aclnn import Binding, Kind, Parameter
 from npukb_npu.jobs import OperatorCall
 from npukernelbench.nouns import AttributeValue, DType, RunRequest
 
@@ -47,7 +47,7 @@ def _host_data(parameter: Parameter, value: Argument) -> Any:
 
 def _scalar(value: Array) -> tuple[int, str]:
     dtype = next(known for known in DType if known.numpy() == value.dtype)
-    return ACL_TYPES[dtype], value.reshape(-1)[:1].tobytes().hex()
+    return dtype.ge_number, value.reshape(-1)[:1].tobytes().hex()
 
 
 def _attribute(parameter: Parameter, value: AttributeValue | None) -> Any:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npukb_npu.aclnn import ACL_TYPES
 from npukb_npu.builds import SHARED_MEMORY, environment_for
 from npukb_npu.codes import Phase, judge
 from npukb_npu.confine import Reach, wrap
@@ -68,7 +67,7 @@ def lay_out(request: RunRequest, work: Path) -> Layout:
                 name=f"{output.name}[{i}]" if is_list else output.name,
                 nbytes=shape.nbytes,
                 shape=shape.shape,
-                dtype=ACL_TYPES[shape.dtype],
+                dtype=shape.dtype.ge_number,
                 fill=0 if output.zeroed else None,
                 result=str(work / f"out-{output.name}-{i}"),
             )
@@ -87,7 +86,7 @@ def _input(name: str, value: Array, work: Path, updated: str | None) -> Buffer:
     data.reshape(-1).view(np.uint8).tofile(path)
     dtype = next(known for known in DType if known.numpy() == data.dtype)
     result = str(work / f"out-{name}") if updated else ""
-    return Buffer(name, data.nbytes, value.shape, ACL_TYPES[dtype], str(path), result=result, restore=bool(updated))
+    return Buffer(name, data.nbytes, value.shape, dtype.ge_number, str(path), result=result, restore=bool(updated))
 
 
 def _index(value: object, i: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npukb_npu.aclnn import ACL_TYPES, Binding, Kind, Unbound, bind, parse_header
+from npukb_npu.aclnn import Binding, Kind, Unbound, bind, parse_header
 from npukb_npu.jobs import Buffer, Job, OperatorCall, Report
 from npukernelbench.nouns import AttributeSpec, DType, InputSpec, OutputSpec, Task
 from npukernelbench.testing.tasks import tiny_task
@@ -106,11 +106,6 @@ def test_an_interface_that_does_not_fit_is_told_to_the_author(changes: dict[str,
 def test_no_header_no_prototype() -> None:
     assert parse_header("") is None
     assert parse_header("aclnnStatus aclnnLayerNorm(void *workspace);") is None
-
-
-def test_every_element_type_has_its_own_number() -> None:
-    assert ACL_TYPES.keys() == set(DType)
-    assert len(set(ACL_TYPES.values())) == len(DType)
 
 
 NAMES = st.text(max_size=8)

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from npukb_suites.fresh import Made, Wish, fresh_task
+from npukb_suites.torchside import probing
 from npukernelbench.errors import TaskError
 from tests.suites.conftest import needs_torch
 
@@ -132,3 +133,10 @@ def test_a_module_has_the_type_of_its_inputs() -> None:
 def test_what_cannot_be_a_task_says_why(name: str, said: str) -> None:
     with pytest.raises(TaskError, match=said):
         made(name, "x:float16[n]")
+
+
+def test_extents_are_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(probing, "_PATIENCE_S", -1.0)
+    with pytest.raises(ValueError, match="trying how its extents may vary takes more than"):
+        probing.narrowed({"a": (1, 0)}, {"x": ["a"]}, {"x": torch.zeros(4)}, lambda named: list(named.values()))

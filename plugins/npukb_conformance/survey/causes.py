@@ -28,7 +28,8 @@ _TOOLKIT_HEADER = re.compile(
 _LONGEST = 60
 #: Communication between devices: objects, contexts and memory that several ranks share.
 _RANKS = re.compile(
-    r"\bHccl\b|\bHccl<|GetHcclContext|\bHCCL_\w+|\bHcclCombinOpParam\b|\bMc2\w+Tiling\b|\bshmem\w*\.h|\bMC2\(\)|aclshmem|shmem_"
+    r"\bHccl\b|\bHccl<|GetHcclContext|\bHCCL_\w+|\bHcclCombinOpParam\b|\bMc2\w+Tiling\b"
+    r"|\bshmem\w*\.h|\bMC2\(\)|aclshmem|shmem_"
 )
 #: Functions of single threads, which only chips of a later architecture have.
 _SIMT = re.compile(r"__simt_\w+__|\bsimt_api/")

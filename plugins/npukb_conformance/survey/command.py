@@ -91,7 +91,7 @@ def _surveyed(app: App, session: Session, root: Path, only: str, limits: Limits,
             field="DIR",
             remedy="name a folder of Ascend C sources",
         )
-    executor = TwinExecutor(TwinArgs.model_validate({**session.config.executor_args}))
+    executor = TwinExecutor(TwinArgs.model_validate(dict(session.config.executor_args)))
     try:
         executor.prepare(app.console.err, Track.DYNAMIC)
         tools = executor.tools()

@@ -29,23 +29,8 @@ _STUB = "npukb_stub.cpp"
 _TIMEOUT_S = 120.0
 _CALL = re.compile(r"\b(?P<name>acl\w+?)GetWorkspaceSize\s*\((?P<arguments>[^;]*)\)\s*;")
 _INCLUDE = re.compile(r'#\s*include\s*[<"](?P<name>[\w/.-]+)[>"]')
-#: Element types by their numbers in the runtime's interface.
-_NUMBERS = {
-    0: DType.FLOAT32,
-    1: DType.FLOAT16,
-    2: DType.INT8,
-    3: DType.INT32,
-    4: DType.UINT8,
-    6: DType.INT16,
-    7: DType.UINT16,
-    8: DType.UINT32,
-    9: DType.INT64,
-    10: DType.UINT64,
-    11: DType.FLOAT64,
-    12: DType.BOOL,
-    16: DType.COMPLEX64,
-    27: DType.BFLOAT16,
-}
+#: Element types by their numbers in the interface.
+_NUMBERED = {dtype.ge_number: dtype for dtype in DType}
 
 
 @dataclass(frozen=True)
@@ -137,7 +122,7 @@ def _value(told: Any, folder: Path) -> Any:
         return [_value(one, folder) for one in told]
     if not isinstance(told, Mapping):
         return told
-    dtype = _NUMBERS.get(told.get("type", -1))
+    dtype = _NUMBERED.get(told.get("type", -1))
     if dtype is None:
         return ...
     if "scalar" in told:

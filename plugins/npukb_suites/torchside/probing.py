@@ -9,12 +9,11 @@ from typing import Any
 
 from .subjects import open_subject
 
-__all__ = ["finite", "narrowed", "restricted"]
+__all__ = ["narrowed", "restricted"]
 
 #: Where positive numbers begin.
-LEAST_POSITIVE = 2.0**-6
-
-#: After so many seconds the extents of the case that is known to work are the smallest.
+_LEAST_POSITIVE = 2.0**-6
+#: So long are extents tried.
 _PATIENCE_S = 20.0
 _MULTIPLES = (2, 4, 8, 16, 32, 64, 128)
 #: Extents in a row that have to work before all larger ones are taken to.
@@ -42,9 +41,9 @@ def narrowed(
 
     def works(extents: Mapping[str, int]) -> bool:
         if time.monotonic() > deadline:
-            return False
+            raise ValueError(f"trying how its extents may vary takes more than {_PATIENCE_S:.0f} s")
         try:
-            return finite(
+            return _finite(
                 call({name: _like(value, _worked_out(shapes[name], extents)) for name, value in tensors.items()})
             )
         except Exception:  # noqa: BLE001 - boundary: the user's own code with extents that it was not written for
@@ -103,7 +102,7 @@ def _like(value: Any, shape: Sequence[int]) -> Any:
     return torch.full(shape, value.max().item() if value.numel() else 0, dtype=value.dtype)
 
 
-def finite(outputs: Sequence[Any]) -> bool:
+def _finite(outputs: Sequence[Any]) -> bool:
     """Whether no output holds a NaN."""
     return not any(output.isnan().any().item() for output in outputs if output.is_floating_point())
 
@@ -126,16 +125,16 @@ def restricted(header: Mapping[str, Any]) -> dict[str, dict[str, float]]:
             if other not in floats:
                 arguments[other] = torch.full(shape, int(value) if other == name else 1, dtype=dtype)
             elif other != name:
-                arguments[other] = (torch.rand(shape) + LEAST_POSITIVE).to(dtype)
+                arguments[other] = (torch.rand(shape) + _LEAST_POSITIVE).to(dtype)
         try:
             with torch.no_grad():
-                return finite(subject.call(subject.make(), arguments))
+                return _finite(subject.call(subject.make(), arguments))
         except Exception:  # noqa: BLE001 - boundary: the user's own code with values that it was not written for
             return False
 
     if not works():
         return {}
-    limits: dict[str, dict[str, float]] = {name: {"low": LEAST_POSITIVE} for name in floats if not works(name)}
+    limits: dict[str, dict[str, float]] = {name: {"low": _LEAST_POSITIVE} for name in floats if not works(name)}
     for name in stated.keys() - floats:
         low = 0 if works(name, 0) else 1
         limits[name] = {"low": low, "high": next((high for high in range(8, 2, -1) if works(name, high - 1)), 2)}

@@ -72,7 +72,8 @@ _LONGEST_LAUNCH = 2000
 _VENDOR_INCLUDE = re.compile(
     r"""^(?P<directive>[ \t]*\#[ \t]*include[ \t]*)
     [<"](?P<path>(?:(?:lib|impl|kernel_tiling|tikcfw|basic_api|adv_api|interface|utils)/[\w./-]+
-    |kernel_(?!operator\.h)(?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar|event)\w*)\.h)[>"]""",
+    |kernel_(?!operator\.h)
+    (?:operator|tensor|tpipe|tquebind|struct|type|utils|common|macros|log|scalar|event)\w*)\.h)[>"]""",
     re.MULTILINE | re.VERBOSE,
 )
 #: Those of objects that multiply matrices, which have a header of their own here, too.

@@ -60,8 +60,8 @@ _DECLARED, _ASKED = "npukb_task_type", "npukb_asked_key"
 
 _CUBE_WORD = re.compile(
     r"\b(?:KERNEL_TYPE_(?:MIX_)?AIC\w*|KERNEL_TYPE_MIX_AICORE|__cube__|__mix__|Mmad\w*|mad|mad_sp|Fixpipe\w*"
-    r"|LoadData\w*|LoadUnzipIndex|Matmul\w*|MatmulImpl|REGIST_MATMUL_OBJ\w*|BatchMatmul|Conv3D\w*|img2colv2_\w+|load_cbuf_\w+"
-    r"|copy_gm_to_cbuf\w*|copy_matrix_cc_to_\w+|(?<=::)(?:A1|A2|B1|B2|C1|C2|CO1|CO2|C2PIPE2GM|TSCM)"
+    r"|LoadData\w*|LoadUnzipIndex|Matmul\w*|MatmulImpl|REGIST_MATMUL_OBJ\w*|BatchMatmul|Conv3D\w*|img2colv2_\w+"
+    r"|load_cbuf_\w+|copy_gm_to_cbuf\w*|copy_matrix_cc_to_\w+|(?<=::)(?:A1|A2|B1|B2|C1|C2|CO1|CO2|C2PIPE2GM|TSCM)"
     r"|L0[ABC]\w*|__cbuf__|__c[abc]__|__fbuf__|ASCENDC_CUBE_ONLY|__DAV_C220_CUBE__)"
 )
 #: One of these stands in every text that has such a word. Looking for each is much faster than for the pattern.
@@ -77,8 +77,8 @@ _CUBE_CALLS, _REQUESTS = ("npukb_cube_",), ("npukb_matmul_",)
 #: Calls that kernels of either kind make. A kernel that makes no others has no vector instruction.
 _COMMON_CALLS = re.compile(
     r"npukb_(?:raw_\w+|block_\w+|group|sub_block|scalar_global|scalar_access|flag_\w+|event_\w+|barrier|sync_all"
-    r"|tiling_\w+|user_workspace|system_workspace|pipe_\w+|queue_init|buffer_init|pool_init|queue_\w+|notes\w*|ub_base|assert|trap"
-    r"|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set)\Z"
+    r"|tiling_\w+|user_workspace|system_workspace|pipe_\w+|queue_init|buffer_init|pool_init|queue_\w+|notes\w*"
+    r"|ub_base|assert|trap|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set)\Z"
 )
 _MOVES = re.compile(r"npukb_copy\w*\Z|_ZN7AscendC8DataCopy")
 
