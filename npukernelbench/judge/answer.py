@@ -219,7 +219,7 @@ def _told(task: Task, cases: tuple[Case, ...], track: Track) -> tuple[Case, ...]
     """
     if track is Track.STATIC:
         return cases
-    return tuple(case for case in cases if not case.id.startswith(_HIDDEN)) or task.cases
+    return tuple(case for case in cases if not case.id.startswith(_HIDDEN)) or tuple(task.cases)
 
 
 def _key(reading: Reading, task: Task, cases: Sequence[Case], track: Track, candidate: Candidate) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ and are never changed after construction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
@@ -215,7 +215,7 @@ class Task:
     inputs: tuple[InputSpec, ...]
     outputs: tuple[OutputSpec, ...]
     attributes: tuple[AttributeSpec, ...]
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     reference: str
     tolerance: Tolerance
     tags: frozenset[str]

@@ -12,10 +12,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
+from zlib import crc32
 
 from npukernelbench import nouns
 
@@ -59,7 +61,15 @@ class TaskCache:
         states = {str(item): _state(item) for item in files}
         newest = max((state[1] for state in states.values() if state), default=0)
         if self._file is not None and time.time_ns() - newest > _SETTLED_NS:
-            self._fresh[str(path)] = {"files": states, "task": json.dumps(task_to_json(task), separators=(",", ":"))}
+            written = task_to_json(task)
+            cases = written.pop("cases")
+            self._fresh[str(path)] = {
+                "files": states,
+                "task": _text(written),
+                "case_count": len(cases),
+                "cases": (text := _text(cases)),
+                "cases_crc32": crc32(text.encode()),
+            }
             self._changed = True
 
     def save(self) -> None:
@@ -98,7 +108,53 @@ class _Entry:
 
     @cached_property
     def task(self) -> nouns.Task:
-        return task_from_json(json.loads(self.written["task"]))
+        written = self.written
+        # They are read too late to parse the file again where they are damaged.
+        if crc32(written["cases"].encode()) != written["cases_crc32"]:
+            raise ValueError("damaged cases")
+        return _task(json.loads(written["task"]), written["case_count"], lambda: json.loads(written["cases"]))
+
+
+class _Cases(Sequence[nouns.Case]):
+    """A task's cases, read when they are looked at: a listing needs no more than their number. Equal to the tuple of
+    them, and pickled as it.
+    """
+
+    def __init__(self, specs: Mapping[str, nouns.InputSpec], count: int, written: Callable[[], list[Any]]) -> None:
+        self._specs = specs
+        self._count = count
+        self._written = written
+
+    @cached_property
+    def _read(self) -> tuple[nouns.Case, ...]:
+        return tuple(_case_from(self._specs, case) for case in self._written())
+
+    @overload
+    def __getitem__(self, index: int) -> nouns.Case: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[nouns.Case, ...]: ...
+    def __getitem__(self, index: int | slice) -> nouns.Case | tuple[nouns.Case, ...]:
+        return self._read[index]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[nouns.Case]:
+        return iter(self._read)
+
+    def __eq__(self, other: object) -> bool:
+        return self._read == (other._read if isinstance(other, _Cases) else other)
+
+    def __repr__(self) -> str:
+        return repr(self._read)
+
+    def __reduce__(self) -> tuple[type[tuple[nouns.Case, ...]], tuple[tuple[nouns.Case, ...]]]:
+        return tuple, (self._read,)
+
+
+def _text(value: Any) -> str:
+    """A JSON value in the fewest characters."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 @lru_cache(maxsize=4)
@@ -190,6 +246,12 @@ def task_to_json(task: nouns.Task) -> _Json:
 
 def task_from_json(data: _Json) -> nouns.Task:
     """The task that :func:`task_to_json` wrote. KeyError, TypeError or ValueError when it is not one."""
+    task = _task(data, len(data["cases"]), lambda: data["cases"])
+    return replace(task, cases=tuple(task.cases))
+
+
+def _task(data: _Json, case_count: int, cases: Callable[[], list[Any]]) -> nouns.Task:
+    """The task of everything but its cases, which ``cases`` gives when they are looked at."""
     inputs = tuple(map(_spec_from, data["inputs"]))
     specs = {spec.name: spec for spec in inputs}
     return nouns.Task(
@@ -221,7 +283,7 @@ def task_from_json(data: _Json) -> nouns.Task:
             nouns.AttributeSpec(name, kind, _attribute_from(default), description)
             for name, kind, default, description in data["attributes"]
         ),
-        cases=tuple(_case_from(specs, case) for case in data["cases"]),
+        cases=_Cases(specs, case_count, cases),
         reference=data["reference"],
         tolerance=nouns.Tolerance(
             data["policy"],

@@ -101,7 +101,7 @@ class _Pool:
     def cases(self, task: Task) -> tuple[Case, ...]:
         """A task's own cases and then the hidden ones."""
         if self._hidden is None:
-            return task.cases
+            return tuple(task.cases)
         if task.name not in self._drawn:
             self._drawn[task.name] = (*task.cases, *self._hidden(task))
         return self._drawn[task.name]

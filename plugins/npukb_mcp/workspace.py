@@ -81,7 +81,7 @@ class Brief:
     @property
     def cases(self) -> tuple[Case, ...]:
         """What the kernel is judged on: all public cases, or the one that it is written for."""
-        return self.task.cases if self.case is None else (self.case,)
+        return tuple(self.task.cases) if self.case is None else (self.case,)
 
 
 def workspace_files(brief: Brief, style: PromptStyle, documented: Documented | None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,7 +165,7 @@ def _check_memory(program: Program, task: Task) -> None:
             )
 
 
-def check_budgets(program: Program, cases: Iterator[Case] | tuple[Case, ...], *, dynamic: bool = True) -> int:
+def check_budgets(program: Program, cases: Iterable[Case], *, dynamic: bool = True) -> int:
     """The most bytes of the unified buffer that a case takes. ProgramError if a case does not fit or cannot be cut,
     and where the program is to be ``dynamic``, if it cannot be lowered for all cases at once.
     """

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -195,6 +196,27 @@ def test_a_process_builds_the_tasks_of_an_unchanged_cache_once(
     assert (load().level, kept.level) == (2, 1)
 
 
+def test_cases_are_read_when_they_are_looked_at(
+    write_task: Write, tmp_path: Path, alone: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_task()
+    settle(tmp_path / "suite")
+
+    def load() -> Task:
+        return load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Twice"]
+
+    parsed, kept = load(), load()
+    monkeypatch.setattr(cache, "_case_from", None)
+    assert len(kept.cases) == len(parsed.cases) > 0
+    monkeypatch.undo()
+    assert kept.cases == parsed.cases == load_task(path).task.cases
+    assert parsed.cases == kept.cases
+    assert kept.cases[0] == parsed.cases[0]
+    again = pickle.loads(pickle.dumps(kept))
+    assert type(again.cases) is tuple
+    assert again == kept
+
+
 def test_a_golden_that_appears_and_an_include_that_changes_are_noticed(
     write_task: Write, tmp_path: Path, alone: Plugins
 ) -> None:
@@ -242,14 +264,17 @@ def test_a_corrupt_cache_is_ignored_and_rewritten(
     assert list((tmp_path / "cache" / "tasks").iterdir()) == files
 
 
-def test_a_corrupt_entry_is_parsed_again(write_task: Write, tmp_path: Path, alone: Plugins) -> None:
+@pytest.mark.parametrize("damage", [{"task": '{"inputs": [["x"]]}'}, {"task": "{"}, {"cases": "[[0]]"}, {"cases": 1}])
+def test_a_corrupt_entry_is_parsed_again(
+    write_task: Write, tmp_path: Path, alone: Plugins, damage: dict[str, object]
+) -> None:
     path = write_task()
     settle(tmp_path / "suite")
     load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     for file in (tmp_path / "cache" / "tasks").iterdir():
         data = json.loads(file.read_text())
         for entry in data["tasks"].values():
-            entry["task"] = json.dumps(json.loads(entry["task"]) | {"cases": [["0"]]})
+            entry.update(damage)
         file.write_text(json.dumps(data))
     registry = load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")
     assert registry["Twice"] == load_task(path).task
