@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
@@ -12,7 +13,10 @@ from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Completion, FinishReason, Outcome, Prompt, Task, Track, Verdict
 from npukernelbench.plugins import Plugins
 
-__all__ = ["Bench"]
+__all__ = ["Bench", "lower"]
+
+#: The comment that a file begins with.
+_HEAD = re.compile(r"\A(//[^\n]*\n)+\n*")
 
 
 class Bench:
@@ -30,7 +34,7 @@ class Bench:
         self.executor: Executor = make_executor(registration, wanted)
         # Built now rather than within the first kernel's time limit.
         prepare(self.executor, lambda _: None, Track.STATIC)
-        self._plugins = plugins
+        self.plugins = plugins
         self._judge = Judge.of(self.executor, plugins, JudgeSettings(timeout_s, timeout_s))
         self._ready = {Track.STATIC}
 
@@ -48,13 +52,10 @@ class Bench:
 
     def judge_program(self, task: Task, cases: Sequence[Case], track: Track, text: str) -> str:
         """Why an answer with a program of the tile language is not right, as a run would judge it; "" if it is."""
-        strategy = load_strategy(self._plugins.strategies.find("tile"))
-        parser = self._plugins.parsers.find("auto")
-        completion = Completion(text, FinishReason.STOP)
-        made = strategy.make(Answer(task, tuple(cases), track, Prompt((), "", ""), completion, parser))
-        if made.outcome is not Outcome.OK or made.candidate is None:
-            return "; ".join(str(note) for note in made.diagnostics)
-        verdict = self.judge_files(task, cases, track, made.candidate.files)
+        files = lower(self.plugins, task, cases, track, text)
+        if isinstance(files, str):
+            return files
+        verdict = self.judge_files(task, cases, track, files)
         notes = "; ".join(str(note) for case in verdict.cases for note in case.diagnostics)
         return "" if verdict.outcome is Outcome.OK else f"{verdict.outcome.value}: {notes}"
 
@@ -69,3 +70,17 @@ class Bench:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def lower(plugins: Plugins, task: Task, cases: Sequence[Case], track: Track, text: str) -> Mapping[str, str] | str:
+    """The Ascend C that an answer with a program of the tile language becomes, by file name, as in a run; or what is
+    wrong with it.
+    """
+    strategy, parser = load_strategy(plugins.strategies.find("tile")), plugins.parsers.find("auto")
+    completion = Completion(text, FinishReason.STOP)
+    made = strategy.make(Answer(task, tuple(cases), track, Prompt((), "", ""), completion, parser))
+    if made.outcome is not Outcome.OK or made.candidate is None:
+        return "; ".join(str(note) for note in made.diagnostics)
+    # Without the program itself, which a run keeps beside them, and without the words that say where they come from.
+    files = {name: text for name, text in made.candidate.files.items() if not name.endswith(".py")}
+    return {name: _HEAD.sub("", text) for name, text in files.items()}

@@ -50,13 +50,13 @@ class Asked:
 
 def ask(spec: Spec, rng: Random) -> Asked:
     """The question in other words; the same for equal arguments."""
-    if not isinstance(spec.body, Program):
-        raise ValueError("data movement is asked in one way only")
     named = replace(spec, names=tensor_names(rng, len(spec.names) - 1), shape=_shape(rng, spec))
+    if not isinstance(spec.body, Program):
+        return _moved(named, rng)
     types = _types(rng, spec)
     attributes = _attributes(rng, named, spec.body)
     word = operator_name(rng)
-    kernel = re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower()
+    kernel = _kernel_name(word)
     plain = named.task()
     task = replace(
         plain,
@@ -81,6 +81,17 @@ def ask(spec: Spec, rng: Random) -> Asked:
     small = replace(spec, names=named.names).task().cases[0]
     trial = replace(task, cases=(replace(small, attributes=task.cases[0].attributes),))
     return Asked(task, trial, replace(named, title=kernel), TileWriting(types, attributes))
+
+
+def _moved(named: Spec, rng: Random) -> Asked:
+    """Data movement: its own words, under other names."""
+    word = operator_name(rng)
+    task = replace(named.task(), name=word, kernel=_kernel_name(word))
+    return Asked(task, task, replace(named, title=task.kernel), TileWriting((named.dtype.value,)))
+
+
+def _kernel_name(word: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower()
 
 
 def operator_name(rng: Random) -> str:
@@ -116,7 +127,7 @@ def _types(rng: Random, spec: Spec) -> tuple[str, ...]:
 
 def _shape(rng: Random, spec: Spec) -> tuple[int, ...]:
     """One to five axes for what counts elements alone; matrices get axes in front of their rows."""
-    if spec.family in ("rows", "whole") or rng.random() < 0.4:
+    if spec.family in ("rows", "whole", "movement") or rng.random() < 0.4:
         return spec.shape
     total = int(10 ** rng.uniform(0, 9))
     axes = rng.randint(1, 5)

@@ -1,4 +1,5 @@
-"""Building a corpus: draw a question and a style, write the kernel, let the judge execute it, keep what is right.
+"""Building a corpus of Ascend C: draw a question, lower its tile program, let the judge execute the kernel, keep
+what is right.
 
 Work is cut into shards of consecutive indices. Everything of a sample follows from the seed and its index, and a shard
 is one file that is there whole or not at all: an interrupted build resumes where it was, and any number of processes
@@ -14,32 +15,28 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kernelgen_lm.corpus.check import BUILT
 from kernelgen_lm.corpus.exclusion import Exclusion, excluded
-from kernelgen_lm.corpus.kernels import write_kernel
-from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
-from kernelgen_lm.corpus.reasoning import reason
-from kernelgen_lm.corpus.sample import Message, Sample, answer_files, answer_text, sha256, write_lines
-from kernelgen_lm.corpus.style import draw_style
-from kernelgen_lm.corpus.tiled import TILED, draw_shapes, tiled_task, write_tiled
+from kernelgen_lm.corpus.judged import answered, judge_summary, kernel_of
+from kernelgen_lm.corpus.questions import FAMILIES, draw_question, draw_shapes, is_held_out
+from kernelgen_lm.corpus.sample import Sample, write_lines
 from kernelgen_lm.judging import Bench
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import Outcome, Prompt, Track, Verdict
+from npukernelbench.nouns import Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import PromptStyle, load_style
 from npukernelbench.seed import derive
 
-if TYPE_CHECKING:
-    from kernelgen_lm.corpus.spec import Spec
-    from kernelgen_lm.corpus.style import Style
-
-__all__ = ["VERSION", "BuildConfig", "Shard", "build", "judge_summary", "make_sample"]
+__all__ = ["VERSION", "BuildConfig", "Shard", "build", "make_sample"]
 
 #: Rises when the same seed gives other samples.
-VERSION = 3
+VERSION = 4
+#: Families whose questions have a meaning for every shape.
+_SIZED = ("elementwise", "cast", "integer", "rows")
 
 
 class BuildConfig(BaseModel):
@@ -47,7 +44,7 @@ class BuildConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    samples: int = Field(20_000, ge=1, description="questions to draw; a few per cent fit no style or are repeated")
+    samples: int = Field(20_000, ge=1, description="questions to draw; some are of held-out operators, or known ones")
     seed: int = Field(0, description="seed of the whole corpus")
     shard: int = Field(100, ge=1, description="samples per file")
     families: Mapping[str, int] = Field(
@@ -91,7 +88,7 @@ def make_sample(
     config: BuildConfig, index: int, bench: Bench, style: PromptStyle, exclusion: Exclusion
 ) -> Sample | str:
     """The sample of an index, or why there is none: ``held_out``, ``known`` (a benchmark's or a plain function),
-    ``unfit``, or the judge's outcome.
+    ``unfit`` (of one shape, where several are asked for), or the judge's outcome.
     """
     rng = Random(derive(config.seed, "corpus", VERSION, index))
     spec = draw_question(rng, config.families)
@@ -100,100 +97,32 @@ def make_sample(
         return "held_out"
     if excluded(exclusion, spec):
         return "known"
-    drawn = _Drawn(spec, draw_style(rng), rng)
-    made = (_tiled if config.track == "dynamic" else _static)(config, bench, style, drawn)
-    return made if isinstance(made, str) else _described(config, index, drawn, made)
-
-
-class _Drawn(NamedTuple):
-    """A question, a way of writing, and the randomness that is left."""
-
-    spec: Spec
-    writing: Style
-    rng: Random
-
-
-class _Made(NamedTuple):
-    """A right kernel and what was asked: the question as JSON and its hash, all of the source, prompt and answer."""
-
-    question: Mapping[str, object]
-    question_hash: str
-    source: str
-    prompt: Prompt
-    answer: str
-    verdict: Verdict
-
-
-def _static(config: BuildConfig, bench: Bench, style: PromptStyle, drawn: _Drawn) -> _Made | str:
-    """A kernel for the one shape, or why there is none."""
-    del config
-    spec = drawn.spec
-    kernel = write_kernel(spec, drawn.writing)
-    if kernel is None:
-        return "unfit"
-    task = spec.task()
-    verdict = bench.judge(task, kernel.source)
-    if verdict.outcome is not Outcome.OK:
-        return str(verdict.outcome.value)
-    prompt = style.render(task, task.cases[0], Track.STATIC)
-    answer = answer_text(reason(spec, drawn.writing, kernel, drawn.rng), kernel.source)
-    return _Made(spec.to_json(), spec.hash, kernel.source, prompt, answer, verdict)
-
-
-def _tiled(config: BuildConfig, bench: Bench, style: PromptStyle, drawn: _Drawn) -> _Made | str:
-    """Host and device code that were judged on every shape, or why there are none."""
-    spec = drawn.spec
-    if spec.family not in TILED:
-        return "unfit"
-    shapes = draw_shapes(drawn.rng, spec, config.shapes)
-    made = write_tiled(spec, shapes, drawn.writing)
-    if made is None:
-        return "unfit"
-    task = tiled_task(spec, shapes)
-    verdict = bench.judge_files(task, task.cases, Track.DYNAMIC, made.files)
-    if verdict.outcome is not Outcome.OK:
-        return str(verdict.outcome.value)
-    question = {**spec.to_json(), "shapes": [list(shape) for shape in shapes]}
-    source, prompt = "\n".join(made.files.values()), style.render(task, None, Track.DYNAMIC)
-    return _Made(question, task.content_hash, source, prompt, answer_files(made.thinking, made.files), verdict)
-
-
-def _described(config: BuildConfig, index: int, drawn: _Drawn, made: _Made) -> Sample:
-    spec, prompt = drawn.spec, made.prompt
+    shapes: tuple[tuple[int, ...], ...] = ()
+    if config.track == "dynamic":
+        if spec.family not in _SIZED:
+            return "unfit"
+        shapes = draw_shapes(rng, spec, config.shapes)
+    task = spec.task_of_shapes(shapes) if shapes else spec.task()
+    track = Track(config.track)
+    made = answered(bench, style, task, track, kernel_of(spec, task, track, bench.plugins))
+    if isinstance(made, Verdict):
+        return str(made.outcome.value)
+    several = {"shapes": [list(shape) for shape in shapes]} if shapes else {}
     return Sample(
-        id=sha256(prompt.hash + made.answer)[:24],
+        id=made.id,
         kind="kernel",
         family=spec.family,
         operator=spec.operator,
         dtype=spec.dtype.value,
         shape=spec.shape,
         track=config.track,
-        messages=(*_asked(prompt), Message(role="assistant", content=made.answer)),
-        question=made.question,
-        style=drawn.writing.to_json(),
-        provenance={"source": "kernelgen_lm.corpus", "version": VERSION, "seed": config.seed, "index": index},
+        messages=made.messages,
+        question={**spec.to_json(), **several},
+        provenance={"source": BUILT, "version": VERSION, "seed": config.seed, "index": index},
         licence="Apache-2.0",
-        hashes={"question": made.question_hash, "source": sha256(made.source), "prompt": prompt.hash},
+        hashes={"question": task.content_hash, "source": made.source, "prompt": made.prompt.hash},
         verdict=judge_summary(made.verdict),
     )
-
-
-def _asked(prompt: Prompt) -> tuple[Message, ...]:
-    return tuple(
-        Message.model_validate({"role": message.role, "content": message.content}) for message in prompt.messages
-    )
-
-
-def judge_summary(verdict: Verdict) -> Mapping[str, object]:
-    """What a sample keeps of its verdict."""
-    profile = next((case.profile for case in verdict.cases if case.profile is not None), None)
-    summary: dict[str, object] = {"outcome": verdict.outcome.value, "tier": verdict.tier.value}
-    if profile is not None:
-        # Rounded, so that a corpus does not change with the last digit of a prediction.
-        summary |= {"machine": profile.machine, "time_us": round(profile.time_us, 3), "predicted": profile.predicted}
-    if "roofline" in verdict.metrics:
-        summary["roofline"] = round(verdict.metrics["roofline"], 4)
-    return summary
 
 
 def _path(folder: Path, index: int) -> Path:
@@ -241,7 +170,7 @@ def _open(config: Mapping[str, object]) -> None:
     """In a worker process: its judge, once."""
     made = BuildConfig.model_validate(config)
     style = load_style(Plugins.load().prompts.find(made.prompt_style))
-    _WORKER.append(_Worker(made, Bench(made.executor), style, Exclusion.of_benchmarks()))
+    _WORKER.append(_Worker(made, Bench(made.executor, detail=True), style, Exclusion.of_benchmarks()))
 
 
 def _make_shard(index: int, folder: str) -> Shard:

@@ -15,14 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kernelgen_lm.corpus.build import judge_summary
-from kernelgen_lm.corpus.observed import Launch, explain, explain_cases
-from kernelgen_lm.corpus.sample import Message, Sample, answer_files, answer_text, sha256, write_lines
+from kernelgen_lm.corpus.judged import Answered, answered, judge_summary
+from kernelgen_lm.corpus.sample import Sample, sha256, write_lines
 from kernelgen_lm.corpus.sources import CollectedKernel, Writer
 from kernelgen_lm.judging import Bench
 from npukernelbench.errors import UsageError
-from npukernelbench.generate.extract import DEVICE_SOURCE
-from npukernelbench.nouns import Case, Outcome, Owner, Severity, Task, TensorCase, TensorShape, Track, Verdict
+from npukernelbench.nouns import Case, Owner, Severity, Task, TensorCase, TensorShape, Track, Verdict
 from npukernelbench.prompts import PromptStyle
 from npukernelbench.tasks.cache import task_to_json
 from npukernelbench.tasks.sizes import input_bytes, output_bytes
@@ -198,30 +196,15 @@ def _sample(
 ) -> Sample | Lost:
     """The sample, or why there is none: ``not_derived`` or the judge's outcome."""
     about = (track.value, tuple(case.id for case in cases))
-    case = cases[0] if track is Track.STATIC else None
-    files = tools.writer.files(kernel, case)
+    files = tools.writer.files(kernel, cases[0] if track is Track.STATIC else None)
     if isinstance(files, str):
         return Lost(*about, "not_derived", files)
     task = replace(kernel.task, cases=cases)
-    verdict = tools.bench.judge_files(task, cases, track, files)
-    if verdict.outcome is not Outcome.OK:
-        outcome = "infra_error" if verdict.owner is Owner.INFRA else verdict.outcome.value
-        return Lost(*about, outcome, _first_error(verdict))
-    prompt = tools.style.render(task, case, track)
-    launches = [Launch(case, result, files) for case, result in zip(cases, verdict.cases, strict=True)]
-    if track is Track.STATIC:
-        answer = answer_text(explain(launches[0]), files[DEVICE_SOURCE])
-    else:
-        answer = answer_files(explain_cases(launches), files)
-    asked = (Message.model_validate({"role": message.role, "content": message.content}) for message in prompt.messages)
-    messages = (*asked, Message(role="assistant", content=answer))
-    source = sha256("\n".join(files.values()))
-    return _described(kernel, task, track, wish, messages, verdict).model_copy(
-        update={
-            "id": sha256(prompt.hash + answer)[:24],
-            "hashes": {"task": kernel.task.content_hash, "source": source, "prompt": prompt.hash},
-        }
-    )
+    made = answered(tools.bench, tools.style, task, track, files)
+    if isinstance(made, Verdict):
+        outcome = "infra_error" if made.owner is Owner.INFRA else made.outcome.value
+        return Lost(*about, outcome, _first_error(made))
+    return _described(kernel, task, track, wish, made)
 
 
 def _first_error(verdict: Verdict) -> str:
@@ -230,21 +213,18 @@ def _first_error(verdict: Verdict) -> str:
     return next((str(note) for note in notes if note.severity is Severity.ERROR), "")
 
 
-def _described(
-    kernel: CollectedKernel, task: Task, track: Track, wish: CodeWish, messages: tuple[Message, ...], verdict: Verdict
-) -> Sample:
-    """A sample without its identity."""
+def _described(kernel: CollectedKernel, task: Task, track: Track, wish: CodeWish, made: Answered) -> Sample:
     first = next(_tensors(task.cases[0]), None)
     benchmark = {"benchmark": task.name} if task.name in wish.benchmarks else {}
     return Sample(
-        id="",
+        id=made.id,
         kind="golden",
         family=task.category.lower(),
         operator=task.name,
         dtype=first.dtype.value if first else "none",
         shape=first.shape if first else (),
         track="static" if track is Track.STATIC else "dynamic",
-        messages=messages,
+        messages=made.messages,
         question={"task": _plain(task)},
         provenance={
             "source": kernel.source,
@@ -255,8 +235,8 @@ def _described(
             **benchmark,
         },
         licence=wish.licence,
-        hashes={},
-        verdict=_summary(verdict),
+        hashes={"task": kernel.task.content_hash, "source": made.source, "prompt": made.prompt.hash},
+        verdict=_summary(made.verdict),
     )
 
 

@@ -17,15 +17,24 @@ _Array = NDArray[Any]
 
 class Piece(NamedTuple):
     """``length`` elements of a result's row from column ``to`` on: out of ``source`` from column ``begin`` on, or
-    ``value`` where there is no source. ``row`` is the source's row as C++ text in terms of ``{r}``, that of the result.
+    ``value`` where there is no source. ``row`` is the source's row, ``first`` being that of the result.
+
+    Texts are expressions of the tile language, of ``n`` rows and ``d`` columns of the inputs.
     """
 
-    to: int
-    length: int
+    to: str
+    length: str
     source: int | None = None
-    begin: int = 0
-    row: str = "{r}"
-    value: float = 0.0
+    begin: str = "0"
+    row: str = "first"
+    value: str = "0"
+
+    def filled(self, numbers: Sequence[int]) -> Piece:
+        """With the operator's own numbers in their places."""
+        to, length, begin, row, value = (
+            text.format(*numbers) for text in (self.to, self.length, self.begin, self.row, self.value)
+        )
+        return Piece(to, length, self.source, begin, row, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +48,18 @@ class Movement:
         """How many tensors it takes."""
         return 2 if self.form == "concat" else 1
 
-    def shape(self, rows: int, columns: int) -> tuple[int, int]:
+    def shape(self, rows: int, columns: int) -> tuple[int, ...]:
         """The result's shape."""
-        return MOVEMENTS[self.form].shape(rows, columns, self.numbers)
+        return self.evaluate([np.empty((rows, columns), np.bool_)] * self.inputs()).shape
 
-    def pieces(self, rows: int, columns: int) -> tuple[Piece, ...]:
+    def extents(self) -> tuple[str, str]:
+        """Rows and columns of the result, as texts like a piece's."""
+        form = MOVEMENTS[self.form]
+        return form.rows.format(*self.numbers), form.columns.format(*self.numbers)
+
+    def pieces(self) -> tuple[Piece, ...]:
         """What every row of the result consists of."""
-        return MOVEMENTS[self.form].pieces(rows, columns, self.numbers)
+        return tuple(piece.filled(self.numbers) for piece in MOVEMENTS[self.form].pieces)
 
     def evaluate(self, arrays: Sequence[_Array]) -> _Array:
         """The result."""
@@ -70,9 +84,10 @@ class _Form(NamedTuple):
     word: str
     text: str
     draw: Callable[[Random, int, int], tuple[int, ...]]
-    shape: Callable[[int, int, tuple[int, ...]], tuple[int, int]]
-    pieces: Callable[[int, int, tuple[int, ...]], tuple[Piece, ...]]
+    pieces: tuple[Piece, ...]
     compute: Callable[[Sequence[_Array], tuple[int, ...]], _Array]
+    rows: str = "n"
+    columns: str = "d"
 
 
 def _slice(rng: Random, rows: int, columns: int) -> tuple[int, ...]:
@@ -97,89 +112,85 @@ MOVEMENTS: Mapping[str, _Form] = {
         "SliceColumns",
         "{out}_ij = {x}_i,j+{0} for 0 <= j < {1} - {0}",
         _slice,
-        lambda r, c, n: (r, n[1] - n[0]),
-        lambda r, c, n: (Piece(0, n[1] - n[0], 0, n[0]),),
+        (Piece("0", "{1} - {0}", 0, "{0}"),),
         lambda a, n: a[0][:, n[0] : n[1]],
+        columns="{1} - {0}",
     ),
     "concat": _Form(
         "JoinColumns",
         "{out}_i = {x}_i followed by {y}_i",
         lambda rng, r, c: (),
-        lambda r, c, n: (r, 2 * c),
-        lambda r, c, n: (Piece(0, c, 0), Piece(c, c, 1)),
+        (Piece("0", "d", 0), Piece("d", "d", 1)),
         lambda a, n: np.concatenate(list(a), axis=1),
+        columns="2 * d",
     ),
     "pad": _Form(
         "PadColumns",
         "{out}_i = {0} times {2}, then {x}_i, then {1} times {2}",
         _pad,
-        lambda r, c, n: (r, c + n[0] + n[1]),
-        lambda r, c, n: (Piece(0, n[0], value=n[2]), Piece(n[0], c, 0), Piece(n[0] + c, n[1], value=n[2])),
+        (Piece("0", "{0}", value="{2}"), Piece("{0}", "d", 0), Piece("{0} + d", "{1}", value="{2}")),
         _padded,
+        columns="{0} + d + {1}",
     ),
     "reverse": _Form(
         "ReverseRows",
         "{out}_i = {x}_(R-1-i) with R rows",
         lambda rng, r, c: (),
-        lambda r, c, n: (r, c),
-        lambda r, c, n: (Piece(0, c, 0, row=f"{r - 1} - {{r}}"),),
+        (Piece("0", "d", 0, row="(n - 1 - first)"),),
         lambda a, n: a[0][::-1],
     ),
     "roll": _Form(
         "RollRows",
         "{out}_i = {x}_((i + {0}) mod R) with R rows",
         lambda rng, r, c: (rng.randint(1, max(1, r - 1)),),
-        lambda r, c, n: (r, c),
-        lambda r, c, n: (Piece(0, c, 0, row=f"({{r}} + {n[0]}) % {r}"),),
+        (Piece("0", "d", 0, row="((first + {0}) % n)"),),
         lambda a, n: np.roll(a[0], -n[0], axis=0),
     ),
     "repeat": _Form(
         "RepeatRows",
         "{out}_i = {x}_(i mod R) with R rows, for {0} * R rows",
         lambda rng, r, c: (rng.randint(2, 4),),
-        lambda r, c, n: (r * n[0], c),
-        lambda r, c, n: (Piece(0, c, 0, row=f"{{r}} % {r}"),),
+        (Piece("0", "d", 0, row="(first % n)"),),
         lambda a, n: np.tile(a[0], (n[0], 1)),
+        rows="n * {0}",
     ),
     "stretch": _Form(
         "StretchRows",
         "{out}_i = {x}_(i / {0}), the quotient rounded down",
         lambda rng, r, c: (rng.randint(2, 4),),
-        lambda r, c, n: (r * n[0], c),
-        lambda r, c, n: (Piece(0, c, 0, row=f"{{r}} / {n[0]}"),),
+        (Piece("0", "d", 0, row="(first // {0})"),),
         lambda a, n: np.repeat(a[0], n[0], axis=0),
+        rows="n * {0}",
     ),
     "swap": _Form(
         "SwapColumns",
         "{out}_i = the last C - {0} elements of {x}_i, then its first {0}, with C columns",
         lambda rng, r, c: (rng.randint(1, c - 1),),
-        lambda r, c, n: (r, c),
-        lambda r, c, n: (Piece(0, c - n[0], 0, n[0]), Piece(c - n[0], n[0], 0, 0)),
+        (Piece("0", "d - {0}", 0, "{0}"), Piece("d - {0}", "{0}", 0)),
         lambda a, n: np.roll(a[0], -n[0], axis=1),
     ),
     "double": _Form(
         "DoubleColumns",
         "{out}_i = {x}_i followed by {x}_i",
         lambda rng, r, c: (),
-        lambda r, c, n: (r, 2 * c),
-        lambda r, c, n: (Piece(0, c, 0), Piece(c, c, 0)),
+        (Piece("0", "d", 0), Piece("d", "d", 0)),
         lambda a, n: np.concatenate([a[0], a[0]], axis=1),
+        columns="2 * d",
     ),
     "frame": _Form(
         "MaskEdges",
         "{out}_ij = {x}_ij for {0} <= j < C - {1}, else 0, with C columns",
         lambda rng, r, c: (rng.randint(1, c // 3), rng.randint(1, c // 3)),
-        lambda r, c, n: (r, c),
-        lambda r, c, n: (Piece(0, n[0]), Piece(n[0], c - n[0] - n[1], 0, n[0]), Piece(c - n[1], n[1])),
+        (Piece("0", "{0}"), Piece("{0}", "d - {0} - {1}", 0, "{0}"), Piece("d - {1}", "{1}")),
         lambda a, n: np.pad(a[0][:, n[0] : a[0].shape[1] - n[1]], ((0, 0), (n[0], n[1]))),
     ),
     "every": _Form(
         "StrideRows",
         "{out}_i = {x}_({0} * i)",
         lambda rng, r, c: (rng.randint(2, 3),),
-        lambda r, c, n: ((r + n[0] - 1) // n[0], c),
-        lambda r, c, n: (Piece(0, c, 0, row=f"{{r}} * {n[0]}"),),
+        (Piece("0", "d", 0, row="(first * {0})"),),
         lambda a, n: a[0][:: n[0]],
+        rows="ceil_div(n, {0})",
     ),
 }
 

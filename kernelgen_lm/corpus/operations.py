@@ -1,8 +1,7 @@
-"""The alphabet of generated operators: what each operation means, how a formula says it, which instructions do it.
+"""The alphabet of generated operators: what each operation means, how a formula says it, how the tile language does.
 
-One table drives all three, so that a kernel and its reference cannot say different things by accident. Templates name
-``{d}`` destination, ``{a}`` ``{b}`` operands, ``{t}`` a scratch tensor, ``{m}`` a bit mask, ``{c}`` a constant, ``{n}``
-the number of elements and ``{N}`` the same rounded up to whole repeats.
+One table drives all three, so that a program and its reference cannot say different things by accident. Templates name
+``{a}`` and ``{b}`` operands, ``{c}`` a constant, and in the tile language ``{zero}`` and ``{one}`` in its type.
 """
 
 from __future__ import annotations
@@ -42,30 +41,33 @@ class Operation(NamedTuple):
     """One element-wise operation.
 
     ``arity`` counts tensors; ``constant`` says whether there is a constant, ``choices`` are the ones to draw from.
-    ``interval`` gives the result's interval, or None where the operation must not be applied. ``separate`` lists the
-    operands that the destination must not lie on. ``integers``: defined on int32, too.
+    ``tile`` is the operation in the tile language. ``interval`` gives the result's interval, or None where the
+    operation must not be applied. ``integers``: defined on int32, too.
     """
 
     name: str
     word: str
     arity: int
     text: str
-    code: tuple[str, ...]
+    tile: str
     compute: Callable[..., _Array]
     interval: Callable[..., Interval | None]
     constant: bool = False
     choices: tuple[float, ...] = ()
     integers: bool = False
-    separate: tuple[str, ...] = ()
 
 
 class Reduction(NamedTuple):
-    """One reduction of a row, with the scale it applies afterwards (``mean``: one over the length)."""
+    """One reduction of a row. ``tile`` is its function in the tile language, ``start`` the number that a search through
+    parts begins with, ``merge`` how a part's result ``{new}`` joins ``{own}``. ``mean``: divided by the length.
+    """
 
     name: str
     word: str
     text: str
-    instruction: str
+    tile: str
+    start: str
+    merge: str
     compute: Callable[[_Array], _Array]
     interval: Callable[[Interval, int], Interval]
     mean: bool = False
@@ -135,7 +137,7 @@ def _extreme(name: str, compute: Callable[..., _Array], choose: Callable[[float,
         word,
         2,
         name + "({a}, {b})",
-        (word + "({d}, {a}, {b}, {n});",),
+        name + "({a}, {b})",
         compute,
         lambda a, b: Interval(choose(a.low, b.low), choose(a.high, b.high)),
         integers=True,
@@ -147,18 +149,16 @@ _ANY = (0.5, -0.5, 2.0, -2.0, 1.5, -1.5, 3.0, -3.0, 0.25, 1.0, -1.0, 0.1, 0.75, 
 _WHOLE = (1.0, 2.0, 3.0, -1.0, -2.0, 5.0, 7.0, -4.0)
 
 _TABLE = (
-    Operation("abs", "Abs", 1, "|{a}|", ("Abs({d}, {a}, {n});",), np.abs, _abs),
-    Operation("exp", "Exp", 1, "exp({a})", ("Exp({d}, {a}, {n});",), np.exp, _within(-9.0, 6.0, _monotone(math.exp))),
-    Operation("ln", "Ln", 1, "ln({a})", ("Ln({d}, {a}, {n});",), np.log, _within(0.1, BIG, _monotone(math.log))),
-    Operation(
-        "sqrt", "Sqrt", 1, "sqrt({a})", ("Sqrt({d}, {a}, {n});",), np.sqrt, _within(0.0, BIG, _monotone(math.sqrt))
-    ),
+    Operation("abs", "Abs", 1, "|{a}|", "abs({a})", np.abs, _abs),
+    Operation("exp", "Exp", 1, "exp({a})", "exp({a})", np.exp, _within(-9.0, 6.0, _monotone(math.exp))),
+    Operation("ln", "Ln", 1, "ln({a})", "ln({a})", np.log, _within(0.1, BIG, _monotone(math.log))),
+    Operation("sqrt", "Sqrt", 1, "sqrt({a})", "sqrt({a})", np.sqrt, _within(0.0, BIG, _monotone(math.sqrt))),
     Operation(
         "relu",
         "Relu",
         1,
         "max({a}, 0)",
-        ("Relu({d}, {a}, {n});",),
+        "max({a}, {zero})",
         lambda a: np.maximum(a, 0),
         _monotone(lambda v: max(v, 0.0)),
     ),
@@ -167,24 +167,18 @@ _TABLE = (
         "Neg",
         1,
         "-{a}",
-        ("Muls({d}, {a}, {minus_one}, {n});",),
+        "-{a}",
         np.negative,
         lambda a: Interval(-a.high, -a.low),
         integers=True,
     ),
-    Operation("square", "Square", 1, "{a}^2", ("Mul({d}, {a}, {a}, {n});",), np.square, _square, integers=True),
+    Operation("square", "Square", 1, "{a}^2", "{a} * {a}", np.square, _square, integers=True),
     Operation(
         "sigmoid",
         "Sigmoid",
         1,
         "1 / (1 + exp(-{a}))",
-        (
-            "Muls({d}, {a}, {minus_one}, {n});",
-            "Exp({d}, {d}, {n});",
-            "Adds({d}, {d}, {one}, {n});",
-            "Duplicate({t}, {one}, {n});",
-            "Div({d}, {t}, {d}, {n});",
-        ),
+        "{one} / (exp(-{a}) + {one})",
         lambda a: 1 / (1 + np.exp(-a)),
         _within(-30.0, 30.0, _monotone(_sigmoid)),
     ),
@@ -193,29 +187,16 @@ _TABLE = (
         "Silu",
         1,
         "{a} / (1 + exp(-{a}))",
-        (
-            "Muls({d}, {a}, {minus_one}, {n});",
-            "Exp({d}, {d}, {n});",
-            "Adds({d}, {d}, {one}, {n});",
-            "Div({d}, {a}, {d}, {n});",
-        ),
+        "{a} / (exp(-{a}) + {one})",
         lambda a: a / (1 + np.exp(-a)),
         _within(-30.0, 30.0, lambda a: Interval(-0.3, max(a.high, 0.0))),
-        separate=("a",),
     ),
     Operation(
         "tanh",
         "Tanh",
         1,
         "tanh({a})",
-        (
-            "Muls({d}, {a}, {two}, {n});",
-            "Exp({d}, {d}, {n});",
-            "Adds({d}, {d}, {one}, {n});",
-            "Duplicate({t}, {minus_two}, {n});",
-            "Div({d}, {t}, {d}, {n});",
-            "Adds({d}, {d}, {one}, {n});",
-        ),
+        "tanh({a})",
         np.tanh,
         _within(-20.0, 20.0, _monotone(math.tanh)),
     ),
@@ -224,7 +205,7 @@ _TABLE = (
         "Softplus",
         1,
         "ln(1 + exp({a}))",
-        ("Exp({d}, {a}, {n});", "Adds({d}, {d}, {one}, {n});", "Ln({d}, {d}, {n});"),
+        "ln(exp({a}) + {one})",
         lambda a: np.log1p(np.exp(a)),
         _within(-8.0, 10.0, _monotone(lambda v: math.log1p(math.exp(v)))),
     ),
@@ -233,7 +214,7 @@ _TABLE = (
         "InvSqrt",
         1,
         "1 / sqrt({a})",
-        ("Sqrt({d}, {a}, {n});", "Duplicate({t}, {one}, {n});", "Div({d}, {t}, {d}, {n});"),
+        "{one} / sqrt({a})",
         lambda a: 1 / np.sqrt(a),
         _within(0.05, BIG, lambda a: Interval(a.high**-0.5, a.low**-0.5)),
     ),
@@ -242,7 +223,7 @@ _TABLE = (
         "AddConst",
         1,
         "({a} + {c})",
-        ("Adds({d}, {a}, {c}, {n});",),
+        "{a} + {c}",
         lambda a, c: a + c,
         lambda a, c: _add(a, _point(c)),
         True,
@@ -254,7 +235,7 @@ _TABLE = (
         "Scale",
         1,
         "{c} * {a}",
-        ("Muls({d}, {a}, {c}, {n});",),
+        "{a} * {c}",
         lambda a, c: a * c,
         lambda a, c: _mul(a, _point(c)),
         True,
@@ -266,7 +247,7 @@ _TABLE = (
         "Floor",
         1,
         "max({a}, {c})",
-        ("Maxs({d}, {a}, {c}, {n});",),
+        "max({a}, {c})",
         np.maximum,
         lambda a, c: Interval(max(a.low, c), max(a.high, c)),
         True,
@@ -278,7 +259,7 @@ _TABLE = (
         "Cap",
         1,
         "min({a}, {c})",
-        ("Mins({d}, {a}, {c}, {n});",),
+        "min({a}, {c})",
         np.minimum,
         lambda a, c: Interval(min(a.low, c), min(a.high, c)),
         True,
@@ -290,7 +271,7 @@ _TABLE = (
         "Leaky",
         1,
         "({a} if {a} > 0 else {c} * {a})",
-        ("LeakyRelu({d}, {a}, {c}, {n});",),
+        "where({a} > {zero}, {a}, {a} * {c})",
         lambda a, c: np.where(a > 0, a, a * c),
         lambda a, c: Interval(min(a.low, a.low * c), max(a.high, 0.0)),
         True,
@@ -301,7 +282,7 @@ _TABLE = (
         "ConstSub",
         1,
         "({c} - {a})",
-        ("Muls({d}, {a}, {minus_one}, {n});", "Adds({d}, {d}, {c}, {n});"),
+        "{c} - {a}",
         lambda a, c: c - a,
         lambda a, c: _sub(_point(c), a),
         True,
@@ -313,7 +294,7 @@ _TABLE = (
         "ConstDiv",
         1,
         "{c} / {a}",
-        ("Duplicate({t}, {c}, {n});", "Div({d}, {t}, {a}, {n});"),
+        "{c} / {a}",
         lambda a, c: c / a,
         lambda a, c: _div(_point(c), a),
         True,
@@ -324,19 +305,16 @@ _TABLE = (
         "Threshold",
         1,
         "({a} if {a} > {c} else 0)",
-        (
-            "CompareScalar({m}, {a}, {c}, CMPMODE::GT, {N});",
-            "Select({d}, {m}, {a}, {zero}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {n});",
-        ),
+        "where({a} > {c}, {a}, {zero})",
         lambda a, c: np.where(a > c, a, 0.0),
         lambda a, c: Interval(min(a.low, 0.0), max(a.high, 0.0)),
         True,
         (0.5, 0.25, -0.5, 1.0, 0.1),
     ),
-    Operation("add", "Add", 2, "({a} + {b})", ("Add({d}, {a}, {b}, {n});",), np.add, _add, integers=True),
-    Operation("sub", "Sub", 2, "({a} - {b})", ("Sub({d}, {a}, {b}, {n});",), np.subtract, _sub, integers=True),
-    Operation("mul", "Mul", 2, "{a} * {b}", ("Mul({d}, {a}, {b}, {n});",), np.multiply, _mul, integers=True),
-    Operation("div", "Div", 2, "{a} / {b}", ("Div({d}, {a}, {b}, {n});",), np.divide, _div),
+    Operation("add", "Add", 2, "({a} + {b})", "{a} + {b}", np.add, _add, integers=True),
+    Operation("sub", "Sub", 2, "({a} - {b})", "{a} - {b}", np.subtract, _sub, integers=True),
+    Operation("mul", "Mul", 2, "{a} * {b}", "{a} * {b}", np.multiply, _mul, integers=True),
+    Operation("div", "Div", 2, "{a} / {b}", "{a} / {b}", np.divide, _div),
     _extreme("max", np.maximum, max),
     _extreme("min", np.minimum, min),
     Operation(
@@ -344,10 +322,7 @@ _TABLE = (
         "Pick",
         2,
         "({a} if {a} > {c} else {b})",
-        (
-            "CompareScalar({m}, {a}, {c}, CMPMODE::GT, {N});",
-            "Select({d}, {m}, {a}, {b}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {n});",
-        ),
+        "where({a} > {c}, {a}, {b})",
         _pick,
         lambda a, b, c: _span([a.low, a.high, b.low, b.high]),
         True,
@@ -358,15 +333,9 @@ _TABLE = (
         "Nearer",
         2,
         "({a} if |{a}| < |{b}| else {b})",
-        (
-            "Abs({d}, {a}, {n});",
-            "Abs({t}, {b}, {n});",
-            "Compare({m}, {d}, {t}, CMPMODE::LT, {N});",
-            "Select({d}, {m}, {a}, {b}, SELMODE::VSEL_TENSOR_TENSOR_MODE, {n});",
-        ),
+        "where(abs({a}) < abs({b}), {a}, {b})",
         _nearer,
         lambda a, b: _span([a.low, a.high, b.low, b.high]),
-        separate=("a", "b"),
     ),
 )
 
@@ -385,9 +354,37 @@ def _sum(a: Interval, length: int) -> Interval:
 REDUCTIONS: Mapping[str, Reduction] = {
     operation.name: operation
     for operation in (
-        Reduction("rsum", "Sum", "sum_j {a}", "ReduceSum", lambda a: a.sum(axis=-1), _sum),
-        Reduction("rmean", "Mean", "mean_j {a}", "ReduceSum", lambda a: a.mean(axis=-1), lambda a, _: a, mean=True),
-        Reduction("rmax", "Max", "max_j {a}", "ReduceMax", lambda a: a.max(axis=-1), lambda a, _: a),
-        Reduction("rmin", "Min", "min_j {a}", "ReduceMin", lambda a: a.min(axis=-1), lambda a, _: a),
+        Reduction("rsum", "Sum", "sum_j {a}", "row_sum", "0.0", "{own} + {new}", lambda a: a.sum(axis=-1), _sum),
+        Reduction(
+            "rmean",
+            "Mean",
+            "mean_j {a}",
+            "row_sum",
+            "0.0",
+            "{own} + {new}",
+            lambda a: a.mean(axis=-1),
+            lambda a, _: a,
+            mean=True,
+        ),
+        Reduction(
+            "rmax",
+            "Max",
+            "max_j {a}",
+            "row_max",
+            "-3.0e38",
+            "max({own}, {new})",
+            lambda a: a.max(axis=-1),
+            lambda a, _: a,
+        ),
+        Reduction(
+            "rmin",
+            "Min",
+            "min_j {a}",
+            "row_min",
+            "3.0e38",
+            "min({own}, {new})",
+            lambda a: a.min(axis=-1),
+            lambda a, _: a,
+        ),
     )
 }

@@ -18,7 +18,6 @@ _TABLES = (
     ("family", "Families"),
     ("operator", "Operators"),
     ("dtype", "Element types"),
-    ("structure", "Structures of generated kernels"),
     ("source", "Where samples come from"),
     ("licence", "Licences"),
     ("outcome", "The judge's word"),

@@ -61,14 +61,6 @@ class Program:
         """Whether every value is as large as the tensor, so that rows do not matter."""
         return all(kind is Kind.FULL for kind in self.kinds())
 
-    def last_uses(self) -> list[int]:
-        """For every value the last step that takes it; -1 for none."""
-        last = [-1] * (len(self.inputs) + len(self.steps))
-        for index, step in enumerate(self.steps):
-            for operand in step.operands:
-                last[operand] = index
-        return last
-
     def uses(self) -> list[int]:
         """How often every value is taken."""
         counts = [0] * (len(self.inputs) + len(self.steps))

@@ -14,7 +14,7 @@ from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.corpus.values import decides
 from npukernelbench.nouns import DType
 
-__all__ = ["FAMILIES", "draw_question", "draw_shape", "is_held_out"]
+__all__ = ["FAMILIES", "draw_question", "draw_shapes", "is_held_out"]
 
 #: Families with their usual shares.
 FAMILIES: Mapping[str, int] = {"elementwise": 44, "cast": 8, "integer": 8, "rows": 24, "whole": 8, "movement": 8}
@@ -60,7 +60,7 @@ def _names(rng: Random, inputs: int) -> tuple[str, ...]:
     return (*before, after)
 
 
-def draw_shape(rng: Random, smallest: int = 64, largest: int = 400_000) -> tuple[int, ...]:
+def _draw_shape(rng: Random, smallest: int = 64, largest: int = 400_000) -> tuple[int, ...]:
     """One to three axes; sizes spread over the orders of magnitude, often not multiples of anything."""
     # Uniform in the logarithm, as small sizes would hardly occur otherwise.
     total = int(2 ** rng.uniform(smallest.bit_length(), largest.bit_length() - 1))
@@ -73,6 +73,18 @@ def draw_shape(rng: Random, smallest: int = 64, largest: int = 400_000) -> tuple
         return (rest, last)
     first = rng.choice((2, 3, 4, 8))
     return (first, max(1, rest // first), last)
+
+
+def draw_shapes(rng: Random, spec: Spec, count: int) -> tuple[tuple[int, ...], ...]:
+    """Different shapes that the question can be asked for, its own first. Rows get no longer, so values stay finite."""
+    shapes = [spec.shape]
+    while len(shapes) < count:
+        shape = _draw_shape(rng)
+        if spec.family == "rows":
+            shape = (rng.randint(1, 600), rng.randint(1, spec.columns))
+        if shape not in shapes:
+            shapes.append(shape)
+    return tuple(shapes)
 
 
 def _matrix(rng: Random) -> tuple[int, ...]:
@@ -88,7 +100,7 @@ def _elementwise(rng: Random) -> Spec:
     drawn = draw_elementwise(rng)
     dtype = rng.choices(_FLOATS, (4, 4, 2))[0]
     names = _names(rng, len(drawn.program.inputs))
-    return Spec("elementwise", drawn.program, names, dtype, dtype, draw_shape(rng), drawn.ranges)
+    return Spec("elementwise", drawn.program, names, dtype, dtype, _draw_shape(rng), drawn.ranges)
 
 
 def _cast(rng: Random) -> Spec:
@@ -96,13 +108,13 @@ def _cast(rng: Random) -> Spec:
     dtype = rng.choice(_FLOATS)
     result = rng.choice([candidate for candidate in _FLOATS if candidate is not dtype])
     names = _names(rng, len(drawn.program.inputs))
-    return Spec("cast", drawn.program, names, dtype, result, draw_shape(rng), drawn.ranges)
+    return Spec("cast", drawn.program, names, dtype, result, _draw_shape(rng), drawn.ranges)
 
 
 def _integer(rng: Random) -> Spec:
     drawn = draw_elementwise(rng, integers=True, longest=5)
     names = _names(rng, len(drawn.program.inputs))
-    return Spec("integer", drawn.program, names, DType.INT32, DType.INT32, draw_shape(rng), drawn.ranges)
+    return Spec("integer", drawn.program, names, DType.INT32, DType.INT32, _draw_shape(rng), drawn.ranges)
 
 
 def _rows(rng: Random) -> Spec:
@@ -132,7 +144,7 @@ def _classic(rng: Random) -> tuple[Program, tuple[Interval, ...]]:
 
 
 def _whole(rng: Random) -> Spec:
-    shape = draw_shape(rng, 64, 200_000)
+    shape = _draw_shape(rng, 64, 200_000)
     total = 1
     for extent in shape:
         total *= extent

@@ -43,7 +43,8 @@ class Sample(BaseModel):
 
     ``kind``: ``kernel`` (a question and its kernel), ``repair`` (a wrong kernel with the judge's diagnostics and the
     right one), ``golden`` (a kernel of ours or of a repository), ``document`` (a section of documentation), ``chat``
-    (a conversation about anything). ``verdict`` is the judge's on the kernel in the answer; empty where there is none.
+    (a conversation about anything). ``style`` is filled in corpora that were built before version 4, whose kernels were
+    written in several ways. ``verdict`` is the judge's on the kernel in the answer; empty where there is none.
     ``provenance["benchmark"]`` names the benchmark's task that a sample was made from: such a sample is contaminated.
     """
 

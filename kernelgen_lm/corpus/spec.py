@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -139,6 +139,19 @@ class Spec:
             workspace_bytes=DEFAULT_MACHINE.vector_cores * 32 if self.family == "whole" else 0,
         )
         return replace(task, content_hash=self.hash)
+
+    def task_of_shapes(self, shapes: Sequence[tuple[int, ...]]) -> nouns.Task:
+        """The question for several shapes as one task, with one case each."""
+        task = self.task()
+        cases = [replace(replace(self, shape=shape).task().cases[0], id=str(at)) for at, shape in enumerate(shapes)]
+        rows = "Tensors are matrices: i counts rows, j counts columns. " if self.family == "rows" else ""
+        sizes = "x".join(str(extent) for shape in shapes for extent in shape)
+        return replace(
+            task,
+            cases=tuple(cases),
+            description=f"{rows}{self.values_text()}",
+            content_hash=f"{task.content_hash}+{sizes}",
+        )
 
     @property
     def hash(self) -> str:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernelgen_lm.corpus.asking import Asked, ask
 from kernelgen_lm.corpus.exclusion import Exclusion, excluded
+from kernelgen_lm.corpus.judged import messages_of
 from kernelgen_lm.corpus.questions import draw_question, is_held_out
 from kernelgen_lm.corpus.sample import Message, Sample, sha256
 from kernelgen_lm.corpus.tilewriter import write_tile
@@ -154,12 +155,8 @@ def _draws(recipe: Recipe) -> Iterator[_Made | str]:
 
 def _made(recipe: Recipe, index: int, asked: Asked, track: Track, style: PromptStyle) -> _Made:
     program = write_tile(asked.spec, asked.writing)
-    assert program is not None
     answer = f"```python\n{program}```\n"
     prompt = prompt_of(asked.task, None if track is Track.DYNAMIC else asked.task.cases[0], track, style)
-    messages = tuple(
-        Message.model_validate({"role": message.role, "content": message.content}) for message in prompt.messages
-    )
     spec = asked.spec
     sample = Sample(
         id=sha256(prompt.hash + answer)[:24],
@@ -169,7 +166,7 @@ def _made(recipe: Recipe, index: int, asked: Asked, track: Track, style: PromptS
         dtype=spec.dtype.value,
         shape=spec.shape,
         track=track.value,
-        messages=(*messages, Message(role="assistant", content=answer)),
+        messages=(*messages_of(prompt), Message(role="assistant", content=answer)),
         question=spec.to_json(),
         provenance={"source": "kernelgen_lm.corpus.stream", "version": VERSION, "seed": recipe.seed, "index": index},
         licence="Apache-2.0",

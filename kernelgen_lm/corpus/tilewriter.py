@@ -10,48 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kernelgen_lm.corpus.movement import Movement
-from kernelgen_lm.corpus.operations import REDUCTIONS
+from kernelgen_lm.corpus.operations import OPERATIONS, REDUCTIONS
 from kernelgen_lm.corpus.program import Kind, Program, Step
 from kernelgen_lm.corpus.spec import Spec
+from kernelgen_lm.corpus.tilemover import NUMBERS, move_rows
 from kernelgen_lm.tile_loops import SHARE, by_tiles, indented, put_together
 
 __all__ = ["TileWriting", "write_tile"]
 
-#: What each operation is in the language; ``{a}`` and ``{b}`` are operands, ``{c}`` the constant.
-_FORMS: Mapping[str, str] = {
-    "abs": "abs({a})",
-    "exp": "exp({a})",
-    "ln": "ln({a})",
-    "sqrt": "sqrt({a})",
-    "relu": "max({a}, {zero})",
-    "neg": "-{a}",
-    "square": "{a} * {a}",
-    "sigmoid": "{one} / (exp(-{a}) + {one})",
-    "silu": "{a} / (exp(-{a}) + {one})",
-    "tanh": "tanh({a})",
-    "softplus": "ln(exp({a}) + {one})",
-    "rsqrt": "{one} / sqrt({a})",
-    "adds": "{a} + {c}",
-    "muls": "{a} * {c}",
-    "maxs": "max({a}, {c})",
-    "mins": "min({a}, {c})",
-    "leaky": "where({a} > {zero}, {a}, {a} * {c})",
-    "rsubs": "{c} - {a}",
-    "rdivs": "{c} / {a}",
-    "threshold": "where({a} > {c}, {a}, {zero})",
-    "add": "{a} + {b}",
-    "sub": "{a} - {b}",
-    "mul": "{a} * {b}",
-    "div": "{a} / {b}",
-    "max": "max({a}, {b})",
-    "min": "min({a}, {b})",
-    "pick": "where({a} > {c}, {a}, {b})",
-    "smaller_abs": "where(abs({a}) < abs({b}), {a}, {b})",
-}
-_FOLDS = {"rsum": "row_sum", "rmean": "row_sum", "rmax": "row_max", "rmin": "row_min"}
-#: Where the search for a largest or smallest number begins.
-_STARTS = {"rsum": "0.0", "rmean": "0.0", "rmax": "-3.0e38", "rmin": "3.0e38"}
-_MERGES = {"rsum": "{own} + {new}", "rmean": "{own} + {new}", "rmax": "max({own}, {new})", "rmin": "min({own}, {new})"}
 _FUNCTION = ("abs(", "exp(", "ln(", "sqrt(", "tanh(", "max(", "min(", "where(", "row_")
 
 
@@ -70,11 +36,17 @@ class _Statement(NamedTuple):
     kind: Kind
 
 
-def write_tile(spec: Spec, writing: TileWriting) -> str | None:
-    """The program of a question; None for data movement, which has another form."""
+def write_tile(spec: Spec, writing: TileWriting) -> str:
+    """The program of a question."""
     if isinstance(spec.body, Movement):
-        return None
+        tensors = [f"{name}: Input[T]" for name in spec.names[:-1]]
+        signature = f"def {spec.kernel}({', '.join(tensors)}, {spec.names[-1]}: Output[T], *, {', '.join(NUMBERS)}):"
+        return _program(writing, move_rows(spec.body, signature, spec.names, spec.dtype.is_exact))
     return _Writer(spec, spec.body, writing).text()
+
+
+def _program(writing: TileWriting, body: Sequence[str]) -> str:
+    return f"T = {', '.join(writing.types)}\n\n\n@host\n" + "\n".join(body) + "\n"
 
 
 class _Writer:
@@ -94,8 +66,7 @@ class _Writer:
             body = self._flat()
         else:
             body = self._rows()
-        head = f"T = {', '.join(self.writing.types)}\n\n\n"
-        return f"{head}@host\n" + "\n".join(body) + "\n"
+        return _program(self.writing, body)
 
     def _statements(self, places: Sequence[str], last: str) -> list[_Statement]:
         """What is computed, in order; the result of the last step goes to ``last`` as it is."""
@@ -117,7 +88,7 @@ class _Writer:
         """How often an expression in one line would mention every value."""
         counts = [0] * (len(self.program.inputs) + len(self.program.steps))
         for step in self.program.steps:
-            form = _FORMS.get(step.operation, "{a}")
+            form = OPERATIONS[step.operation].tile if step.operation in OPERATIONS else "{a}"
             for letter, operand in zip("ab", step.operands, strict=False):
                 counts[operand] += form.count("{" + letter + "}")
         return counts
@@ -126,13 +97,13 @@ class _Writer:
         operands = [texts[operand] for operand in step.operands]
         if step.operation in REDUCTIONS:
             mean = " * scale" if step.operation == "rmean" and not self.program.whole else ""
-            return f"{_FOLDS[step.operation]}({operands[0]}){mean}"
+            return f"{REDUCTIONS[step.operation].tile}({operands[0]}){mean}"
         values = {letter: _operand(text) for letter, text in zip("ab", operands, strict=False)}
         zero, one = ("0", "1") if self.whole_numbers else ("0.0", "1.0")
         constant = ""
         if step.constant is not None:
             constant = self.writing.attributes.get(index) or self._number(step.constant)
-        form = _FORMS[step.operation]
+        form = OPERATIONS[step.operation].tile
         # Arguments of a function need no brackets.
         if form.startswith(_FUNCTION) and "(abs(" not in form and "where" not in form:
             values = dict(zip("ab", operands, strict=False))
@@ -208,34 +179,36 @@ class _Writer:
     def _rows(self) -> list[str]:
         places, wide = self._places()
         statements = self._statements(places, f"{self.output}_out")
-        extents = {Kind.FULL: "most, d", Kind.ROW: "most, 1", Kind.COL: "d"}
+        # The length of a row; a tensor may have the usual name.
+        d = "columns" if "d" in self.spec.names else "d"
+        extents = {Kind.FULL: f"most, {d}", Kind.ROW: "most, 1", Kind.COL: d}
         once = [item for item in wide if item.kind is Kind.COL]
         each = [item for item in wide if item.kind is not Kind.COL]
         shared = [name for name, kind in zip(self.inputs, self.program.inputs, strict=True) if kind is Kind.COL]
         own = [name for name in self.inputs if name not in shared]
         # A column's values in a buffer that is computed from others of a row's extent alone are once per launch, too.
-        buffers = [f"{name}_in = buffer(most, d, T, depth=2)" for name in own]
-        buffers += [f"{name}_in = buffer(d, T)" for name in shared]
+        buffers = [f"{name}_in = buffer(most, {d}, T, depth=2)" for name in own]
+        buffers += [f"{name}_in = buffer({d}, T)" for name in shared]
         kept = [*wide, *statements[:-1]]
         buffers += [f"{item.name} = buffer({extents[item.kind]}, float32)" for item in kept]
         narrow = self.kinds[-1] is Kind.ROW
-        buffers.append(f"{self.output}_out = buffer(most, {'1' if narrow else 'd'}, {self._result_type()}, depth=2)")
+        buffers.append(f"{self.output}_out = buffer(most, {'1' if narrow else d}, {self._result_type()}, depth=2)")
         means = any(step.operation == "rmean" for step in self.program.steps)
-        numbers = ("n", "d", "share", "most", *(("scale",) if means else ()))
+        numbers = ("n", d, "share", "most", *(("scale",) if means else ()))
         first = own[0]
         area = 4096 if len(buffers) <= 6 else 2048
-        loads = [f"load({name}_in, {name}[first * d], rows, d)" for name in own]
+        loads = [f"load({name}_in, {name}[first * {d}], rows, {d})" for name in own]
         body = [f"{item.name}[:] = {item.text}" for item in (*each, *statements[:-1])]
         body.append(f"{self.output}_out[:] = {self._cast(statements[-1].text)}")
         lines = [
             f"def plan({first}):",
-            f"    d = {first}.shape[{first}.rank - 1]",
-            f"    n = {first}.size // d",
-            f"    most = max(1, min(128, {area} // round_up(d, 16)))",
+            f"    {d} = {first}.shape[{first}.rank - 1]",
+            f"    n = {first}.size // {d}",
+            f"    most = max(1, min(128, {area} // round_up({d}, 16)))",
             "    share = round_up(max(1, ceil_div(n, vector_cores())), most)",
             f"    {self.output}.shape = {first}.shape" + (f"[0:{first}.rank - 1]" if narrow else ""),
-            "    launch(cores=max(1, ceil_div(n, share)), n=n, d=d, share=share, most=most"
-            + (", scale=1.0 / float(d))" if means else ")"),
+            f"    launch(cores=max(1, ceil_div(n, share)), n=n, {d}={d}, share=share, most=most"
+            + (f", scale=1.0 / float({d}))" if means else ")"),
             "",
             "",
             "@kernel",
@@ -243,11 +216,11 @@ class _Writer:
             *(f"    {line}" for line in buffers),
         ]
         if shared:
-            lines += ["    with copy_in:", *(f"        load({name}_in, {name}[0], d)" for name in shared)]
+            lines += ["    with copy_in:", *(f"        load({name}_in, {name}[0], {d})" for name in shared)]
         if once:
-            lines += ["    with compute(d):", *(f"        {item.name}[:] = {item.text}" for item in once)]
-        stored = "rows" if narrow else "rows, d"
-        place = "first" if narrow else "first * d"
+            lines += [f"    with compute({d}):", *(f"        {item.name}[:] = {item.text}" for item in once)]
+        stored = "rows" if narrow else f"rows, {d}"
+        place = "first" if narrow else f"first * {d}"
         return [
             *lines,
             "    begin = core() * share",
@@ -255,7 +228,7 @@ class _Writer:
             "        rows = min(most, min(begin + share, n) - first)",
             "        with copy_in:",
             *(f"            {line}" for line in loads),
-            "        with compute(rows, d):",
+            f"        with compute(rows, {d}):",
             *(f"            {line}" for line in body),
             "        with copy_out:",
             f"            store({self.output}[{place}], {self.output}_out, {stored})",
@@ -264,20 +237,19 @@ class _Writer:
     def _whole(self) -> list[str]:
         places, wide = self._places()
         statements = self._statements(places, "result")
-        at = next(i for i, step in enumerate(self.program.steps) if step.operation in REDUCTIONS)
-        operation = self.program.steps[at].operation
+        reduction = next(REDUCTIONS[step.operation] for step in self.program.steps if step.operation in REDUCTIONS)
         # The reduction is a statement of its own, or the last one.
         fold = next(i for i, item in enumerate(statements) if item.text.startswith("row_"))
         before, after = [*wide, *statements[:fold]], statements[fold + 1 :]
         total = statements[fold].name if after else "result"
-        mean = operation == "rmean"
+        mean = reduction.mean
         buffers = [f"{name}_in = buffer(tile, T, depth=2)" for name in self.inputs]
         buffers += [f"{item.name} = buffer(tile, float32)" for item in before]
         buffers += ["own = buffer(1, float32)", "every = buffer(lanes, float32)"]
         buffers += [f"{item.name} = buffer(1, float32)" for item in (*statements[fold:-1],)]
         buffers.append("result = buffer(1, float32)")
-        merged = _MERGES[operation].format(own="own", new=statements[fold].text)
-        finish = f"{_FOLDS[operation]}(every)" + (" * scale" if mean else "")
+        merged = reduction.merge.format(own="own", new=statements[fold].text)
+        finish = f"{reduction.tile}(every)" + (" * scale" if mean else "")
         finished = [f"{total}[:] = {finish}", *(f"{item.name}[:] = {item.text}" for item in after)]
         merging = [*(f"{item.name}[:] = {item.text}" for item in before), f"own[:] = {merged}"]
         first = self.inputs[0]
@@ -298,7 +270,7 @@ class _Writer:
             *(f"    {line}" for line in buffers),
             *indented(SHARE),
             "    with compute(1):",
-            f"        own[:] = {_STARTS[operation]}",
+            f"        own[:] = {reduction.start}",
             *indented(by_tiles(self._loads(), merging)),
             *indented(put_together(finished, f"store({self.output}[0], result, 1)")),
         ]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kernelgen_lm.training.supervised import SFTSettings
 
-__all__ = ["Schedule", "Tokens", "batch_of", "batches", "rate_at", "train"]
+__all__ = ["Schedule", "Tokens", "batch_of", "batches", "rate_at", "restore_state", "save_state", "train"]
 
 _IGNORED = -100
 #: Lengths are rounded up to a multiple of this: libraries prepare their code once per size.
@@ -112,7 +112,7 @@ def train(
     per_epoch = -(-len(samples) // settings.micro_batch)
     order: tuple[int, list[list[int]]] = (-1, [])
     steps = settings.steps if settings.steps > 0 else math.ceil(settings.epochs * per_epoch / settings.accumulate)
-    step, log = _restore(folder, model, optimizer, device)
+    step, log = restore_state(folder, model, optimizer, device)
     first, started = step, time.monotonic()
     pad = int(tokenizer.pad_token_id)
     while step < steps:
@@ -141,12 +141,12 @@ def train(
             pace = (time.monotonic() - started) / max(1, step - first)
             tell(f"{progress_line(step, steps, log[-1])}, {pace * (steps - step) / 60:.0f} min left")
         if step % settings.save_every == 0 and step < steps:
-            _save(folder, model, optimizer, step)
+            save_state(folder, model, optimizer, step)
     model.save_pretrained(str(folder / "model"))
     tokenizer.save_pretrained(str(folder / "model"))
 
 
-def _save(folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, step: int) -> None:
+def save_state(folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, step: int) -> None:
     """The state of a run, whole or not at all."""
     import torch
 
@@ -157,7 +157,7 @@ def _save(folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer
     partial.replace(path)
 
 
-def _restore(
+def restore_state(
     folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, device: torch.device
 ) -> tuple[int, list[dict[str, Any]]]:
     """Steps that are done and the log up to there."""

@@ -18,7 +18,7 @@ from kernelgen_lm.formulas.short import stream_short
 from kernelgen_lm.formulas.slots import FORMAT, SLOTS
 from kernelgen_lm.training.common import Tell, progress_line, quiet
 from kernelgen_lm.training.nano import NanoConfig, make_model
-from kernelgen_lm.training.plain import Tokens, rate_at
+from kernelgen_lm.training.plain import Tokens, rate_at, restore_state, save_state
 from npukernelbench.errors import UsageError
 from npukernelbench.seed import derive
 
@@ -142,13 +142,7 @@ def train_stream(settings: StreamSettings, folder: Path, exclusion: Exclusion, t
         model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=settings.weight_decay
     )
     folder.mkdir(parents=True, exist_ok=True)
-    state = folder / "state.pt"
-    step, log = 0, []
-    if state.is_file():
-        held = torch.load(state, weights_only=True)
-        model.load_state_dict(held["model"])
-        optimizer.load_state_dict(held["optimizer"])
-        step, log = int(held["step"]), json.loads((folder / "log.json").read_text(encoding="utf-8"))
+    step, log = restore_state(folder, model, optimizer, torch.device("cpu"))
     model.train()
     tell(f"{sum(weight.numel() for weight in model.parameters())} parameters, {len(tokenizer)} tokens")
     started, seen, recent = time.monotonic(), 0, 0.0
@@ -174,9 +168,7 @@ def train_stream(settings: StreamSettings, folder: Path, exclusion: Exclusion, t
             tell(f"{progress_line(step, settings.steps, log[-1])}, {pace:.0f} tokens/s")
         if step % settings.save_every == 0 or step == settings.steps:
             (folder / "log.json").write_text(json.dumps(log), encoding="utf-8")
-            partial = folder / "state.pt.partial"
-            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, partial)
-            partial.replace(state)
+            save_state(folder, model, optimizer, step)
             model.save_pretrained(str(folder / "model"))
             tokenizer.save_pretrained(str(folder / "model"))
             (folder / "model" / SLOTS).write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")

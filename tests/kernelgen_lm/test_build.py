@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     totals = build(CONFIG, folder, 1, lambda shard, shards: None)
     assert sum(totals.values()) == CONFIG.samples
-    assert set(totals) <= {"ok", "held_out", "unfit"}
+    assert set(totals) <= {"ok", "held_out"}
     return folder
 
 
@@ -39,6 +39,10 @@ def test_samples_are_right_when_they_are_executed_again(made: Path) -> None:
         for sample in samples[::3]:
             task = Spec.from_json(sample.question).task()
             assert bench.judge(task, source_of(sample.answer)).outcome is Outcome.OK
+    for sample in samples:
+        # What the executor saw comes first; where the kernel comes from is nothing to learn.
+        assert "cores have work" in sample.answer.split("</think>")[0]
+        assert source_of(sample.answer).startswith('#include "kernel_operator.h"')
 
 
 def test_no_sample_is_of_an_operator_that_is_held_out(made: Path) -> None:

@@ -8,19 +8,21 @@ from random import Random
 
 import pytest
 
-from kernelgen_lm.corpus.check import Contamination, chain_of, statistics
+from kernelgen_lm.corpus.check import BUILT, Contamination, chain_of, statistics
 from kernelgen_lm.corpus.errors import make_errors
-from kernelgen_lm.corpus.kernels import write_kernel
+from kernelgen_lm.corpus.judged import kernel_of
 from kernelgen_lm.corpus.mutate import mutants, mutations
+from kernelgen_lm.corpus.questions import draw_question
 from kernelgen_lm.corpus.sample import Message, Sample, answer_text, read_samples, source_of
 from kernelgen_lm.corpus.spec import Spec
-from kernelgen_lm.corpus.style import draw_style
 from kernelgen_lm.corpus.tasks import write_tasks
 from kernelgen_lm.judging import Bench
 from npukernelbench.nouns import Outcome, Track
+from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import golden_kernel
 from npukernelbench.rewards import load_policy, reward_of
 from npukernelbench.tasks.load import load_task
+from tests.suite import suite
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks"
 
@@ -37,13 +39,12 @@ SPEC = Spec.from_json(
 )
 
 
+def kernel(spec: Spec) -> str:
+    return kernel_of(spec, spec.task(), Track.STATIC, Plugins.load())["kernel.cpp"]
+
+
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    from kernelgen_lm.corpus.kernels import write_kernel
-    from kernelgen_lm.corpus.style import draw_style
-
-    kernel = write_kernel(SPEC, draw_style(Random(4)))
-    assert kernel is not None
     return Sample(
         id="one",
         kind="kernel",
@@ -53,7 +54,7 @@ def sample() -> Sample:
         shape=SPEC.shape,
         messages=(
             Message(role="user", content="Write it."),
-            Message(role="assistant", content=answer_text("Thus.", kernel.source)),
+            Message(role="assistant", content=answer_text("Thus.", kernel(SPEC))),
         ),
         question=SPEC.to_json(),
         provenance={},
@@ -68,6 +69,14 @@ def test_mutants_are_different_and_the_same_each_time(sample: Sample) -> None:
     assert len(made) >= 5
     assert source not in {mutant.source for mutant in made}
     assert made == mutants(source, Random(1), len(mutations()))
+
+
+def test_every_mistake_can_be_made() -> None:
+    questions = [draw_question(Random(seed), {family: 1}) for seed, family in enumerate(("rows", "whole", "cast"))]
+    made = {
+        mutant.mutation for spec in (SPEC, *questions) for mutant in mutants(kernel(spec), Random(0), len(mutations()))
+    }
+    assert made == set(mutations())
 
 
 def test_a_repair_holds_what_the_judge_said(sample: Sample, tmp_path: Path) -> None:
@@ -103,11 +112,9 @@ def test_an_empty_kernel_earns_nothing_and_the_smaller_magnitude_is_computed() -
     nearer = Spec.from_json(
         {**question, "body": {"inputs": ["full", "full"], "steps": [["smaller_abs", [0, 1], None]], "whole": False}}
     )
-    kernel = write_kernel(nearer, draw_style(Random(0)))
-    assert kernel is not None
     with Bench() as bench:
         verdict = bench.judge(SPEC.task(), EMPTY)
-        assert bench.judge(nearer.task(), kernel.source).outcome is Outcome.OK
+        assert bench.judge(nearer.task(), kernel(nearer)).outcome is Outcome.OK
     assert verdict.metrics["compiled"] == 1.0
     for name in ("shaped", "compiling"):
         assert reward_of(verdict, load_policy(name)).value == 0.0
@@ -136,6 +143,10 @@ def test_a_golden_kernel_in_a_corpus_is_found(sample: Sample) -> None:
     )
     kinds = {finding.what.split(":")[0] for finding in contamination.findings(stolen)}
     assert kinds >= {"the operator's name", "instructions", "code"}
+    # What the lowering says of every program is nothing of a benchmark's.
+    lowered = sample.model_copy(update={"provenance": {"source": BUILT}})
+    assert not list(Contamination(suite().values()).findings(lowered))
+    assert list(contamination.findings(stolen.model_copy(update={"provenance": {"source": BUILT}})))
 
 
 def test_a_chain_is_what_a_kernel_computes() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernelgen_lm.cli import main
 from kernelgen_lm.corpus.questions import draw_question, is_held_out
-from kernelgen_lm.corpus.sample import Message, Sample, source_of
+from kernelgen_lm.corpus.sample import Message, Sample, files_of
 from kernelgen_lm.corpus.tasks import task_yaml
 from kernelgen_lm.judging import Bench
 from kernelgen_lm.prompts import FEW_SHOT, FewShot
@@ -136,7 +136,7 @@ def test_few_shot_shows_another_operator_and_its_right_kernel() -> None:
         assert task.formula in prompt.messages[-1].content
         name = prompt.messages[1].content.split("# ", 1)[1].split(":", 1)[0]
         assert name != task.name
-        shown[prompt.messages[1].content] = source_of(prompt.messages[2].content)
+        shown[prompt.messages[1].content] = files_of(prompt.messages[2].content)["kernel.cpp"]
     task = specs[0].task()
     three = FewShot(3).render(task, task.cases[0], Track.STATIC)
     assert len(three.messages) == 8
@@ -154,19 +154,19 @@ def test_examples_are_right() -> None:
             example = FEW_SHOT.render(spec.task(), spec.task().cases[0], Track.STATIC).messages[1:3]
             asked = _shown(family)
             assert example[0].content.splitlines()[0] == f"# {asked.name}: {asked.summary}"
-            assert bench.judge(asked, source_of(example[1].content)).outcome is Outcome.OK, family
+            assert (
+                bench.judge_files(asked, asked.cases, Track.STATIC, files_of(example[1].content)).outcome is Outcome.OK
+            ), family
 
 
 def _shown(family: str):  # type: ignore[no-untyped-def]
     """The task of a family's first example, drawn as the style draws it."""
-    from kernelgen_lm.corpus.kernels import write_kernel
-    from kernelgen_lm.corpus.style import draw_style
     from npukernelbench.seed import derive
 
     rng = Random(derive("few-shot", family, 0))
     while True:
-        spec, style = draw_question(rng, {family: 1}), draw_style(rng)
-        if write_kernel(spec, style) is not None and not is_held_out(spec.function, 0.1):
+        spec = draw_question(rng, {family: 1})
+        if not is_held_out(spec.function, 0.1):
             return spec.task()
 
 

@@ -91,14 +91,14 @@ def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path: Path, monkey
 
     run(tmp_path / "whole")
     assert [line.split(":")[0] for line in told] == [f"step {step} of 9" for step in range(1, 10)]
-    save, kills = plain._save, iter([True, False, True, True, False, False, False, False])
+    save, kills = plain.save_state, iter([True, False, True, True, False, False, False, False])
 
     def save_then_die(folder: Path, model: Any, optimizer: Any, step: int) -> None:
         save(folder, model, optimizer, step)
         if next(kills):
             raise Killed
 
-    monkeypatch.setattr(plain, "_save", save_then_die)
+    monkeypatch.setattr(plain, "save_state", save_then_die)
     ended = 0
     for _ in range(4):
         try:

@@ -10,16 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelgen_lm.corpus.draw import draw_elementwise, draw_rows, draw_whole
-from kernelgen_lm.corpus.kernels import write_kernel
-from kernelgen_lm.corpus.measures import UB_BYTES
 from kernelgen_lm.corpus.movement import MOVEMENTS, Movement
-from kernelgen_lm.corpus.operations import BIG
+from kernelgen_lm.corpus.operations import BIG, Interval
 from kernelgen_lm.corpus.program import Kind, Program, Step
 from kernelgen_lm.corpus.questions import FAMILIES, draw_question, is_held_out
 from kernelgen_lm.corpus.spec import Spec
-from kernelgen_lm.corpus.style import draw_style
+from kernelgen_lm.corpus.tilewriter import TileWriting, write_tile
+from npukb_tile.checking import check_budgets, check_interface, check_values
+from npukb_tile.parse import parse_program
 from npukernelbench.errors import TaskError
 from npukernelbench.judge.data import CaseData
+from npukernelbench.nouns import DType
 from npukernelbench.reference import resolve
 
 SEEDS = st.integers(0, 2**32)
@@ -54,17 +55,6 @@ def test_a_question_survives_json_and_is_its_own_reference(seed: int) -> None:
     assert task.kernel.isidentifier()
 
 
-@given(SEEDS)
-@settings(max_examples=40, deadline=None)
-def test_kernels_fit_the_unified_buffer_and_are_the_same_each_time(seed: int) -> None:
-    spec, style = draw_question(Random(seed)), draw_style(Random(seed + 1))
-    kernel = write_kernel(spec, style)
-    assert kernel == write_kernel(spec, style)
-    if kernel is not None:
-        assert 0 < kernel.numbers.ub_bytes <= UB_BYTES
-        assert kernel.numbers.share * kernel.numbers.cores >= kernel.numbers.total
-
-
 def test_a_formula_names_what_is_used_twice() -> None:
     steps = (Step("rmax", (0,)), Step("sub", (0, 1)), Step("exp", (2,)), Step("rsum", (3,)), Step("div", (3, 4)))
     text = Program((Kind.FULL,), steps).formula(["x"], "y")
@@ -72,23 +62,21 @@ def test_a_formula_names_what_is_used_twice() -> None:
 
 
 @pytest.mark.parametrize("form", sorted(MOVEMENTS))
-def test_pieces_make_up_the_result(form: str) -> None:
-    rows, columns = 6, 40
-    rng = Random(3)
-    movement = Movement(form, MOVEMENTS[form].draw(rng, rows, columns))
-    arrays = [np.arange(rows * columns).reshape(rows, columns) + 1000 * k for k in range(movement.inputs())]
-    expected = movement.evaluate(arrays)
-    assert expected.shape == movement.shape(rows, columns)
-    moved = np.full(expected.shape, -1)
-    for row in range(expected.shape[0]):
-        for piece in movement.pieces(rows, columns):
-            to = slice(piece.to, piece.to + piece.length)
-            if piece.source is None:
-                moved[row, to] = piece.value
-            else:
-                source = int(eval(piece.row.format(r=row).replace("/", "//")))
-                moved[row, to] = arrays[piece.source][source, piece.begin : piece.begin + piece.length]
-    assert (moved == expected).all()
+def test_the_program_of_a_movement_is_right_on_arrays(form: str) -> None:
+    # One row, pieces of one element, and lengths that are no whole blocks.
+    for rows, columns, numbers in ((1, 33, (1, 1, -1)), (7, 40, (3, 4, 0)), (130, 200, (16, 17, 1))):
+        movement = Movement(form, numbers[: len(MOVEMENTS[form].draw(Random(0), rows, columns))])
+        if form == "slice":
+            movement = Movement(form, (numbers[0], numbers[0] + numbers[1]))
+        names = ("x", "y", "z") if movement.inputs() == 2 else ("x", "y")
+        for dtype in (DType.FLOAT16, DType.INT32):
+            ranges = (Interval(-100.0, 100.0),) * movement.inputs()
+            spec = Spec("movement", movement, names, dtype, dtype, (rows, columns), ranges)
+            task, text = spec.task(), write_tile(spec, TileWriting((dtype.value,)))
+            program = parse_program(text)
+            check_interface(program, task, task.cases)
+            check_budgets(program, task.cases)
+            assert not check_values(program, task, task.cases[0]).wrong, text
 
 
 def test_held_out_operators_are_about_as_many_as_asked_for() -> None:
@@ -101,6 +89,15 @@ def test_held_out_operators_are_about_as_many_as_asked_for() -> None:
 def test_no_reference_behind_a_name_that_packs_nothing() -> None:
     with pytest.raises(TaskError, match="no packed question"):
         resolve("kernelgen_lm.corpus.reference:op_nothing")
+
+
+def test_a_tensor_may_be_called_what_the_program_calls_the_length_of_a_row() -> None:
+    steps = (Step("rmax", (0,)), Step("sub", (0, 1)))
+    for names in (("a", "d"), ("d", "y")):
+        body = Program((Kind.FULL,), steps)
+        spec = Spec("rows", body, names, DType.FLOAT32, DType.FLOAT32, (5, 70), (Interval(-1.0, 1.0),))
+        program = parse_program(write_tile(spec, TileWriting(("float32",))))
+        assert not check_values(program, spec.task(), spec.task().cases[0]).wrong
 
 
 def test_every_family_is_drawn() -> None:

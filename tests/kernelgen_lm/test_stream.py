@@ -11,6 +11,7 @@ from kernelgen_lm.cli import main
 from kernelgen_lm.corpus import stream as streaming
 from kernelgen_lm.corpus.check import Contamination
 from kernelgen_lm.corpus.questions import is_held_out
+from kernelgen_lm.corpus.sample import sha256
 from kernelgen_lm.corpus.spec import Spec
 from kernelgen_lm.corpus.stream import Recipe, prove, read_recipe, stream
 from kernelgen_lm.corpus.table import read_table
@@ -99,6 +100,20 @@ def test_a_recipe_is_a_data_set(tmp_path: Path, drawn: list[streaming._Made]) ->
     assert caught.value.field == "samples"
 
 
+def test_a_recipe_may_ask_for_data_movement() -> None:
+    moved = Recipe(target="tile", samples=8, families={"movement": 1}, held_out=0)
+    samples = list(stream(moved))
+    assert len({sample.operator for sample in samples}) == len(samples) == 8
+    with Bench() as bench:
+        assert sum(prove(moved, bench, lambda number: None).executed.values()) >= 4
+
+
+def test_questions_and_programs_of_a_recipe_do_not_change() -> None:
+    """A recipe is a data set while its digest holds; other samples need another :data:`streaming.VERSION`."""
+    lines = "".join(sample.line() for sample in stream(RECIPE))
+    assert sha256(lines) == "a1b87cae6f01a790345b0bbf45bfa9f4abb12c531b8a39f72c64f1014b6fe13f"
+
+
 def test_no_sample_is_of_a_benchmark(drawn: list[streaming._Made]) -> None:
     contamination = Contamination(suite().values())
     assert not [finding for made in drawn for finding in contamination.findings(made.sample)]
@@ -115,6 +130,6 @@ def test_a_recipe_is_proven_by_the_judge_and_a_wrong_program_stops_it(
     assert facts["counts"]["sample"] == len(list(read_table(path)))
     path.write_text(f"target: tile\nsamples: 3\nseed: 4\ndigest: {facts['digest']}\n", encoding="utf-8")
     assert len(list(read_table(path))) == facts["counts"]["sample"]
-    monkeypatch.setattr(streaming, "write_tile", lambda *words: (write_tile(*words) or "").replace("T(", "T(1.0 + "))
+    monkeypatch.setattr(streaming, "write_tile", lambda *words: write_tile(*words).replace("T(", "T(1.0 + "))
     with Bench() as bench, pytest.raises(UsageError, match="is not right: wrong_value"):
         prove(RECIPE.model_copy(update={"samples": 3}), bench, lambda number: None)
