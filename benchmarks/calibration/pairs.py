@@ -205,7 +205,6 @@ _PACE = "each core's own pace of transfers dominates, which is little faster out
 _PLACES = "`enableKdimReorderLoad` is without effect: in the model, few cores hardly wait for what others read"
 _AHEAD = "`doMTE2Preload` is without effect: in the model, loads of the next block wait for their place in L1 only"
 _ORDER = "`N_BUFFER_33` is without effect: blocks are loaded in the default order"
-_AGAIN = "what was loaded into L1 for one vector core is loaded again for the other"
 _DRY = "ours is bounded by its cube cores, whose pipes run dry at every flag of vector cores (an assumption)"
 _SAME = "the scalar work of both is the same: a pipe inside the object does not hold up the twin's compiler"
 _STAGGERED = "GetMDLConfig(false, false, 0, false, false, false, false, true, true, false, false, true)"
@@ -256,7 +255,7 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair(
         "one matrix shared by the vector cores of a block", "Matmul 64 × 384 × 256, one block", (10.29, 9.93),
-        _HALF, _HALF.but(**_SHARING), _AGAIN,
+        _HALF, _HALF.but(**_SHARING),
     ),
     Pair(
         "pieces of a product that stay in L2", "Matmul 30720 × 1024 × 4096, 24 cores", (867, 805.6),

@@ -39,7 +39,8 @@ SLACK = {
 }
 #: Rebuilt pairs whose kernels take no more than a second or two.
 SMALL = {"constants in the place of the tiling", "unit flags", "cube cores alone", "K divided among cores",
-         "both matrices shared by the vector cores of a block", "TPipe outside the object"}  # fmt: skip
+         "both matrices shared by the vector cores of a block", "one matrix shared by the vector cores of a block",
+         "TPipe outside the object"}  # fmt: skip
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def bench() -> Iterator[Bench]:
 
 
 def test_every_step_pays_and_nearly_by_what_is_published() -> None:
-    assert len(KNOWN) == 24
+    assert len(KNOWN) == 25
     for step, (published, ratio) in KNOWN.items():
         assert ratio < 1, step
         assert published < 1, step
