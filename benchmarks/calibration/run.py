@@ -30,9 +30,14 @@ PAGE = HERE.parents[1] / "docs" / "calibration.md"
 
 
 def render(
-    rows: list[Compared], pairs: list[Step], unseen: list[HeldOut], excluded: Iterable[Mapping[str, str]]
+    rows: list[Compared],
+    pairs: list[Step],
+    unseen: list[HeldOut],
+    rebuilt: list[sensitivity.Change],
+    excluded: Iterable[Mapping[str, str]],
 ) -> str:
     """The page: ``page.md`` with its tables filled in."""
+    changes = [*sensitivity.changes(pairs, unseen, {row.what: row for row in rows}), *rebuilt]
     errors = [abs(row.error) for row in rows]
     fitted = [abs(row.error) for row in rows if row.section != "1.7"]
     # Rounded as the page prints them, so that ties there are ties here.
@@ -60,7 +65,8 @@ def render(
             held_out="\n".join(_held_out(unseen)),
             silicon=residuals.section(),
             device=device.section(),
-            changes=sensitivity.section(list(sensitivity.changes(pairs, unseen, {row.what: row for row in rows}))),
+            changes=sensitivity.section(changes),
+            unknown=sensitivity.unknown(changes),
             machine="\n".join(_sections(rows)),
             excluded="\n".join(f"| {row['what']} | {row['why']} |" for row in excluded),
         )
@@ -119,6 +125,7 @@ def main() -> None:
         rows = [compare(bench, row) for row in known.rows]
         pairs, more = steps(bench)
         unseen = list(held_out(bench))
+        rebuilt = list(sensitivity.rebuilt(bench))
     finally:
         bench.close()
     more_rows = [
@@ -133,7 +140,7 @@ def main() -> None:
         )
         for comparison in more
     ]
-    text = render([*rows, *more_rows], pairs, unseen, known.excluded)
+    text = render([*rows, *more_rows], pairs, unseen, rebuilt, known.excluded)
     if "--check" in sys.argv:
         sys.exit(text != PAGE.read_text(encoding="utf-8"))
     PAGE.write_text(text, encoding="utf-8")

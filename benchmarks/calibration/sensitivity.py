@@ -2,7 +2,7 @@
 
     python -m benchmarks.calibration.sensitivity
 
-Each step is a pair of kernels of ours, before and after. The page of the calibration shows the same table.
+Each step is a pair of kernels of ours, before and after. The page of the calibration shows the same tables.
 """
 
 from __future__ import annotations
@@ -14,21 +14,26 @@ from dataclasses import dataclass
 from benchmarks.calibration.compared import compare
 from benchmarks.calibration.harness import Bench
 from benchmarks.calibration.heldout import HeldOut, held_out
+from benchmarks.calibration.pairs import PAIRS, predicted
 from benchmarks.calibration.steps import Step, steps
 from npukb_npu.rows import table
 
-__all__ = ["Change", "changes", "reductions", "section"]
+__all__ = ["Change", "changes", "rebuilt", "reductions", "section", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a step does to a kernel's time: the time after it divided by that before it."""
+    """What a step does to a kernel's time: the time after it divided by that before it.
+
+    ``missing`` says why the model does not know what the step changes, if so.
+    """
 
     step: str
     kernel: str
     published: float
     predicted: float
     source: str
+    missing: str = ""
 
     @property
     def error(self) -> float:
@@ -74,7 +79,7 @@ _SUMS = (
 
 
 def changes(pairs: Sequence[Step], unseen: Sequence[HeldOut], sums: Mapping[str, Step]) -> Iterator[Change]:
-    """Every published step."""
+    """The published steps among kernels that the page shows for another reason."""
     names = [pair.what for pair in pairs]
     for title, after in _STEPS:
         at = names.index(after)
@@ -96,26 +101,43 @@ def reductions(sums: Mapping[str, Step]) -> Iterator[Change]:
         yield Change(title, first, b.published / a.published, b.predicted / a.predicted, b.source)
 
 
+def rebuilt(bench: Bench) -> Iterator[Change]:
+    """The steps whose both kernels were written after a description."""
+    for pair in PAIRS:
+        before, after = pair.published_us
+        yield Change(pair.step, pair.kernel, after / before, predicted(bench, pair), "BEST", pair.missing)
+
+
 def section(made: Sequence[Change]) -> str:
-    """The table of the page."""
+    """The table of the page, of the steps that the model knows."""
+    return _table("source", [(change, change.source) for change in made if not change.missing])
+
+
+def unknown(made: Sequence[Change]) -> str:
+    """The table of the page, of the steps that it does not know."""
+    return _table("what is missing", [(change, change.missing) for change in made if change.missing])
+
+
+def _table(last: str, rows: Sequence[tuple[Change, str]]) -> str:
     lines = [
-        "| step | kernel before it | published ratio | predicted ratio | error | source |",
+        f"| step | kernel before it | published ratio | predicted ratio | error | {last} |",
         "|---|---|---|---|---|---|",
     ]
-    for change in made:
+    for change, said in rows:
         error = f"{change.error:+.0%}"
         figures = f"{change.published:.3g} | {change.predicted:.3g} | {'0%' if error in ('+0%', '-0%') else error}"
-        lines.append(f"| {change.step} | {change.kernel} | {figures} | {change.source} |")
+        lines.append(f"| {change.step} | {change.kernel} | {figures} | {said} |")
     return "\n".join(lines)
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the tables."""
     bench = Bench()
     try:
         pairs, _ = steps(bench)
         sums = {row.what: compare(bench, row) for row in table().rows if row.what.startswith("256 floats")}
-        print(section(list(changes(pairs, list(held_out(bench)), sums))))
+        made = [*changes(pairs, list(held_out(bench)), sums), *rebuilt(bench)]
+        print(section(made), unknown(made), sep="\n\n")
     finally:
         bench.close()
     return 0

@@ -86,6 +86,7 @@ def _add(
         "SKEW": skew,
         "SCALAR": scalar,
         "SERIAL": serial,
+        "INSIDE": 0,
     }
     x = np.zeros(total, np.float16)
     return bench.time(SOC, "add", macros, {"x": x, "y": x}, 2 * total)

@@ -10,7 +10,7 @@ import pytest
 from npukb_twin.timing.machine import load
 from npukernelbench.nouns import DType
 from tests.twin.test_matmul_kernels import ALONE
-from tests.twin.test_matmul_object import matrix, numbers, tiling
+from tests.twin.test_matmul_object import BEFORE, matrix, numbers, tiling
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Profile
@@ -97,3 +97,43 @@ def test_setting_an_object_up_takes_its_time(twin: Twin) -> None:
     seen = profile(twin)
     known = numbers_["start_s"] + numbers_["matmul_init_s"] + 2 * numbers_["matmul_block_s"]
     assert seen.counters["aic_scalar_time"] == pytest.approx(known * 1e6, rel=0.3)
+
+
+#: Two vector cores of a block multiply halves of a by the same b.
+TOGETHER = """
+KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
+using B = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NONE, {shared}>;
+using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+TCubeTiling t = TilingOf(p);
+TPipe pipe;
+Matmul<A, B, C, C, {config}> mm;
+REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+if (GetBlockIdx() > 1) return;
+const uint32_t row = GetBlockIdx() * t.singleCoreM;
+GlobalTensor<half> left = Of<half>(a);
+GlobalTensor<float> out = Of<float>(y);
+mm.SetTensorA(left[row * t.Ka]);
+mm.SetTensorB(Of<half>(b));
+mm.IterateAll(out[row * t.N]);
+mm.End();
+"""
+
+
+def test_a_shared_matrix_is_loaded_once(twin: Twin) -> None:
+    """Where L1 has room for all of it: with less, both products load it."""
+    rng = np.random.default_rng(3)
+    a, b = matrix(rng, np.float16, M, K), matrix(rng, np.float16, K, SHARE)
+    loaded = {}
+    for shared, depth in ((0, 4), (1, 4), (1, 2)):
+        sizes = tiling(M, SHARE, K, baseM=32, baseN=SHARE, baseK=128, singleCoreM=M // 2, depthA1=depth, depthB1=depth,
+                       stepKa=depth, stepKb=depth, usedCoreNum=2, dbL0B=1)  # fmt: skip
+        body = TOGETHER.format(shared=bool(shared), config="CFG_IBSHARE_NORM" if shared else "CFG_NORM")
+        body = body.replace("True", "true").replace("False", "false")
+        done = twin.run(body, {"p": numbers(sizes), "a": a, "b": b}, {"y": ((M, SHARE), DType.FLOAT32)},
+                        before=BEFORE, block=None)  # fmt: skip
+        assert done.seen is not None
+        assert done.seen.profile is not None
+        loaded[shared, depth] = done.seen.profile.counters["GM_to_L1_datas_kb"] * 1024
+    assert loaded[0, 4] == loaded[1, 2] == a.nbytes + 2 * b.nbytes
+    assert loaded[1, 4] == a.nbytes + b.nbytes

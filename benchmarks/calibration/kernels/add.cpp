@@ -1,13 +1,17 @@
 // z = x + y over two large half tensors, as a vendor walk-through describes it step by step. TILE elements per
 // transfer, BUFFERS per queue, CORES blocks at work, TOTAL elements; BYPASS: inputs go past the L2 cache; SKEW bytes
-// between x and y in UB beside the tile; SERIAL: a tile is read when the one before has been written, as the published
-// times of its steps add up.
+// between x and y in UB beside the tile; INSIDE: the object holds the pipe; SERIAL: a tile is read when the one before
+// has been written, as the published times of its steps add up.
 #include "kernel_operator.h"
 using namespace AscendC;
 
 class Add2D {
   public:
-    __aicore__ inline Add2D(TPipe* pipe) : pipe_(pipe) {}
+#if INSIDE
+    __aicore__ inline Add2D() {}
+#else
+    __aicore__ inline Add2D(TPipe& pipe) : pipe_(pipe) {}
+#endif
     __aicore__ inline void Init(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
         const uint32_t share = (TOTAL / CORES + 255) / 256 * 256;  // of one core
         first_ = share * GetBlockIdx();
@@ -19,9 +23,9 @@ class Add2D {
         x_.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
         y_.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
 #endif
-        pipe_->InitBuffer(in_x_, BUFFERS, TILE * sizeof(half) + SKEW);
-        pipe_->InitBuffer(in_y_, BUFFERS, TILE * sizeof(half) + SKEW);
-        pipe_->InitBuffer(out_, BUFFERS, TILE * sizeof(half));
+        pipe_.InitBuffer(in_x_, BUFFERS, TILE * sizeof(half) + SKEW);
+        pipe_.InitBuffer(in_y_, BUFFERS, TILE * sizeof(half) + SKEW);
+        pipe_.InitBuffer(out_, BUFFERS, TILE * sizeof(half));
     }
     __aicore__ inline void Process() {
         for (uint32_t at = first_; at < end_; at += TILE) {
@@ -57,7 +61,11 @@ class Add2D {
         in_x_.FreeTensor(x);
         in_y_.FreeTensor(y);
     }
-    TPipe* pipe_;
+#if INSIDE
+    TPipe pipe_;
+#else
+    TPipe& pipe_;
+#endif
     GlobalTensor<half> x_, y_, z_;
     TQue<TPosition::VECIN, 1> in_x_, in_y_;
     TQue<TPosition::VECOUT, 1> out_;
@@ -66,8 +74,12 @@ class Add2D {
 
 extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {
     if (GetBlockIdx() >= CORES) return;
+#if INSIDE
+    Add2D op;
+#else
     TPipe pipe;
-    Add2D op(&pipe);
+    Add2D op(pipe);
+#endif
     op.Init(x, y, z);
     op.Process();
 }

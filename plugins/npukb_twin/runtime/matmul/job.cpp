@@ -181,17 +181,21 @@ Stored MatmulJob::OpenMatrix(const MatmulOperand& operand, bool left, const Batc
 MatmulPlan MatmulJob::Plan(const npukb::MatmulTarget* target, const BatchPlace& batch) const {
     MatmulPlan plan{};
     plan.pc = pc_;
-    plan.a = {a_, s_.a.place == MatrixPlace::Global, s_.a.global.origin};
-    plan.b = {b_, s_.b.place == MatrixPlace::Global, s_.b.global.origin};
+    const TCubeTiling& t = s_.tiling;
+    auto shared = [&](bool asked, int64_t side, int32_t base, int32_t depth) {
+        return asked && PartsOf(s_.k, t.baseK) * PartsOf(side, base) <= depth ? s_.k * side : 0;
+    };
+    plan.a = {a_, s_.a.place == MatrixPlace::Global, s_.a.global.origin, shared(f_.a_shared, s_.m, t.baseM, t.depthA1)};
+    plan.b = {b_, s_.b.place == MatrixPlace::Global, s_.b.global.origin, shared(f_.b_shared, s_.n, t.baseN, t.depthB1)};
     plan.multiplies = true;
     plan.large_loads = f_.config.doMultiDataLoad || f_.config.doSpecialMDL;
     plan.unit_flag = f_.config.enUnitFlag && !f_.config.doSpecialMDL && !f_.config.doBasicBlock;
     plan.constant = f_.constant.singleCoreM > 0;
-    plan.down_first = s_.tiling.iterateOrder != 1;
+    plan.down_first = t.iterateOrder != 1;
     plan.hf32 = s_.hf32;
     plan.type = f_.a;
     plan.m = s_.m, plan.n = s_.n, plan.k = s_.k;
-    plan.tiling = s_.tiling;
+    plan.tiling = t;
     if (target == nullptr) return plan;
     plan.stores = true;
     plan.stores_global = target->global != nullptr;

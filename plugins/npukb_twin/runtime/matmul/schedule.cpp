@@ -21,14 +21,19 @@ void After(Core& core, Pipe pipe, const Moment& moment) {
 // The places of one operand in L1: each holds a panel until another one needs it.
 class Shelf {
   public:
-    Shelf(Core& core, const Feed& feed, int64_t places) : core_(core), feed_(feed), places_(places) {
+    Shelf(Core& core, const Feed& feed, int64_t places, const Feed* before)
+        : core_(core),
+          feed_(feed),
+          places_(places),
+          all_there_(before != nullptr && feed.shared > 0 && feed.shared == before->shared &&
+                     feed.stored.address == before->stored.address) {
         for (int64_t& key : keys_) key = -1;
     }
     // Panel number `panel` of a row of panels, known by `key`: when it is there.
     Moment Bring(int64_t key, int64_t panel, int64_t row, int64_t column, int64_t rows, int64_t columns) {
         int64_t place = panel % places_;
         last_ = place;
-        if (keys_[place] == key) return there_[place];
+        if (all_there_ || keys_[place] == key) return there_[place];
         After(core_, Pipe::MTE2, used_[place]);
         Load(row, column, rows, columns);
         keys_[place] = key;
@@ -61,21 +66,22 @@ class Shelf {
     Core& core_;
     const Feed& feed_;
     int64_t places_, last_ = 0;
+    bool all_there_;
     int64_t keys_[kPlaces];
     Moment there_[kPlaces], used_[kPlaces];
 };
 
 class Carrier {
   public:
-    Carrier(Core& core, const MatmulPlan& plan)
+    Carrier(Core& core, const MatmulPlan& plan, const MatmulPlan* before)
         : core_(core),
           m_(core.launch->machine),
           p_(plan),
           t_(plan.tiling),
           group_a_(plan.large_loads ? std::max(t_.stepKa, 1) : 1),
           group_b_(plan.large_loads ? std::max(t_.stepKb, 1) : 1),
-          a_(core, plan.a, Places(t_.depthA1, group_a_)),
-          b_(core, plan.b, Places(t_.depthB1, group_b_)) {
+          a_(core, plan.a, Places(t_.depthA1, group_a_), before == nullptr ? nullptr : &before->a),
+          b_(core, plan.b, Places(t_.depthB1, group_b_), before == nullptr ? nullptr : &before->b) {
         int64_t down = PartsOf(plan.m, t_.baseM), across = PartsOf(plan.n, t_.baseN);
         depth_ = t_.baseK;
         while (down * across * PartsOf(plan.k, depth_) > kMostSteps && depth_ < plan.k) depth_ *= 2;
@@ -175,9 +181,9 @@ class Carrier {
 
 }  // namespace
 
-void Carry(Core& core, const MatmulPlan& plan) {
+void Carry(Core& core, const MatmulPlan& plan, const MatmulPlan* before) {
     core.Place(plan.pc);
-    Carrier carrier(core, plan);
+    Carrier carrier(core, plan, before);
     if (plan.only.rows > 0) return carrier.One(plan.only);
     carrier.All();
 }

@@ -17,6 +17,7 @@ struct Feed {
     Stored stored;
     bool global;
     const void* origin;
+    int64_t shared;  // elements, if both vector cores of a block multiply by it and L1 has room for all of it; else 0
 };
 
 // One call of an object, with everything that its time follows from. It outlives the call: vector cores have their cube
@@ -40,7 +41,8 @@ struct MatmulPlan {
     TCubeTiling tiling;
 };
 
-// Puts the work down for the running cube core.
-void Carry(Core& core, const MatmulPlan& plan);
+// Puts the work down for the running cube core. What `before`, an order of the block's other vector core, has brought
+// into L1 for both is not brought again.
+void Carry(Core& core, const MatmulPlan& plan, const MatmulPlan* before = nullptr);
 
 }  // namespace twin

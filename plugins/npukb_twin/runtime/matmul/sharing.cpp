@@ -137,6 +137,8 @@ extern "C" void npukb_matmul_serve(void) {
     for (int i = 1; i <= vectors; ++i) WaitFor(&of[i].over, 1, {"REGIST_MATMUL_OBJ", pc});
     core.time.Scalar(Cycles(m, m.matmul_serve_s));
     // Whatever a vector core had to know before it gave an order lies before that order: the earliest comes first.
+    const MatmulPlan* before = nullptr;
+    int last = 0;
     for (uint64_t done[kCoreKinds * 8] = {};;) {
         int next = 0;
         for (int i = 1; i <= vectors; ++i) {
@@ -148,7 +150,9 @@ extern "C" void npukb_matmul_serve(void) {
         core.Place(order.plan.pc);
         core.time.Tell(TapeMark::Wait, Pipe::S, GivenName(next), done[next], 0);
         core.time.Scalar(Cycles(m, m.matmul_order_s) / 2);
-        Carry(core, order.plan);
+        Carry(core, order.plan, next == last ? nullptr : before);
+        before = order.plan.multiplies && order.plan.only.rows == 0 ? &order.plan : nullptr;
+        last = next;
         core.time.Tell(TapeMark::Raise, order.plan.stores ? Pipe::FIX : Pipe::M, OverName(next), 0, 0);
     }
     for (int i = 1; i <= vectors; ++i) free(of[i].first);
