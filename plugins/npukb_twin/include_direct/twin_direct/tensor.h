@@ -256,6 +256,7 @@ class Tensor {
     }
     Tensor pin_memory() const { return *this; }
     Tensor detach() const { return *this; }
+    Tensor clone() const;
     template <typename T>
     T item() const {
         if (!is_cpu()) npukb_direct::Refuse("item(): the host function reads device memory");
@@ -314,6 +315,13 @@ inline Tensor scalar_to_tensor(const Scalar& value) {
     Tensor made({}, TensorOptions(kDouble));
     *made.data_ptr<double>() = value.toDouble();
     return made;
+}
+
+inline Tensor Tensor::clone() const {
+    Tensor other = empty_like(*this);
+    if (is_cpu()) memcpy(other.data_ptr(), data_ptr(), nbytes());
+    if (!is_cpu()) npukb_device_move(other.state_->address, state_->address, nbytes());
+    return other;
 }
 
 inline Tensor Tensor::to(Device place, ScalarType type, bool, bool) const {
