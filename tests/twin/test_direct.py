@@ -105,7 +105,8 @@ def test_the_host_learns_of_the_chip_and_of_half_precision_and_copies_a_tensor(t
     TORCH_CHECK(aclGetDeviceCapability(0, ACL_DEVICE_INFO_UNDEFINED, &none) != ACL_SUCCESS);
     TORCH_CHECK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_AICPU_CORE_NUM, &none) != ACL_SUCCESS);
     TORCH_CHECK(aclrtGetDeviceCount(&devices) == ACL_SUCCESS && devices == 1);
-    TORCH_CHECK(cores == platform->GetCoreNumAiv(), cores);
+    TORCH_CHECK(cores == platform->GetCoreNumAiv(), cores, x.scalar_type());
+    TORCH_CHECK(std::string(c10::toString(x.scalar_type())) == "Float", x.scalar_type());
     for (int bits = 0; bits < 65536; ++bits) {
         const auto value = static_cast<aclFloat16>(bits);
         const bool quiet = (bits & 0x7c00) != 0x7c00 || (bits & 0x3ff) == 0 || (bits & 0x200) != 0;

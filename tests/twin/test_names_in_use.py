@@ -263,6 +263,10 @@ def test_a_mode_of_other_chips_ends_the_kernel(twin: Twin) -> None:
 UNREACHED = """
 GlobalTensor<float> g;
 g.SetGlobalBuffer((__gm__ float*)y, 64);
+SetAtomicNone();
+LocalTensor<float> c;
+c.address_.logicPos = (uint8_t)TPosition::CO1;
+c.InitBuffer(0, 256);
 #ifdef __DAV_C220_CUBE__
 SetHF32Mode(false);
 if (GetBlockIdx() == 0) {
@@ -270,7 +274,6 @@ if (GetBlockIdx() == 0) {
     DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE>(g);
 }
 #else
-LocalTensor<float> c;
 FixpipeParams<float> p(1, 1, 0, 1);
 Fixpipe(g, c, p);  // here
 #endif

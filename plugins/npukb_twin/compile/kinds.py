@@ -79,7 +79,8 @@ _CUBE_CALLS, _REQUESTS = ("npukb_cube_", "_ZN7AscendC7Fixpipe"), ("npukb_matmul_
 _COMMON_CALLS = re.compile(
     r"npukb_(?:raw_\w+|block_\w+|group|sub_block|scalar_global|scalar_access|flag_\w+|event_\w+|barrier|sync_all"
     r"|tiling_\w+|user_workspace|system_workspace|pipe_\w+|queue_init|buffer_init|pool_init|queue_\w+|notes\w*"
-    r"|ub_base|assert|trap|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set)\Z"
+    r"|ub_base|assert|trap|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set"
+    r"|atomic|memory_at|memory_base)\Z"
 )
 _MOVES = re.compile(r"npukb_copy\w*\Z|_ZN7AscendC8DataCopy")
 

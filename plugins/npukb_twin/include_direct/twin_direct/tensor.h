@@ -57,6 +57,23 @@ inline size_t elementSize(ScalarType type) {
     }
 }
 
+inline const char* toString(ScalarType type) {
+    switch (type) {
+        case ScalarType::Byte: return "Byte";
+        case ScalarType::Char: return "Char";
+        case ScalarType::Short: return "Short";
+        case ScalarType::Int: return "Int";
+        case ScalarType::Long: return "Long";
+        case ScalarType::Half: return "Half";
+        case ScalarType::Float: return "Float";
+        case ScalarType::Double: return "Double";
+        case ScalarType::Bool: return "Bool";
+        case ScalarType::BFloat16: return "BFloat16";
+        default: return "another type";
+    }
+}
+inline std::ostream& operator<<(std::ostream& out, ScalarType type) { return out << toString(type); }
+
 enum class DeviceType : int8_t { CPU = 0, CUDA = 1, PrivateUse1 = 20 };
 constexpr DeviceType kCPU = DeviceType::CPU, kPrivateUse1 = DeviceType::PrivateUse1;
 
