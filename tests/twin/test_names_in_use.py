@@ -50,7 +50,8 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
         FULL_MASK == ~uint64_t(0), DEFAULT_DATA_COPY_NBURST, DEFAULT_DATA_COPY_STRIDE, is_same<half, half>::value,
         IsSameType<TrueType, FalseType>::value, GetScalarBitcodeValue(half(-1)), GetScalarBitcodeValue(1.0f),
         HALF_FACTOR, SYNC_AIC_FLAG != SYNC_AIV_FLAG, SYNC_AIC_AIV_FLAG != SYNC_AIV_ONLY_ALL,
-        B32_DATA_NUM_PER_BLOCK, static_cast<int>(PAD_MODE7) - static_cast<int>(pad_t::PAD_NONE),
+        B32_DATA_NUM_PER_REPEAT * B32_BYTE_SIZE / (B32_DATA_NUM_PER_BLOCK * B32_BYTE_SIZE),
+        static_cast<int>(PAD_MODE7) - static_cast<int>(pad_t::PAD_NONE),
     };
     GlobalTensor<int64_t> said;
     said.SetGlobalBuffer((__gm__ int64_t*)y, 64);

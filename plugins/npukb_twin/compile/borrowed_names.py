@@ -22,7 +22,15 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("F32_INF", "F32_NEG_INF", "SetSyncBaseAddr", "WaitEvent", "GetffstMsg", "FixpipeParams"),
         *("FULL_MASK", "DEFAULT_DATA_COPY_NBURST", "DEFAULT_DATA_COPY_STRIDE", "NotifyEvent"),
         *("SYNC_AIC_FLAG", "SYNC_AIV_FLAG", "SYNC_AIC_AIV_FLAG", "SYNC_AIV_ONLY_ALL"),
-        *("B32_DATA_NUM_PER_BLOCK", "HALF_FACTOR", "TrueType", "FalseType", "GetScalarBitcodeValue"),
+        *(
+            "B32_BYTE_SIZE",
+            "B32_DATA_NUM_PER_BLOCK",
+            "B32_DATA_NUM_PER_REPEAT",
+            "HALF_FACTOR",
+            "TrueType",
+            "FalseType",
+            "GetScalarBitcodeValue",
+        ),
     ),
     "": (
         *("set_ffts_base_addr", "wait_flag_dev", "ffts_cross_core_sync", "clz", "icache_preload"),
