@@ -203,7 +203,8 @@ class _Search:
         if posixpath.normpath(posixpath.join(posixpath.dirname(includer), path)) in self.files:
             return "", ""
         plain = _CLIMBS.sub("", path, count=1) if path.startswith(".") else path
-        if plain == path and any(name == path or name.endswith(f"/{path}") for name in self.own):
+        own = any(name == path or name.endswith(f"/{path}") for name in self.own)
+        if plain == path and own and not self._beside(includer, path):
             return "", ""
         target = self._found(includer, path, plain)
         if target is None:
@@ -216,6 +217,10 @@ class _Search:
             new.append(name)
         reached = posixpath.normpath(posixpath.join(posixpath.dirname(includer), path)) == name or path == below
         return name, path if reached else below
+
+    def _beside(self, includer: str, path: str) -> bool:
+        """Whether a file that was carried has such a file beside it: that is meant before any of the candidate's."""
+        return includer not in self.own and (Path(self.paths[includer]).parent / path).is_file()
 
     def _found(self, includer: str, path: str, plain: str) -> tuple[Path, str] | None:
         """The file on disk and its path below the folder that holds it."""

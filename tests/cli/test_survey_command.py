@@ -93,6 +93,17 @@ FILL(float)
 FILL(int32_t)
 void fill_do(uint32_t blocks, void* stream, void* y) { fill_float<<<blocks, nullptr, stream>>>((float*)y, 1.0f); }
 """
+#: A template that the file which includes it gives its arguments.
+PART = """#include "kernel_operator.h"
+template <typename T>
+__global__ __aicore__ void part(GM_ADDR x, GM_ADDR y) {
+    *reinterpret_cast<__gm__ T*>(y) = 1;
+}
+"""
+WHOLE = """extern "C" __global__ __aicore__ void whole(GM_ADDR x, GM_ADDR y) {
+    if (AscendC::GetBlockIdx() == 0) *reinterpret_cast<__gm__ float*>(y) = 1;
+}
+"""
 
 
 @pytest.fixture
@@ -111,6 +122,9 @@ def folder(tmp_path: Path) -> Path:
         "shared/include/common/shared.h": "#pragma once\nint Twice(int x);\n",
         "shared/src/twice.cpp": '#include "common/shared.h"\nint Twice(int x) { return 2 * x; }\n',
         "launch/fill.cpp": LAUNCH,
+        "launch/cceprint/fill_0.cce": '#error "what a run on a CPU noted"\n' + KERNEL.replace("NAME", "fill_0"),
+        "parts/part.cpp": PART,
+        "parts/whole.cpp": PART.partition("template")[0] + '#include "part.cpp"\n' + WHOLE,
         "tests/broken.cpp": KERNEL,
     }
     for name, text in files.items():
@@ -128,6 +142,7 @@ def test_every_project_is_compiled_as_it_lies(npukb, folder: Path) -> None:
     seen = {key: row["track"] if row["compiles"] else row["missing"] for key, row in rows.items()}
     assert seen == {
         ("device", "plain/good.cpp"): "static",
+        ("device", "parts/whole.cpp"): "static",
         ("device", "plain/lent.cpp"): "static",
         ("device", "plain/invented.cpp"): "Invented",
         ("device", "third/uses.cpp"): "somebody/gemm.hpp",
@@ -318,6 +333,10 @@ def answered(tmp_path: Path) -> Path:
         "sample/Probe/op_host/probe.cpp": SAMPLE,
         "sample/Probe/op_kernel/probe.cpp": DEVICE.replace("length));", f"length + ((__gm__ int32_t*)x)[7]));{CLEAN}"),
         "sample/Call/gen_data.py": GEN_DATA.replace("RIGHT", "84"),
+        "between/Probe/op_host/probe.cpp": SAMPLE,
+        "between/Probe/op_host/op_api/aclnn_probe.cpp": "int aclnnProbeGetWorkspaceSize(int x, int y) { return x; }",
+        "between/Probe/op_kernel/probe.cpp": DEVICE,
+        "between/Probe/gen_data.py": GEN_DATA.replace("RIGHT", "84"),
         "failing/Probe/op_host/probe.cpp": SAMPLE,
         "failing/Probe/op_kernel/probe.cpp": DEVICE,
         "failing/Probe/examples/call/script/gen_data.py": "raise SystemExit('no numbers today')",
@@ -343,6 +362,7 @@ def test_values_are_compared_where_something_says_what_is_right(npukb, answered:
         "right": ("", "right", "scripts/gen_data.py"),
         "wrong": ("", "wrong", "scripts/gen_data.py"),
         "sample/Probe": ("Probe", "right", "gen_data.py"),
+        "between/Probe": ("Probe", "not run", ""),
         "failing/Probe": ("Probe", "not run", ""),
     }, finished.out
     said = {row["file"]: row["values"][0]["said"] for row in rows}
@@ -350,6 +370,8 @@ def test_values_are_compared_where_something_says_what_is_right(npukb, answered:
     assert "differs from our task" in said["other"], said
     assert "launch.yaml" in said["dumb"], said
     assert "no numbers today" in said["failing/Probe"], said
+    assert said["between/Probe"].startswith("aclnnProbe, which op_host/op_api/aclnn_probe.cpp defines, may"), said
+    assert "wrong_value" in said["between/Probe"] or "rule_violation" in said["between/Probe"], said
 
 
 def test_entries_are_found_plain_in_namespaces_as_templates_and_in_macros() -> None:

@@ -119,3 +119,19 @@ def test_an_include_fetches_nothing_else(tmp_path: Path) -> None:
     assert read.files["kernel.cpp"] == text + '#include "ok.h"\n#include "ok.h"\n'
     with pytest.raises(UsageError, match="no folder"):
         read_sources([str(tmp_path / "out/kernel.cpp")], Track.STATIC, [str(tmp_path / "none")])
+
+
+def test_a_carried_file_means_what_lies_beside_it(project: Path) -> None:
+    """A candidate may have a file of that name, too."""
+    write(
+        project,
+        {
+            "ops/add/op_host/add.cpp": '#include "cut/cut.h"\n',
+            "ops/add/op_kernel/deep.h": "#error the kernel's\n",
+            "shared/include/cut/cut.h": '#include "deep.h"\n',
+            "shared/include/cut/deep.h": "int cut;\n",
+        },
+    )
+    read = read_sources([str(project / "ops/add")], Track.DYNAMIC, [str(project / "shared/include")])
+    assert read.files["include/cut/deep.h"] == "int cut;\n"
+    assert read.files["include/cut/cut.h"] == '#include "deep.h"\n'

@@ -117,6 +117,23 @@ def test_without_a_call_that_fits_files_are_matched_as_before(tmp_path: Path, ap
     assert "input/second.bin is taken for w, by order" in notes
 
 
+def test_attributes_count_by_their_names_where_the_interface_has_other_tensors(tmp_path: Path) -> None:
+    """As long as the application reads what the script wrote."""
+    own = CALL.replace("w, nullptr, 3.0", "w, w, factor").replace("uint64_t", "uint64_t")
+    application = APPLICATION.replace(
+        "    uint64_t room", "    double factor = aclFloat16ToFloat(0x4200);\n    uint64_t room"
+    )
+    application = application.replace("ARGUMENTS", own).replace("Weighed", "WeighedInOtherWays")
+    interface = Interface(INTERFACE.inputs, INTERFACE.outputs, (Attribute("factor", "float", 7.0),), "Weighed")
+    record, notes = read(tmp_path / "case", application, interface)
+    assert record.attributes == {"factor": 3.0}
+    said = "factor is the argument of that name in the application's call of aclnnWeighedInOtherWays"
+    assert said in notes, notes
+    record, notes = read(tmp_path / "elsewhere", application.replace("../input/", "../elsewhere/"), interface)
+    assert record.attributes == {}
+    assert said not in notes
+
+
 def test_an_application_runs_confined_in_a_copy(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     writing = f'std::ofstream("{outside}") << 1; std::ofstream("../input/mine") << 1;\n    {CALL}'

@@ -96,6 +96,40 @@ def test_a_launch_file_of_an_extension_returns_its_tensor(twin: Twin) -> None:
     assert np.array_equal(np.asarray(seen.outputs["y"]), X * 3)
 
 
+def test_the_host_learns_of_the_chip_and_of_half_precision_and_copies_a_tensor(twin: Twin) -> None:
+    asked = """
+    int64_t cores = 0, more = 0, none = 0;
+    uint32_t devices = 0;
+    TORCH_CHECK(aclGetDeviceCapability(0, ACL_DEVICE_INFO_VECTOR_CORE_NUM, &cores) == ACL_SUCCESS);
+    TORCH_CHECK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_VECTOR_CORE_NUM, &more) == ACL_SUCCESS && cores == more);
+    TORCH_CHECK(aclGetDeviceCapability(0, ACL_DEVICE_INFO_UNDEFINED, &none) != ACL_SUCCESS);
+    TORCH_CHECK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_AICPU_CORE_NUM, &none) != ACL_SUCCESS);
+    TORCH_CHECK(aclrtGetDeviceCount(&devices) == ACL_SUCCESS && devices == 1);
+    TORCH_CHECK(cores == platform->GetCoreNumAiv(), cores, x.scalar_type());
+    TORCH_CHECK(std::string(c10::toString(x.scalar_type())) == "Float", x.scalar_type());
+    for (int bits = 0; bits < 65536; ++bits) {
+        const auto value = static_cast<aclFloat16>(bits);
+        const bool quiet = (bits & 0x7c00) != 0x7c00 || (bits & 0x3ff) == 0 || (bits & 0x200) != 0;
+        const int kept = (bits & 0x7fff) > 0x7c00 ? (bits & 0x8000) | 0x7e00 : bits;
+        TORCH_CHECK(!quiet || aclFloatToFloat16(aclFloat16ToFloat(value)) == kept, bits);
+    }
+    TORCH_CHECK(aclFloat16ToFloat(0x3c01) == 1.0009765625f && aclFloatToFloat16(1.00048828125f) == 0x3c00);
+    TORCH_CHECK(aclFloatToFloat16(65519.0f) == 0x7bff && aclFloatToFloat16(65520.0f) == 0x7c00);
+    TORCH_CHECK(aclFloatToFloat16(0x1p-25f) == 0 && aclFloatToFloat16(-0x1.8p-25f) == 0x8001);
+    auto pair = sizes.clone();
+    TORCH_CHECK(pair.data_ptr() != sizes.data_ptr() && pair.data_ptr<int32_t>()[0] == x.numel());
+    auto copy = x.clone();
+    """
+    task = task_for({"x": X}, {"y": ((64,), DType.FLOAT32)}, "probe_muls")
+    files = {name: (HERE / name).read_text() for name in ("extension.cpp", "muls.cpp")}
+    text = files["extension.cpp"].replace("    auto tiling =", f"{asked}    auto tiling =")
+    files["extension.cpp"] = text.replace("(1, stream, x.data_ptr()", "(1, stream, copy.data_ptr()")
+    files["launch.yaml"] = "function: run_muls\narguments: [x, 3]\n"
+    seen = run(twin, task, files, {"x": X})
+    assert seen.outcome is Outcome.OK, [str(diagnostic) for diagnostic in seen.diagnostics]
+    assert np.array_equal(np.asarray(seen.outputs["y"]), X * 3)
+
+
 def test_what_a_host_function_cannot_do_is_said(twin: Twin) -> None:
     """One answer per way in which a launch goes wrong, with the outcome that it gets."""
     copy = "aclrtMemcpy(&tiling, 4, x, 4, ACL_MEMCPY_DEVICE_TO_HOST);"

@@ -106,14 +106,14 @@ def test_invented_api_is_the_models_error_with_a_hint(twin: Twin, call: str, nam
     assert (near in re.findall(r"\w+", first.remedy)) if near else not first.remedy
 
 
-def test_an_image_of_more_than_two_mebibytes_is_refused(twin: Twin) -> None:
-    before = "const int32_t answers[600000] = {1, 2, 3};"
+def test_an_image_of_more_than_four_mebibytes_is_refused(twin: Twin) -> None:
+    before = "const int32_t answers[1200000] = {1, 2, 3};"
     finished = twin.run("int n = answers[GetBlockIdx()];", before=before)
     assert finished.outcome is Outcome.COMPILE_ERROR
     assert [(error.rule, error.file, error.line > 0) for error in finished.errors] == [
         ("image_too_large", "kernel.cpp", True)
     ]
-    assert "of which answers takes 2400000; at most 2097152 are taken" in finished.errors[0].message
+    assert "of which answers takes 4800000; at most 4194304 are taken" in finished.errors[0].message
 
 
 @pytest.mark.parametrize(

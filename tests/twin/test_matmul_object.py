@@ -226,6 +226,38 @@ def test_blocks_are_fetched_into_the_unified_buffer_while_others_are_computed(tw
     agrees(done.output(), a, b, types)
 
 
+def test_blocks_are_looked_for_where_they_were_put_aside(twin: Twin) -> None:
+    """With either value of sync, as kernels ask for them; before anything was computed there are none."""
+    rng = np.random.default_rng(10)
+    types = PLAIN[0]
+    a, b = matrix(rng, np.float16, 48, 96), matrix(rng, np.float16, 96, 128)
+    head, _ = BODY.format(a="half", c="float", bias="float").split("if (at(0) == 0) {")
+    fetch = """
+        TBuf<TPosition::VECCALC> held;
+        pipe.InitBuffer(held, 48 * 64 * 4);
+        auto block = held.Get<float>();
+        auto aside = Of<float>(space);
+        mm.SetWorkspace(aside);
+        mm.template Iterate<false>();
+        for (int i = 0; i < 2; ++i) {
+            auto left = i == 0 ? mm.GetTensorC() : mm.template GetTensorC<false>();
+            DataCopy(block, left, 48 * 64);
+            PipeBarrier<PIPE_ALL>();
+            DataCopy(out[i * 64], block, DataCopyParams(48, 8, 0, 8));
+            PipeBarrier<PIPE_ALL>();
+        }
+        mm.End();
+    """
+    inputs = {"p": numbers(tiling(48, 128, 96)), "a": a, "b": b}
+    inputs |= {"bias": np.zeros(8, np.float32), "scales": np.zeros(4, np.int64)}
+    outputs = {"y": ((48, 128), DType.FLOAT32), "space": ((65536,), DType.FLOAT32)}
+    done = twin.run(head + fetch, inputs, outputs, before=BEFORE)
+    agrees(done.output(), a, b, types)
+    early = fetch.replace("mm.template Iterate<false>();", "")
+    done = twin.run(head + early, inputs, outputs, before=BEFORE)
+    assert "nothing was computed ahead" in done.errors[0].message
+
+
 def test_part_of_a_matrix(twin: Twin) -> None:
     rng = np.random.default_rng(1)
     types = PLAIN[0]

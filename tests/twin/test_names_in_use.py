@@ -29,6 +29,7 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
     icache_preload(4);
     PRELOAD(2);
     ENABLE_DETERMINISTIC();
+    ASCENDC_ASSERT(x != nullptr, { KERNEL_LOG(KERNEL_ERROR, "no input for block %d", 1); });
     ASSERT_MSG(x != nullptr, "no input for block %ld", GetBlockIdx());
     AscendCUtils::SetOverflow(0);
     const bool saturates = GetCtrlSpr<48, 48>() == 0;
@@ -49,6 +50,8 @@ extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_
         FULL_MASK == ~uint64_t(0), DEFAULT_DATA_COPY_NBURST, DEFAULT_DATA_COPY_STRIDE, is_same<half, half>::value,
         IsSameType<TrueType, FalseType>::value, GetScalarBitcodeValue(half(-1)), GetScalarBitcodeValue(1.0f),
         HALF_FACTOR, SYNC_AIC_FLAG != SYNC_AIV_FLAG, SYNC_AIC_AIV_FLAG != SYNC_AIV_ONLY_ALL,
+        B32_DATA_NUM_PER_REPEAT * B32_BYTE_SIZE / (B32_DATA_NUM_PER_BLOCK * B32_BYTE_SIZE),
+        static_cast<int>(PAD_MODE7) - static_cast<int>(pad_t::PAD_NONE),
     };
     GlobalTensor<int64_t> said;
     said.SetGlobalBuffer((__gm__ int64_t*)y, 64);
@@ -94,6 +97,7 @@ SAID = (
     *(1, 0, 1, 1, 1, 0x321),
     *(2, 16, 1),
     *(1, 1, 0, 1, 0, 0xBC00, 0x3F800000, 2, 1, 1),
+    *(8, 7),
     *(128, 7168, 3, 100),
 )
 
@@ -254,6 +258,38 @@ def test_a_mode_of_other_chips_ends_the_kernel(twin: Twin) -> None:
     done = twin.run(body, outputs={"y": ((256,), DType.FLOAT16)})
     assert [(error.rule, error.line) for error in done.errors] == [("quant_mode", done.marked)]
     assert "a mode of other chips" in done.errors[0].message
+
+
+#: A vector core gets what earlier chips do with the matrix unit, and never comes there.
+UNREACHED = """
+GlobalTensor<float> g;
+g.SetGlobalBuffer((__gm__ float*)y, 64);
+SetAtomicNone();
+LocalTensor<float> c;
+c.address_.logicPos = (uint8_t)TPosition::CO1;
+c.InitBuffer(0, 256);
+#ifdef __DAV_C220_CUBE__
+SetHF32Mode(false);
+if (GetBlockIdx() == 0) {
+    g.SetValue(0, 7);
+    DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE>(g);
+}
+#else
+FixpipeParams<float> p(1, 1, 0, 1);
+Fixpipe(g, c, p);  // here
+#endif
+"""
+
+
+def test_what_earlier_chips_do_with_the_matrix_unit_makes_no_kernel_one_of_both_cores(twin: Twin) -> None:
+    done = twin.run(UNREACHED, outputs={"y": ((64,), DType.FLOAT32)})
+    assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
+    assert np.asarray(done.output())[0] == 7
+    done = twin.run(
+        f"KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);{UNREACHED}", outputs={"y": ((64,), DType.FLOAT32)}
+    )
+    assert done.outcome is Outcome.COMPILE_ERROR
+    assert "Fixpipe" in done.errors[0].message
 
 
 def test_a_look_up_says_that_no_page_describes_them() -> None:

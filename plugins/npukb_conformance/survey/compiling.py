@@ -113,7 +113,12 @@ def _found(tree: Tree, root: Path, paths: list[Path]) -> Found:
     defines = any(defined_operators(tree.texts[path]) for path in host.values())
     if host and not defines:  # The project's headers may have a macro that defines operators.
         defines = any(defined_operators(text) for text in tree.closed(host, root).files.values())
-    return Found(tree, root, tuple(sorted(paths)), defines)
+    return Found(tree, root, tuple(sorted(path for path in paths if not _is_part(tree, path, paths))), defines)
+
+
+def _is_part(tree: Tree, path: Path, paths: Iterable[Path]) -> bool:
+    """Whether another device file of the project includes this one, and gives its templates their arguments."""
+    return any(other != path and tree.includes(other, path) and not tree.includes(path, other) for other in paths)
 
 
 def _root(path: Path, text: str, top: Path) -> Path:

@@ -19,8 +19,8 @@ from npukernelbench.tasks.goldens import SOURCE_SUFFIXES
 __all__ = ["Tree", "reached"]
 
 _SUFFIXES = (*SOURCE_SUFFIXES, ".def", ".tpp", ".ipp")
-#: Tests and what builds leave behind.
-_LEFT_OUT = re.compile(r"\..*|tests?|ut|st|unit_?tests?|build(_out)?|__pycache__|node_modules")
+#: Tests, and what builds and runs on a CPU leave behind: these write every instruction into a text in ``cceprint``.
+_LEFT_OUT = re.compile(r"\..*|tests?|ut|st|unit_?tests?|build(_out)?|cceprint|npuchk|__pycache__|node_modules")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TOOLKIT = "kernel_operator.h"
 
@@ -56,6 +56,11 @@ class Tree:
     def below(self, folder: Path) -> Iterator[Path]:
         """Source files in ``folder`` and below it."""
         return (path for path in self.texts if folder in path.parents)
+
+    def includes(self, path: Path, other: Path) -> bool:
+        """Whether ``path`` itself includes ``other``, by the place that it says from its own folder."""
+        names = _INCLUDE.findall(self.texts[path])
+        return any(name.endswith(other.name) and (path.parent / name).resolve() == other.resolve() for name in names)
 
     def relative(self, path: Path) -> str:
         """The path as tables show it."""

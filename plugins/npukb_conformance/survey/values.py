@@ -7,6 +7,7 @@ a project that launches says it in ``launch.yaml``. All other kernels are not ru
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Comparing", "Values", "not_run", "of_another"]
 
 _NAME = "gen_data.py"
+_INTERFACE = re.compile(r"\b(?P<name>aclnn\w+)GetWorkspaceSize\s*\([^;{}]*\)\s*\{")
 #: Outcomes of a kernel that did not get as far as to compute something.
 _UNTRIED = frozenset(
     {Outcome.COMPILE_ERROR, Outcome.GUARD_REJECTED, Outcome.LAUNCH_ERROR, Outcome.NO_CODE, Outcome.SKIPPED}
@@ -98,6 +100,10 @@ class Comparing:
         told = self._by_script(
             name, script, lambda: Interface(*interface_of(description, root)[1:], name), own, Track.DYNAMIC
         )
+        if told.answer is Answer.WRONG and (between := _written_interface(root)):
+            return not_run(
+                f"{between}, may change tensors before the kernel gets them; with those as they are, {told.said}", name
+            )
         return replace(told, said=f"{told.said}; {said}") if said and told.answer is Answer.NOT_RUN else told
 
     def launching(self, root: Path, files: Mapping[str, str]) -> Values:
@@ -212,6 +218,17 @@ def of_another(name: str, path: str, text: str) -> bool:
     """Whether a source defines other operators: a folder may hold several. A header may define them by a macro."""
     defined = defined_operators(text) if path.endswith((".cpp", ".cc", ".cxx")) else ()
     return bool(defined) and name not in defined
+
+
+def _written_interface(root: Path) -> str:
+    """The function that applications call for the operator, where the project has one of its own; "" for one that is
+    generated, which hands on tensors as they are.
+    """
+    for path in sorted(root.rglob("*aclnn*.c*")):
+        match = _INTERFACE.search(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
+        if match:
+            return f"{match['name']}, which {path.relative_to(root).as_posix()} defines"
+    return ""
 
 
 def _script(root: Path) -> tuple[Path, str] | None:

@@ -17,7 +17,7 @@ from npukb_suites.signature import Attribute, Tensor
 from npukernelbench.nouns import DType
 from npukernelbench.tasks.select import fold
 
-__all__ = ["Bound", "bound"]
+__all__ = ["Bound", "bound", "named_attributes"]
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
@@ -64,6 +64,20 @@ def bound(
                     {one.name: given[one.like if one.inplace else one.name] for one in outputs},
                 )
     return None
+
+
+def named_attributes(calls: Sequence[Call], attributes: Sequence[Attribute]) -> dict[str, tuple[Any, str]]:
+    """Values that a call gives under an attribute's own name, and the call: an interface that was written by hand may
+    have other tensors than the operator.
+    """
+    known = {fold(attribute.name): attribute for attribute in attributes}
+    result: dict[str, tuple[Any, str]] = {}
+    for call in calls:
+        for text, value in zip(call.written, call.arguments, strict=False):
+            attribute = known.get(fold(text))
+            if attribute is not None and value is not None and _fits(value, attribute):
+                result.setdefault(attribute.name, (value, call.name))
+    return result
 
 
 def _by_name(call: Call, slots: Sequence[Tensor | Attribute]) -> dict[str, Any]:

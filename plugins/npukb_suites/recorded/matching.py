@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from npukb_suites.naming import argument_name
 from npukb_suites.recorded.application import Call
-from npukb_suites.recorded.calling import Bound, bound
+from npukb_suites.recorded.calling import bound, named_attributes
 from npukb_suites.recorded.described import DESCRIPTION
 from npukb_suites.recorded.records import Record
 from npukb_suites.recorded.script import Written
@@ -83,14 +83,19 @@ def record_of(
         )
     inputs = [file for file in written if not file.is_output]
     told = bound(calls, interface.name, interface.inputs, interface.attributes, interface.outputs)
-    if told is not None and _reads(told, inputs):
+    if told is not None and _reads(told.inputs.values(), inputs):
         right = _arrays(_paired(outputs, interface.outputs, folder, notes))
         shaped = {mine: _shaped(array, told.outputs[mine]) for mine, array in right.items()}
         notes.say(f"inputs and attributes are those of the application's call of {told.call}")
         return Record(name, folder, told.inputs, shaped, {**told.attributes, **stated}), notes.lines
     taken = _arrays(_paired(inputs, interface.inputs, folder, notes))
     right = _arrays(_paired(outputs, interface.outputs, folder, notes))
-    attributes = _attributes(interface.attributes, outputs[-1].variables, stated, notes)
+    reading = [call for call in calls if _reads(call.arguments, inputs)]
+    called = {mine: one for mine, one in named_attributes(reading, interface.attributes).items() if mine not in stated}
+    for mine, (_, call) in called.items():
+        notes.say(f"{mine} is the argument of that name in the application's call of {call}")
+    known = {**{mine: value for mine, (value, _) in called.items()}, **stated}
+    attributes = _attributes(interface.attributes, outputs[-1].variables, known, notes)
     return Record(name, folder, taken, right, attributes), notes.lines
 
 
@@ -98,9 +103,9 @@ def _arrays(paired: Mapping[str, Written | None]) -> dict[str, Any]:
     return {mine: None if file is None else file.array for mine, file in paired.items()}
 
 
-def _reads(told: Bound, written: Sequence[Written]) -> bool:
+def _reads(values: Iterable[Any], written: Sequence[Written]) -> bool:
     """Whether an application reads the inputs that the script wrote: it may look for them elsewhere."""
-    given = {array.tobytes() for array in told.inputs.values() if isinstance(array, np.ndarray)}
+    given = {array.tobytes() for array in values if isinstance(array, np.ndarray)}
     return not written or any(file.array.tobytes() in given for file in written)
 
 

@@ -22,7 +22,15 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("F32_INF", "F32_NEG_INF", "SetSyncBaseAddr", "WaitEvent", "GetffstMsg", "FixpipeParams"),
         *("FULL_MASK", "DEFAULT_DATA_COPY_NBURST", "DEFAULT_DATA_COPY_STRIDE", "NotifyEvent"),
         *("SYNC_AIC_FLAG", "SYNC_AIV_FLAG", "SYNC_AIC_AIV_FLAG", "SYNC_AIV_ONLY_ALL"),
-        *("HALF_FACTOR", "TrueType", "FalseType", "GetScalarBitcodeValue"),
+        *(
+            "B32_BYTE_SIZE",
+            "B32_DATA_NUM_PER_BLOCK",
+            "B32_DATA_NUM_PER_REPEAT",
+            "HALF_FACTOR",
+            "TrueType",
+            "FalseType",
+            "GetScalarBitcodeValue",
+        ),
     ),
     "": (
         *("set_ffts_base_addr", "wait_flag_dev", "ffts_cross_core_sync", "clz", "icache_preload"),
@@ -35,6 +43,9 @@ _MACROS: Mapping[str, str] = {
     "ASSERT_MSG": "(condition, ...) ascendc_assert(condition, __VA_ARGS__)",
     "__bf16": " bfloat16_t",
     "ENABLE_DETERMINISTIC": "() ((void)0)",
+    # Checks and messages of debugging on a CPU: nothing on a device.
+    "ASCENDC_ASSERT": "(...) ((void)0)",
+    "KERNEL_LOG": "(...) ((void)0)",
 }
 #: Names that kernels also give to what is theirs: they are given only where the compiler misses one.
 _IF_MISSED = frozenset({"Align", "block_num"})

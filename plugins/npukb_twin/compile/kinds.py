@@ -73,12 +73,14 @@ _QUICK = (
 _MIX = re.compile(r"\b__mix__\s*\(\s*(\d)\s*,\s*(\d)\s*\)|\b__(cube|vector)__")
 
 #: What the runtime calls instructions that only a cube core has, and requests to one by vector cores of its block.
-_CUBE_CALLS, _REQUESTS = ("npukb_cube_",), ("npukb_matmul_",)
+#: Fixpipe as earlier chips have it is declared alone, for code that a vector core never reaches.
+_CUBE_CALLS, _REQUESTS = ("npukb_cube_", "_ZN7AscendC7Fixpipe"), ("npukb_matmul_",)
 #: Calls that kernels of either kind make. A kernel that makes no others has no vector instruction.
 _COMMON_CALLS = re.compile(
     r"npukb_(?:raw_\w+|block_\w+|group|sub_block|scalar_global|scalar_access|flag_\w+|event_\w+|barrier|sync_all"
     r"|tiling_\w+|user_workspace|system_workspace|pipe_\w+|queue_init|buffer_init|pool_init|queue_\w+|notes\w*"
-    r"|ub_base|assert|trap|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set)\Z"
+    r"|ub_base|assert|trap|print|dump|system_cycle|program_counter|cache\w*|mask_mode|mask_set"
+    r"|atomic|memory_at|memory_base)\Z"
 )
 _MOVES = re.compile(r"npukb_copy\w*\Z|_ZN7AscendC8DataCopy")
 

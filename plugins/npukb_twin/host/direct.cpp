@@ -129,4 +129,10 @@ void npukb_device_result(uint64_t address, uint64_t bytes, int type) {
     using namespace npukb_host;
     Note(g_results, "[" + Number(address) + "," + Number(bytes) + "," + std::to_string(type) + "]");
 }
+
+int64_t npukb_device_property(int what) {
+    const auto& chip = npukb_host::ThePlatform();
+    const uint64_t known[] = {chip.cube_cores, chip.vector_cores, chip.l2_bytes};
+    return what < 0 || what > 2 ? -1 : static_cast<int64_t>(known[what]);
+}
 }

@@ -95,7 +95,7 @@ struct NPUKB_ONCE complex128 {
 };
 
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
-enum class pad_t : uint8_t {
+enum pad_t : uint8_t {
     PAD_NONE,
     PAD_MODE1,
     PAD_MODE2,

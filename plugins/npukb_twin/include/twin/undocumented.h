@@ -47,6 +47,11 @@ inline constexpr uint64_t FULL_MASK = ~uint64_t{0};
 inline constexpr uint16_t DEFAULT_DATA_COPY_NBURST = 1;
 inline constexpr uint16_t DEFAULT_DATA_COPY_STRIDE = 0;
 
+// Elements of four bytes, in a block and in a repeat.
+inline constexpr uint32_t B32_BYTE_SIZE = 4;
+inline constexpr uint32_t B32_DATA_NUM_PER_BLOCK = 8;
+inline constexpr uint32_t B32_DATA_NUM_PER_REPEAT = 64;
+
 // What kernels divide by to halve.
 inline constexpr uint32_t HALF_FACTOR = 2;
 

@@ -14,6 +14,7 @@ typedef void* aclrtEvent;
 typedef void* rtStream_t;
 typedef int aclError;
 typedef int rtError_t;
+typedef uint16_t aclFloat16;  // its bits
 static const int ACL_SUCCESS = 0;
 static const int ACL_ERROR_NONE = 0;
 static const int RT_ERROR_NONE = 0;
@@ -73,6 +74,19 @@ typedef enum {
     ACL_FORMAT_NCL = 47
 } aclFormat;
 
+// What may be asked of the chip, in the two ways that there are.
+typedef enum {
+    ACL_DEVICE_INFO_UNDEFINED = -1,
+    ACL_DEVICE_INFO_AI_CORE_NUM = 0,
+    ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1,
+    ACL_DEVICE_INFO_L2_SIZE = 2
+} aclDeviceInfo;
+typedef enum {
+    ACL_DEV_ATTR_AICPU_CORE_NUM = 1,
+    ACL_DEV_ATTR_AICORE_CORE_NUM = 101,
+    ACL_DEV_ATTR_VECTOR_CORE_NUM = 201
+} aclrtDevAttr;
+
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
 
 // Graphs are captured nowhere here.
@@ -92,6 +106,48 @@ inline aclError aclFinalize() { return 0; }
 inline aclError aclrtSetDevice(int32_t) { return 0; }
 inline aclError aclrtResetDevice(int32_t) { return 0; }
 inline aclError aclrtGetDevice(int32_t* device) { return *device = 0; }
+inline aclError aclrtGetDeviceCount(uint32_t* count) { return *count = 1, 0; }
+inline aclError aclGetDeviceCapability(uint32_t, aclDeviceInfo what, int64_t* value) {
+    *value = npukb_device_property(what);
+    return *value < 0 ? ACL_ERROR_INVALID_PARAM : ACL_SUCCESS;
+}
+inline aclError aclrtGetDeviceInfo(uint32_t, aclrtDevAttr what, int64_t* value) {
+    const bool vector = what == ACL_DEV_ATTR_VECTOR_CORE_NUM;
+    if (!vector && what != ACL_DEV_ATTR_AICORE_CORE_NUM) return ACL_ERROR_API_NOT_SUPPORT;
+    return aclGetDeviceCapability(0, vector ? ACL_DEVICE_INFO_VECTOR_CORE_NUM : ACL_DEVICE_INFO_AI_CORE_NUM, value);
+}
+// Half precision on the host.
+inline float aclFloat16ToFloat(aclFloat16 value) {
+    const uint32_t sign = (value & 0x8000u) << 16, rest = value & 0x7fffu;
+    const bool special = rest >= 0x7c00u;
+    // Shifted into place the exponent is too small by 112; a product with 2^112 is exact, also of subnormal numbers.
+    uint32_t bits = special ? (rest << 13) | 0x7f800000u : rest << 13;
+    float result;
+    __builtin_memcpy(&result, &bits, sizeof bits);
+    if (!special) result *= 0x1p112f;
+    __builtin_memcpy(&bits, &result, sizeof bits);
+    bits |= sign;
+    __builtin_memcpy(&result, &bits, sizeof bits);
+    return result;
+}
+inline aclFloat16 aclFloatToFloat16(float value) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+    bits &= 0x7fffffffu;
+    if (bits > 0x7f800000u) return sign | 0x7e00u;
+    if (bits >= 0x477ff000u) return sign | 0x7c00u;
+    if (bits < 0x38800000u) {
+        // The sum has the unit of a subnormal half in its last place, so that adding rounds to it, half to even.
+        float magnitude;
+        __builtin_memcpy(&magnitude, &bits, sizeof bits);
+        magnitude += 0.5f;
+        __builtin_memcpy(&bits, &magnitude, sizeof bits);
+        return sign | static_cast<uint16_t>(bits - 0x3f000000u);
+    }
+    bits += 0xc8000fffu + ((bits >> 13) & 1);
+    return sign | static_cast<uint16_t>(bits >> 13);
+}
 inline aclError aclrtCreateContext(aclrtContext* context, int32_t) { return *context = nullptr, 0; }
 inline aclError aclrtDestroyContext(aclrtContext) { return 0; }
 inline aclError aclrtSetCurrentContext(aclrtContext) { return 0; }

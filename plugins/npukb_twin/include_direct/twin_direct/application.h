@@ -168,6 +168,7 @@ aclnnStatus Noted(const char* name, const std::string& said, T value, Rest... re
     void npukb_device_fill(uint64_t to, int value, uint64_t bytes) { memset((void*)to, value, bytes); }            \
     void npukb_device_launch(const char*, uint64_t, const uint8_t*, uint64_t) {}                                   \
     void npukb_device_result(uint64_t, uint64_t, int) {}                                                           \
+    int64_t npukb_device_property(int) { return -1; }                                                              \
     }                                                                                                              \
     __attribute__((weak)) int npukb_main(int count, char** words);                                                 \
     __attribute__((weak)) int npukb_main();                                                                        \

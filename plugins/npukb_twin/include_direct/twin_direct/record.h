@@ -19,6 +19,8 @@ void npukb_device_write(uint64_t to, const void* from, uint64_t bytes);
 void npukb_device_move(uint64_t to, uint64_t from, uint64_t bytes);
 void npukb_device_fill(uint64_t to, int value, uint64_t bytes);
 void npukb_device_launch(const char* kernel, uint64_t blocks, const uint8_t* arguments, uint64_t bytes);
+// A number of aclDeviceInfo; negative where it is none.
+int64_t npukb_device_property(int what);
 void npukb_device_result(uint64_t address, uint64_t bytes, int type);
 }
 

@@ -57,6 +57,23 @@ inline size_t elementSize(ScalarType type) {
     }
 }
 
+inline const char* toString(ScalarType type) {
+    switch (type) {
+        case ScalarType::Byte: return "Byte";
+        case ScalarType::Char: return "Char";
+        case ScalarType::Short: return "Short";
+        case ScalarType::Int: return "Int";
+        case ScalarType::Long: return "Long";
+        case ScalarType::Half: return "Half";
+        case ScalarType::Float: return "Float";
+        case ScalarType::Double: return "Double";
+        case ScalarType::Bool: return "Bool";
+        case ScalarType::BFloat16: return "BFloat16";
+        default: return "another type";
+    }
+}
+inline std::ostream& operator<<(std::ostream& out, ScalarType type) { return out << toString(type); }
+
 enum class DeviceType : int8_t { CPU = 0, CUDA = 1, PrivateUse1 = 20 };
 constexpr DeviceType kCPU = DeviceType::CPU, kPrivateUse1 = DeviceType::PrivateUse1;
 
@@ -256,6 +273,7 @@ class Tensor {
     }
     Tensor pin_memory() const { return *this; }
     Tensor detach() const { return *this; }
+    Tensor clone() const;
     template <typename T>
     T item() const {
         if (!is_cpu()) npukb_direct::Refuse("item(): the host function reads device memory");
@@ -314,6 +332,13 @@ inline Tensor scalar_to_tensor(const Scalar& value) {
     Tensor made({}, TensorOptions(kDouble));
     *made.data_ptr<double>() = value.toDouble();
     return made;
+}
+
+inline Tensor Tensor::clone() const {
+    Tensor other = empty_like(*this);
+    if (is_cpu()) memcpy(other.data_ptr(), data_ptr(), nbytes());
+    if (!is_cpu()) npukb_device_move(other.state_->address, state_->address, nbytes());
+    return other;
 }
 
 inline Tensor Tensor::to(Device place, ScalarType type, bool, bool) const {

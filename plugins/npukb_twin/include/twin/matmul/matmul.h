@@ -271,10 +271,9 @@ class MatmulImpl {
         target.local = &co2Local.npukb_view;
         NPUKB_MATMUL(get)(&npukb_state, sync, &target);
     }
+    // What an asynchronous Iterate left. Kernels that ran on devices ask for it with either value of sync.
     template <bool sync = true>
     NPUKB_API GlobalTensor<DstT> GetTensorC(uint8_t /*enAtomic*/ = 0, bool /*enSequentialWrite*/ = false) {
-        static_assert(!sync,
-                      "GetTensorC without a tensor gives what an asynchronous Iterate left: GetTensorC<false>()");
         GlobalTensor<DstT> block;
         block.SetGlobalBuffer(static_cast<DstT*>(NPUKB_MATMUL(get_workspace)(&npukb_state)));
         return block;
