@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernelgen_lm.known import known_tasks
 from npukernelbench.console import Console
 
 if TYPE_CHECKING:
-    from npukernelbench.plugins import Plugins
-    from npukernelbench.tasks import TaskRegistry
+    pass
 
-__all__ = ["agents", "chat", "code", "docs", "known_tasks", "tally"]
+__all__ = ["agents", "chat", "code", "docs", "tally"]
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-
-
-def known_tasks(plugins: Plugins, include: tuple[Path, ...] = ()) -> TaskRegistry:
-    """Every task there is, out of the harness's own cache where that has them."""
-    from npukernelbench.config import resolve
-    from npukernelbench.tasks import load_registry
-
-    return load_registry(plugins, include, cache_dir=resolve(file=None, options={}).cache_dir)
 
 
 def tally(console: Console, counts: Mapping[str, int]) -> None:

@@ -18,11 +18,10 @@ from kernelgen_lm.corpus.operations import Interval
 from kernelgen_lm.corpus.program import Kind, Program
 from kernelgen_lm.corpus.spec import SUITE, Spec
 from kernelgen_lm.corpus.values import arrays_of, same_values
-from npukernelbench.config import resolve as resolve_config
+from kernelgen_lm.known import known_tasks
 from npukernelbench.nouns import Presence, Task
 from npukernelbench.plugins import Plugins
 from npukernelbench.reference import resolve
-from npukernelbench.tasks import load_registry
 
 __all__ = ["Exclusion", "excluded"]
 
@@ -172,7 +171,7 @@ class Exclusion:
     @classmethod
     def of_benchmarks(cls) -> Exclusion:
         """Of every task that is installed and not generated."""
-        registry = load_registry(Plugins.load(), cache_dir=resolve_config(file=None, options={}).cache_dir)
+        registry = known_tasks(Plugins.load())
         return cls(task for task in registry.values() if task.suite != SUITE)
 
     def equal(self, program: Program, ranges: Sequence[Interval], *, whole_numbers: bool = False) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from kernelgen_lm.known import known_tasks
 from kernelgen_lm.training.common import TrainConfig
 from kernelgen_lm.training.curriculum import refuse_held_out
 from kernelgen_lm.training.sampler import Sampling
@@ -20,7 +21,6 @@ from npukernelbench.prompts import load_style
 from npukernelbench.rewards import Scoring
 from npukernelbench.rewards.dataset import RowFormat, rows
 from npukernelbench.rewards.texts import shared_scorer
-from npukernelbench.tasks import load_registry
 
 __all__ = ["AskedConfig", "judging", "questions", "sampling", "scorer"]
 
@@ -46,8 +46,8 @@ def questions(settings: AskedConfig) -> tuple[list[Row], Reading]:
     """Every task of the folder as the model is asked, and how its answers are read. UsageError for held-out ones."""
     plugins = Plugins.load()
     # The benchmark's own names are refused too, not only those that the corpus holds out.
-    benchmark = {name for name, task in load_registry(plugins).items() if task.suite != "generated"}
-    tasks = load_registry(plugins, [settings.tasks])
+    benchmark = {name for name, task in known_tasks(plugins).items() if task.suite != "generated"}
+    tasks = known_tasks(plugins, [settings.tasks])
     chosen = [
         selected
         for selected in tasks.select(["all"])

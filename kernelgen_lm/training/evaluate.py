@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelgen_lm.corpus.sample import read_samples, write_lines
+from kernelgen_lm.known import known_tasks
 from kernelgen_lm.training.scores import Groups, Problem, Sitting, difference_rows, score_rows
 from npukernelbench.errors import BackendError, UsageError
 from npukernelbench.nouns import Case, Task, TensorCase
 from npukernelbench.plugins import Plugins
 from npukernelbench.report.estimates import Judged
 from npukernelbench.store.run import read_run
-from npukernelbench.tasks import Selected, load_registry
+from npukernelbench.tasks import Selected
 
 __all__ = ["Entrant", "Examination", "entrants", "evaluate", "group_by_corpus", "sit", "untrained"]
 
@@ -76,7 +77,7 @@ class Examination:
 
     def selected(self) -> Mapping[str, Sequence[Selected]]:
         """Tasks and cases by group. UsageError when a folder holds none."""
-        registry = load_registry(Plugins.load(), list(self.folders.values()))
+        registry = known_tasks(Plugins.load(), self.folders.values())
         chosen: dict[str, Sequence[Selected]] = {}
         for group, folder in self.folders.items():
             names = [path.parent.name for path in sorted(folder.glob("*/task.yaml"))]
