@@ -1,6 +1,6 @@
-"""A hundred judgements, to be compared between machines: golden kernels of every kind, and kernels that break a rule.
+"""Judgements to be compared between machines: goldens of every kind and kernels that break a rule, or hostile ones.
 
-    python -m tests.twin.judgements [--every N] [--sandbox MODE] > judgements.jsonl
+    python -m tests.twin.judgements [--hostile] [--every N] [--sandbox MODE] > judgements.jsonl
     python -m tests.twin.judgements --compare HERE.jsonl THERE.jsonl
 
 A line for each: outcome, diagnostics, a digest of the outputs' bytes, predicted time. ``scripts/test-aarch64`` makes
@@ -12,15 +12,24 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import npukb_twin
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.sandbox import Mode
-from npukernelbench.nouns import CompileRequest, CompileResult, Observation, RunRequest, Track
+from npukernelbench.generate.extract import candidate_of
+from npukernelbench.judge.executor import make_executor
+from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.nouns import CompileRequest, CompileResult, Diagnostic, Observation, RunRequest, Track
+from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import generate_inputs
+from tests.adversarial.catalogue.conftest import ways
+from tests.adversarial.judge.conftest import adversaries
+from tests.suite import suite
 from tests.twin.breaches import INPUTS, OUTPUTS, breaches
 from tests.twin.goldens import Sample, contents, samples
 from tests.twin.running import Twin
@@ -28,6 +37,8 @@ from tests.twin.running import Twin
 Judgement: TypeAlias = dict[str, Any]
 #: Compilers and kernels share an emulated processor, which may be thirty times slower.
 PATIENCE_S = 600.0
+#: Of hostile kernels, some of which run for as long as they are let.
+HANGING_S = 60.0
 
 
 def of_golden(executor: TwinExecutor, sample: Sample) -> Judgement:
@@ -53,10 +64,15 @@ def judgement(name: str, compiled: CompileResult, seen: Observation | None) -> J
     return {
         "name": name,
         "outcome": (seen or compiled).outcome.value,
-        "diagnostics": [str(diagnostic) for diagnostic in said],
+        "diagnostics": told(said),
         "outputs": digest.hexdigest(),
         "time_us": seen.profile.time_us if seen and seen.profile else None,
     }
+
+
+def told(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """What is said, without addresses, which differ from launch to launch."""
+    return [re.sub(r"0x[0-9a-f]+", "0x", str(diagnostic)) for diagnostic in diagnostics]
 
 
 def judgements(every: int, sandbox: Mode) -> Iterator[Judgement]:
@@ -73,16 +89,42 @@ def judgements(every: int, sandbox: Mode) -> Iterator[Judgement]:
     executor.close()
 
 
+def hostile(every: int, sandbox: Mode) -> Iterator[Judgement]:
+    """Verdicts on hostile kernels and their honest neighbours, but not on what compiles for as long as it is let."""
+    plugins = Plugins.load(autoload=False)
+    plugins.register(npukb_twin, "twin")
+    executor = make_executor(plugins.executors.find("twin"), {"sandbox": sandbox.value})
+    settings = JudgeSettings(compile_timeout_s=PATIENCE_S, run_timeout_s=HANGING_S)
+    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+    task = suite()["AddCustom"]
+    endless = {"outcome": "timeout", "stage": "compile"}.items()
+    for candidate in [one for one in (*ways(), *adversaries()) if not endless <= one.expected.items()][::every]:
+        files = {"kernel.cpp": candidate.source}
+        verdict = judge.judge(task, [task.case("smoke")], Track.STATIC, candidate_of(files))
+        said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+        yield {
+            "name": candidate.name,
+            "outcome": f"{verdict.outcome.value} ({verdict.stage.value}, {verdict.owner.value})",
+            "diagnostics": told(said),
+            "outputs": "",
+            "time_us": next((case.profile.time_us for case in verdict.cases if case.profile), None),
+            "sandbox": verdict.sandbox,
+        }
+    executor.close()
+
+
 def read(path: Path) -> dict[str, Judgement]:
-    """Judgements by their names."""
-    return {one["name"]: one for one in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    """Judgements by their names; those that share one are numbered."""
+    found: dict[str, Judgement] = {}
+    for one in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        number = sum(1 for name in found if name.partition(" #")[0] == one["name"])
+        found[f"{one['name']} #{number + 1}" if number else one["name"]] = one
+    return found
 
 
 def compare(here: Path, there: Path) -> int:
     """Prints what differs; the number of judgements that do."""
-    ours, theirs = (
-        {one["name"]: one for one in map(json.loads, path.open(encoding="utf-8"))} for path in (here, there)
-    )
+    ours, theirs = read(here), read(there)
     shared = [name for name in ours if name in theirs]
     wrong = sorted({*ours, *theirs} - {*shared})
     ratios = []
@@ -105,13 +147,15 @@ def compare(here: Path, there: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hostile", action="store_true", help="hostile kernels")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only the first and every Nth after it")
     parser.add_argument("--sandbox", type=Mode, choices=list(Mode), default=Mode.AUTO)
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE")
     arguments = parser.parse_args()
     if arguments.compare:
         return min(compare(*arguments.compare), 1)
-    for done in judgements(arguments.every, arguments.sandbox):
+    kind = hostile if arguments.hostile else judgements
+    for done in kind(arguments.every, arguments.sandbox):
         print(json.dumps(done, ensure_ascii=False), flush=True)
     return 0
 

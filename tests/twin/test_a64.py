@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from npukb_twin.compile import build, toolchain
+from npukb_twin.compile.device_code import COUNTED, not_device_code
 from npukb_twin.compile.elf import AARCH64, Elf
 from npukb_twin.compile.imports import computes_jumps
 from tests.twin.test_pieces import IMAGE, LOOPS, PROOF, built
@@ -181,6 +182,21 @@ def test_computed_calls_go_through_the_runtime(prover: Prover, tmp_path: Path) -
     guarded = compiled(tmp_path, toolchain.ARM, IMAGE + HELPERS + COMPUTED, flags, ("thunks.o",))
     assert prover(guarded)[:2] == (NONE, "holds")
     assert not computes_jumps(Elf(guarded.with_name("thunks.o")))
+    # Where they go is no function of the C library, whose calls have a price.
+    reference = toolchain.packaged(toolchain.REFERENCE)
+    assert reference is not None
+    counted = compiled(tmp_path, toolchain.REFERENCE, IMAGE + HELPERS + COMPUTED, build.thunk_flags(reference)[:2])
+    assert [piece.operations for piece in prover(counted).pieces if piece.function == "computed"] == [1]
+
+
+def test_what_no_core_can_do_is_read_from_what_is_counted(tmp_path: Path) -> None:
+    text = IMAGE + "int Deeper(int n) { volatile int m = n; return m ? Deeper(m - 1) + m : 0; }\n"
+    text += "OFFERED void entry(void** rounds) { LOOP { Deeper(k); } }\n"
+    own, counted = (compiled(tmp_path, name, text) for name in (toolchain.ARM, toolchain.REFERENCE))
+    assert not not_device_code(Elf(own), frozenset(), "entry", {}, {})
+    counted.rename(own.with_name(f"{own.name}{COUNTED}"))
+    [said] = not_device_code(Elf(own), frozenset(), "entry", {}, {"entry": "kernel"})
+    assert (said.rule, said.message) == ("recursion", "Deeper calls Deeper: a core has no stack for recursion")
 
 
 #: Words in the place of an announcement's call, and what is said of each.

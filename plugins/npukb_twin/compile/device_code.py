@@ -3,7 +3,8 @@
 A core has no stack for recursion, no tables of virtual functions, no C++ library, and runs only functions that are
 marked for it. What the compiler itself does not refuse (exceptions, run-time types, dynamic memory are refused there or
 at linking) is seen in the compiled image: ``__aicore__`` puts a function into a section of its own, and who calls whom
-are the direct calls in its machine code. So macros, templates and branches that are compiled away need no parsing.
+are the direct calls in its machine code. So macros, templates and branches that are compiled away need no parsing. The
+code that is read is x86-64's: on other processors, that of the image whose operations are counted.
 
 Functions without the mark that a core may still execute: ``constexpr`` ones, lambdas, and members that the compiler
 makes itself.
@@ -22,8 +23,10 @@ from npukb_twin.compile.imports import readable
 from npukb_twin.compile.lines import LineTable, Place
 from npukernelbench.nouns import Diagnostic, Severity
 
-__all__ = ["MARK", "marked", "not_device_code"]
+__all__ = ["COUNTED", "MARK", "marked", "not_device_code"]
 
+#: Behind the name of an image: the same, compiled for x86-64 to be counted (runtime/time/reference.h).
+COUNTED = ".counted"
 _SECTION = ".text.aicore"
 #: What ``__aicore__`` means in front of a kernel's text, and what the dialect makes of its form in brackets. The linker
 #: puts the section among all other code.
@@ -69,11 +72,12 @@ def marked(unit: Elf) -> frozenset[str]:
 def not_device_code(
     image: Elf, device: frozenset[str], entry: str, files: Mapping[str, str], names: Mapping[str, str]
 ) -> tuple[Diagnostic, ...]:
-    """What a linked ``image`` does that no core can, at the lines where it does; nothing for processors whose calls
-    are not read here. ``device`` are its marked functions, ``entry`` is what the kernel is called in it, and ``names``
-    are the author's by those that the dialect gave.
+    """What a linked ``image`` does that no core can, at the lines where it does; nothing for other processors where
+    there is no image beside it that is counted. ``device`` are its marked functions, ``entry`` is what the kernel is
+    called in it, and ``names`` are the author's by those that the dialect gave.
     """
-    code = _Code(image, entry)
+    counted = image.path.with_name(f"{image.path.name}{COUNTED}")
+    code = _Code(Elf(counted) if counted.exists() else image, entry)
     if code.machine != elf.X86_64:
         return ()
     texts = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from npukb_twin.compile.assembly import host_assembly
 from npukb_twin.compile.borrowed_names import borrowed, lent
 from npukb_twin.compile.build import Runtime, kernel_flags, kind_flag, refuse_stale, source_root, thunk_flags
-from npukb_twin.compile.device_code import MARK, marked, not_device_code
+from npukb_twin.compile.device_code import COUNTED, MARK, marked, not_device_code
 from npukb_twin.compile.dialect import BRACKET_FORM, SOURCE_SUFFIXES, Translated, find_entry, translate_files
 from npukb_twin.compile.elf import Elf
 from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_calls, forgeries, oversized, wrapped
@@ -34,8 +34,6 @@ _OPTIONAL_HEADERS = {
 _CORE_FLAGS = ("CrossCore", "ffts_cross_core_sync", "wait_flag_dev", "WaitEvent")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
-#: Behind the name of an image: the same for counting (runtime/time/reference.h).
-_COUNTED = ".counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +234,7 @@ def _compile_for(
     if other is not None:
         source = next(word for word in command if word.endswith((".unit.cc", ".lent.cc")))
         with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
-        words = compile_command(other.toolchain, with_its, unit, kind, source, f"{image.name}{_COUNTED}")
+        words = compile_command(other.toolchain, with_its, unit, kind, source, f"{image.name}{COUNTED}")
         done = _count(words, other.toolchain, kept, work, call)
         if done.timed_out or done.returncode < 0:
             rule = "timeout" if done.timed_out else "compiler"

@@ -403,7 +403,9 @@ class ImageProof final : public Surroundings {
     static uint32_t PriceAt(const void* image, const uint8_t* code) {
         auto* self = static_cast<const ImageProof*>(image);
         const Imported* found = self->ImportedAt(self->PlaceOf(code));
-        return found == nullptr || !self->weighs_ ? 0 : PriceOfImport(found->name);
+        // Functions of the runtime have no price, those that it has for another processor alone neither.
+        bool other = found != nullptr && found->import.kind == ImportKind::Other;
+        return other && self->weighs_ ? PriceOfImport(found->name) : 0;
     }
     static bool AddressAt(const void* image, const uint8_t* code) {
         auto* self = static_cast<const ImageProof*>(image);
