@@ -4,7 +4,8 @@
     python -m tests.twin.judgements --compare HERE.jsonl THERE.jsonl
 
 A line for each: outcome, diagnostics, a digest of the outputs' bytes, predicted time. ``scripts/test-aarch64`` makes
-them on this machine and under an emulator of another one. Whatever differs is an error, times included.
+them on this machine and under an emulator of another one. Whatever differs is an error, times included if they differ
+by more than ``CLOSE``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from npukb_twin.launch.sandbox import Mode
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
-from npukernelbench.nouns import CompileRequest, CompileResult, Diagnostic, Observation, RunRequest, Track
+from npukernelbench.nouns import CompileRequest, CompileResult, Diagnostic, Observation, Owner, RunRequest, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import generate_inputs
 from tests.adversarial.catalogue.conftest import ways
@@ -39,6 +40,27 @@ Judgement: TypeAlias = dict[str, Any]
 PATIENCE_S = 600.0
 #: Of hostile kernels, some of which run for as long as they are let.
 HANGING_S = 60.0
+#: What passing structures by value and reading lists of arguments cost is the processor's convention.
+CLOSE = 0.002
+#: Hostile kernels that are lucky, or write what one processor alone has (registers, instructions, builtin functions,
+#: variables of threads, wide numbers): only that they are refused is the same everywhere.
+OTHERWISE = frozenset(
+    {
+        "C12 depends on an address",
+        "H5 own guard of jumps",
+        "H5 machine code in the data",
+        "H5 longjmp to anywhere",
+        "H5 setjmp",
+        "H5 own variable per thread",
+        "H5 instruction of the host",
+        "H5 header of the host's instructions",
+        "H5 stack pointer into the runtime",
+        "H5 stack pointer from a statement",
+        "H5 pointer of the runtime from a register",
+        "H5 numbers that no core has",
+        "H7 compiler that is told to crash",
+    }
+)
 
 
 def of_golden(executor: TwinExecutor, sample: Sample) -> Judgement:
@@ -102,9 +124,12 @@ def hostile(every: int, sandbox: Mode) -> Iterator[Judgement]:
         files = {"kernel.cpp": candidate.source}
         verdict = judge.judge(task, [task.case("smoke")], Track.STATIC, candidate_of(files))
         said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+        outcome = f"{verdict.outcome.value} ({verdict.stage.value}, {verdict.owner.value})"
+        if candidate.name in OTHERWISE and verdict.owner is Owner.MODEL:
+            outcome, said = "refused", []
         yield {
             "name": candidate.name,
-            "outcome": f"{verdict.outcome.value} ({verdict.stage.value}, {verdict.owner.value})",
+            "outcome": outcome,
             "diagnostics": told(said),
             "outputs": "",
             "time_us": next((case.profile.time_us for case in verdict.cases if case.profile), None),
@@ -131,7 +156,8 @@ def compare(here: Path, there: Path) -> int:
     for name in shared:
         mine, other = ours[name], theirs[name]
         differing = [key for key in ("outcome", "diagnostics", "outputs", "time_us") if mine[key] != other[key]]
-        if differing:
+        near = mine["time_us"] and other["time_us"] and abs(other["time_us"] / mine["time_us"] - 1) <= CLOSE
+        if differing and not (near and differing == ["time_us"]):
             wrong.append(name)
         for key in differing:
             print(f"{name}: {key}\n  here  {mine[key]}\n  there {other[key]}")
