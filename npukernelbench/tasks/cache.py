@@ -13,7 +13,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, overload
@@ -25,6 +24,8 @@ __all__ = ["TaskCache", "cache_file", "task_from_json", "task_to_json"]
 
 _Json: TypeAlias = dict[str, Any]
 _State: TypeAlias = "list[int] | None"
+#: A task's inputs by name.
+_Specs: TypeAlias = "Mapping[str, nouns.InputSpec]"
 
 #: Element types by name: a lookup is cheaper than the enumeration's own.
 _DTYPES = {dtype.value: dtype for dtype in nouns.DType}
@@ -112,7 +113,7 @@ class _Entry:
         # They are read too late to parse the file again where they are damaged.
         if crc32(written["cases"].encode()) != written["cases_crc32"]:
             raise ValueError("damaged cases")
-        return _task(json.loads(written["task"]), written["case_count"], lambda: json.loads(written["cases"]))
+        return _task(json.loads(written["task"]), lambda specs: _Cases(specs, written["case_count"], written["cases"]))
 
 
 class _Cases(Sequence[nouns.Case]):
@@ -120,14 +121,14 @@ class _Cases(Sequence[nouns.Case]):
     them, and pickled as it.
     """
 
-    def __init__(self, specs: Mapping[str, nouns.InputSpec], count: int, written: Callable[[], list[Any]]) -> None:
+    def __init__(self, specs: _Specs, count: int, text: str) -> None:
         self._specs = specs
         self._count = count
-        self._written = written
+        self._text = text
 
     @cached_property
     def _read(self) -> tuple[nouns.Case, ...]:
-        return tuple(_case_from(self._specs, case) for case in self._written())
+        return _cases_from(self._specs, json.loads(self._text))
 
     @overload
     def __getitem__(self, index: int) -> nouns.Case: ...
@@ -246,12 +247,11 @@ def task_to_json(task: nouns.Task) -> _Json:
 
 def task_from_json(data: _Json) -> nouns.Task:
     """The task that :func:`task_to_json` wrote. KeyError, TypeError or ValueError when it is not one."""
-    task = _task(data, len(data["cases"]), lambda: data["cases"])
-    return replace(task, cases=tuple(task.cases))
+    return _task(data, lambda specs: _cases_from(specs, data["cases"]))
 
 
-def _task(data: _Json, case_count: int, cases: Callable[[], list[Any]]) -> nouns.Task:
-    """The task of everything but its cases, which ``cases`` gives when they are looked at."""
+def _task(data: _Json, cases_of: Callable[[_Specs], Sequence[nouns.Case]]) -> nouns.Task:
+    """The task of everything but its cases, which follow from its inputs."""
     inputs = tuple(map(_spec_from, data["inputs"]))
     specs = {spec.name: spec for spec in inputs}
     return nouns.Task(
@@ -283,7 +283,7 @@ def _task(data: _Json, case_count: int, cases: Callable[[], list[Any]]) -> nouns
             nouns.AttributeSpec(name, kind, _attribute_from(default), description)
             for name, kind, default, description in data["attributes"]
         ),
-        cases=_Cases(specs, case_count, cases),
+        cases=cases_of(specs),
         reference=data["reference"],
         tolerance=nouns.Tolerance(
             data["policy"],
@@ -324,7 +324,11 @@ def _case_to(task: nouns.Task, case: nouns.Case) -> list[Any]:
     ]
 
 
-def _case_from(specs: Mapping[str, nouns.InputSpec], data: list[Any]) -> nouns.Case:
+def _cases_from(specs: _Specs, data: list[Any]) -> tuple[nouns.Case, ...]:
+    return tuple(_case_from(specs, case) for case in data)
+
+
+def _case_from(specs: _Specs, data: list[Any]) -> nouns.Case:
     case_id, inputs, outputs, attributes, profiles = data
     return nouns.Case(
         case_id,

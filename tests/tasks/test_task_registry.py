@@ -179,37 +179,29 @@ def test_a_second_load_parses_only_what_changed(
     assert (first in counted, second in counted) == (False, True)
 
 
-def test_a_process_builds_the_tasks_of_an_unchanged_cache_once(
-    write_task: Write, tmp_path: Path, alone: Plugins
-) -> None:
-    path = write_task()
+@pytest.fixture
+def twice(write_task: Write, tmp_path: Path, alone: Plugins) -> Callable[[], Task]:
+    """Loads a suite of the one task that ``write_task`` writes, in the cache from the second time on."""
+    write_task()
     settle(tmp_path / "suite")
+    return lambda: load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Twice"]
 
-    def load() -> Task:
-        return load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Twice"]
 
-    parsed, kept = load(), load()
+def test_a_process_builds_the_tasks_of_an_unchanged_cache_once(twice: Callable[[], Task]) -> None:
+    parsed, kept = twice(), twice()
     assert kept == parsed
-    assert load() is kept
-    path.write_text(path.read_text().replace("level: 1", "level: 2"))
-    settle(path.parent)
-    assert (load().level, kept.level) == (2, 1)
+    assert twice() is kept
+    kept.path.write_text(kept.path.read_text().replace("level: 1", "level: 2"))
+    settle(kept.path.parent)
+    assert (twice().level, kept.level) == (2, 1)
 
 
-def test_cases_are_read_when_they_are_looked_at(
-    write_task: Write, tmp_path: Path, alone: Plugins, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_task()
-    settle(tmp_path / "suite")
-
-    def load() -> Task:
-        return load_registry(alone, [tmp_path / "suite"], cache_dir=tmp_path / "cache")["Twice"]
-
-    parsed, kept = load(), load()
+def test_cases_are_read_when_they_are_looked_at(twice: Callable[[], Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed, kept = twice(), twice()
     monkeypatch.setattr(cache, "_case_from", None)
     assert len(kept.cases) == len(parsed.cases) > 0
     monkeypatch.undo()
-    assert kept.cases == parsed.cases == load_task(path).task.cases
+    assert kept.cases == parsed.cases == load_task(kept.path).task.cases
     assert parsed.cases == kept.cases
     assert kept.cases[0] == parsed.cases[0]
     again = pickle.loads(pickle.dumps(kept))
