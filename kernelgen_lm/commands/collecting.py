@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelgen_lm.known import known_tasks
+from kernelgen_lm.tasks import known_tasks
 from npukernelbench.console import Console
 
 if TYPE_CHECKING:

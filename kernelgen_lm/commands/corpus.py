@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kernelgen_lm.commands.collecting import agents, chat, code, docs, tally
-from kernelgen_lm.known import known_tasks
+from kernelgen_lm.tasks import known_tasks
 from npukernelbench.console import Console
 
 __all__ = ["config_options", "corpus"]

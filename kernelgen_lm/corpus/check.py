@@ -88,7 +88,8 @@ class Contamination:
         """What a sample has in common with a task; at most one of each kind."""
         if made_from := sample.provenance.get("benchmark"):
             yield Finding(sample.id, str(made_from), "made from this task")
-        if equal := self._equal(sample):
+        spec = _spec_of(sample)
+        if spec is not None and (equal := excluded(self._exclusion, spec)):
             yield Finding(sample.id, equal, "computes the same")
         name = self._names.get(fold(sample.operator))
         # A page may document a function that is named like an operator.
@@ -102,22 +103,22 @@ class Contamination:
         source = code_of(sample.answer)
         if chain_of(source) in self._chains:
             yield Finding(sample.id, self._chains[chain_of(source)], "instructions: " + " ".join(chain_of(source)))
-        # All that is lowered has words in common, golden kernels too: what `corpus build` made was compared by value.
-        lowered = sample.provenance.get("source") == BUILT
+        # All that is lowered has words in common, golden kernels too: what `corpus build` made is compared by value.
+        lowered = spec is not None and sample.provenance.get("source") == BUILT
         for tokens in () if lowered else _grams(tokens_of(source), _TOKENS):
             if _digest(tokens) in self._code:
                 yield Finding(sample.id, self._code[_digest(tokens)], "code: " + " ".join(tokens[:20]) + " ...")
                 break
 
-    def _equal(self, sample: Sample) -> str | None:
-        """What the operator of a generated question equals."""
-        if not sample.question or "task" in sample.question:
-            return None
-        try:
-            spec = Spec.from_json(sample.question)
-        except (KeyError, TypeError, ValueError):
-            return None
-        return excluded(self._exclusion, spec)
+
+def _spec_of(sample: Sample) -> Spec | None:
+    """The generated question of a sample, whose operator can be compared by value; None where there is none."""
+    if not sample.question or "task" in sample.question:
+        return None
+    try:
+        return Spec.from_json(sample.question)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def task_of(sample: Sample) -> Task:

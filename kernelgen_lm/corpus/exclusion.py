@@ -18,7 +18,7 @@ from kernelgen_lm.corpus.operations import Interval
 from kernelgen_lm.corpus.program import Kind, Program
 from kernelgen_lm.corpus.spec import SUITE, Spec
 from kernelgen_lm.corpus.values import arrays_of, same_values
-from kernelgen_lm.known import known_tasks
+from kernelgen_lm.tasks import known_tasks
 from npukernelbench.nouns import Presence, Task
 from npukernelbench.plugins import Plugins
 from npukernelbench.reference import resolve

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from kernelgen_lm.known import known_tasks
+from kernelgen_lm.tasks import known_tasks
 from kernelgen_lm.training.common import TrainConfig
 from kernelgen_lm.training.curriculum import refuse_held_out
 from kernelgen_lm.training.sampler import Sampling

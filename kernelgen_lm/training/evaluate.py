@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelgen_lm.corpus.sample import read_samples, write_lines
-from kernelgen_lm.known import known_tasks
+from kernelgen_lm.tasks import known_tasks
 from kernelgen_lm.training.scores import Groups, Problem, Sitting, difference_rows, score_rows
 from npukernelbench.errors import BackendError, UsageError
 from npukernelbench.nouns import Case, Task, TensorCase

@@ -147,6 +147,9 @@ def test_a_golden_kernel_in_a_corpus_is_found(sample: Sample) -> None:
     lowered = sample.model_copy(update={"provenance": {"source": BUILT}})
     assert not list(Contamination(suite().values()).findings(lowered))
     assert list(contamination.findings(stolen.model_copy(update={"provenance": {"source": BUILT}})))
+    # Where no question says what is computed, code is compared whatever the sample says it is.
+    silent = stolen.model_copy(update={"question": {}, "provenance": {"source": BUILT}})
+    assert "code" in {finding.what.split(":")[0] for finding in contamination.findings(silent)}
 
 
 def test_a_chain_is_what_a_kernel_computes() -> None:
