@@ -1,6 +1,7 @@
 """MhcPostGrad: gradients of y_i = sum_j h_res_ij x_j + h_post_i h_out, four streams per token.
 
-A row of h_res is a column of a tile whose rows are streams; the gradients of coefficients are sums of rows, piece by piece.
+A row of h_res is a column of a tile whose rows are streams; the gradients of coefficients are sums of rows, piece by
+piece.
 """
 
 T = float16, bfloat16, float32

@@ -1,7 +1,7 @@
 """CraftCumprod: running products along an axis.
 
-A row is scanned in tiles: the elements 1, 2, 4, ... places before are multiplied in turn, and what the tiles before have
-come to is carried over. Where the axis is not the last one, tiles lie across it and one follows the other.
+A row is scanned in tiles: the elements 1, 2, 4, ... places before are multiplied in turn, and what the tiles before
+have come to is carried over. Where the axis is not the last one, tiles lie across it and one follows the other.
 """
 
 

@@ -1,4 +1,7 @@
-"""CraftGroupNorm: (x - mean) / sqrt(variance + eps) * gamma + beta, mean and variance per sample and group of channels."""
+"""CraftGroupNorm: (x - mean) / sqrt(variance + eps) * gamma + beta.
+
+Mean and variance are those of a sample's group of channels.
+"""
 
 
 @host

@@ -1,4 +1,7 @@
-"""MulSigmoid: s * x2 * t3 with s = p where p < t2, else 2 * p, and p = sigmoid(t1 * x1). x2 is the same for every row."""
+"""MulSigmoid: s * x2 * t3 with s = p where p < t2, else 2 * p, and p = sigmoid(t1 * x1).
+
+x2 is the same for every row.
+"""
 
 
 @host

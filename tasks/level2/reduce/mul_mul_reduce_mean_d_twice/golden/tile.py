@@ -1,5 +1,6 @@
-"""MulMulReduceMeanDTwice: gamma * (p - mean) / sqrt(variance + add_y) + beta, p = mul0_input0 * mul0_input1 * mul1_input0.
+"""MulMulReduceMeanDTwice: gamma * (p - mean) / sqrt(variance + add_y) + beta.
 
+p is mul0_input0 * mul0_input1 * mul1_input0, mean and variance are its.
 Rows that fit a tile are taken many at a time and read once, longer ones piece by piece and three times.
 """
 
