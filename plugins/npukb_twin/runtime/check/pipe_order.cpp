@@ -107,6 +107,7 @@ void PipeOrder::Note(const Access& access) {
     if (count_ == kMost) return;
     pending_[count_++] = access;
     if (!access.write) return;
+    if (access.global && core_.tracker != nullptr) core_.tracker->Hold(access);
     access.global ? KeepGlobal(access) : Keep(access);
 }
 
@@ -208,6 +209,7 @@ void PipeOrder::Served() {
 }
 
 void PipeOrder::Forget() {
+    if (core_.tracker != nullptr) core_.tracker->Let();
     count_ = 0;
     kept_.Forget();
     kept_global_.Forget();

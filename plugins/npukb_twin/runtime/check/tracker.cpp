@@ -1,6 +1,7 @@
 // Operands of instructions that have run: definedness and traffic between cores learn of them.
 #include "check/tracker.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,31 @@ void Tracker::Restart() {
     phase_ = 0;
 }
 
+namespace {
+
+// Recursive: a core that is interrupted in a store may be followed by another one on the same host thread.
+pthread_mutex_t g_storing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+}  // namespace
+
+void Tracker::Hold(const Access& access) {
+    if (holds_ || access.atomic || core_.late != nullptr || core_.launch->CoreCount() == 1) return;
+    pthread_mutex_lock(&g_storing);
+    holds_ = true;
+}
+
+void Tracker::Let() {
+    if (!holds_) return;
+    holds_ = false;
+    pthread_mutex_unlock(&g_storing);
+}
+
 void Tracker::Issued(Pipe pipe, const Access* accesses, int count) {
+    Note(pipe, accesses, count);
+    Let();
+}
+
+void Tracker::Note(Pipe pipe, const Access* accesses, int count) {
     for (int i = 0; i < count && !told_; ++i) {
         const Access& a = accesses[i];
         if (a.write && !a.global) shadow_.Define(static_cast<uint32_t>(a.range.begin), a.range.End() - a.range.begin);
@@ -78,6 +103,7 @@ void Tracker::Served(const Access* accesses, int count) {
             NoteTraffic(Pipe::S, a, false);
         }
     }
+    Let();
 }
 
 // What was moved lies in global memory by now; what the scalar unit stores does not yet.

@@ -12,6 +12,10 @@ class Tracker {
   public:
     explicit Tracker(Core& core);
     ~Tracker();
+    // The next instruction stores in global memory. No other core may until the bytes have been looked at: those of a
+    // core on another host thread would be taken for its own.
+    void Hold(const Access& access);
+    void Let();
     // An instruction with these operands has run.
     void Issued(Pipe pipe, const Access* accesses, int count);
     // The block has ended; what it did to global memory is still wanted.
@@ -49,6 +53,8 @@ class Tracker {
     uint32_t room_ = 1;
     uint32_t told_others_ = 0;
     bool told_ = false;
+    bool holds_ = false;
+    void Note(Pipe pipe, const Access* accesses, int count);
     void NoteTraffic(Pipe pipe, const Access& access, bool scalar);
     static constexpr int kMostSpoiled = 32;
     struct Spoiled {

@@ -27,6 +27,7 @@
 #include "check/core_traffic.h"
 #include "check/data_cache.h"
 #include "check/late_stores.h"
+#include "check/tracker.h"
 
 namespace twin {
 namespace {
@@ -381,6 +382,8 @@ void EndFiber() {
 }
 
 void AbandonFiber() {
+    Tracker* tracker = t_worker->running->core.tracker;
+    if (tracker != nullptr) tracker->Let();
     Leave(State::Done);
     abort();
 }
