@@ -87,6 +87,7 @@ void StartOrder(Core& core) {
 
 void StopOrder(Core& core) {
     if (core.order == nullptr) return;
+    core.time.Start(core.launch->auto_sync, nullptr);
     core.order->~PipeOrder();
     free(core.order);
     core.order = nullptr;
@@ -96,11 +97,8 @@ void StopOrder(Core& core) {
 
 PipeOrder::PipeOrder(Core& core) : core_(core), tables_(TakeTables(core.launch->arena_bytes / 32)) {}
 
-PipeOrder::~PipeOrder() { Release(); }
-
-void PipeOrder::Release() {
+PipeOrder::~PipeOrder() {
     if (tables_ != nullptr) GiveBack(tables_);
-    tables_ = nullptr;
 }
 
 void PipeOrder::Note(const Access& access) {

@@ -29,8 +29,6 @@ class PipeOrder final : public Observer {
   public:
     explicit PipeOrder(Core& core);
     PipeOrder(const PipeOrder&) = delete;
-    // The block has ended: its memory may go to the next one.
-    void Release();
     ~PipeOrder();
     // The next instruction touches this, and has not run yet.
     void Note(const Access& access);
@@ -108,6 +106,8 @@ class PipeOrder final : public Observer {
 
 // Makes the order of the core's pipes known when the launch asks for it.
 void StartOrder(Core& core);
-void StopOrder(Core& core);  // after the last block has ended
+// At the end of the core's block: the next block on this host thread gets the memory. Blocks that were abandoned end
+// after the last one.
+void StopOrder(Core& core);
 
 }  // namespace twin

@@ -110,7 +110,6 @@ void Core::Finish() {
     PayPolls();
     time.Finish();
     ended = true;
-    if (order != nullptr) order->Release();
     if (cache != nullptr) cache->Retire();
     if (tracker != nullptr) tracker->Release();
     FinishMatmul(*this);
@@ -137,6 +136,7 @@ void Core::Finish() {
                   PipeName(static_cast<npukb::Pipe>(from)), PipeName(static_cast<npukb::Pipe>(to)));
         }
     }
+    StopOrder(*this);
 }
 
 const void* CandidatePc(const void* return_address, const void* frame) {
