@@ -203,7 +203,7 @@ def _along_k(parts: int) -> Product:
 
 #: Why the model does not know what a step changes.
 _PACE = (
-    "ours reads less from memory (154 instead of 246 MB), and its loads end sooner, but its cube units bound it; "
+    "ours reads less from memory (157 instead of 252 MB), and its loads end sooner, but its cube units bound it; "
     "the published one is bound by loads"
 )
 _DRY = "ours is bounded by its cube cores, whose pipes run dry at every flag of vector cores (an assumption)"
