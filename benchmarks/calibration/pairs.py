@@ -172,11 +172,12 @@ _ON_TWENTY = replace(_WIDE, part=Shape(128, 64, 1536), cores=20)
 _SHAPES = "MatmulShapeParams{128, 1280, 64, 128, 256, 64}"
 _DEEP = Product(Shape(128, 1024, 30720), Shape(128, 1024, 1280), 24, steps=4, depths=(8, 8))
 _UNALIGNED = Product(Shape(1024, 1024, 4095), Shape(128, 1024, 688), 48, mixed=True)
+#: Of these two descriptions leave the parts of a core open: the squarest that there are.
 _TALL = Product(
-    Shape(30720, 1024, 4096), Shape(5120, 1024, 1024), 24, steps=4, depths=(8, 8), macros={"CONFIG": "CFG_MDL"}
+    Shape(30720, 1024, 4096), Shape(2560, 1024, 2048), 24, steps=4, depths=(8, 8), macros={"CONFIG": "CFG_MDL"}
 )
 _SHORT = Product(
-    Shape(768, 6144, 2048), Shape(128, 6144, 512), 24, steps=4, depths=(8, 8), macros={"CONFIG": "CFG_MDL"}
+    Shape(768, 6144, 2048), Shape(256, 6144, 256), 24, steps=4, depths=(8, 8), macros={"CONFIG": "CFG_MDL"}
 )
 #: All of K lies in L1, and two base blocks of the right matrix.
 _LOADED = Product(
@@ -201,12 +202,15 @@ def _along_k(parts: int) -> Product:
 
 
 #: Why the model does not know what a step changes.
-_PACE = "each core's own pace of transfers dominates, which is little faster out of L2 than out of memory"
-_PLACES = "`enableKdimReorderLoad` is without effect: in the model, few cores hardly wait for what others read"
-_AHEAD = "`doMTE2Preload` is without effect: in the model, loads of the next block wait for their place in L1 only"
-_ORDER = "`N_BUFFER_33` is without effect: blocks are loaded in the default order"
+_PACE = (
+    "ours reads less from memory (157 instead of 252 MB), and its loads end sooner, but its cube units bound it; "
+    "the published one is bound by loads"
+)
+_KEPT = (
+    "the left matrix is loaded once instead of twice, but these loads are a small part of ours, which takes 13 µs; "
+    "no description says what the other 20 of the published one are"
+)
 _DRY = "ours is bounded by its cube cores, whose pipes run dry at every flag of vector cores (an assumption)"
-_SAME = "the scalar work of both is the same: a pipe inside the object does not hold up the twin's compiler"
 _STAGGERED = "GetMDLConfig(false, false, 0, false, false, false, false, true, true, false, false, true)"
 _THREE = (
     "GetMMConfig<MatmulConfigMode::CONFIG_MDL>(MatmulFuncParams{false, false, false, false, 0, IterateOrder::UNDEF, "
@@ -263,15 +267,15 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair(
         "cores begin at different places of K", "Matmul 768 × 6144 × 2048", (98.72, 85.68),
-        _SHORT, _SHORT.but(CONFIG=_STAGGERED), _PLACES,
+        _SHORT, _SHORT.but(CONFIG=_STAGGERED),
     ),
     Pair(
         "loads ahead of time (MTE2 preload)", "Matmul 128 × 512 × 24576, 24 cores", (30.88, 28.5),
-        _LOADED, _LOADED.but(CONFIG="GetMDLConfig(false, false, 2)"), _AHEAD,
+        _LOADED, _LOADED.but(CONFIG="GetMDLConfig(false, false, 2)"),
     ),
     Pair(
         "three by three base blocks in L1 (NBuffer33)", "Matmul 256 × 192 × 512", (34.01, 32.66),
-        _NINE, _NINE.but(CONFIG=_THREE, POLICY="NBuffer33MatmulPolicy"), _ORDER,
+        _NINE, _NINE.but(CONFIG=_THREE, POLICY="NBuffer33MatmulPolicy"), _KEPT,
     ),
     Pair(
         "double buffering on vector cores of a product", f"{_EIGHT}, four places", (131.8, 128.1),
@@ -279,6 +283,6 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair(
         "TPipe outside the object", "Add of 5120 halfs, one core of a 910B4", (5.9, 5.18),
-        replace(_ADD, macros={**_ADD.macros, "INSIDE": 1}), _ADD, _SAME, soc="ascend910b4", whole_task=True,
+        replace(_ADD, macros={**_ADD.macros, "INSIDE": 1}), _ADD, soc="ascend910b4", whole_task=True,
     ),
 )  # fmt: skip

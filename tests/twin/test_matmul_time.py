@@ -37,6 +37,11 @@ mm.End();
 CONFIGS = """
 constexpr MatmulConfig FLAGGED = GetMDLConfig(false, false, 0, false, false, false, true);
 constexpr MatmulConfig NOT_FLAGGED = GetMDLConfig(false, false, 0, false, false, false, false);
+constexpr MatmulConfig AHEAD = GetMDLConfig(false, false, 2);
+constexpr MatmulConfig STAGGERED =
+    GetMDLConfig(false, false, 0, false, false, false, false, true, true, false, false, true);
+constexpr MatmulConfig NINE = GetMMConfig<MatmulConfigMode::CONFIG_MDL>(
+    MatmulFuncParams{false, false, false, false, 0, IterateOrder::UNDEF, ScheduleType::N_BUFFER_33});
 """
 CORES, M, K, SHARE = 24, 64, 512, 256
 
@@ -97,6 +102,37 @@ def test_setting_an_object_up_takes_its_time(twin: Twin) -> None:
     seen = profile(twin)
     known = numbers_["start_s"] + numbers_["matmul_init_s"] + 2 * numbers_["matmul_block_s"]
     assert seen.counters["aic_scalar_time"] == pytest.approx(known * 1e6, rel=0.3)
+
+
+def test_loads_ahead_of_time_go_on_beside_products(twin: Twin) -> None:
+    """Otherwise the next block's are ordered behind the products of this one. All of K has to be in L1."""
+    changes = {"singleCoreN": 1024, "stepKa": 8, "stepKb": 8, "depthA1": 8, "depthB1": 16, "baseK": 64}
+    usual, ahead = (profile(twin, name, CORES * 1024, **changes).time_us for name in ("CFG_MDL", "AHEAD"))
+    assert 0.85 < ahead / usual < 0.98
+    changes["depthB1"] = 8  # no room for the next one
+    usual, ahead = (profile(twin, name, CORES * 1024, **changes).time_us for name in ("CFG_MDL", "AHEAD"))
+    assert ahead == usual
+
+
+def test_cores_that_begin_at_different_places_of_k_do_not_queue(twin: Twin) -> None:
+    """All cores need the same left matrix, which comes from memory; not where it stays in L1."""
+    changes = {"stepKa": 4, "stepKb": 4, "depthA1": 8, "depthB1": 8, "baseK": 64, "baseN": 64, "singleCoreN": 64}
+    names = ("CFG_MDL", "STAGGERED")
+    same, apart = (profile(twin, name, CORES * 64, depth=8192, **changes).time_us for name in names)
+    assert 0.5 < apart / same < 0.95
+    same, apart = (profile(twin, name, CORES * 64, depth=512, **changes).time_us for name in names)
+    assert apart == same
+
+
+def test_three_by_three_blocks_of_the_left_matrix_stay(twin: Twin) -> None:
+    """It is loaded once, though the tiling has no room for more than one row of its blocks."""
+    changes = {"baseM": 32, "baseK": 64, "stepKa": 3, "stepKb": 3, "depthA1": 3, "depthB1": 3}
+    usual, nine = (
+        profile(twin, name, depth=192, **changes).counters["GM_to_L1_datas_kb"] * 1024 for name in ("CFG_MDL", "NINE")
+    )
+    left, right = M * 192 * 2, 192 * SHARE * 2
+    assert usual == CORES * (2 * left + right)
+    assert nine == CORES * (left + right)
 
 
 #: Two vector cores of a block multiply halves of a by the same b.

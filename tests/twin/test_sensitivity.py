@@ -28,6 +28,8 @@ KNOWN, UNKNOWN = (told(text) for text in SECTION.split("next to nothing"))
 #: How far a predicted ratio may be off. L2 serves cores that begin elsewhere better than published; the page says what
 #: is known of it. Pairs of Matmul objects are rebuilt after descriptions that leave much open.
 SLACK = {
+    "several base blocks with a transfer (MDL)": 0.25,
+    "TPipe outside the object": 0.15,  # hidden behind transfers, of which the page says more
     "cores begin at different places": 0.4,
     "constants in the place of the tiling": 0.2,
     "cube cores alone": 0.2,
@@ -51,7 +53,7 @@ def bench() -> Iterator[Bench]:
 
 
 def test_every_step_pays_and_nearly_by_what_is_published() -> None:
-    assert len(KNOWN) == 25
+    assert len(KNOWN) == 28
     for step, (published, ratio) in KNOWN.items():
         assert ratio < 1, step
         assert published < 1, step
@@ -63,7 +65,7 @@ def test_steps_that_the_model_does_not_know_change_next_to_nothing() -> None:
     assert set(UNKNOWN) == {pair.step for pair in PAIRS if pair.missing}
     for step, (published, ratio) in UNKNOWN.items():
         assert published < 1, step
-        assert ratio == pytest.approx(1, abs=0.01), step
+        assert ratio == pytest.approx(1, abs=0.015), step
 
 
 def test_the_page_tells_what_is_predicted_now(bench: Bench) -> None:

@@ -177,6 +177,7 @@ struct Core {
     bool pipe_alive;
     bool ended;  // the kernel came to its end
     void* pipe;
+    bool pipe_inside;  // an object that it is a part of
     bool counter_mode;
     const void* counter_set_by;  // SetMaskCount, whichever was last
     uint64_t mask[2];

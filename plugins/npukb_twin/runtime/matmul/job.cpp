@@ -189,6 +189,15 @@ MatmulPlan MatmulJob::Plan(const npukb::MatmulTarget* target, const BatchPlace& 
     plan.b = {b_, s_.b.place == MatrixPlace::Global, s_.b.global.origin, shared(f_.b_shared, s_.n, t.baseN, t.depthB1)};
     plan.multiplies = true;
     plan.large_loads = f_.config.doMultiDataLoad || f_.config.doSpecialMDL;
+    // As documented: all of K in L1, and room for twice the blocks along M or N.
+    auto ahead = [&](uint32_t mode, int32_t along, int32_t deep, int32_t depth) {
+        return plan.large_loads && f_.config.doMTE2Preload == mode && PartsOf(s_.k, t.baseK) <= deep &&
+               depth >= 2 * std::max(along, 1) * deep;
+    };
+    plan.ahead_a = ahead(1, t.stepM, t.stepKa, t.depthA1);
+    plan.ahead_b = ahead(2, t.stepN, t.stepKb, t.depthB1);
+    plan.nine = f_.config.doMultiDataLoad && f_.config.scheduleType == ScheduleType::N_BUFFER_33;
+    plan.staggered = f_.config.doMultiDataLoad && f_.config.enableKdimReorderLoad;
     plan.unit_flag = f_.config.enUnitFlag && !f_.config.doSpecialMDL && !f_.config.doBasicBlock;
     plan.constant = f_.constant.singleCoreM > 0;
     plan.down_first = t.iterateOrder != 1;

@@ -11,6 +11,8 @@ namespace twin {
 namespace {
 
 constexpr int64_t kPlaces = 64;          // of one operand in L1 that are told apart
+constexpr int64_t kSide = 3;             // of the left matrix that N_BUFFER_33 keeps in L1, in base blocks
+constexpr int64_t kAhead = 32;           // steps that the scalar unit may be ahead of MTE1, at most
 constexpr int64_t kMostSteps = 1 << 15;  // of one call; beyond that, several steps along K are one
 
 // `pipe` goes on after `moment`, if that has ever been.
@@ -29,16 +31,19 @@ class Shelf {
                      feed.stored.address == before->stored.address) {
         for (int64_t& key : keys_) key = -1;
     }
-    // Panel number `panel` of a row of panels, known by `key`: when it is there.
-    Moment Bring(int64_t key, int64_t panel, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+    // Panel number `panel` of a row of panels, known by `key`: when it is there. It is ordered at `moment`.
+    Moment Bring(const Moment& moment, int64_t key, int64_t panel, int64_t row, int64_t column, int64_t rows,
+                 int64_t columns) {
         int64_t place = panel % places_;
         last_ = place;
         if (all_there_ || keys_[place] == key) return there_[place];
         After(core_, Pipe::MTE2, used_[place]);
+        After(core_, Pipe::MTE2, moment);
         Load(row, column, rows, columns);
         keys_[place] = key;
         return there_[place] = core_.time.At(Pipe::MTE2);
     }
+    bool HasRoomFor(int64_t panels) const { return panels <= places_; }
     // The panel that was brought last has been read by everything that was given to MTE1 so far.
     void Used() { used_[last_] = core_.time.At(Pipe::MTE1); }
 
@@ -80,8 +85,11 @@ class Carrier {
           t_(plan.tiling),
           group_a_(plan.large_loads ? std::max(t_.stepKa, 1) : 1),
           group_b_(plan.large_loads ? std::max(t_.stepKb, 1) : 1),
-          a_(core, plan.a, Places(t_.depthA1, group_a_), before == nullptr ? nullptr : &before->a),
-          b_(core, plan.b, Places(t_.depthB1, group_b_), before == nullptr ? nullptr : &before->b) {
+          a_(core, plan.a, plan.nine ? kSide * PartsOf(kSide, group_a_) : Places(t_.depthA1, group_a_),
+             before == nullptr ? nullptr : &before->a),
+          b_(core, plan.b, plan.nine ? 2 * PartsOf(kSide, group_b_) : Places(t_.depthB1, group_b_),
+             before == nullptr ? nullptr : &before->b),
+          ahead_(StepsAhead()) {
         int64_t down = PartsOf(plan.m, t_.baseM), across = PartsOf(plan.n, t_.baseN);
         depth_ = t_.baseK;
         while (down * across * PartsOf(plan.k, depth_) > kMostSteps && depth_ < plan.k) depth_ *= 2;
@@ -108,29 +116,48 @@ class Carrier {
     int64_t Sums() const { return t_.dbL0C == 2 || p_.unit_flag ? 2 : 1; }
     void Multiply(const Block& block) {
         After(core_, Pipe::M, stored_[blocks_ % Sums()]);
-        for (int64_t k = 0; k < block.depth; k += depth_) {
-            const int64_t at = block.from + k, depth = std::min(depth_, block.depth - k);
+        const int64_t steps = PartsOf(block.depth, depth_), first = First(steps);
+        for (int64_t i = 0; i < steps; ++i) {
+            const int64_t k = (first + i) % steps * depth_, at = block.from + k,
+                          depth = std::min(depth_, block.depth - k);
             After(core_, Pipe::MTE1, BringA(block, at));
             After(core_, Pipe::MTE1, BringB(block, at));
             After(core_, Pipe::MTE1, multiplied_[steps_ % 2]);
             Feed(block, depth);
+            fed_[steps_ % ahead_] = core_.time.At(Pipe::MTE1);
             core_.time.HoldUntil(Pipe::M, core_.time.At(Pipe::MTE1));
             core_.time.Issue(m_, Pipe::M, Products(block, depth), 0, m_.mmad_drain_cycles);
             multiplied_[steps_++ % 2] = core_.time.At(Pipe::M);
         }
         ++blocks_;
     }
+    // The step along K that the running core begins with.
+    int64_t First(int64_t steps) const {
+        const int64_t group = std::max(group_a_, group_b_), panels = PartsOf(steps, group);
+        if (!p_.staggered || a_.HasRoomFor(PartsOf(steps, group_a_)) || b_.HasRoomFor(PartsOf(steps, group_b_)))
+            return 0;
+        return core_.block % panels * group;
+    }
+    // When the scalar unit comes to a step's transfers, MTE1 has done all but so many steps before it: its queue is
+    // full of loads of L0. No page says how many a step has: here one for a column of the left block's fractals, and
+    // one for a row of the right block's.
+    int64_t StepsAhead() const {
+        const int64_t loads = 2 * PartsOf(t_.baseK, LanesOf(p_.type));
+        return std::clamp<int64_t>(static_cast<int64_t>(m_.queue_depth) / loads + 1, 1, kAhead);
+    }
+    // When a transfer is ordered: the scalar unit comes to it in the order of the program.
+    Moment Ordered(bool ahead) const { return ahead ? Moment{} : fed_[steps_ % ahead_]; }
     Moment BringA(const Block& block, int64_t at) {
         const int64_t wide = group_a_ * depth_, panel = at / wide, row = block.row / t_.baseM;
         const int64_t panels = PartsOf(p_.k, wide);
-        return a_.Bring(row * panels + panel, row * panels + panel, block.row, panel * wide, block.rows,
-                        std::min(wide, p_.k - panel * wide));
+        return a_.Bring(Ordered(p_.ahead_a), row * panels + panel, row * panels + panel, block.row, panel * wide,
+                        block.rows, std::min(wide, p_.k - panel * wide));
     }
     Moment BringB(const Block& block, int64_t at) {
         const int64_t wide = group_b_ * depth_, panel = at / wide, column = block.column / t_.baseN;
         const int64_t panels = PartsOf(p_.k, wide);
-        return b_.Bring(column * panels + panel, column * panels + panel, panel * wide, block.column,
-                        std::min(wide, p_.k - panel * wide), block.columns);
+        return b_.Bring(Ordered(p_.ahead_b), column * panels + panel, column * panels + panel, panel * wide,
+                        block.column, std::min(wide, p_.k - panel * wide), block.columns);
     }
     // L1 to L0A and L0B, whole fractals.
     void Feed(const Block& block, int64_t depth) {
@@ -175,7 +202,8 @@ class Carrier {
     const TCubeTiling& t_;
     int64_t group_a_, group_b_, depth_;
     Shelf a_, b_;
-    Moment multiplied_[2], stored_[2];
+    Moment multiplied_[2], stored_[2], fed_[kAhead];
+    const int64_t ahead_;
     int64_t steps_ = 0, blocks_ = 0, aside_ = 0;
 };
 

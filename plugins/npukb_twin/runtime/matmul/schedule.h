@@ -31,6 +31,10 @@ struct MatmulPlan {
     const void* c_origin;
     bool sequential;   // blocks are stored one after the other
     bool large_loads;  // MDL: several base blocks come with one transfer
+    bool ahead_a;      // the next panels of the left matrix are ordered before the products of this block
+    bool ahead_b;      // the same for the right matrix
+    bool nine;         // three by three blocks of the left matrix stay in L1, and the right one has two places
+    bool staggered;    // cores begin at different places along K
     bool unit_flag;    // products and stores of results hand over 512 bytes at a time
     bool constant;     // sizes are known to the compiler
     bool down_first;   // blocks follow one another down the columns of the result

@@ -31,17 +31,23 @@ int ByBegin(const void* offset, const void* span) {
     return x < y ? -1 : x > y;
 }
 
-bool BeginsFunction(const char* path, uint64_t offset) {
+// None of images that are not known.
+FunctionSpans SpansOf(const char* path) {
     for (int i = 0; i < g_image_count; ++i) {
         Functions& image = g_images[i];
         if (strcmp(image.path, path) != 0) continue;
         pthread_mutex_lock(&g_lock);
         if (image.spans.first == nullptr) image.spans = ReadFunctions(path);
         pthread_mutex_unlock(&g_lock);
-        return image.spans.first != nullptr &&
-               bsearch(&offset, image.spans.first, image.spans.count, sizeof(FunctionSpan), ByBegin) != nullptr;
+        return image.spans;
     }
-    return false;
+    return {};
+}
+
+bool BeginsFunction(const char* path, uint64_t offset) {
+    const FunctionSpans spans = SpansOf(path);
+    return spans.first != nullptr &&
+           bsearch(&offset, spans.first, spans.count, sizeof(FunctionSpan), ByBegin) != nullptr;
 }
 
 // What the runtime offers to kernels; it exports more, such as its start.
@@ -61,7 +67,23 @@ bool MayBeCalled(uint64_t target) {
     return BeginsFunction(there.dli_fname, target - reinterpret_cast<uint64_t>(there.dli_fbase));
 }
 
+int ByPlace(const void* offset, const void* span) {
+    uint64_t at = *static_cast<const uint64_t*>(offset);
+    const auto& function = *static_cast<const FunctionSpan*>(span);
+    return at < function.begin ? -1 : at >= function.begin + function.bytes;
+}
+
 }  // namespace
+
+bool InConstructor(const void* pc) {
+    Dl_info there{};
+    if (dladdr(pc, &there) == 0) return false;
+    const FunctionSpans spans = SpansOf(there.dli_fname);
+    const uint64_t offset = reinterpret_cast<uint64_t>(pc) - reinterpret_cast<uint64_t>(there.dli_fbase);
+    if (spans.first == nullptr) return false;
+    const void* found = bsearch(&offset, spans.first, spans.count, sizeof(FunctionSpan), ByPlace);
+    return found != nullptr && static_cast<const FunctionSpan*>(found)->constructs;
+}
 
 void NameImage(const char* path) {
     if (g_image_count < kMostImages) g_images[g_image_count++] = {path, {}};

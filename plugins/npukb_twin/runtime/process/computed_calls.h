@@ -10,4 +10,7 @@ namespace twin {
 // The file that the image was loaded from, which knows where its functions begin.
 void NameImage(const char* path);
 
+// Whether the kernel's code at `pc` belongs to a constructor.
+bool InConstructor(const void* pc);
+
 }  // namespace twin

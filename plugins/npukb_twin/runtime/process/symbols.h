@@ -8,7 +8,8 @@ namespace twin {
 struct FunctionSpan {
     uint64_t begin;  // from the image's base
     uint64_t bytes;
-    uint64_t name;  // where its name begins in the file
+    uint64_t name;    // where its name begins in the file
+    bool constructs;  // objects of a class: it is a constructor
 };
 
 // In order of their places. A file that is not what the linker makes has none.
@@ -18,5 +19,8 @@ struct FunctionSpans {
 };
 
 FunctionSpans ReadFunctions(const char* path);
+
+// Whether the function of this name, as compilers write it for linkers, is a constructor.
+bool IsConstructor(const char* name);
 
 }  // namespace twin

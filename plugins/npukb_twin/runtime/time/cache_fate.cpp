@@ -108,7 +108,14 @@ struct Line {
         if (spots < kSpots) begins[spots] = granule;
         if (spots <= kSpots) ++spots;
     }
-    uint8_t Crowded() const { return static_cast<uint8_t>(spots <= kSpots && spots < cores ? spots : 0); }
+    bool Crowded() const { return spots <= kSpots && spots < cores; }
+    // The first of several cores that want a granule misses it, and the others wait until it is there.
+    float Fresh() const {
+        if (granules == 0) return 0;
+        double different = static_cast<double>(granules) * (Crowded() ? static_cast<double>(spots) / cores : 1);
+        return static_cast<float>(static_cast<double>(missed) < different ? static_cast<double>(missed) / different
+                                                                          : 1);
+    }
 };
 
 struct Walker {
@@ -203,9 +210,11 @@ void Round(Cache& cache, Walker* walkers, int64_t cores, bool bypass, Followed* 
         if (!walkers[c].moves) continue;
         const Line& line = LineOf(lines, &count, walkers[c].move.pc, 0);
         bool shared = line.cores > 1 && line.alike == line.cores;
-        Fate fate{share(line.missed, line.granules), share(evicted, granules), shared, line.Crowded()};
+        const float fresh = line.Fresh(), crowd = line.Crowded() ? fresh / static_cast<float>(line.spots) : 0;
+        Fate fate{share(line.missed, line.granules), fresh, share(evicted, granules), shared, crowd};
         followed[c].fates.Append(fate);
-        double numbers[4] = {fate.missed, fate.evicted, shared ? 1.0 : 0.0, static_cast<double>(fate.spots)};
+        double numbers[5] = {fate.missed, fate.fresh, fate.evicted, shared ? 1.0 : 0.0,
+                             static_cast<double>(fate.crowd)};
         Digest(followed[c], numbers, sizeof numbers);
     }
 }

@@ -11,11 +11,12 @@ namespace twin {
 
 struct Fate {
     float missed;   // share of the transfer's granules that memory has to serve
+    float fresh;    // share that comes from memory, whichever core it was that missed it
     float evicted;  // granules per granule that go back to memory to make room
     bool shared;    // all other cores want the same granules at the same time
-    uint8_t spots;  // how many granules the cores want at the same time, where several want the same; otherwise 0
+    float crowd;    // `fresh` divided by how many granules the cores want at the same time, where several want the same
     bool operator==(const Fate& o) const {
-        return missed == o.missed && evicted == o.evicted && shared == o.shared && spots == o.spots;
+        return missed == o.missed && fresh == o.fresh && evicted == o.evicted && shared == o.shared && crowd == o.crowd;
     }
 };
 

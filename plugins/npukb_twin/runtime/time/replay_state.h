@@ -371,8 +371,8 @@ struct Replay::State {
         if (event.pipe == Pipe::FIX) return 1 / m.fixpipe_bytes_per_s;
         if (event.flags & kTapeWrite) return 1 / (m.copy_out_bytes_per_cycle * m.clock_hz);
         if (event.flags & kTapeLateral)
-            return fate.missed / m.l1_in_bytes_per_s + (1 - fate.missed) / m.l1_in_l2_bytes_per_s;
-        return fate.missed / m.copy_in_bytes_per_s + (1 - fate.missed) / (m.copy_in_bytes_per_cycle * m.clock_hz);
+            return fate.fresh / m.l1_in_bytes_per_s + (1 - fate.fresh) / m.l1_in_l2_bytes_per_s;
+        return fate.fresh / m.copy_in_bytes_per_s + (1 - fate.fresh) / (m.copy_in_bytes_per_cycle * m.clock_hz);
     }
     void StartMove(CoreState& core, PipeQueue& q, const QueueEntry& e, uint32_t id) {
         const TapeEvent& event = e.event;
@@ -400,7 +400,7 @@ struct Replay::State {
         q.served_by = 0;
         double from_memory = missed * wanted / m.hbm_read_bytes_per_s * slow;
         Use(memory, core, q, id, from_memory);
-        double cached = touched / m.l2_bytes_per_s * shared, queued = out ? 0 : Queued(event, fate, touched);
+        double cached = touched / m.l2_bytes_per_s * shared, queued = out ? 0 : Queued(fate, touched);
         Use(l2, core, q, id, cached > queued ? cached : queued);
         q.later_s = missed * (1 - wanted) / m.hbm_read_bytes_per_s + evicted / m.hbm_write_bytes_per_s * slow;
         if (from_memory <= 0) Later(core, q, q.start, id);
@@ -413,12 +413,10 @@ struct Replay::State {
         core.result->l2_bytes += touched;
         if (q.served_by == 0) events.Push(q.own_end, id);
     }
-    // Seconds of L2 for requests that wait for each other, as several cores want the same granules at the same time:
-    // they are served one after another, different granules side by side.
-    double Queued(const TapeEvent& event, const Fate& fate, double touched) const {
-        if (fate.spots == 0 || choice.staggered) return 0;
-        double requests = touched / static_cast<double>(kGranule);
-        return (requests > event.b ? requests : event.b) * m.same_granule_s / fate.spots;
+    // Seconds of L2 for granules that several cores want while they come from memory: those cores are served one after
+    // another, different granules side by side.
+    double Queued(const Fate& fate, double touched) const {
+        return choice.staggered ? 0 : touched / static_cast<double>(kGranule) * fate.crowd * m.same_granule_s;
     }
     // Requests that a piece takes on average: one of an unaligned row may straddle one line more than it fills. Pieces
     // begin at multiples of the largest power of two that their first address and their distance share.
