@@ -48,6 +48,14 @@ class Interface:
     attributes: tuple[Attribute, ...] = ()
     name: str = ""
 
+    def __post_init__(self) -> None:
+        for tensor in (*self.inputs, *self.outputs):
+            if tensor.listed:
+                raise TaskError(
+                    f"{tensor.name} is a list of tensors, which recorded data do not have",
+                    remedy="write the task with --inputs; lists stand in brackets there",
+                )
+
 
 @dataclass
 class _Notes:
