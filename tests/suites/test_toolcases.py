@@ -77,4 +77,7 @@ def test_files_of_another_form_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps([case([4], {**SCALE, "value": [1, 2]}, op="triple")]))
     cases = read_test_cases(tmp_path, "Triple")
     assert [one.attributes for one in cases] == [{"scale": [1, 2]}]
-    assert attributes_said(cases, [None]) == {"scale": ([1, 2], "all 1 msOpST cases")}
+    assert attributes_said(cases, [None], ["Scale"]) == {"scale": ([1, 2], "all 1 msOpST cases")}
+    # What the script wrote was written with a default as well as with that.
+    assert attributes_said(cases, [None], []) == {}
+    assert attributes_said(cases, [(4,)], []) == {"scale": ([1, 2], "the msOpST case one")}

@@ -105,7 +105,9 @@ def record_of(
     for mine, (_, call) in called.items():
         notes.say(f"{mine} is the argument of that name in the application's call of {call}")
     known = {**{mine: value for mine, (value, _) in called.items()}, **stated}
-    said = attributes_said(cases, [None if array is None else array.shape for array in taken.values()])
+    shapes = [None if array is None else array.shape for array in taken.values()]
+    needed = [attribute.name for attribute in interface.attributes if attribute.default is None]
+    said = attributes_said(cases, shapes, needed)
     attributes = _attributes(interface.attributes, outputs[-1].variables, known, said, notes)
     return Record(name, folder, taken, right, attributes), notes.lines
 

@@ -1,13 +1,14 @@
 """Attributes that test cases of msOpST say: JSON files with an operator's name, its tensors' shapes and its attributes.
 
 The tool's cases lie beside the script that writes data, and nobody says which of them its data belong to. A case
-of the same shapes does; where none has them, an attribute that has one value in all cases of the operator has it here.
+of the same shapes does; where none has them, an attribute without a default that has one value in all cases of the
+operator has it here.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,12 @@ def read_test_cases(folder: Path, operator: str) -> tuple[ToolCase, ...]:
     return tuple(cases)
 
 
-def attributes_said(cases: Sequence[ToolCase], shapes: Sequence[tuple[int, ...] | None]) -> dict[str, tuple[Any, str]]:
-    """Values by folded names, and which case says each: the first with the inputs' ``shapes``, else all that agree."""
+def attributes_said(
+    cases: Sequence[ToolCase], shapes: Sequence[tuple[int, ...] | None], needed: Collection[str]
+) -> dict[str, tuple[Any, str]]:
+    """Values by folded names, and which case says each: the first with the inputs' ``shapes``, else all that agree, for
+    the attributes ``needed``, which have no default.
+    """
     same = next((case for case in cases if case.shapes == tuple(shapes)), None)
     if same is not None:
         return {name: (value, f"the msOpST case {same.name}") for name, value in same.attributes.items()}
@@ -49,7 +54,8 @@ def attributes_said(cases: Sequence[ToolCase], shapes: Sequence[tuple[int, ...] 
     for case in cases:
         for name, value in case.attributes.items():
             told.setdefault(name, []).append(value)
-    agreed = {name: values[0] for name, values in told.items() if all(value == values[0] for value in values)}
+    wanted = {name: told[name] for name in map(fold, needed) if name in told}
+    agreed = {name: values[0] for name, values in wanted.items() if all(value == values[0] for value in values)}
     return {name: (value, f"all {len(cases)} msOpST cases") for name, value in agreed.items()}
 
 
