@@ -45,7 +45,7 @@ class LaunchFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    function: str = Field("", pattern=r"^(?:[A-Za-z_]\w*(?:::\w+)*)?$", max_length=200)
+    function: str = Field("", pattern=r"^(?:[A-Za-z_]\w*(?:::\w+)*(?:<[\w:<>, -]+>)?)?$", max_length=200)
     arguments: Annotated[list[str | int | float | bool], Field(max_length=64)] | None = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,9 @@ def interface_of(described: OperatorDescription, path: Path) -> Interface:
     """The interface that a definition in ``path`` tells. TaskError for what no task has."""
     outputs = tuple(_tensor(output.name, output.dtypes, output.presence, path) for output in described.outputs)
     inputs = tuple(_tensor(entry.name, entry.dtypes, entry.presence, path) for entry in described.inputs)
+    if any(entry.listed for entry in inputs):
+        # Extents of a list's tensors differ: what stands beside a list is most often a scalar.
+        inputs, outputs = (tuple(map(_alone, tensors)) for tensors in (inputs, outputs))
     made = tuple(_made(output, inputs) for output in outputs)
     attributes = tuple(attribute for told in described.attributes if (attribute := _attribute(told, path)))
     return described.name, inputs, made, attributes
@@ -52,24 +56,23 @@ def _attribute(told: OpAttribute, path: Path) -> Attribute | None:
 def _made(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     """An output as a task says it. One that has the name of an input is that input, written in place."""
     if any(entry.name == output.name for entry in inputs):
-        return Tensor(f"{output.name}_ref", (), None, output.name, inplace=True)
-    if inputs and output.dtypes == inputs[0].dtypes:
-        return Tensor(output.name, (), None, inputs[0].name)
-    return Tensor(output.name, output.dtypes[:1], (REST,))
+        return Tensor(f"{output.name}_ref", (), None, output.name, inplace=True, listed=output.listed)
+    if inputs and (output.dtypes, output.listed) == (inputs[0].dtypes, inputs[0].listed):
+        return Tensor(output.name, (), None, inputs[0].name, listed=output.listed)
+    return Tensor(output.name, output.dtypes[:1], output.shape, listed=output.listed)
+
+
+def _alone(tensor: Tensor) -> Tensor:
+    return tensor if tensor.listed else replace(tensor, shape=())
 
 
 def _tensor(name: str, dtypes: Sequence[str], presence: Presence, path: Path) -> Tensor:
-    if presence is Presence.DYNAMIC:
-        raise TaskError(
-            f"{name} is a list of tensors",
-            location=SourceLocation(path),
-            remedy="write the task by hand; docs/tasks.md has lists",
-        )
     known = tuple(dict.fromkeys(_DTYPES[dtype] for dtype in dtypes if dtype in _DTYPES))
     if not known:
-        listed = ", ".join(dict.fromkeys(dtypes)) or "none"
-        raise TaskError(f"{name} has no element type that tasks have: {listed}", location=SourceLocation(path))
-    return Tensor(name, known, (REST,), optional=presence is Presence.OPTIONAL)
+        told = ", ".join(dict.fromkeys(dtypes)) or "none"
+        raise TaskError(f"{name} has no element type that tasks have: {told}", location=SourceLocation(path))
+    listed = presence is Presence.DYNAMIC
+    return Tensor(name, known, (REST,), optional=presence is Presence.OPTIONAL, listed=listed)
 
 
 def _sources(path: Path) -> dict[str, str]:

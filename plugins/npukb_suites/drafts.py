@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from npukb_suites.naming import argument_name, kernel_name
 from npukb_suites.tolerance import limits_for
+from npukernelbench.errors import TaskError
 
 __all__ = ["Draft", "draft_task"]
 
@@ -37,11 +39,23 @@ class Draft:
 
 @dataclass(frozen=True)
 class _Argument:
-    """An input of the task: ``kind`` is ``input`` or ``state``, ``own`` its name or path in the user's code."""
+    """An input of the task: ``kind`` is ``input`` or ``state``, ``own`` its name or path in the user's code. The
+    tensors of a list are ``members``.
+    """
 
     kind: str
     own: str
     name: str
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Output:
+    """An output of the task: what the survey says of it, or of the tensors of a list."""
+
+    name: str
+    tensors: tuple[Mapping[str, Any], ...]
+    listed: bool
 
 
 def draft_task(
@@ -81,20 +95,30 @@ class _Drafting:
         self._measured = measured["outputs"]
         taken: set[str] = set()
         self._arguments = [
-            _Argument("input", entry["name"], argument_name(entry["name"], taken)) for entry in survey["inputs"]
+            _Argument("input", own, argument_name(own, taken), tuple(one["name"] for one in some if one["listed"]))
+            for own, some in _by_name(survey["inputs"])
         ]
         self._arguments += [
             _Argument("state", entry["path"], argument_name(entry["name"], taken))
             for entry in survey["state"]
             if entry["path"] not in self._unused
         ]
-        self._outputs = [argument_name(output["name"], taken) for output in survey["outputs"]]
+        self._outputs = [
+            _Output(argument_name(own, taken), tuple(some), bool(some[0]["listed"]))
+            for own, some in _by_name(survey["outputs"])
+        ]
         self._attributes = [(attribute, argument_name(attribute["name"], taken)) for attribute in survey["attributes"]]
         self._cases = list(survey["cases"])
         self._smoke = self._cases[-1]
 
     def draft(self, *, suite: str, level: int, summary: str, facts: dict[str, Any]) -> Draft:
         survey, notes = self._survey, list(self._survey["notes"])
+        for argument in self._arguments:
+            if argument.members and any(self._own(case, argument) for case in self._cases):
+                message = f"{argument.own} is a list of tensors that the file's own code draws"
+                raise TaskError(
+                    message, remedy="state it with --inputs, or draw its tensors by torch.randn and the like"
+                )
         operations = set(survey["operations"])
         hidden = self._hidden(notes)
         task: dict[str, Any] = {
@@ -110,7 +134,7 @@ class _Drafting:
             "interface": {
                 "inputs": [self._input(argument) for argument in self._arguments],
                 "attributes": [self._attribute(attribute, mine) for attribute, mine in self._attributes],
-                "outputs": [self._output(position, mine) for position, mine in enumerate(self._outputs)],
+                "outputs": [self._output(output) for output in self._outputs],
             },
             "reference": "reference.py:reference",
             "tolerance": {"limits": self._limits()},
@@ -144,34 +168,51 @@ class _Drafting:
         return "\n\n".join(part for part in (*parts, "; ".join((*state, *self._survey["fixed"], *notes))) if part)
 
     def _input(self, argument: _Argument) -> dict[str, Any]:
-        shape, dtype, values = self._tensor(self._smoke, argument)
-        del shape
-        entry: dict[str, Any] = {"name": argument.name, "dtypes": [dtype]}
+        tensors = self._tensors(self._smoke, argument)
+        _, dtype, values = tensors[0]
+        entry: dict[str, Any] = {"name": argument.name, "dtypes": list(dict.fromkeys(one[1] for one in tensors))}
+        if argument.members:
+            entry["presence"] = "dynamic"
         entry["values"] = _spelled(values, dtype) or _usual(dtype)
         return entry
 
-    def _tensor(self, case: Mapping[str, Any], argument: _Argument) -> tuple[list[int], str, Any]:
-        shape, dtype, values = case["inputs" if argument.kind == "input" else "state"][argument.own]
-        return shape, dtype, values
+    def _tensors(self, case: Mapping[str, Any], argument: _Argument) -> list[tuple[list[int], str, Any]]:
+        """Shape, type and generator of an input, or of each tensor of a list."""
+        side = case["inputs" if argument.kind == "input" else "state"]
+        return [tuple(side[own]) for own in argument.members or (argument.own,)]
+
+    def _own(self, case: Mapping[str, Any], argument: _Argument) -> bool:
+        """Whether the file's own code draws it."""
+        return any(values is None for _, _, values in self._tensors(case, argument))
+
+    def _shapes(self, case: Mapping[str, Any], argument: _Argument) -> list[Any]:
+        shapes = [shape for shape, _, _ in self._tensors(case, argument)]
+        return shapes if argument.members else shapes[0]
 
     def _attribute(self, attribute: Mapping[str, Any], name: str) -> dict[str, Any]:
         return {"name": name, "type": attribute["type"]}
 
-    def _output(self, position: int, name: str) -> dict[str, Any]:
-        output = self._survey["outputs"][position]
-        entry: dict[str, Any] = {"name": name, "dtype": output["dtype"]}
-        if output["alias"]:
-            entry["alias_of"] = next(argument.name for argument in self._arguments if argument.own == output["alias"])
-        like = self._like(position)
+    def _output(self, output: _Output) -> dict[str, Any]:
+        first = output.tensors[0]
+        entry: dict[str, Any] = {"name": output.name, **({"presence": "dynamic"} if output.listed else {})}
+        entry["dtype"] = first["dtype"]
+        if first["alias"]:
+            entry["alias_of"] = next(argument.name for argument in self._arguments if argument.own == first["alias"])
+        like = self._like(output)
         return {**entry, "shape_like": like} if like else entry
 
-    def _like(self, position: int) -> str:
+    def _like(self, output: _Output) -> str:
         """The first input that has the shape of the output in every case."""
-        own = self._survey["outputs"][position]["name"]
         for argument in self._arguments:
-            if all(self._tensor(case, argument)[0] == case["outputs"][own][0] for case in self._cases):
+            alike = bool(argument.members) == output.listed
+            if alike and all(self._shapes(case, argument) == self._made(case, output) for case in self._cases):
                 return argument.name
         return ""
+
+    def _made(self, case: Mapping[str, Any], output: _Output) -> list[Any]:
+        """The shape of an output in a case, or those of a list."""
+        shapes = [case["outputs"][tensor["name"]][0] for tensor in output.tensors]
+        return shapes if output.listed else shapes[0]
 
     def _limits(self) -> dict[str, Any]:
         operations = len(self._survey["operations"])
@@ -193,22 +234,21 @@ class _Drafting:
 
     def _case(self, case: Mapping[str, Any]) -> dict[str, Any]:
         profile = case["id"] if case["id"] in ("cpu", "smoke") else "full"
-        inputs: dict[str, dict[str, Any]] = {}
+        inputs: dict[str, Any] = {}
         for argument in self._arguments:
-            shape, dtype, values = self._tensor(case, argument)
-            inputs[argument.name] = {"shape": shape, "dtype": dtype}
-            if values is None:
-                inputs[argument.name]["values"] = {"program": "reference.py:draw"}
-            elif values != self._tensor(self._smoke, argument)[2]:
-                inputs[argument.name]["values"] = _spelled(values, dtype)
+            usual = self._tensors(self._smoke, argument)[0][2]
+            tensors = [_stated(*tensor, usual) for tensor in self._tensors(case, argument)]
+            inputs[argument.name] = tensors if argument.members else tensors[0]
         attributes = {mine: case["attributes"][attribute["name"]] for attribute, mine in self._attributes}
         entry: dict[str, Any] = {"id": case["id"], "inputs": inputs}
         if attributes:
             entry["attributes"] = attributes
         outputs = {
-            mine: {"shape": case["outputs"][output["name"]][0]}
-            for position, (output, mine) in enumerate(zip(self._survey["outputs"], self._outputs, strict=True))
-            if not self._like(position)
+            output.name: [{"shape": shape} for shape in self._made(case, output)]
+            if output.listed
+            else {"shape": self._made(case, output)}
+            for output in self._outputs
+            if not self._like(output)
         }
         if outputs:
             entry["outputs"] = outputs
@@ -217,10 +257,10 @@ class _Drafting:
     def _hidden(self, notes: list[str]) -> dict[str, Any] | None:
         """How shapes may vary beside the smallest case, whose attributes and parameters stay."""
         symbolic = self._survey.get("symbolic") or {"reason": "there is no small case to trace"}
-        drawn = [argument.name for argument in self._arguments if self._tensor(self._smoke, argument)[2] is None]
+        drawn = [argument.name for argument in self._arguments if self._own(self._smoke, argument)]
         if drawn:
             symbolic = {"reason": f"{', '.join(drawn)} is drawn by the file's own code, for its own shapes"}
-        if "reason" in symbolic or not symbolic["axes"]:
+        if "reason" in symbolic or not (symbolic["axes"] or any(argument.members for argument in self._arguments)):
             notes.append(f"no hidden cases: {symbolic.get('reason', 'its shapes cannot vary')}")
             return None
         highest = _HIGHEST.get(len(symbolic["axes"]), 64)
@@ -232,15 +272,15 @@ class _Drafting:
             argument.name: symbolic["shapes"][argument.own] for argument in self._arguments if argument.kind == "input"
         }
         shapes |= {
-            argument.name: self._tensor(self._smoke, argument)[0]
+            argument.name: self._shapes(self._smoke, argument)
             for argument in self._arguments
             if argument.kind == "state"
         }
         entry: dict[str, Any] = {"axes": axes, "shapes": shapes}
         outputs = {
-            mine: symbolic["outputs"][position]
-            for position, mine in enumerate(self._outputs)
-            if not self._like(position)
+            output.name: symbolic["outputs"][position]
+            for position, output in enumerate(self._outputs)
+            if not self._like(output)
         }
         if outputs:
             entry["outputs"] = outputs
@@ -251,19 +291,33 @@ class _Drafting:
         draws = [
             {
                 "sizes": case["sizes"],
-                "shapes": {argument.name: self._tensor(case, argument)[0] for argument in self._arguments},
+                "shapes": {argument.name: self._shapes(case, argument) for argument in self._arguments},
             }
             for case in self._cases
-            if any(self._tensor(case, argument)[2] is None for argument in self._arguments)
+            if any(self._own(case, argument) for argument in self._arguments)
         ]
         return {
             "inputs": [[argument.kind, argument.own, argument.name] for argument in self._arguments],
             "attributes": [[one["place"], one["name"], mine] for one, mine in self._attributes],
             "plain": {},
-            "order": [entry["name"] for entry in self._survey["inputs"]] + [a["name"] for a, _ in self._attributes],
+            "listed": [output.listed for output in self._outputs],
+            "order": [own for own, _ in _by_name(self._survey["inputs"])] + [a["name"] for a, _ in self._attributes],
             "unused": sorted(self._unused),
             "draws": draws,
         }
+
+
+def _by_name(tensors: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Tensors by name, those of a list together."""
+    return [(own, list(some)) for own, some in groupby(tensors, key=lambda one: str(one["listed"] or one["name"]))]
+
+
+def _stated(shape: list[int], dtype: str, values: Any, usual: Any) -> dict[str, Any]:
+    """A tensor of a case, with its generator where that is not the usual one."""
+    entry: dict[str, Any] = {"shape": shape, "dtype": dtype}
+    if values is None:
+        return {**entry, "values": {"program": "reference.py:draw"}}
+    return entry if values == usual else {**entry, "values": _spelled(values, dtype)}
 
 
 def _usual(dtype: str) -> dict[str, Any]:

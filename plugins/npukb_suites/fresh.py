@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from npukb_suites.signature import parse_attributes, parse_axes, parse_inputs, parse_outputs
-from npukb_suites.sketching import input_shapes, sketch_task
+from npukb_suites.sketching import all_axes, input_shapes, sketch_task
 from npukb_suites.writing import task_text
 from npukernelbench.errors import UsageError
 
@@ -183,8 +183,21 @@ def _of_torch(wish: Wish, place: str) -> Made:
         init=_init(wish.init),
         given=_given(wish, "full"),
         small=_given(wish, "smoke"),
+        lists=_lists(wish),
     )
     return Made(made.files, made.notes)
+
+
+def _lists(wish: Wish) -> dict[str, Any] | None:
+    """What a tracer cannot tell of lists: which extents of their tensors vary, and how far."""
+    tensors = parse_inputs(wish.inputs) if wish.inputs else ()
+    if not any(tensor.listed for tensor in tensors):
+        return None
+    axes = all_axes(tensors, parse_axes(wish.axes))
+    return {
+        "axes": {name: [axis.low, axis.high, axis.multiple_of] for name, axis in axes.items()},
+        "extents": {tensor.name: list(tensor.shape or ()) for tensor in tensors},
+    }
 
 
 def _init(text: str | None) -> dict[str, Any]:
@@ -206,7 +219,12 @@ def _given(wish: Wish, profile: str) -> list[dict[str, Any]]:
     tensors = parse_inputs(wish.inputs)
     shapes = input_shapes(tensors, parse_axes(wish.axes), profile)
     given: list[dict[str, Any]] = [
-        {"name": tensor.name, "dtype": tensor.dtypes[0], "shape": shapes[tensor.name]} for tensor in tensors
+        {
+            "name": tensor.name,
+            "dtype": tensor.dtypes[0],
+            "shapes" if tensor.listed else "shape": shapes[tensor.name],
+        }
+        for tensor in tensors
     ]
     for attribute in parse_attributes(wish.attributes):
         if attribute.default is None:

@@ -36,11 +36,19 @@ def torch_task(
     init: Mapping[str, Any] | None = None,
     given: Sequence[Mapping[str, Any]] = (),
     small: Sequence[Mapping[str, Any]] = (),
+    lists: Mapping[str, Any] | None = None,
 ) -> Folder:
     """The folder of the task that a file's function or class is. ``given`` are its inputs where the file does not say
-    them, ``small`` the same for the smoke case. TaskError with the place where it cannot be one."""
-    question = {"action": "survey", "target": dict(target), "budgets": BUDGETS, "init": dict(init or {})}
-    survey = torch_host().ask({**question, "inputs": list(given), "small": list(small)}, timeout_s=_SURVEY_S).header
+    them, ``small`` the same for the smoke case, ``lists`` their extents over axes where some are lists of tensors.
+    TaskError with the place where it cannot be one."""
+    question: dict[str, Any] = {
+        "action": "survey",
+        "target": dict(target),
+        "budgets": BUDGETS,
+        "init": dict(init or {}),
+    }
+    question |= {"inputs": list(given), "small": list(small), "lists": lists}
+    survey = torch_host().ask(question, timeout_s=_SURVEY_S).header
     model = Path(target["file"]) if "file" in target else None
     sha256 = hashlib.sha256(model.read_bytes()).hexdigest() if model else ""
     own = {**target, "file": "model.py"} if model else dict(target)

@@ -17,7 +17,12 @@ __all__ = ["command"]
 
 @click.command("new", cls=Command, short_help="Make a task of your own operator.")
 @click.argument("name")
-@click.option("--inputs", metavar="TENSORS", default="", help="Inputs, such as 'x:float16[n, d], w:float16[d]'.")
+@click.option(
+    "--inputs",
+    metavar="TENSORS",
+    default="",
+    help="Inputs, such as 'x:float16[n, d], w:float16[d]'; 'xs:[float16[n, d]]' is a list of tensors.",
+)
 @click.option("--outputs", metavar="TENSORS", default="", help="Outputs, such as 'y:like(x), s:float32[n, 1]'.")
 @click.option("--attributes", metavar="LIST", default="", help="Attributes, such as 'eps:float=1.0e-5'.")
 @click.option("--axes", metavar="RANGES", default="", help="What extents may be, such as 'n=1..4096, d=16..8192/16'.")

@@ -53,8 +53,12 @@ class TorchReference:
             "unused": self._facts["unused"],
             **self._target(),
         }
-        outputs = torch_host().ask(header, arrays, timeout_s=_TIMEOUT_S).arrays
-        return (outputs,) if self._facts.get("returns_list") else tuple(outputs)
+        listed = self._facts.get("listed", ())
+        answer = torch_host().ask({**header, "listed": listed}, arrays, timeout_s=_TIMEOUT_S)
+        if self._facts.get("returns_list"):
+            return (answer.arrays,)
+        taken = iter(answer.arrays)
+        return tuple([next(taken) for _ in range(count)] if count else next(taken) for count in answer.header["counts"])
 
     def draw(self, name: str, shape: tuple[int, ...], dtype: str, attributes: Mapping[str, Any], seed: int) -> Array:
         """An input as the user's own code draws it, in the case whose shape it is."""

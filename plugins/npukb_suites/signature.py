@@ -2,6 +2,7 @@
 
 Inputs: ``x:float16|float32[..], w:float32[d], m?:bool[n, d]``; ``..`` stands for any axes, ``?`` for an optional input.
 Outputs: ``y:like(x)``, ``s:float32[n, 1]``, ``z:like(x)[n, d // 2]``, ``x_ref:inplace(x)``.
+Lists of tensors stand in brackets: ``xs:[float16[n, d]]``; what is like one is one. ``count`` is how many there are.
 Attributes: ``eps:float=1.0e-5, dims:list_int``.
 Axes: ``n=1..4096, d=16..8192/16``, where ``/16`` says multiples of 16.
 """
@@ -11,18 +12,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import DType
 from npukernelbench.tasks.extent import names
+from npukernelbench.tasks.hidden_extents import COUNT, axes_of
 
-__all__ = ["REST", "Attribute", "Axis", "Tensor", "parse_attributes", "parse_axes", "parse_inputs", "parse_outputs"]
+__all__ = [
+    "COUNT",
+    "REST",
+    "Attribute",
+    "Axis",
+    "Tensor",
+    "parse_attributes",
+    "parse_axes",
+    "parse_inputs",
+    "parse_outputs",
+]
 
 REST = "..."
 _TENSOR = re.compile(
     r"(?P<name>[A-Za-z_]\w*)(?P<optional>\??):(?P<type>[\w|]+(\((?P<like>\w+)\))?)(\[(?P<shape>.*)\])?"
 )
+_LIST = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<optional>\??):\s*\[(?P<item>.*)\]")
 _ATTRIBUTE = re.compile(r"(?P<name>[A-Za-z_]\w*):(?P<type>\w+)(=(?P<default>.+))?")
 _AXIS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<low>\d+)\.\.(?P<high>\d+)(/(?P<multiple>\d+))?")
 _TYPES = ("int", "float", "bool", "str", "list_int", "list_float")
@@ -33,7 +46,7 @@ _OUTPUT_EXAMPLE = "write for instance 'y:like(x), s:float32[n, 1]'"
 @dataclass(frozen=True)
 class Tensor:
     """One input or output. ``like`` is the input that an output follows in type, and without a shape in shape too;
-    ``inplace`` says that it is written into that input's memory.
+    ``inplace`` says that it is written into that input's memory, ``listed`` that it is a list of such tensors.
     """
 
     name: str
@@ -42,6 +55,7 @@ class Tensor:
     like: str = ""
     optional: bool = False
     inplace: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,13 +85,14 @@ def parse_inputs(text: str) -> tuple[Tensor, ...]:
     _require_unlike(tensors, "--inputs")
     if not tensors:
         raise _wrong("--inputs", "there is none", _INPUT_EXAMPLE)
+    _require_apart(tensors, "--inputs")
     return tensors
 
 
 def parse_outputs(text: str, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The outputs. UsageError quotes what is wrong."""
     known = {entry.name: entry for entry in inputs}
-    tensors = tuple(_tensor(part, "--outputs", _OUTPUT_EXAMPLE) for part in _parts(text))
+    tensors = tuple(_follow(_tensor(part, "--outputs", _OUTPUT_EXAMPLE), known) for part in _parts(text))
     if not tensors:
         raise _wrong("--outputs", "there is none", _OUTPUT_EXAMPLE)
     for tensor in tensors:
@@ -95,6 +110,13 @@ def parse_outputs(text: str, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     for name in taken:
         if taken.count(name) > 1:
             raise _wrong("--outputs", f"two outputs are written into {name}", "write like(INPUT) for one of them")
+    for tensor in tensors:
+        if tensor.listed and not any(entry.listed for entry in inputs):
+            raise _wrong("--outputs", f"{tensor.name}: no input is a list, whose length it could have", _OUTPUT_EXAMPLE)
+        if tensor.listed and tensor.like and tensor.shape is None and not known[tensor.like].listed:
+            message = f"{tensor.name}: {tensor.like} is one tensor, whose shape a list does not follow"
+            raise _wrong("--outputs", message, f"give a shape: [like({tensor.like})[n, d]]")
+    _require_apart((*inputs, *tensors), "--outputs")
     _require_unlike((*inputs, *tensors), "--outputs")
     return tensors
 
@@ -135,7 +157,31 @@ def _parts(text: str) -> Iterator[str]:
         yield text[start:].strip()
 
 
+def _follow(output: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
+    """An output that is like a list is a list."""
+    like = inputs.get(output.like)
+    return replace(output, listed=True) if like is not None and like.listed else output
+
+
+def _require_apart(tensors: Sequence[Tensor], option: str) -> None:
+    """Extents differ from tensor to tensor of a list: a tensor that is alone cannot have them."""
+    listed = {axis: entry.name for entry in tensors if entry.listed for axis in axes_of(entry.shape or ())}
+    for entry in tensors:
+        shared = [axis for axis in axes_of(entry.shape or ()) if axis in listed and axis != COUNT]
+        if shared and not entry.listed:
+            axis = ".." if shared[0] == REST else shared[0]
+            message = f"{entry.name}: {axis} differs from tensor to tensor of the list {listed[shared[0]]}"
+            raise _wrong(option, message, "name another axis, a number, or count for how many tensors there are")
+
+
 def _tensor(part: str, option: str, example: str) -> Tensor:
+    if match := _LIST.fullmatch(part):
+        if match["optional"]:
+            raise _wrong(option, f"{part!r}: a list is not optional", example)
+        item = f"{match['name']}:{match['item']}"
+        if not _TENSOR.fullmatch(item):
+            raise _wrong(option, f"{part!r} is no tensor", example)
+        return replace(_tensor(item, option, example), listed=True)
     match = _TENSOR.fullmatch(part)
     if match is None:
         raise _wrong(option, f"{part!r} is no tensor", example)

@@ -1,4 +1,7 @@
-"""A task out of a signature: cases over its axes, hidden shapes, limits by type."""
+"""A task out of a signature: cases over its axes, hidden shapes, limits by type.
+
+A list has ``MEMBERS`` tensors in cases, each with extents of its own, which lists share place by place.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from npukb_suites.naming import kernel_name
-from npukb_suites.signature import REST, Attribute, Axis, Tensor
+from npukb_suites.signature import COUNT, REST, Attribute, Axis, Tensor
 from npukb_suites.tolerance import limits_for
 from npukernelbench.errors import UsageError
 from npukernelbench.tasks.extent import evaluate, names
 
-__all__ = ["input_shapes", "sketch_task"]
+__all__ = ["MEMBERS", "all_axes", "input_shapes", "sketch_task"]
+
+#: How many tensors a list has in public cases.
+MEMBERS = 4
 
 #: Extents of named axes in the order in which they are met, and of the axes behind ``..``.
 _USUAL = {"smoke": (7, 33, 5, 3), "full": (256, 512, 64, 16)}
-_ANY = {"smoke": (7, 301), "full": (64, 4096)}
-_BESIDE_NAMED = {"smoke": (3,), "full": (4,)}
+_ANY = {
+    "smoke": ((7, 301), (129,), (3, 5, 7), (1,)),
+    "full": ((64, 4096), (1000,), (16, 33, 64), (1024, 128)),
+}
+_BESIDE_NAMED = {"smoke": ((3,), (), (2, 2), (1,)), "full": ((4,), (2,), (3, 3), ())}
 _HIGHEST = {1: 1 << 18, 2: 4096, 3: 1024}
 #: What a list, a number or a text without a default is in cases.
 _VALUES = {"int": 1, "float": 1.0, "bool": False, "str": "", "list_int": [1], "list_float": [1.0]}
@@ -35,7 +44,7 @@ def sketch_task(
     reference: str,
 ) -> dict[str, Any]:
     """What ``task.yaml`` holds."""
-    known = _all_axes((*inputs, *outputs), axes)
+    known = all_axes((*inputs, *outputs), axes)
     plain = all(entry.shape == (REST,) for entry in inputs) and all(
         output.like and output.shape is None for output in outputs
     )
@@ -62,18 +71,18 @@ def sketch_task(
     return task
 
 
-def input_shapes(inputs: Sequence[Tensor], axes: Mapping[str, Axis], profile: str) -> dict[str, list[int]]:
-    """The shape of every input in the case of a profile, ``full`` or ``smoke``."""
-    known = _all_axes(inputs, axes)
-    numbers = _numbers(known, profile)
-    rest = _BESIDE_NAMED[profile] if known else _ANY[profile]
-    return {entry.name: _shape(entry, numbers, rest) for entry in inputs}
+def input_shapes(inputs: Sequence[Tensor], axes: Mapping[str, Axis], profile: str) -> dict[str, list[Any]]:
+    """The shape of every input in the case of a profile, ``full`` or ``smoke``; of a list, those of its tensors."""
+    known = all_axes(inputs, axes)
+    return {entry.name: _shapes(entry, known, profile) for entry in inputs}
 
 
-def _all_axes(tensors: Sequence[Tensor], axes: Mapping[str, Axis]) -> dict[str, Axis]:
+def all_axes(tensors: Sequence[Tensor], axes: Mapping[str, Axis]) -> dict[str, Axis]:
     """The axes that shapes name, those that are stated among them. UsageError for one that no shape has."""
     shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
     used = {axis: None for shape in shapes for extent in shape if extent != REST for axis in names(extent)}
+    if any(tensor.listed for tensor in tensors):
+        used.pop(COUNT, None)
     for axis in axes:
         if axis not in used:
             raise UsageError(f"no shape has the axis {axis!r}", field="--axes", remedy=f"axes are {', '.join(used)}")
@@ -81,9 +90,11 @@ def _all_axes(tensors: Sequence[Tensor], axes: Mapping[str, Axis]) -> dict[str, 
     return {axis: axes.get(axis, Axis(1, highest, _divisor(axis, shapes))) for axis in used}
 
 
-def _numbers(axes: Mapping[str, Axis], profile: str) -> dict[str, int]:
-    usual = itertools.cycle(_USUAL[profile])
-    return {axis: _extent(value, about) for (axis, value), about in zip(axes.items(), usual, strict=False)}
+def _numbers(axes: Mapping[str, Axis], profile: str, member: int) -> dict[str, int]:
+    """The extents of axes, in the tensors at one place of lists; those of single tensors are those of the first."""
+    usual = itertools.islice(itertools.cycle(_USUAL[profile]), member, None)
+    own = {axis: _extent(value, about) for (axis, value), about in zip(axes.items(), usual, strict=False)}
+    return {**own, COUNT: MEMBERS} if COUNT not in axes else own
 
 
 def _divisor(axis: str, shapes: Sequence[tuple[int | str, ...]]) -> int:
@@ -105,8 +116,8 @@ def _fits(extent: int | str, axis: str, step: int) -> bool:
 
 def _input(tensor: Tensor) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": tensor.name, "dtypes": list(tensor.dtypes)}
-    if tensor.optional:
-        entry["presence"] = "optional"
+    if tensor.optional or tensor.listed:
+        entry["presence"] = "dynamic" if tensor.listed else "optional"
     exact = [dtype for dtype in tensor.dtypes if "float" not in dtype and "complex" not in dtype]
     spelled = {dtype: {"bernoulli": 0.5} if dtype == "bool" else {"integers": [0, 100]} for dtype in exact}
     if len(exact) == len(tensor.dtypes) and len(set(map(str, spelled.values()))) == 1:
@@ -124,7 +135,7 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
 
 
 def _output(tensor: Tensor) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": tensor.name}
+    entry: dict[str, Any] = {"name": tensor.name, **({"presence": "dynamic"} if tensor.listed else {})}
     entry |= {"dtype_like": tensor.like} if tensor.like else {"dtype": tensor.dtypes[0]}
     if tensor.like and tensor.shape is None:
         entry["shape_like"] = tensor.like
@@ -148,21 +159,14 @@ def _cases(
     """A large case for every element type of the first input, and a small one."""
     kinds = [("full", position) for position in range(len(inputs[0].dtypes))] + [("smoke", 0)]
     for profile, position in kinds:
-        numbers = _numbers(axes, profile)
-        rest = _BESIDE_NAMED[profile] if axes else _ANY[profile]
         entry: dict[str, Any] = {
             "id": "smoke" if profile == "smoke" else str(position),
             "inputs": {
-                tensor.name: {
-                    "shape": _shape(tensor, numbers, rest),
-                    "dtype": tensor.dtypes[min(position, len(tensor.dtypes) - 1)],
-                }
+                tensor.name: _each(tensor, axes, profile, dtype=tensor.dtypes[min(position, len(tensor.dtypes) - 1)])
                 for tensor in inputs
             },
         }
-        stated = {
-            output.name: {"shape": _shape(output, numbers, rest)} for output in outputs if output.shape is not None
-        }
+        stated = {output.name: _each(output, axes, profile) for output in outputs if output.shape is not None}
         if stated:
             entry["outputs"] = stated
         needed = {attribute.name: _VALUES[attribute.type] for attribute in attributes if attribute.default is None}
@@ -180,6 +184,22 @@ def _extent(axis: Axis, about: int) -> int:
         message = f"no multiple of {axis.multiple_of} is between {axis.low} and {axis.high}"
         raise UsageError(message, field="--axes", remedy="widen the range")
     return min(max(nearest, lowest), highest)
+
+
+def _each(tensor: Tensor, axes: Mapping[str, Axis], profile: str, **same: str) -> Any:
+    """A tensor of a case, or the list of them."""
+    shapes = _shapes(tensor, axes, profile)
+    return [{"shape": shape, **same} for shape in shapes] if tensor.listed else {"shape": shapes, **same}
+
+
+def _shapes(tensor: Tensor, axes: Mapping[str, Axis], profile: str) -> list[Any]:
+    """The extents of a tensor, or of each tensor of a list."""
+    rest = (_BESIDE_NAMED if axes else _ANY)[profile]
+    shapes = [
+        _shape(tensor, _numbers(axes, profile, member), rest[member])
+        for member in (range(MEMBERS) if tensor.listed else range(1))
+    ]
+    return shapes if tensor.listed else shapes[0]
 
 
 def _shape(tensor: Tensor, numbers: Mapping[str, int], rest: tuple[int, ...]) -> list[int]:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from npukb_suites.definitions import interface_of
+from npukb_suites.sketching import MEMBERS
 from npukb_suites.torch_client import VARIABLE, torch_host
 from npukb_twin.operator.host_types import OpArgument, OperatorDescription
 from npukernelbench.nouns import Presence
+from npukernelbench.tasks.load import load_task
 from tests.cli.conftest import Npukb, _clean_surroundings, npukb  # noqa: F401
 from tests.docs.shown import ROOT, in_blocks
 from tests.suites.conftest import INVENTED, TORCH, needs_torch
@@ -36,7 +38,7 @@ def execute(page: str, npukb: Npukb) -> list[str]:  # noqa: F811
 
 
 def test_a_task_from_a_signature(npukb: Npukb) -> None:  # noqa: F811
-    fresh, validated, judged, unfinished = execute("new_task.md", npukb)
+    fresh, validated, judged, unfinished, listed = execute("new_task.md", npukb)
     assert "wrong answers refused" in fresh
     assert "kernel.cpp compiles" in fresh
     assert "error" not in fresh
@@ -44,6 +46,13 @@ def test_a_task_from_a_signature(npukb: Npukb) -> None:  # noqa: F811
     assert "wrong_value" in judged
     assert "unfinished: write the right answer into" in unfinished
     assert "NotImplementedError" in unfinished
+    assert "12 hidden" in listed
+    assert "kernel.cpp compiles" in listed
+    assert "error" not in listed
+    text = Path("ScaledList/task.yaml").read_text()
+    assert "{name: ys, presence: dynamic, dtype_like: xs, shape_like: xs}" in text
+    assert "{name: tops, presence: dynamic, dtype: float32}" in text
+    assert "factor: [count]" in text
 
 
 def test_a_task_from_an_operator_definition(npukb: Npukb) -> None:  # noqa: F811
@@ -110,6 +119,35 @@ def test_an_operator_may_have_no_inputs() -> None:
     assert [(output.name, output.dtypes) for output in outputs] == [("y", ("float32",))]
 
 
+LISTS = """#include "register/op_def_registry.h"
+namespace ops {
+class Each : public OpDef {
+public:
+    explicit Each(const char* name) : OpDef(name)
+    {
+        this->Input("x").ParamType(DYNAMIC).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
+        this->Input("scalar").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
+        this->Output("y").ParamType(DYNAMIC).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
+        this->AICore().AddConfig("ascend910b");
+    }
+};
+OP_ADD(Each);
+}
+"""
+
+
+def test_a_definitions_lists_are_lists_beside_scalars(npukb: Npukb) -> None:  # noqa: F811
+    Path("each.cpp").write_text(LISTS)
+    Path("each.py").write_text("def each(x, scalar):\n    return [one * scalar for one in x]\n")
+    done = npukb("new", "Each", "--op_def", "each.cpp", "--reference", "each.py:each")
+    assert done.code == 0, done.err
+    assert "12 hidden" in done.out
+    assert "kernel.cpp compiles" in done.out
+    task, _ = load_task(Path("Each/task.yaml"))
+    assert [len(shapes) for shapes in (task.cases[0].inputs["x"], task.cases[0].outputs["y"])] == [MEMBERS, MEMBERS]
+    assert task.cases[0].inputs["scalar"].tensor.shape == ()
+
+
 @pytest.fixture
 def with_own_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, TORCH)
@@ -117,9 +155,9 @@ def with_own_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_torch
 def test_tasks_from_pytorch(npukb: Npukb, with_own_torch: None) -> None:  # noqa: F811
-    gated, norm, erf, judged = execute("new_from_pytorch.md", npukb)
+    gated, norm, decayed, erf, judged = execute("new_from_pytorch.md", npukb)
     torch_host().close()
-    for printed in (gated, norm, erf):
+    for printed in (gated, norm, decayed, erf):
         assert "12 hidden" in printed
         assert "error" not in printed
         assert "compiles" in printed
@@ -155,6 +193,22 @@ def test_a_suite(npukb: Npukb, with_own_torch: None) -> None:  # noqa: F811
             "there is no file gone.py",
         ),
         (("--inputs", "x:float16[n]", "--outputs", "y:like(x)", "--attributes", "a:real"), "'a:real' is no attribute"),
+        (("--inputs", "xs:[float16[n]", "--outputs", "y:like(xs)"), "'xs:[float16[n]' is no tensor"),
+        (("--inputs", "xs?:[float16[n]]", "--outputs", "y:like(xs)"), "a list is not optional"),
+        (("--inputs", "xs:[[float16[n]]]", "--outputs", "y:like(xs)"), "is no tensor"),
+        (("--inputs", "xs:[float17[n]]", "--outputs", "y:like(xs)"), "there is no element type 'float17'"),
+        (
+            ("--inputs", "xs:[float16[n]], w:float16[n]", "--outputs", "y:like(xs)"),
+            "w: n differs from tensor to tensor",
+        ),
+        (("--inputs", "xs:[float16], w:float16", "--outputs", "y:like(xs)"), "w: .. differs from tensor to tensor"),
+        (
+            ("--inputs", "xs:[float16[n]]", "--outputs", "y:float16[n]"),
+            "y: n differs from tensor to tensor of the list",
+        ),
+        (("--inputs", "x:float16[n]", "--outputs", "ys:[float16[n]]"), "ys: no input is a list"),
+        (("--inputs", "xs:[float16[n]], w:float16[m]", "--outputs", "y:[like(w)]"), "w is one tensor, whose shape"),
+        (("--inputs", "xs:[float16[n]]", "--outputs", "y:like(xs)", "--data", "."), "recorded data do not have"),
         (("--inputs", "x:float16[n ** n]", "--outputs", "y:like(x)"), "is no extent"),
         (("--torch", "gone.py:f"), "there is no file"),
         (("--torch", "mine.py:f", "--reference", "a:b"), "do not go together"),

@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from npukb_suites.fresh import Made, Wish, fresh_task
 from npukb_suites.torchside import probing
 from npukernelbench.errors import TaskError
+from npukernelbench.reference.evaluate import expected_outputs
+from npukernelbench.tasks.hidden import hidden_cases
+from npukernelbench.tasks.inputs import generate_inputs
+from npukernelbench.tasks.load import load_task
 from tests.suites.conftest import needs_torch
 
 FUNCTIONS = """
@@ -33,6 +38,11 @@ def root(v, g): return g / v.sqrt()
 def scaled(x, factor): return x * factor
 def kept(x): return x[x > 0]
 def nothing(x): return None
+def combined(xs, ys): return torch._foreach_add(xs, ys, alpha=0.5)
+def both(xs, eps): return [x.norm(dim=-1) for x in xs], torch.stack([x.sum() for x in xs]) + eps
+def grown(xs, ys): torch._foreach_mul_(xs, ys)
+def logarithms(xs): return [torch.log(x) for x in xs]
+def joined(xs): return torch.cat(xs)
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -119,6 +129,75 @@ def test_a_module_has_the_type_of_its_inputs() -> None:
         "layer_weight": ["float16"],
         "layer_bias": ["float16"],
     }
+
+
+@needs_torch
+def test_lists_of_tensors_are_lists_of_the_task() -> None:
+    found = task("combined", "xs:[float16[..]], ys:[float16[..]]")
+    assert [entry["presence"] for entry in found["interface"]["inputs"]] == ["dynamic"] * 2
+    assert found["interface"]["outputs"] == [
+        {"name": "y", "presence": "dynamic", "dtype": "float16", "shape_like": "xs"}
+    ]
+    assert found["hidden"] == {"axes": {}, "shapes": {"xs": ["..."], "ys": ["..."]}}
+    assert found["cases"][-1]["inputs"]["ys"][1] == {"shape": [129], "dtype": "float16"}
+
+
+@needs_torch
+def test_a_list_may_stand_beside_a_tensor() -> None:
+    found = task("both", "xs:[float32[n, d]], eps:float32[count]")
+    assert found["interface"]["outputs"] == [
+        {"name": "y0", "presence": "dynamic", "dtype": "float32"},
+        {"name": "y1", "dtype": "float32", "shape_like": "eps"},
+    ]
+    assert found["hidden"]["outputs"] == {"y0": ["n"]}
+    assert found["hidden"]["shapes"] == {"xs": ["n", "d"], "eps": ["count"]}
+
+
+@needs_torch
+def test_a_reference_takes_and_gives_lists() -> None:
+    folder = Path("Own")
+    folder.mkdir()
+    for name, text in made("both", "xs:[float32[n, d]], eps:float32[count]").files.items():
+        (folder / name).write_text(str(text))
+    own, _ = load_task(folder / "task.yaml")
+    for case in (own.usual_case, *hidden_cases(own, "secret", 4)):
+        inputs = generate_inputs(own, case, 1)
+        answer = expected_outputs(own, case, inputs)
+        wide = [np.asarray(x, dtype=np.float64) for x in inputs["xs"]]
+        assert len(answer["y0"]) == len(wide)
+        for norm, x in zip(answer["y0"], wide, strict=True):
+            np.testing.assert_allclose(norm, np.sqrt((x * x).sum(-1)))
+        np.testing.assert_allclose(answer["y1"], [x.sum() for x in wide] + inputs["eps"].astype(np.float64))
+
+
+@needs_torch
+def test_a_list_that_is_changed_is_an_output_in_place() -> None:
+    [output] = task("grown", "xs:[float32[..]], ys:[float32[..]]")["interface"]["outputs"]
+    assert (output["name"], output["alias_of"], output["presence"]) == ("xs_out", "xs", "dynamic")
+
+
+@needs_torch
+def test_values_of_a_lists_tensors_are_those_that_the_function_takes() -> None:
+    [entry] = task("logarithms", "xs:[float16[n]]")["interface"]["inputs"]
+    assert entry["values"] == {"uniform": [2.0**-6, 1 + 2.0**-6]}
+
+
+@needs_torch
+def test_a_sum_of_a_lists_extents_is_no_hidden_one() -> None:
+    found = made("joined", "xs:[float32[n, 8]]")
+    assert "hidden" not in yaml.safe_load(found.files["task.yaml"])
+    assert any("an extent of its outputs is no extent of its inputs" in note for note in found.notes)
+
+
+@needs_torch
+def test_lists_of_a_file_are_drawn_as_torch_draws_them() -> None:
+    head = "import torch\ndef own(xs): return [x + 1 for x in xs]\n"
+    Path("own.py").write_text(head + "def get_inputs(): return [[torch.randn(3), torch.randn(4)]]\n")
+    found = yaml.safe_load(fresh_task(Wish("Own", Path("Own"), torch_place="own.py:own")).files["task.yaml"])
+    assert [tensor["shape"] for tensor in found["cases"][0]["inputs"]["xs"]] == [[3], [4]]
+    Path("own.py").write_text(head + "def get_inputs(): return [[torch.linalg.qr(torch.randn(3, 3))[0]]]\n")
+    with pytest.raises(TaskError, match="xs is a list of tensors that the file's own code draws"):
+        fresh_task(Wish("Own", Path("Own"), torch_place="own.py:own"))
 
 
 @needs_torch

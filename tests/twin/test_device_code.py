@@ -84,6 +84,24 @@ REFUSED = {
         "",
         OUT + "double scale = to.GetSize();  // here\nto.SetValue(0, static_cast<float>(scale * 0.5));",
     ),
+    "rounding that the compiler has an instruction for": (
+        "host_call",
+        "floorf is no function",
+        "#include <cmath>",
+        OUT + "float scale = to.GetSize() * 0.3f;\nto.SetValue(0, floorf(scale));  // here",
+    ),
+    "the same by its name in the library, in a function": (
+        "host_call",
+        "ceil is no function",
+        "#include <cmath>\n__aicore__ inline int Up(float v) {\n    return static_cast<int>(std::ceil(v));  // here\n}",
+        OUT + "to.SetValue(0, Up(to.GetSize() * 0.3f));",
+    ),
+    "a product that is added without rounding": (
+        "host_call",
+        "fmaf is no function",
+        "#include <cmath>",
+        OUT + "float a = to.GetSize();\nto.SetValue(0, fmaf(a, a, 1.5f));  // here",
+    ),
     "memory from the heap": ("host_call", "operator new", "", "int* p = new int(3);  // here\n*p = 1;"),
     "exceptions": ("compile", "exceptions", "", "if (GetBlockNum() == 0) throw 1;  // here"),
     "types at run time": (
@@ -137,6 +155,11 @@ ACCEPTED = {
         "template <typename T> __aicore__ inline void Move(GM_ADDR y) {\n"
         "    GlobalTensor<T> to;\n    to.SetGlobalBuffer((__gm__ T*)y, 8);\n    to.SetValue(1, to.GetValue(0));\n}",
         OUT + "constexpr double half = 0.5;\nMove<double>(y);\nto.SetValue(4, static_cast<float>(half));",
+    ),
+    "functions of the kernel with names of the library, and conversions": (
+        "__aicore__ inline int floor(int a, int b) { return a / b; }\n"
+        "struct T { __aicore__ inline float ceil(float v) { return v + 1.0f; } };",
+        OUT + "T t;\nfloat v = to.GetSize() * 0.3f;\nto.SetValue(0, floor(static_cast<int>(v), 2) + t.ceil(v));",
     ),
     "minimum and maximum of the library": (
         "#include <algorithm>\n#include <utility>",

@@ -132,3 +132,22 @@ def test_a_function_without_body(hosting: Hosting) -> None:
 def test_gaps_are_gaps() -> None:
     assert not known_gaps()["names"] & host_names()
     assert not (source_root() / "include_host/hccl").exists()
+
+
+def test_an_array_of_variable_size_may_begin_with_values_as_in_gxx(hosting: Hosting) -> None:
+    """Host code is built with g++, which takes both; what is not one array in its statement is left to the compiler."""
+    body = """
+    const size_t count = context->GetInputTensor(0)->GetShapeSize() / 16;
+    int64_t some[count] = {5, static_cast<int64_t>(count) }; uint32_t none[count + 1] = {};
+    double one[2 * count] = {0}; // int64_t other[count] = {1};
+    for (size_t i = 0; i < count; ++i) said[i] = some[i] + none[i] + static_cast<int64_t>(one[i]);
+    """
+    tiled = hosting.said(body)
+    assert tiled[:4] == (5, 4, 0, 0)
+    for declared in ("int64_t a[count] = {1}, b = 2;", "const int64_t a[count] = {1};", "int64_t a[count][2] = {{1}};"):
+        text = body.replace("double one", declared + " double one")
+        made = hosting.compile(
+            {"op_host/probe.cpp": HEAD + TILING.format(body=text, before="") + DEFINITION.format(body=PLAIN)}
+        )
+        assert made.outcome is Outcome.COMPILE_ERROR
+        assert "variable-sized object may not be initialized" in made.diagnostics[0].message

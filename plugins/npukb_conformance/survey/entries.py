@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from npukb_conformance.survey.given import given_arguments
 from npukb_twin.compile.dialect import masked, parameters_of
 
 __all__ = ["Entry", "entries_of"]
@@ -54,7 +55,7 @@ def entries_of(text: str) -> tuple[Entry, ...]:
 def _plain(plain: str, code: str) -> Iterator[Entry]:
     for match in _ENTRY.finditer(plain):
         is_template = _TEMPLATE.search(_head(plain, match.start())) is not None
-        arguments = _given(code, match["name"]) if is_template else ""
+        arguments = given_arguments(code, match["name"]) if is_template else ""
         parameters = tuple(parameters_of(match["parameters"]))
         yield Entry(match["name"], parameters, _scope(plain, match.start()), is_template, arguments)
 
@@ -62,15 +63,6 @@ def _plain(plain: str, code: str) -> Iterator[Entry]:
 def _head(code: str, at: int) -> str:
     """What stands in front of a definition."""
     return re.sub(r'extern\s*"\s*"\s*\Z', "", code[max(0, at - 2000) : at])
-
-
-def _given(code: str, name: str) -> str:
-    """The template arguments that a launch or an explicit instantiation in the file has."""
-    launch = re.search(rf"\b{name}\s*<(?P<arguments>[\w\s:,]*)>\s*<<<", code)
-    explicit = re.search(rf"\btemplate\s+__global__[^;{{}}]*?\b{name}\s*<(?P<arguments>[\w\s:,]*)>\s*\(", code)
-    match = explicit or launch
-    arguments = " ".join(match["arguments"].split()) if match else ""
-    return re.sub(r"\bscalar_t\b", "half", arguments)  # what dispatchers of frameworks call each of their types
 
 
 def _of_macros(plain: str, code: str) -> Iterator[Entry]:

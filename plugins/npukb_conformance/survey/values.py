@@ -98,7 +98,7 @@ class Comparing:
         if script is None:
             return not_run(said or f"there is no task of that name, and no {_NAME}", name)
         told = self._by_script(
-            name, script, lambda: Interface(*interface_of(description, root)[1:], name), own, Track.DYNAMIC
+            name, script, lambda: Interface(*interface_of(description, root)[1:], name), own, Track.DYNAMIC, root
         )
         if told.answer is Answer.WRONG and (between := _written_interface(root)):
             return not_run(
@@ -114,7 +114,7 @@ class Comparing:
         if script is None:
             return not_run(f"there is no {_NAME}")
         own = {**files, LAUNCH_FILE: place.read_text(encoding="utf-8")}
-        return self._by_script("", script, Interface, own, Track.LAUNCH)
+        return self._by_script("", script, Interface, own, Track.LAUNCH, root)
 
     def _by_task(self, name: str, task: Task, files: Mapping[str, str]) -> Values:
         """The smallest case that reaches the kernel, under the rules of conformance.
@@ -173,12 +173,13 @@ class Comparing:
         interface: Callable[[], Interface],
         files: Mapping[str, str],
         track: Track,
+        project: Path,
     ) -> Values:
         """What the project's script calls right. ``name`` is the operator's."""
         folder, command = script
         title = name or "Launched"
         try:
-            records, notes = read_records((folder,), command, interface())
+            records, notes = read_records((folder,), command, interface(), project)
             drafted = recorded_task(title, records, interface(), suite="own", summary=f"{title}.")
             with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
                 list(write_folder(Path(work) / title, drafted))

@@ -65,7 +65,7 @@ def written(files: Mapping[str, str], task: Task) -> Written | Diagnostic | Unsu
             f"Write both: function: {task.kernel}_do, arguments: [blocks, stream, …].",
             LAUNCH_FILE,
         )
-    plain = asked.function.rpartition("::")[2]
+    plain = asked.function.partition("<")[0].rpartition("::")[2]
     head = re.compile(rf"\b{re.escape(plain)}\s*\([^;{{}}]*\)\s*\{{")
     defining = [name for name, text in sorted(sources.items()) if head.search(text)]
     if len(defining) != 1:

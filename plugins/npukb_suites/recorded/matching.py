@@ -16,6 +16,7 @@ from npukb_suites.recorded.calling import bound, named_attributes
 from npukb_suites.recorded.described import DESCRIPTION
 from npukb_suites.recorded.records import Record
 from npukb_suites.recorded.script import Written
+from npukb_suites.recorded.toolcases import ToolCase, attributes_said
 from npukb_suites.signature import Attribute, Tensor
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import DType
@@ -48,6 +49,14 @@ class Interface:
     attributes: tuple[Attribute, ...] = ()
     name: str = ""
 
+    def __post_init__(self) -> None:
+        for tensor in (*self.inputs, *self.outputs):
+            if tensor.listed:
+                raise TaskError(
+                    f"{tensor.name} is a list of tensors, which recorded data do not have",
+                    remedy="write the task with --inputs; lists stand in brackets there",
+                )
+
 
 @dataclass
 class _Notes:
@@ -67,9 +76,10 @@ def record_of(
     calls: Sequence[Call],
     interface: Interface,
     stated: Mapping[str, Any],
+    cases: Sequence[ToolCase] = (),
 ) -> tuple[Record, list[str]]:
     """The case that a script wrote, and notes. ``calls`` are those of an application that reads it, ``stated``
-    attributes that a description says.
+    attributes that a description says, ``cases`` tests of the operator that may say more.
 
     TaskError where files and tensors do not fit together.
     """
@@ -95,7 +105,10 @@ def record_of(
     for mine, (_, call) in called.items():
         notes.say(f"{mine} is the argument of that name in the application's call of {call}")
     known = {**{mine: value for mine, (value, _) in called.items()}, **stated}
-    attributes = _attributes(interface.attributes, outputs[-1].variables, known, notes)
+    shapes = [None if array is None else array.shape for array in taken.values()]
+    needed = [attribute.name for attribute in interface.attributes if attribute.default is None]
+    said = attributes_said(cases, shapes, needed)
+    attributes = _attributes(interface.attributes, outputs[-1].variables, known, said, notes)
     return Record(name, folder, taken, right, attributes), notes.lines
 
 
@@ -150,18 +163,25 @@ def _paired(
 
 
 def _attributes(
-    attributes: Sequence[Attribute], variables: Mapping[str, Any], stated: Mapping[str, Any], notes: _Notes
+    attributes: Sequence[Attribute],
+    variables: Mapping[str, Any],
+    stated: Mapping[str, Any],
+    said: Mapping[str, tuple[Any, str]],
+    notes: _Notes,
 ) -> dict[str, Any]:
-    """Stated values, then those of the script's variables of the same name, then defaults."""
+    """Stated values, then those of the script's variables of the same name, then those of test cases, then defaults."""
     own = {fold(name): value for name, value in reversed(list(variables.items()))}
     result: dict[str, Any] = dict(stated)
     for attribute in attributes:
-        value = own.get(fold(attribute.name))
+        value, (other, case) = own.get(fold(attribute.name)), said.get(fold(attribute.name), (None, ""))
         if attribute.name in stated:
             continue
         if value is not None and isinstance(value, _PYTHON[attribute.type]):
             result[attribute.name] = _converted(value, attribute.type)
             notes.say(f"{attribute.name} is the script's variable of that name")
+        elif other is not None and isinstance(other, _PYTHON[attribute.type]):
+            result[attribute.name] = _converted(other, attribute.type)
+            notes.say(f"{attribute.name} is {other} as in {case}")
         elif attribute.default is not None:
             notes.say(f"{attribute.name} has its default, {attribute.default}: no variable of the script has that name")
         else:

@@ -10,14 +10,17 @@ from npukb_suites.recorded.drafting import case_names
 from npukb_suites.recorded.matching import Interface, fitted, record_of
 from npukb_suites.recorded.records import Record
 from npukb_suites.recorded.script import run_script
+from npukb_suites.recorded.toolcases import read_test_cases
 
 __all__ = ["read_records"]
 
 
 def read_records(
-    folders: Sequence[Path], script: str | None, interface: Interface
+    folders: Sequence[Path], script: str | None, interface: Interface, project: Path | None = None
 ) -> tuple[tuple[Record, ...], tuple[str, ...]]:
-    """A case for every folder, and notes on what was decided without being told."""
+    """A case for every folder, and notes on what was decided without being told. Test cases of the operator are looked
+    for in ``project``, or in each folder.
+    """
     records, notes = [], dict[str, None]()
     for name, folder in zip(case_names([path.resolve().name for path in folders]), folders, strict=True):
         if script is None:
@@ -26,7 +29,8 @@ def read_records(
             told = read_description(folder)
             stated = told.attributes if told else {}
             written, calls = run_script(folder, script)
-            record, lines = record_of(name, folder, written, calls, interface, stated)
+            cases = read_test_cases(project or folder, interface.name) if interface.attributes else ()
+            record, lines = record_of(name, folder, written, calls, interface, stated, cases)
             notes |= dict.fromkeys(lines)
         records.append(fitted(record, interface))
     return tuple(records), tuple(notes)

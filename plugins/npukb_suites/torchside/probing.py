@@ -9,7 +9,7 @@ from typing import Any
 
 from .subjects import open_subject
 
-__all__ = ["narrowed", "restricted"]
+__all__ = ["narrowed", "restricted", "worked_out"]
 
 #: Where positive numbers begin.
 _LEAST_POSITIVE = 2.0**-6
@@ -44,7 +44,7 @@ def narrowed(
             raise ValueError(f"trying how its extents may vary takes more than {_PATIENCE_S:.0f} s")
         try:
             return _finite(
-                call({name: _like(value, _worked_out(shapes[name], extents)) for name, value in tensors.items()})
+                call({name: _like(value, worked_out(shapes[name], extents)) for name, value in tensors.items()})
             )
         except Exception:  # noqa: BLE001 - boundary: the user's own code with extents that it was not written for
             return False
@@ -80,7 +80,7 @@ def _range(low: int, high: int, known: int, works: Callable[[int], bool]) -> lis
     return [known, known, 1]
 
 
-def _worked_out(shape: Sequence[int | str], extents: Mapping[str, int]) -> list[int]:
+def worked_out(shape: Sequence[int | str], extents: Mapping[str, int]) -> list[int]:
     """A shape over axes in numbers."""
     # The text is the tracer's: letters, digits and signs of arithmetic.
     return [extent if isinstance(extent, int) else int(eval(extent, {}, dict(extents))) for extent in shape]
@@ -114,18 +114,22 @@ def restricted(header: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     import torch
 
     subject = open_subject(header, {})
-    stated = {one["name"]: one for one in header["inputs"] if "shape" in one and one["dtype"] != "bool"}
+    stated = {one["name"]: one for one in header["inputs"] if "value" not in one and one["dtype"] != "bool"}
     floats = {name for name, one in stated.items() if "int" not in one["dtype"]}
 
     def works(name: str = "", value: float = 0.0) -> bool:
         """With ones and positive numbers; the named integers are ``value``, or the named floats of both signs."""
         arguments = subject.arguments()
         for other, one in stated.items():
-            shape, dtype = one["shape"], getattr(torch, one["dtype"])
+            dtype = getattr(torch, one["dtype"])
+            shapes = one.get("shapes") or [one["shape"]]
             if other not in floats:
-                arguments[other] = torch.full(shape, int(value) if other == name else 1, dtype=dtype)
+                made = [torch.full(shape, int(value) if other == name else 1, dtype=dtype) for shape in shapes]
             elif other != name:
-                arguments[other] = (torch.rand(shape) + _LEAST_POSITIVE).to(dtype)
+                made = [(torch.rand(shape) + _LEAST_POSITIVE).to(dtype) for shape in shapes]
+            else:
+                continue
+            arguments[other] = made if "shapes" in one else made[0]
         try:
             with torch.no_grad():
                 return _finite(subject.call(subject.make(), arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .subjects import open_subject
+from .subjects import is_list, open_subject, tensors_of
 from .tracing import quiet
 from .widening import widened
 from .wire import Message
@@ -37,8 +37,11 @@ def run(question: Message) -> Message:
     ordered = {name: arguments[name] for name in header["order"] if name in arguments}
     _require_state(made, state, header["unused"])
     with torch.no_grad(), widened():
-        outputs = subject.call(made, ordered, state=state)
-    return Message({}, [output.detach().resolve_conj().resolve_neg().numpy() for output in outputs])
+        outputs = subject.outputs(made, ordered, state=state, listed=header.get("listed", ()))
+    tensors = [tensor for output in outputs for tensor in tensors_of(output)]
+    counts = [len(output) if is_list(output) else 0 for output in outputs]
+    answer = [tensor.detach().resolve_conj().resolve_neg().numpy() for tensor in tensors]
+    return Message({"counts": counts}, answer)
 
 
 def _require_state(made: Any, state: Mapping[str, Any], unused: Sequence[str]) -> None:

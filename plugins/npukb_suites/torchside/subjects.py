@@ -14,7 +14,7 @@ from typing import Any
 
 from .loading import load_module, member
 
-__all__ = ["Subject", "attribute_type", "open_subject"]
+__all__ = ["Subject", "attribute_type", "is_list", "open_subject", "tensors_of"]
 
 _MAKERS = {"inputs": "get_inputs", "init": "get_init_inputs"}
 
@@ -59,7 +59,7 @@ class Subject:
     def arguments(self) -> dict[str, Any]:
         """A call's arguments by name: tensors, and plain values."""
         if self.given:
-            stated = {one["name"]: _tensor(one) if "shape" in one else _python(one["value"]) for one in self.given}
+            stated = {one["name"]: _stated(one) for one in self.given}
             return {**stated, **self._left_out(stated)}
         maker = getattr(self.module, _MAKERS["inputs"], None)
         if maker is None:
@@ -91,28 +91,41 @@ class Subject:
         return {name: value for name, value in defaults.items() if attribute_type(value)}
 
     def call(self, made: Any, arguments: Mapping[str, Any], *, state: Mapping[str, Any] | None = None) -> list[Any]:
-        """The outputs of one call, ``state`` in place of the module's own parameters. What returns nothing has the
-        arguments that it changes for outputs.
-        """
-        import torch
+        """The tensors that one call returns, those of lists in their order."""
+        return [tensor for output in self.outputs(made, arguments, state=state) for tensor in tensors_of(output)]
 
+    def outputs(
+        self,
+        made: Any,
+        arguments: Mapping[str, Any],
+        *,
+        state: Mapping[str, Any] | None = None,
+        listed: Sequence[bool] = (),
+    ) -> list[Any]:
+        """The outputs of one call, tensors or lists of them, ``state`` in place of the module's own parameters. What
+        returns nothing has the arguments that it changes for outputs. ``listed`` says which outputs are lists, where
+        that is known; else as many tensors as a list among the arguments has are one.
+        """
         known = self.parameters()
         by_name = known is not None and all(name in known for name in arguments)
         positional = () if by_name else tuple(arguments.values())
         keyed = dict(arguments) if by_name else {}
-        tensors = [value for value in arguments.values() if isinstance(value, torch.Tensor)]
-        before = [tensor._version for tensor in tensors]
+        before = {name: _versions(value) for name, value in arguments.items()}
         if state:
+            import torch
+
             result = torch.func.functional_call(made, dict(state), positional, keyed)
         else:
             result = made(*positional, **keyed)
         if result is None:
-            result = [tensor for tensor, version in zip(tensors, before, strict=True) if tensor._version != version]
-        values = list(result) if isinstance(result, (tuple, list)) else [result]
+            result = [value for name, value in arguments.items() if _versions(value) != before[name]]
+            values = result
+        else:
+            values = _grouped(result, arguments, listed)
         if not values:
             raise TypeError("it returns nothing and changes none of its arguments")
         for value in values:
-            if not isinstance(value, torch.Tensor):
+            if not isinstance(value, _tensor_class()) and not is_list(value):
                 raise TypeError(f"it returns {type(value).__name__}, where only tensors can be judged")
         return values
 
@@ -151,6 +164,37 @@ def _constructor(subject: Subject, question: Mapping[str, Any]) -> dict[str, Any
     return arguments
 
 
+def is_list(value: Any) -> bool:
+    """Whether it is a list of tensors."""
+    kind = _tensor_class()
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(item, kind) for item in value)
+
+
+def tensors_of(value: Any) -> list[Any]:
+    """A tensor, or those of a list; nothing of a plain value."""
+    return list(value) if is_list(value) else [value] if isinstance(value, _tensor_class()) else []
+
+
+def _tensor_class() -> type:
+    import torch
+
+    kind: type = torch.Tensor
+    return kind
+
+
+def _versions(value: Any) -> list[int]:
+    return [tensor._version for tensor in tensors_of(value)]
+
+
+def _grouped(result: Any, arguments: Mapping[str, Any], listed: Sequence[bool]) -> list[Any]:
+    """What is returned as outputs: torch's own functions of lists return a tuple for a list."""
+    if not isinstance(result, (tuple, list)):
+        return [result]
+    lengths = {len(value) for value in arguments.values() if is_list(value)}
+    one = list(listed) == [True] if listed else len(result) in lengths
+    return [list(result)] if one and is_list(result) else list(result)
+
+
 def attribute_type(value: Any) -> str:
     """The type that a task file gives an attribute with this value; empty where there is none."""
     if isinstance(value, bool):
@@ -179,6 +223,13 @@ def _dtype(name: str) -> Any:
     import torch
 
     return getattr(torch, name)
+
+
+def _stated(one: Mapping[str, Any]) -> Any:
+    """An argument that is stated: a tensor, a list of them, or a plain value."""
+    if "shapes" in one:
+        return [_tensor({**one, "shape": shape}) for shape in one["shapes"]]
+    return _tensor(one) if "shape" in one else _python(one["value"])
 
 
 def _tensor(wanted: Mapping[str, Any]) -> Any:

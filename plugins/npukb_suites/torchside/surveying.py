@@ -11,7 +11,7 @@ from typing import Any
 from .loading import sizes_of
 from .probing import restricted
 from .shrinking import Budget, ragged, shrunk
-from .subjects import Subject, attribute_type, open_subject
+from .subjects import Subject, attribute_type, is_list, open_subject
 from .symbolic import symbolic_shapes
 from .tracing import Call, Tensor, quiet, trace
 from .widening import widened
@@ -182,6 +182,8 @@ def _missed(own: Any, exact: Any) -> dict[str, float]:
 def _double(value: Any) -> Any:
     import torch
 
+    if is_list(value):
+        return [_double(item) for item in value]
     if not isinstance(value, torch.Tensor):
         return value
     return value.to(torch.float64 if value.is_floating_point() else value.dtype, copy=True)

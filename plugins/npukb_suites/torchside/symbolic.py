@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .listing import listed_shapes
 from .probing import narrowed
 from .sources import Values
-from .subjects import open_subject
+from .subjects import is_list, open_subject
 from .tracing import quiet
 
 __all__ = ["symbolic_shapes"]
@@ -27,6 +28,9 @@ def symbolic_shapes(
     ``reason`` where there is no such answer. ``values`` are the generators of the inputs.
     """
     try:
+        subject = open_subject(header, sizes)
+        if any(map(is_list, subject.arguments().values())):
+            return listed_shapes(header, subject)
         return _traced(header, sizes, values)
     except Exception as error:  # noqa: BLE001 - boundary: a tracer that does not know everything, on the user's code
         return {"reason": f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"[:300]}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 from .sources import Values, watch_sources
-from .subjects import Subject
+from .subjects import Subject, is_list, tensors_of
 
 __all__ = ["Call", "Tensor", "trace"]
 
@@ -25,7 +25,8 @@ _REFERENCE_BYTES = 8
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input, a parameter (with its path in the module) or an output (with the input whose memory it is in)."""
+    """An input, a parameter (with its path in the module) or an output (with the input whose memory it is in).
+    ``listed`` is the list that it belongs to."""
 
     name: str
     shape: tuple[int, ...]
@@ -33,6 +34,7 @@ class Tensor:
     values: Values = None
     path: str = ""
     alias: str = ""
+    listed: str = ""
 
 
 @dataclass
@@ -76,6 +78,9 @@ def trace(subject: Subject) -> Call:
     for name, value in arguments.items():
         if isinstance(value, torch.Tensor):
             call.inputs.append(_tensor(name, value, watch.of(value)))
+        elif is_list(value):
+            for position, one in enumerate(value):
+                call.inputs.append(replace(_tensor(f"{name}[{position}]", one, watch.of(one)), listed=name))
         else:
             call.plain[name] = value
     if isinstance(made, torch.nn.Module):
@@ -84,15 +89,19 @@ def trace(subject: Subject) -> Call:
             call.state.append(_tensor(path.replace(".", "_"), value, watch.of(value), path))
     with torch.device("meta"), torch.no_grad(), _meter(call):
         try:
-            outputs = subject.call(made, arguments)
+            outputs = subject.outputs(made, arguments)
         except NotImplementedError as error:
             message = f"torch cannot tell the shapes of its results without values ({error})"
             raise ValueError(f"{message}; a kernel's outputs have their shapes before it runs") from error
     for position, value in enumerate(outputs):
         # A file that makes its own inputs says nothing of their memory; who states them may mean an update in place.
-        alias = next((name for name, given in arguments.items() if given is value), "") if subject.given else ""
+        alias = next((name for name, given in arguments.items() if _same(given, value)), "") if subject.given else ""
         name = f"{alias}_out" if alias else f"y{position}" if len(outputs) > 1 else "y"
-        call.outputs.append(_tensor(name, value, alias=alias))
+        if is_list(value):
+            members = [_tensor(f"{name}[{place}]", one, alias=alias) for place, one in enumerate(value)]
+            call.outputs += [replace(member, listed=name) for member in members]
+        else:
+            call.outputs.append(_tensor(name, value, alias=alias))
     return call
 
 
@@ -112,6 +121,12 @@ def quiet(made: Any) -> list[str]:
             module.dropout = 0.0
             result.append(name)
     return result
+
+
+def _same(given: Any, value: Any) -> bool:
+    """Whether an output is an argument itself, or a list of the tensors of one."""
+    mine, own = tensors_of(given), tensors_of(value)
+    return len(own) > 0 and len(mine) == len(own) and all(one is other for one, other in zip(mine, own, strict=True))
 
 
 def _tensor(name: str, value: Any, values: Values = None, path: str = "", alias: str = "") -> Tensor:
@@ -149,12 +164,11 @@ def _meter(call: Call) -> Any:
                 call.random = name
             if name not in _FREE:
                 call.operations.append(name)
-            tensors = [argument for argument in args if isinstance(argument, torch.Tensor)]
-            results = [
-                value
-                for value in (out if isinstance(out, (tuple, list)) else (out,))
-                if isinstance(value, torch.Tensor)
-            ]
+            if name.startswith("_foreach_") and name.endswith("_"):
+                # Torch does not count these changes of lists while a mode looks on.
+                torch.autograd.graph.increment_version(tensors_of(args[0]))
+            tensors = [tensor for argument in args for tensor in tensors_of(argument)]
+            results = tensors_of(out)
             scratch = self._measure(name, args, tensors, results)
             for result in results:
                 if name not in _FREE and all(result is not old for old in tensors):

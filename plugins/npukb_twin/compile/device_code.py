@@ -19,7 +19,7 @@ from functools import cached_property
 from npukb_twin.compile import elf
 from npukb_twin.compile.dialect import SOURCE_SUFFIXES, masked
 from npukb_twin.compile.elf import Elf, Symbol
-from npukb_twin.compile.imports import readable
+from npukb_twin.compile.imports import FUNCTIONS, no_function, readable
 from npukb_twin.compile.lines import LineTable, Place
 from npukernelbench.nouns import Diagnostic, Severity
 
@@ -42,6 +42,15 @@ _VECTOR_CODE = re.compile(
     rb"(?=(?:\xc5|\xc4[\x00-\xff])([\x00-\xff])([\x10\x11\x2a\x51\x58\x59\x5a\x5c\x5e]))", re.DOTALL
 )
 _OF_DOUBLE = 3  # the prefix of single numbers of double precision
+#: x86-64: what compilers make of calls of ``<cmath>``, so that no name is left at linking: rounding, and products that
+#: are added without rounding between.
+_INLINED_MATH = re.compile(
+    rb"(?=\xc4(?:[\x03\x23\x43\x63\x83\xa3\xc3\xe3][\x00-\xff][\x08-\x0b]|[\x02\x22\x42\x62\x82\xa2\xc2\xe2][\x00-\xff][\x98-\xbf]))",
+    re.DOTALL,
+)
+_MATH_NAMES = r"(?:floor|ceil|trunc|rint|nearbyint|fma)f?"
+_MATH_CALL = re.compile(rf"(?<![\w.>:])(?:::\s*)?({_MATH_NAMES})\s*\(")
+_MATH_OF_LIBRARY = re.compile(rf"_ZN?St(?:3__1)?(?:6__math)?\d+({_MATH_NAMES})[BEf]")
 _DOUBLE = re.compile(r"^(?!.*\b(?:constexpr|printf|PRINTF|assert)\b).*\bdouble\b")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\r?\n|.))*", re.MULTILINE)
 #: What may make a function one for the device: the mark, a macro that holds it, constexpr.
@@ -84,7 +93,7 @@ def not_device_code(
         name: _DIRECTIVE.sub(_blank, masked(text)) for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)
     }
     problems = [*_virtual(code, texts), *_kernel_calls(code, texts), *_host_functions(code, device, texts)]
-    problems += [*_library(code, texts), *_recursion(code), *_doubles(code, texts)]
+    problems += [*_library(code, texts), *_recursion(code), *_doubles(code, texts), *_math(code, texts)]
     diagnostics: list[Diagnostic] = []
     for rule, place, message, remedy in problems:
         for name, author_s in names.items():
@@ -143,6 +152,14 @@ class _Code:
 
     def computing_doubles(self) -> Iterator[int]:
         """Addresses where the device may compute with, load, store or convert a number of double precision."""
+        return (at for at, match in self._own_code(_VECTOR_CODE) if match[1][0] & 3 == _OF_DOUBLE)
+
+    def inlined_math(self) -> Iterator[int]:
+        """Addresses where the device may round, or add a product to a number without rounding it first."""
+        return (at for at, _ in self._own_code(_INLINED_MATH))
+
+    def _own_code(self, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, re.Match[bytes]]]:
+        """Where the kernel's own functions that the device executes have these bytes."""
         for section in self._elf.sections:
             if not section.flags & elf.EXECUTABLE:
                 continue
@@ -151,9 +168,8 @@ class _Code:
                 if not (section.address <= start < section.address + section.size and self.own(start)):
                     continue
                 first = start - section.address
-                for match in _VECTOR_CODE.finditer(data, first, first + self.functions[start].size):
-                    if match[1][0] & 3 == _OF_DOUBLE:
-                        yield section.address + match.start()
+                for match in pattern.finditer(data, first, first + self.functions[start].size):
+                    yield section.address + match.start(), match
 
     def edges(self) -> Iterator[tuple[int, int, int]]:
         """Caller, callee and address of every call that the device executes."""
@@ -313,3 +329,17 @@ def _doubles(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
         if 0 < place.line <= len(own) and _DOUBLE.search(own[place.line - 1]):
             message = "double: a core does not compute with numbers of double precision"
             yield "double_precision", place, message, "Use float, and literals of that type: 1.5f."
+
+
+def _math(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
+    """Calls of ``<cmath>`` that the compiler has made instructions of, where the author wrote the name."""
+    for caller, callee, at in code.edges():
+        if code.own(caller) and (named := _MATH_OF_LIBRARY.match(code.name(callee))):
+            yield "host_call", code.place(at), no_function(named[1]), FUNCTIONS
+    lines = {name: text.splitlines() for name, text in texts.items() if _MATH_CALL.search(text)}
+    if not lines:
+        return
+    for place in dict.fromkeys(map(code.place, code.inlined_math())):
+        own = lines.get(place.file, [])
+        if 0 < place.line <= len(own) and (call := _MATH_CALL.search(own[place.line - 1])):
+            yield "host_call", place, no_function(call[1]), FUNCTIONS

@@ -20,7 +20,18 @@ from npukb_twin.compile.messages import foreign_type
 from npukb_twin.compile.toolchain import Toolchain
 from npukernelbench.nouns import Diagnostic, Severity
 
-__all__ = ["computes_jumps", "doubts", "foreign", "foreign_calls", "forgeries", "oversized", "readable", "wrapped"]
+__all__ = [
+    "FUNCTIONS",
+    "computes_jumps",
+    "doubts",
+    "foreign",
+    "foreign_calls",
+    "forgeries",
+    "no_function",
+    "oversized",
+    "readable",
+    "wrapped",
+]
 
 #: Functions that follow pointers: kernels get the runtime's, which look at the pointer
 #: (runtime/check/raw_access.cpp).
@@ -44,6 +55,8 @@ _OFFERED = (
     "__x86_indirect_",
     "__aarch64_indirect_",
 )
+#: The remedy for a function that the device has not.
+FUNCTIONS = "Use the functions of kernel_operator.h."
 _LAUNCH = "npukb_launch"
 #: Operators of dynamic memory, by their codes in mangled names.
 _OPERATORS = {"nw": "operator new", "na": "operator new[]", "dl": "operator delete", "da": "operator delete[]"}
@@ -108,9 +121,13 @@ def _foreign_call(name: str, file: str, line: int) -> Diagnostic:
     elif name.startswith("operator "):
         message = f"{name}: there is no dynamic memory on the device"
     else:
-        message = f"undefined symbol: {name} is no function of Ascend C, and there is no C library on the device"
-    remedy = "Use the functions of kernel_operator.h."
-    return Diagnostic(Severity.ERROR, "host_call", message, file=file, line=line, remedy=remedy)
+        message = no_function(name)
+    return Diagnostic(Severity.ERROR, "host_call", message, file=file, line=line, remedy=FUNCTIONS)
+
+
+def no_function(name: str) -> str:
+    """What is said of a function of the C library that the device has not."""
+    return f"undefined symbol: {name} is no function of Ascend C, and there is no C library on the device"
 
 
 def forgeries(image: Elf, host: Path, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:

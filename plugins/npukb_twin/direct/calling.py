@@ -8,7 +8,7 @@ of blocks, a workspace.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npukb_twin.direct.source import HostFunction, functions
 from npukernelbench.judge.launchfile import TYPE_NUMBERS, WORKSPACE_BYTES, answer, read_launch_file, wrong
@@ -67,11 +67,14 @@ def call_of(files: Mapping[str, str], task: Task) -> Call | Diagnostic:
 
 def _chosen(known: Sequence[HostFunction], wanted: str, task: Task) -> HostFunction | Diagnostic:
     launching = [host_function for host_function in known if host_function.launches]
+    # A template is called by what gives it its arguments, where something does.
+    launching = [one for one in launching if not one.template] or launching
+    plain, _, arguments = wanted.partition("<")
     if wanted:
         fitting = [
             host_function
             for host_function in known
-            if host_function.name == wanted or host_function.name.endswith(f"::{wanted}")
+            if host_function.name == plain or host_function.name.endswith(f"::{plain}")
         ]
     else:
         usual = (f"{task.kernel}_do", f"{task.kernel}_launch", f"launch_{task.kernel}", "launch", task.kernel)
@@ -81,8 +84,12 @@ def _chosen(known: Sequence[HostFunction], wanted: str, task: Task) -> HostFunct
             for host_function in launching
             if host_function.name.rpartition("::")[2] == name
         ][:1] or launching
+    if len(fitting) == 1 and fitting[0].template and not arguments:
+        [only] = fitting
+        remedy = f"Say its arguments in {LAUNCH_FILE}: function: {only.name}<float>."
+        return wrong(f"{only.name} is a template", remedy, only.file, only.line)
     if len(fitting) == 1:
-        return fitting[0]
+        return replace(fitting[0], name=f"{fitting[0].name}<{arguments}") if arguments else fitting[0]
     listed = ", ".join(host_function.name for host_function in (fitting or launching or known)[:8]) or "none"
     what = f"the function {wanted}" if wanted else "one function that launches a kernel"
     return wrong(f"the sources define not {what} but these: {listed}", f"Name it in {LAUNCH_FILE}: function: NAME.")

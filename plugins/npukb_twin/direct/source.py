@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npukb_twin.compile.dialect import SOURCE_SUFFIXES, launches, masked, parameters_of, translate_host
 
@@ -32,13 +32,16 @@ _KEYWORDS = frozenset({"if", "for", "while", "switch", "catch", "return", "defin
 
 @dataclass(frozen=True, slots=True)
 class HostFunction:
-    """A function at namespace scope. ``parameters`` are names, "" where one has none."""
+    """A function at namespace scope. ``parameters`` are names, "" where one has none. ``launches`` says that it
+    launches a kernel, itself or by a template of the sources, ``template`` that it is one.
+    """
 
     name: str
     file: str
     line: int
     parameters: tuple[str, ...]
     launches: bool
+    template: bool = False
 
 
 def entries(files: Mapping[str, str]) -> dict[str, str]:
@@ -110,17 +113,23 @@ def _launch_header(kernel: str, parameters: str | None) -> str:
 
 def functions(files: Mapping[str, str]) -> Iterator[HostFunction]:
     """Functions that the host's sources define at namespace scope, kernels left out."""
-    for name in host_units(files):
-        yield from _functions(name, masked(files[name]))
+    found = [pair for name in host_units(files) for pair in _functions(name, masked(files[name]))]
+    launching = {function.name.rpartition("::")[2] for function, _ in found if function.launches and function.template}
+    called = re.compile(rf"\b(?:{'|'.join(sorted(launching))})\s*[<(]") if launching else None
+    for function, body in found:
+        calls = not function.launches and called is not None and called.search(body) is not None
+        yield replace(function, launches=True) if calls else function
 
 
-def _functions(file: str, code: str) -> Iterator[HostFunction]:
+def _functions(file: str, code: str) -> Iterator[tuple[HostFunction, str]]:
+    """Functions with their bodies."""
     code = re.sub(
         r"^[ \t]*#(?:[^\n\\]|\\(?:\r?\n|.))*", lambda line: re.sub(r"[^\n]", " ", line.group()), code, flags=re.M
     )
     spaces: list[str | None] = []  # names of open namespaces; None for every other brace
     last, begun = 0, 0
     opened: re.Match[str] | None = None
+    template = False
     for match in re.finditer(r"[{};]", code):
         before = code[last : match.start()]
         if match.group() == "{":
@@ -132,18 +141,22 @@ def _functions(file: str, code: str) -> Iterator[HostFunction]:
                 head = _HEAD.search(before) if outer else None
                 if head and head["name"] not in _KEYWORDS and "__global__" not in before and "__aicore__" not in before:
                     opened, begun = head, match.end()
+                    template = re.search(r"\btemplate\s*<", before) is not None
                 spaces.append(None)
         elif match.group() == "}" and spaces:
             spaces.pop()
             if opened is not None and None not in spaces:
                 scope = "".join(f"{name}::" for name in spaces if name)
-                yield HostFunction(
+                body = code[begun : match.start()]
+                function = HostFunction(
                     name=f"{scope}{opened['name']}",
                     file=file,
                     line=code.count("\n", 0, begun) + 1,
                     parameters=tuple(map(_parameter, parameters_of(opened["parameters"]))),
-                    launches=launches(code[begun : match.start()]),
+                    launches=launches(body),
+                    template=template,
                 )
+                yield function, body
                 opened = None
         last = match.end()
 

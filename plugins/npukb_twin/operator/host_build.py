@@ -18,6 +18,7 @@ from npukb_twin.compile.dialect import launches
 from npukb_twin.compile.toolchain import ARM, Toolchain, clean_environment
 from npukb_twin.launch.process import Finished, Limits, run
 from npukb_twin.launch.sandbox import LAUNCHER
+from npukb_twin.operator.host_arrays import with_values_stored
 from npukb_twin.operator.host_cache import HostCache, HostCall, KeptHost, included
 from npukb_twin.operator.host_messages import begins_with_gap, explain_host
 from npukb_twin.operator.host_missing import defining, undefined
@@ -259,6 +260,10 @@ def build_image(
     while waiting:
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             done = list(pool.map(compile_unit, waiting, range(made, made + len(waiting))))
+            if changed := with_values_stored(files, "".join(compiled.output for compiled in done)):
+                for name, text in changed.items():
+                    (work / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+                done = list(pool.map(compile_unit, waiting, range(made, made + len(waiting))))
         if any(compiled.timed_out for compiled in done):
             return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
         output = "".join(compiled.output for compiled in done)

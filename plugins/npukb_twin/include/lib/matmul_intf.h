@@ -4,3 +4,4 @@
 // leaves them out is one of the names that are poisoned by now.
 #include "kernel_operator.h"
 #include "twin/matmul/matmul.h"
+#include "twin/matmul/callbacks.h"

@@ -77,8 +77,9 @@ void Call(R (*function)(P...), const std::vector<Argument>& given) {
 
 }  // namespace npukb_direct
 
-#define NPUKB_DIRECT(function)                                                \
+// The function's name may have template arguments, with commas between them.
+#define NPUKB_DIRECT(...)                                                     \
     extern "C" __attribute__((visibility("default"))) void npukb_direct_call( \
         const std::vector<npukb_direct::Argument>& given) {                   \
-        npukb_direct::Call(&function, given);                                 \
+        npukb_direct::Call(&__VA_ARGS__, given);                              \
     }

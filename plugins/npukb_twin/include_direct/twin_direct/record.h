@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "twin/direct.h"
+#if defined(NPUKB_DIRECT_HOST)
+#include "twin_host/arrays.h"
+#endif
 
 extern "C" {
 uint64_t npukb_device_allocate(uint64_t bytes);

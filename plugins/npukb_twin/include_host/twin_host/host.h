@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "securec.h"
+#include "twin_host/arrays.h"
 #if defined(__clang__)  // another compiler would make the instances anew in every unit
 #include "twin_host/instances.h"
 #endif

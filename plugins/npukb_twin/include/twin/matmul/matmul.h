@@ -51,7 +51,16 @@ template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, co
           void (*CopyB1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t,
                          const uint64_t) = nullptr>
 struct MatmulCallBackFunc {
-    constexpr static bool npukb_none = DataCopyOut == nullptr && CopyA1 == nullptr && CopyB1 == nullptr;
+    constexpr static bool npukb_copy_out = DataCopyOut != nullptr, npukb_copy_a = CopyA1 != nullptr,
+                          npukb_copy_b = CopyB1 != nullptr;
+    template <typename... T>
+    NPUKB_API static void npukb_bring_a(const T&... arguments) {
+        CopyA1(arguments...);
+    }
+    template <typename... T>
+    NPUKB_API static void npukb_bring_b(const T&... arguments) {
+        CopyB1(arguments...);
+    }
 };
 
 // All blocks of the result, or those of one triangle; how data are brought in does not change results.
@@ -145,7 +154,8 @@ namespace AscendC {
 
 template <class A_TYPE, class B_TYPE, class C_TYPE, class BIAS_TYPE = C_TYPE, const auto& MM_CFG = CFG_NORM,
           class MM_CB = MatmulCallBackFunc<nullptr, nullptr, nullptr>,
-          template <const auto&, typename...> class MATMUL_POLICY = MatmulPolicy>
+          template <const auto&, typename...> class MATMUL_POLICY = MatmulPolicy,
+          bool npukb_calls = MM_CB::npukb_copy_out || MM_CB::npukb_copy_a || MM_CB::npukb_copy_b>
 class MatmulImpl {
   public:
     using AType = A_TYPE;
@@ -165,7 +175,6 @@ class MatmulImpl {
     static_assert(!npukb::ConfigOf(MM_CFG).intraBlockPartSum && !npukb::ConfigOf(MM_CFG).enableRelu &&
                       !npukb::ConfigOf(MM_CFG).isCO1Shared,
                   "MatmulConfig: intraBlockPartSum, enableRelu and isCO1Shared do not exist on this chip");
-    static_assert(npukb::MatmulGap<MM_CB::npukb_none>::NPUKB_GAP(Matmul, CallBackFunctions));
     static_assert(
         npukb::MatmulGap<npukb::kCubeOnly || (A_TYPE::pos != TPosition::TSCM && B_TYPE::pos != TPosition::TSCM &&
                                               C_TYPE::pos != TPosition::TSCM)>::NPUKB_GAP(Matmul, OperandsInTSCM));
