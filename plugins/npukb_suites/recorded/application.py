@@ -79,7 +79,7 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     toolchain, cache = find(), default_cache_dir()
     library = ensure_library(toolchain, cache)
     folders = [*dict.fromkeys(str(Path(name).parent) for name in files), "include"]
-    folders += [str(source_root() / name) for name in ("include_direct", "include")]
+    folders += [str(source_root() / name) for name in ("include_direct", "include_host", "include")]
     defined = ("-DNPUKB_DIRECT_HOST=1", "-DNPUKB_APPLICATION=1", "-Dmain=npukb_main")
     work.mkdir()
     made = build_image(
