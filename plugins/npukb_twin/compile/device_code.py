@@ -45,7 +45,8 @@ _OF_DOUBLE = 3  # the prefix of single numbers of double precision
 #: x86-64: what compilers make of calls of ``<cmath>``, so that no name is left at linking: rounding, and products that
 #: are added without rounding between.
 _INLINED_MATH = re.compile(
-    rb"(?=\xc4(?:[\x03\x23\x43\x63\x83\xa3\xc3\xe3][\x00-\xff][\x08-\x0b]|[\x02\x22\x42\x62\x82\xa2\xc2\xe2][\x00-\xff][\x98-\xbf]))",
+    rb"(?=\xc4(?:[\x03\x23\x43\x63\x83\xa3\xc3\xe3][\x00-\xff][\x08-\x0b]"
+    rb"|[\x02\x22\x42\x62\x82\xa2\xc2\xe2][\x00-\xff][\x98-\xbf]))",
     re.DOTALL,
 )
 _MATH_NAMES = r"(?:floor|ceil|trunc|rint|nearbyint|fma)f?"
