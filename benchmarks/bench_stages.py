@@ -57,7 +57,7 @@ def write_unit(task: Task, case: Case, work: Path) -> None:
     files = {driver.KERNEL_FILE: next(iter(golden_kernel(task, case, Track.STATIC).values()))}
     translated = driver.write_sources(files, unit.entry, work)
     text, _ = driver.unit_text(unit, translated.entry, names=borrowed(files))
-    (work / "kernel.unit.cc").write_text(text, encoding="utf-8")
+    driver.write_unit(work, "kernel", text)
 
 
 def main(names: Sequence[str]) -> None:

@@ -256,9 +256,12 @@ class TwinExecutor:
             discard(artifact.path)
 
     def close(self) -> None:
-        """Remove every compiled kernel."""
+        """Remove every compiled kernel, and end the compilers that wait for the next one."""
         self._built.clear()
         with self._lock:
+            for used in (self._runtime, self._host):
+                if used is not None:
+                    used.sandbox.close()
             if self._work is not None:
                 self._work.close()
                 self._work = None

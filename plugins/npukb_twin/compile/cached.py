@@ -16,7 +16,7 @@ from npukb_twin.launch.sandbox import LAUNCHER
 from npukernelbench.errors import ToolchainError
 from npukernelbench.judge.scratch import Scratch
 
-__all__ = ["build_launcher", "call", "call_all", "make", "turn"]
+__all__ = ["build_launcher", "call", "call_all", "launcher_sources", "make", "turn"]
 
 #: What zig makes before it links its first program, startup files and stubs of glibc, takes as long as a large source:
 #: builds share it. zig itself lets processes take turns.
@@ -64,10 +64,16 @@ def call_all(commands: Sequence[Sequence[str]], work: Path, what: str) -> None:
         list(pool.map(lambda command: call(command, work, what), commands))
 
 
+def launcher_sources(root: Path) -> list[Path]:
+    """What the sandbox's launcher is made of, without the measures that it shares with our other programs."""
+    return sorted((root / "launcher").iterdir())
+
+
 def build_launcher(toolchain: Toolchain, root: Path, work: Path) -> None:
     """Compile the sandbox's launcher into ``work``, out of the sources under ``root``."""
-    flags = ("-std=c++17", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-I{root / 'runtime'}")
-    sources = {"launcher.obj": root / "launcher/launcher.cpp", "filter.obj": root / "runtime/process/sandbox.cpp"}
+    flags = ("-std=c++17", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", f"-I{root}", f"-I{root / 'runtime'}")
+    paths = (*launcher_sources(root), root / "runtime/process/sandbox.cpp")
+    sources = {f"{path.stem}.obj": path for path in paths if path.suffix == ".cpp"}
     call_all(
         [[*toolchain.compile, *flags, "-c", str(path), "-o", name] for name, path in sources.items()], work, LAUNCHER
     )

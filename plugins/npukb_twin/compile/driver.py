@@ -19,10 +19,21 @@ from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_
 from npukb_twin.compile.kinds import Images, Kind, entry_attribute, mentions_cube
 from npukb_twin.compile.messages import KERNEL_FILE, explain, only_gaps
 from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.launch.forkserver import Stop
 from npukb_twin.launch.process import Finished, Limits, run
 from npukernelbench.nouns import INCLUDE_FOLDER, Candidate, Diagnostic, Outcome, Severity
 
-__all__ = ["KERNEL_FILE", "Compiled", "Unit", "compile_command", "compile_kernel", "compile_unit", "unit_text"]
+__all__ = [
+    "KERNEL_FILE",
+    "Compiled",
+    "Unit",
+    "compile_command",
+    "compile_kernel",
+    "compile_unit",
+    "unit_stop",
+    "unit_text",
+    "write_unit",
+]
 
 #: Headers that a kernel is given only where it asks for what is in them: their names are often a kernel's own.
 _OPTIONAL_HEADERS = {
@@ -32,6 +43,10 @@ _OPTIONAL_HEADERS = {
 }
 #: One of these stands in every kernel that sets flags between cores.
 _CORE_FLAGS = ("CrossCore", "ffts_cross_core_sync", "wait_flag_dev", "WaitEvent")
+#: What the compiler is called for, and what it includes: everything that differs from kernel to kernel.
+_UNIT, _BODY = ".unit.cc", ".unit.inc"
+#: An object is written where it belongs, not renamed when it is done; and it does not say where it was made.
+_TO_THE_PLACE = ("-fno-temp-file", "-fdebug-compilation-dir=.")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 
@@ -112,10 +127,11 @@ def compile_unit(
         return unit_text(unit, translated.entry, headers, names=lent_names, marks=toolchain.is_clang)
 
     text, renamed = spelled(borrowed(files))
-    (work / f"{unit.name}.unit.cc").write_text(text, encoding="utf-8")
     names = {renamed: unit.entry, **translated.types}
 
     def compile_for(kind: Kind) -> _Made:
+        name = _name_for(kind, unit)
+        write_unit(work, name, text)
         return _compile_for(
             kind, unit, files, names, spelled, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
         )
@@ -190,7 +206,7 @@ def _compile_for(
     work: Path,
     timeout_s: float,
 ) -> _Made:
-    name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
+    name = _name_for(kind, unit)
     environment = clean_environment(work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
     other = runtime.counting
@@ -201,11 +217,11 @@ def _compile_for(
     )
     call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
     command = compile_command(toolchain, runtime, unit, kind)
-    done = call(command)
+    compiled = partial(call, stop=unit_stop(name))
+    done = compiled(command)
     if done.returncode != 0 and (more := lent(done.output, files)):
-        (work / f"{name}.lent.cc").write_text(spelled(more)[0], encoding="utf-8")
-        command = tuple(f"{name}.lent.cc" if word == f"{unit.name}.unit.cc" else word for word in command)
-        done = call(command)
+        write_unit(work, name, spelled(more)[0])
+        done = compiled(command)
     unit_object = Elf(work / f"{name}.o") if done.returncode == 0 else None
     again = thunk_flags(toolchain)
     if jumps := unit_object is not None and again != () and computes_jumps(unit_object):
@@ -220,7 +236,8 @@ def _compile_for(
     image = work / f"{name}.so"
     kept = toolchain.link_word("--gc-sections") if unit.direct else ()
     first = (str(runtime.thunks),) if jumps and runtime.thunks is not None else ()
-    linked = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, *first, f"{name}.o", "-o", image.name))
+    link = (*toolchain.link_kernel, *wrapped(toolchain), *kept, *first, f"{name}.o", "-o", image.name)
+    linked = call(link, stop=Stop(f"{name}.o", image.name))
     if linked.returncode != 0:
         message = f"the kernel does not link: {linked.output.strip()[:2000]}"
         return _Made(Outcome.COMPILE_ERROR, None, _problem(unit, "link", message))
@@ -232,9 +249,8 @@ def _compile_for(
         return _Made(Outcome.COMPILE_ERROR, None, large)
     device = marked(unit_object) if toolchain.is_clang else None
     if other is not None:
-        source = next(word for word in command if word.endswith((".unit.cc", ".lent.cc")))
         with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
-        words = compile_command(other.toolchain, with_its, unit, kind, source, f"{image.name}{COUNTED}")
+        words = compile_command(other.toolchain, with_its, unit, kind, f"{image.name}{COUNTED}")
         done = _count(words, other.toolchain, kept, work, call)
         if done.timed_out or done.returncode < 0:
             rule = "timeout" if done.timed_out else "compiler"
@@ -291,6 +307,29 @@ def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
 
 
+def _name_for(kind: Kind, unit: Unit) -> str:
+    """What the files are called that come about when ``unit`` is compiled for one kind of core."""
+    return unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
+
+
+def _unit(name: str) -> str:
+    """The file that the compiler is called for. It is the same for every kernel, so that compilers can be started ahead
+    and stop where it ends (:mod:`npukb_twin.launch.forkserver`).
+    """
+    return f'#include "{name}{_BODY}"\n'
+
+
+def write_unit(work: Path, name: str, text: str) -> None:
+    """Put the translation unit ``text``, whose files are called ``name``, into ``work``."""
+    (work / f"{name}{_UNIT}").write_text(_unit(name), encoding="utf-8")
+    (work / f"{name}{_BODY}").write_text(text, encoding="utf-8")
+
+
+def unit_stop(name: str) -> Stop:
+    """Where the compilation of one kernel's translation unit parts from that of every other."""
+    return Stop(f"./{name}{_BODY}", f"{name}.o", ((f"{name}{_UNIT}", _unit(name)),))
+
+
 def unit_text(
     unit: Unit, entry: str, headers: Sequence[str] = (), *, names: str = "", marks: bool = True
 ) -> tuple[str, str]:
@@ -338,17 +377,16 @@ def compile_command(
     runtime: Runtime,
     unit: Unit,
     kind: Kind = Kind.VECTOR,
-    source: str = "",
     made: str = "",
 ) -> tuple[str, ...]:
-    """How ``unit`` is compiled for one kind of core: the file ``source`` into ``made``; without, the unit's own."""
+    """How ``unit`` is compiled for one kind of core, into ``made`` or an object of its own name."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
-    name = unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
+    name = _name_for(kind, unit)
     include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")
     if unit.direct:  # host code lies in the same files; what no kernel calls is left out
         direct, host = (f"-I{source_root() / folder}" for folder in ("include_direct", "include_host"))
         include = (direct, host, *include, "-I.", "-ffunction-sections", "-fdata-sections")
-    files = ("-c", source or f"{unit.name}.unit.cc", "-o", made or f"{name}.o")
+    files = (*(_TO_THE_PLACE if toolchain.is_clang else ()), "-c", f"{name}{_UNIT}", "-o", made or f"{name}.o")
     return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
 
 

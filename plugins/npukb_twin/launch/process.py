@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from npukb_twin.launch.forkserver import Copy, ServerLostError, Stop
 from npukb_twin.launch.sandbox import Sandbox
 from npukernelbench.errors import ExecutorError
 
@@ -66,12 +67,18 @@ def run(
     limits: Limits,
     report: tuple[int, int] | None = None,
     sandbox: Sandbox = _NOT_CONFINED,
+    stop: Stop | None = None,
 ) -> Finished:
     """Run ``command`` in ``work`` and wait for it. The whole process group is killed at the deadline and at the end.
 
-    ``report`` is a (read, write) pipe: the write end is inherited by the child and closed here. ExecutorError when the
-    sandbox cannot be set up.
+    ``report`` is a (read, write) pipe: the write end is inherited by the child and closed here. With ``stop``, the
+    program may be a copy of one that was started before, where the sandbox has such. ExecutorError when the sandbox
+    cannot be set up.
     """
+    if stop is not None:
+        done = _run_copy(command, stop, work=work, environment=environment, limits=limits, sandbox=sandbox)
+        if done is not None:
+            return done
     output, status = os.pipe(), os.pipe()
     given = (output[1], status[1]) if report is None else (output[1], status[1], report[1])
     started = time.monotonic()
@@ -116,6 +123,39 @@ def run(
     )
 
 
+def _run_copy(
+    command: Sequence[str],
+    stop: Stop,
+    *,
+    work: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    sandbox: Sandbox,
+) -> Finished | None:
+    """The same by a copy; None where there is none, or its server was lost."""
+    started = time.monotonic()
+    read, write = os.pipe()
+    try:
+        copy = sandbox.start(command, stop, work=work, environment=environment, limits=limits.numbers(), output=write)
+    finally:
+        os.close(write)
+    if copy is None:
+        os.close(read)
+        return None
+    try:
+        texts, timed_out = _collect(copy, {read: _OUTPUT_BYTES}, started + limits.wall_s)
+        copy.kill()
+        returncode = copy.wait()
+    except ServerLostError:
+        sandbox.lost(command, stop)
+        return None
+    finally:
+        copy.close()
+        os.close(read)
+    output = bytes(texts[read]).decode("utf-8", errors="replace")
+    return Finished(returncode, output, b"", timed_out, time.monotonic() - started)
+
+
 def _limit(pid: int, limits: Limits) -> None:
     """Set limits from outside, so that no Python runs between fork and exec. A child that has ended already needs
     none. Only the soft ones: a child that sets limits itself meanwhile, as sanitizers do and our own programs, could
@@ -132,7 +172,7 @@ def _limit(pid: int, limits: Limits) -> None:
 
 
 def _collect(
-    child: subprocess.Popen[bytes], streams: Mapping[int, int], deadline: float
+    child: subprocess.Popen[bytes] | Copy, streams: Mapping[int, int], deadline: float
 ) -> tuple[dict[int, bytearray], bool]:
     """Read every stream to its end or to the deadline, keeping at most its allowance."""
     texts = {descriptor: bytearray() for descriptor in streams}

@@ -17,6 +17,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from npukb_twin.launch.forkserver import Copy, ForkServers, Stop
 from npukernelbench.errors import ExecutorError
 
 __all__ = ["LAUNCHER", "Measures", "Mode", "Sandbox", "open_sandbox", "probe"]
@@ -66,6 +67,7 @@ class Sandbox:
     readable: tuple[Path, ...] = ()
     runnable: tuple[Path, ...] = ()
     children: bool = False
+    servers: ForkServers | None = field(default=None, compare=False)
 
     def reaching(self, *read: Path, run: Iterable[Path] = (), children: bool = False) -> Sandbox:
         """The same, for a program that needs these files or folders too, or has to start other programs."""
@@ -83,14 +85,50 @@ class Sandbox:
         """
         if self.launcher is None:
             return tuple(command)
-        own = [str(self.launcher), "--status", str(status), "--parent", str(os.getpid())]
-        for name, value in limits.items():
-            own += ["--limit", f"{name}={value}"]
-        own += ["--namespaces"] if self.measures.namespaces else []
-        own += self._paths(Path(command[0]), work) if self.measures.landlock else []
-        own += ["--filter"] if self.measures.seccomp else []
-        own += ["--children"] if self.children else []
-        return (*own, "--", *command)
+        launcher, *measures = self._words(command)
+        own = ["--status", str(status), "--parent", str(os.getpid()), *self._of_call(work, limits)]
+        return (launcher, *own, *measures, "--", *command)
+
+    def start(
+        self,
+        command: Sequence[str],
+        stop: Stop,
+        *,
+        work: Path,
+        environment: Mapping[str, str],
+        limits: Mapping[str, int],
+        output: int,
+    ) -> Copy | None:
+        """A copy of ``command`` from ``stop`` on, under these measures and limits; None where there is no server that
+        makes it, or no filter, which servers need to stop at all.
+        """
+        if self.servers is None or not self.measures.seccomp:
+            return None
+        words, own = (*self._words(command), "--", *command), (str(work), *self._of_call(work, limits))
+        return self.servers.start(words, own, stop, environment, output)
+
+    def lost(self, command: Sequence[str], stop: Stop) -> None:
+        """Say that a server ended before its copy of ``command`` did."""
+        if self.servers is not None:
+            self.servers.lost((*self._words(command), "--", *command), stop)
+
+    def close(self) -> None:
+        """End what waits to be copied."""
+        if self.servers is not None:
+            self.servers.close()
+
+    def _words(self, command: Sequence[str]) -> list[str]:
+        """The launcher, and the measures that are the same for each call of ``command``."""
+        words = [str(self.launcher)]
+        words += ["--namespaces"] if self.measures.namespaces else []
+        words += self._paths(Path(command[0])) if self.measures.landlock else []
+        words += ["--filter"] if self.measures.seccomp else []
+        words += ["--children"] if self.children else []
+        return words
+
+    def _of_call(self, work: Path, limits: Mapping[str, int]) -> list[str]:
+        words = [word for name, value in limits.items() for word in ("--limit", f"{name}={value}")]
+        return [*words, *(("--change", str(work)) if self.measures.landlock else ())]
 
     def directives(self) -> Iterator[str]:
         """These measures as lines for a program of ours (``runtime/process/main.cpp``, ``host/main.cpp``)."""
@@ -101,12 +139,12 @@ class Sandbox:
         yield from ["confine"] if self.measures.landlock else []
         yield from ["filter"] if self.measures.seccomp else []
 
-    def _paths(self, program: Path, work: Path) -> Iterator[str]:
+    def _paths(self, program: Path) -> Iterator[str]:
         for path in (*_SYSTEM_RUN, program, *self.runnable):
             yield from ("--run", str(path))
         for path in (*_SYSTEM_READ, *self.readable):
             yield from ("--read", str(path))
-        for path in (*_SYSTEM_CHANGE, work):
+        for path in _SYSTEM_CHANGE:
             yield from ("--change", str(path))
 
 
@@ -120,7 +158,7 @@ def open_sandbox(mode: Mode, folder: Path) -> Sandbox:
             f"this machine offers no {', '.join(measures.missing)}, which sandbox=strict requires",
             remedy="allow it (Linux 5.13 or newer, unprivileged user namespaces), or take --executor_args sandbox=auto",
         )
-    return Sandbox(folder / LAUNCHER, measures)
+    return Sandbox(folder / LAUNCHER, measures, servers=ForkServers())
 
 
 @cache

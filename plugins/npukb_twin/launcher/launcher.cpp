@@ -11,59 +11,19 @@
 //   --read, --run, --change PATH   files or folders that can be reached (Landlock); without any, all can
 //   --filter            no system calls that reach beyond the process
 //   --children          the filter lets the program start others
+//   --serve FD --stop PATH --made PATH   as a fork server, see forkserver.h
 // The probe prints what this machine allows: `landlock N`, `filter 0|1`, `namespaces 0|1`.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launcher/forkserver.h"
+#include "launcher/measures.h"
 #include "process/sandbox.h"
 
 namespace {
-
-constexpr size_t kMaxPaths = 128;
-
-struct Wanted {
-    twin::Reachable files[kMaxPaths];
-    size_t count = 0;
-    pid_t parent = 0;
-    bool namespaces = false, filter = false;
-    twin::Children children = twin::Children::Forbidden;
-};
-
-int g_status = STDERR_FILENO;
-
-[[noreturn]] void Refuse(const char* what) {
-    dprintf(g_status, "%s: %s\n", what, strerror(errno));
-    _exit(125);
-}
-
-void Limit(const char* text) {
-    struct {
-        const char* name;
-        int resource;
-    } const table[] = {{"AS", RLIMIT_AS},   {"FSIZE", RLIMIT_FSIZE},   {"CORE", RLIMIT_CORE},
-                       {"CPU", RLIMIT_CPU}, {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC}};
-    const char* equals = strchr(text, '=');
-    for (const auto& row : table) {
-        size_t length = strlen(row.name);
-        if (equals == nullptr || static_cast<size_t>(equals - text) != length || strncmp(text, row.name, length) != 0)
-            continue;
-        auto value = static_cast<rlim_t>(strtoull(equals + 1, nullptr, 10));
-        auto resource = static_cast<__rlimit_resource_t>(row.resource);
-        const rlim_t grace = row.resource == RLIMIT_CPU ? 1 : 0;  // so that its end tells what ended it
-        rlimit limit{value, value + grace}, before{};
-        if (getrlimit(resource, &before) == 0 && before.rlim_max < value) limit = {before.rlim_max, before.rlim_max};
-        if (setrlimit(resource, &limit) != 0) Refuse(text);
-        return;
-    }
-    errno = EINVAL;
-    Refuse(text);
-}
 
 // Whether `attempt` succeeds, tried in a child so that this process stays as it is.
 bool Possible(bool (*attempt)()) {
@@ -84,50 +44,20 @@ int Probe() {
     return 0;
 }
 
-char** Read(char** word, Wanted& wanted) {
-    for (; *word != nullptr; ++word) {
-        const char* name = *word;
-        if (strcmp(name, "--") == 0) return word + 1;
-        if (strcmp(name, "--namespaces") == 0)
-            wanted.namespaces = true;
-        else if (strcmp(name, "--filter") == 0)
-            wanted.filter = true;
-        else if (strcmp(name, "--children") == 0)
-            wanted.children = twin::Children::Allowed;
-        else if (word[1] == nullptr)
-            break;
-        else if (const char* value = *++word; strcmp(name, "--status") == 0)
-            fcntl(g_status = atoi(value), F_SETFD, FD_CLOEXEC);
-        else if (strcmp(name, "--parent") == 0)
-            wanted.parent = atoi(value);
-        else if (strcmp(name, "--limit") == 0)
-            Limit(value);
-        else {
-            const bool run = strcmp(name, "--run") == 0, change = strcmp(name, "--change") == 0;
-            if ((!run && !change && strcmp(name, "--read") != 0) || wanted.count == kMaxPaths) break;
-            wanted.files[wanted.count++] = {value, change ? twin::Reach::Change
-                                                   : run  ? twin::Reach::Run
-                                                          : twin::Reach::Read};
-        }
-    }
-    errno = EINVAL;
-    Refuse("the launcher's arguments");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc == 2 && strcmp(argv[1], "--probe") == 0) return Probe();
-    Wanted wanted;
-    char** program = Read(argv + 1, wanted);
+    static launcher::Measures measures;
+    char** program = launcher::Read(argv + 1, measures);
     if (*program == nullptr) {
         errno = EINVAL;
-        Refuse("no program");
+        launcher::Refuse("no program");
     }
-    if (wanted.namespaces && !twin::LeaveNamespaces()) Refuse("namespaces");
-    if (wanted.parent != 0 && !twin::DieWith(wanted.parent)) _exit(125);
-    if (wanted.count != 0 && !twin::ConfineFiles(wanted.files, wanted.count)) Refuse("Landlock");
-    if (wanted.filter && !twin::FilterCalls(wanted.children)) Refuse("seccomp");
+    if (measures.control != nullptr) launcher::Serve(measures, program);
+    launcher::Limit(measures);
+    launcher::LeaveNamespaces(measures);
+    launcher::Confine(measures);
     execv(*program, program);
-    Refuse(*program);
+    launcher::Refuse(*program);
 }

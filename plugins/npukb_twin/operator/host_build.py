@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from npukb_twin.compile.build import PRECOMPILED, refuse_stale, source_root
-from npukb_twin.compile.cached import build_launcher, call, call_all, make
+from npukb_twin.compile.cached import build_launcher, call, call_all, launcher_sources, make
 from npukb_twin.compile.cxxlib import ensure_library, locate_library
 from npukb_twin.compile.dialect import launches
 from npukb_twin.compile.toolchain import ARM, Toolchain, clean_environment
@@ -124,7 +124,7 @@ def _programs_key(toolchain: Toolchain) -> str:
     own = [p for folder in folders for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".def"}]
     for path in sorted((*own, *direct)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    for path in (*sorted((root / "runtime/process").glob("sandbox.*")), root / "launcher/launcher.cpp"):
+    for path in (*sorted((root / "runtime/process").glob("sandbox.*")), *launcher_sources(root)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:24]
 

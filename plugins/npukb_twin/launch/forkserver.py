@@ -1,0 +1,202 @@
+"""Compilers that are started once: each call is a copy of one that has loaded itself, its options and its headers.
+
+The program for it is part of the sandbox's launcher (``launcher/forkserver.h``). A copy is confined like a program that
+the launcher starts, and works in a folder of its own; servers and copies end with this process. What a copy makes is
+what the compiler makes when it is called by itself, byte for byte, so that a call that no server can take is simply
+made in the usual way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from npukernelbench.errors import ExecutorError
+from npukernelbench.judge.scratch import Scratch
+
+__all__ = ["Copy", "ForkServers", "ServerLostError", "Stop"]
+
+_ANSWER_BYTES = 1024
+_MOST_SERVERS = 8
+_END_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where copies of a program part: at opening ``path`` to read, spelled as the program spells it. ``made`` is what
+    it has opened to write by then, and ``files`` (name and text) what lies in its folder before. An ``include`` folder
+    is there, too, since compilers look for their folders when they start.
+    """
+
+    path: str
+    made: str
+    files: tuple[tuple[str, str], ...] = ()
+
+
+class ServerLostError(Exception):
+    """The server ended before its copy did: nothing is known of the call."""
+
+
+class Copy:
+    """One running copy, by the methods of :class:`subprocess.Popen` that callers of both need."""
+
+    def __init__(self, answer: socket.socket) -> None:
+        self._answer = answer
+        self._returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit status when it has ended, negative for a signal. ServerLostError when nobody knows it, ExecutorError
+        when the copy could not be confined.
+        """
+        return self._wait(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The same, when it has ended. subprocess.TimeoutExpired when it does not in time."""
+        code = self._wait(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("copy", timeout or 0.0)
+        return code
+
+    def kill(self) -> None:
+        """End it, with all that belongs to its session; a copy that has ended is left alone."""
+        if self._returncode is None:
+            with contextlib.suppress(OSError):
+                self._answer.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Let the descriptor go, which ends a copy that still runs."""
+        self._answer.close()
+
+    def _wait(self, timeout: float | None) -> int | None:
+        if self._returncode is None:
+            if not select.select([self._answer], [], [], timeout)[0]:
+                return None
+            said = self._answer.recv(_ANSWER_BYTES).decode("utf-8", errors="replace")
+            if not said:
+                raise ServerLostError
+            code, *times = said.split()
+            if len(times) != 2 or not code.lstrip("-").isdecimal():
+                raise ExecutorError(f"the sandbox cannot be set up: {said.strip()}")
+            self._returncode = int(code)
+        return self._returncode
+
+
+class _Server:
+    """One started program that waits for calls."""
+
+    def __init__(self, words: Sequence[str], stop: Stop, environment: Mapping[str, str]) -> None:
+        self._scratch = Scratch("start")
+        folder = self._scratch.path
+        (folder / "include").mkdir()
+        for name, text in stop.files:
+            (folder / name).write_text(text, encoding="utf-8")
+        self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        launcher, *rest = words
+        with inner:
+            command = (launcher, "--serve", str(inner.fileno()), "--stop", stop.path, "--made", stop.made, *rest)
+            self._process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**environment, "HOME": str(folder), "TMPDIR": str(folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(inner.fileno(),),
+                start_new_session=True,
+            )
+
+    def start(self, words: Sequence[str], output: int) -> Copy:
+        """A copy that works as ``words`` say and writes to ``output``. OSError when the server is gone."""
+        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with its:
+            try:
+                message = b"".join(os.fsencode(word) + b"\0" for word in words)
+                socket.send_fds(self._control, [message], [its.fileno(), output])
+            except OSError:
+                mine.close()
+                raise
+        return Copy(mine)
+
+    def close(self) -> None:
+        """End it, and the copies that still run."""
+        self._control.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:  # one that never came to its stop does not listen
+            self._process.kill()
+            self._process.wait()
+        self._scratch.close()
+
+    def forget(self) -> None:
+        """Let go of what a fork inherited of another process's server."""
+        self._control.close()
+        self._process.returncode = 0  # not this process's child
+
+
+class ForkServers:
+    """The servers of one sandbox: started at the first call, a few at a time, the least used one ends first."""
+
+    def __init__(self) -> None:
+        self._servers: OrderedDict[tuple[object, ...], _Server] = OrderedDict()
+        self._useless: set[tuple[object, ...]] = set()
+        self._owner = os.getpid()
+        self._lock = Lock()
+
+    def start(
+        self,
+        words: Sequence[str],
+        own: Sequence[str],
+        stop: Stop,
+        environment: Mapping[str, str],
+        output: int,
+    ) -> Copy | None:
+        """A copy of the program that the launcher starts by ``words``, with ``own`` words for this call alone: the
+        folder that it works in, then further measures. None when there is no server for it.
+        """
+        key = (tuple(words), stop)
+        with self._lock:
+            self._leave_inherited()
+            if key in self._useless:
+                return None
+            server = self._servers.pop(key, None)
+            try:
+                server = server or _Server(words, stop, environment)
+                self._servers[key] = server
+                copy = server.start(own, output)
+            except OSError:
+                self._drop(key)
+                return None
+            if len(self._servers) > _MOST_SERVERS:
+                self._servers.popitem(last=False)[1].close()
+            return copy
+
+    def lost(self, words: Sequence[str], stop: Stop) -> None:
+        """Say that the server of these words ended before its copy did: it is not asked again."""
+        with self._lock:
+            self._drop((tuple(words), stop))
+
+    def close(self) -> None:
+        """End all servers and their copies."""
+        with self._lock:
+            self._leave_inherited()
+            while self._servers:
+                self._servers.popitem()[1].close()
+
+    def _drop(self, key: tuple[object, ...]) -> None:
+        self._useless.add(key)
+        if (server := self._servers.pop(key, None)) is not None:
+            server.close()
+
+    def _leave_inherited(self) -> None:
+        if self._owner != os.getpid():
+            for server in self._servers.values():
+                server.forget()
+            self._servers.clear()
+            self._owner = os.getpid()
