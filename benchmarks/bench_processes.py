@@ -111,10 +111,8 @@ def main(names: Sequence[str]) -> None:
         floors.append(floor_ms(host, 3))
     executor.close()
     median, floor = statistics.median(totals), min(floors)
-    print(f"{1e3 / median:.1f} kernels a second and core in the median of {len(totals)}")
-    report(
-        "judging, median", median / 1e3, "the same processes, started anew and without work", floor / 1e3, target=5.0
-    )
+    print(f"{1e3 / median:.1f} kernels a second and core in the median of {len(totals)} (target >= 12)")
+    print(f"the same processes, started anew and without work: {floor:.1f} ms; ratio {median / floor:.2f}")
 
 
 if __name__ == "__main__":
