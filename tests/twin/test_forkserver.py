@@ -31,7 +31,8 @@ PROGRAM = r"""
 static long call(long n, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
     register long r10 asm("r10") = d;
     register long r8 asm("r8") = e;
-    asm volatile("syscall" : "+a"(n) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+    register long r9 asm("r9") = 0;
+    asm volatile("syscall" : "+a"(n) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
     return n;
 }
 static long at(const char* path) { return (long)path; }
@@ -59,6 +60,16 @@ extern "C" void _start() {
         case 'p': say(out, call(101, 16, call(110), 0, 0)); break;
         case 'm': say(out, call(310, call(110), 0, 0, 0, 0)); break;
         case 'n': for (int fd = 0; fd < 64; ++fd) if (call(72, fd, 1) >= 0) say(out, fd); break;
+        case 'a': {  // pages that are new, or were given back with something in them, hold zeros
+            long wrong = 0;
+            for (long turn = 0, pages = 1; turn < 400; ++turn, pages = pages % 40 + 1) {
+                char* got = (char*)call(9, 0, pages * 4096, 3, 0x22, -1);
+                for (long i = 0; i < pages * 4096; ++i) wrong += got[i] != 0, got[i] = 'x';
+                if (turn % 3) wrong += call(11, (long)got, pages * 4096) != 0;
+            }
+            say(out, wrong);
+            break;
+        }
         case 'h': call(1, 1, at("hello"), 5); break;
         case 'l': for (;;) asm volatile("pause"); break;
         case 'x': call(231, 7); break;
@@ -91,14 +102,28 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "p"
 
 
-def copy(program: Path, asked: str, work: Path, how: Sandbox, limits: Limits = LIMITS) -> Finished:
+@pytest.fixture(scope="module", autouse=True)
+def _called_once(sandbox: Sandbox, program: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Servers are started at the second call."""
+    assert copy(program, "hx", tmp_path_factory.mktemp("first"), sandbox).returncode == 7
+    assert running(sandbox) == []
+
+
+def another(sandbox: Sandbox, program: Path, work: Path) -> Sandbox:
+    """The same measures with servers of their own, where the program was called once."""
+    how = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers())
+    assert copy(program, "x", work, how).returncode == 7
+    return how
+
+
+def copy(program: Path, asked: str, work: Path, how: Sandbox, limits: Limits = LIMITS, stop: Stop = STOP) -> Finished:
     work.mkdir(exist_ok=True)
     (work / "input").write_text(asked, encoding="ascii")
-    return run((str(program),), work=work, environment={}, limits=limits, sandbox=how, stop=STOP)
+    return run((str(program),), work=work, environment={}, limits=limits, sandbox=how, stop=stop)
 
 
-def made(program: Path, asked: str, work: Path, how: Sandbox) -> list[int]:
-    done = copy(program, asked, work, how)
+def made(program: Path, asked: str, work: Path, how: Sandbox, stop: Stop = STOP) -> list[int]:
+    done = copy(program, asked, work, how, stop=stop)
     assert done.returncode == 0, done
     return [int(word) for word in (work / "made").read_text(encoding="ascii").split()]
 
@@ -137,6 +162,15 @@ def test_a_copy_works_in_its_own_folder(sandbox: Sandbox, program: Path, tmp_pat
         assert (tmp_path / name / "mine").exists()
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_memory_of_a_copy_is_cleared(sandbox: Sandbox, program: Path, tmp_path: Path, large: bool) -> None:
+    """Also where its pages come from large ones of its server's and are used again."""
+    stop = replace(STOP, large=large)
+    for _ in range(3):
+        assert made(program, "a", tmp_path, sandbox, stop) == [0]
+    assert any(("--large" in process.args) == large for process in running(sandbox))
+
+
 def test_how_a_copy_ends_is_told(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
     assert copy(program, "hx", tmp_path, sandbox).returncode == 7
     assert copy(program, "h", tmp_path, sandbox).output == "hello"
@@ -160,7 +194,7 @@ def test_many_at_once(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
 
 
 def test_a_lost_server_costs_nothing_but_time(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers())
+    how = another(sandbox, program, tmp_path)
     assert copy(program, "hx", tmp_path, how).returncode == 7
     [server] = running(how)
     server.kill()
@@ -170,7 +204,8 @@ def test_a_lost_server_costs_nothing_but_time(sandbox: Sandbox, program: Path, t
 
 
 def test_a_server_that_dies_with_its_copy(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers())
+    how = another(sandbox, program, tmp_path)
+    (tmp_path / "made").unlink()
     with ThreadPoolExecutor(1) as pool:
         waits = pool.submit(copy, program, "l", tmp_path, how, replace(LIMITS, wall_s=1.5))
         while not (tmp_path / "made").exists():
@@ -185,20 +220,21 @@ def test_what_cannot_be_copied_is_started(sandbox: Sandbox, tmp_path: Path) -> N
         how = replace(
             sandbox.reaching(run=(Path(sys.base_prefix), Path(sys.prefix), Path("/bin"))), servers=ForkServers()
         )
-        done = run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
-        assert (done.returncode, done.output[: len(output)]) == (0, output)
-        assert running(how) == []
+        for _ in range(3):
+            done = run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
+            assert (done.returncode, done.output[: len(output)]) == (0, output)
+            assert running(how) == []
 
 
 def test_a_copy_that_cannot_be_confined_is_our_fault(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = replace(sandbox, servers=ForkServers())
+    how = another(sandbox, program, tmp_path)
     with pytest.raises(ExecutorError, match=r"sandbox cannot be set up: .*No such file"):
         run((str(program),), work=tmp_path / "gone", environment={}, limits=LIMITS, sandbox=how, stop=STOP)
     how.close()
 
 
 def test_servers_end_with_their_sandbox(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = replace(sandbox, servers=ForkServers())
+    how = another(sandbox, program, tmp_path)
     assert copy(program, "x", tmp_path, how).returncode == 7
     [server] = running(how)
     how.close()
@@ -208,12 +244,13 @@ def test_servers_end_with_their_sandbox(sandbox: Sandbox, program: Path, tmp_pat
 
 
 def test_few_servers_wait(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = replace(sandbox, servers=ForkServers())
+    how = another(sandbox, program, tmp_path)
     assert copy(program, "x", tmp_path, how).returncode == 7
     [first] = running(how)
     for number in range(9):
         words = (str(program), str(number))
-        run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
+        for _ in range(2):
+            run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
     assert len(running(how)) == 8
     assert first.poll() is not None
     how.close()
@@ -231,6 +268,7 @@ def copy():
     limits = Limits(wall_s=20.0, memory_bytes=4 << 30, file_bytes=1 << 20)
     run((sys.argv[2],), work=Path(sys.argv[3]), environment={}, limits=limits, sandbox=how, stop=Stop("input", "made"))
     return [server._process.pid for server in how.servers._servers.values()]
+assert copy() == []
 print(*copy())
 sys.stdout.flush()
 """
@@ -298,7 +336,7 @@ def test_copies_of_the_compiler_make_the_same(twin: Twin, sandbox: Sandbox, tmp_
     made = []
     for name, servers in (("plain", None), ("copy", sandbox.servers)):
         how = replace(runtime, sandbox=replace(sandbox, servers=servers))
-        for turn in range(2):
+        for turn in range(3):
             work = tmp_path / f"{name}{turn}"
             work.mkdir()
             candidate = Candidate({driver.KERNEL_FILE: HEAD + BODY % body}, "")

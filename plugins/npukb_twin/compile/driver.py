@@ -327,7 +327,7 @@ def write_unit(work: Path, name: str, text: str) -> None:
 
 def unit_stop(name: str) -> Stop:
     """Where the compilation of one kernel's translation unit parts from that of every other."""
-    return Stop(f"./{name}{_BODY}", f"{name}.o", ((f"{name}{_UNIT}", _unit(name)),))
+    return Stop(f"./{name}{_BODY}", f"{name}.o", ((f"{name}{_UNIT}", _unit(name)),), large=True)
 
 
 def unit_text(

@@ -32,12 +32,14 @@ _END_S = 5.0
 class Stop:
     """Where copies of a program part: at opening ``path`` to read, spelled as the program spells it. ``made`` is what
     it has opened to write by then, and ``files`` (name and text) what lies in its folder before. An ``include`` folder
-    is there, too, since compilers look for their folders when they start.
+    is there, too, since compilers look for their folders when they start. The code of a ``large`` program is worth
+    memory of its own.
     """
 
     path: str
     made: str
     files: tuple[tuple[str, str], ...] = ()
+    large: bool = False
 
 
 class ServerLostError(Exception):
@@ -99,8 +101,19 @@ class _Server:
             (folder / name).write_text(text, encoding="utf-8")
         self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         launcher, *rest = words
+        large = ("--large",) if stop.large else ()
         with inner:
-            command = (launcher, "--serve", str(inner.fileno()), "--stop", stop.path, "--made", stop.made, *rest)
+            command = (
+                launcher,
+                "--serve",
+                str(inner.fileno()),
+                "--stop",
+                stop.path,
+                "--made",
+                stop.made,
+                *large,
+                *rest,
+            )
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -141,10 +154,13 @@ class _Server:
 
 
 class ForkServers:
-    """The servers of one sandbox: started at the first call, a few at a time, the least used one ends first."""
+    """The servers of one sandbox: started at the second call, a few at a time, the least used one ends first. A process
+    that makes a single call does not pay for a server.
+    """
 
     def __init__(self) -> None:
         self._servers: OrderedDict[tuple[object, ...], _Server] = OrderedDict()
+        self._called: set[tuple[object, ...]] = set()
         self._useless: set[tuple[object, ...]] = set()
         self._owner = os.getpid()
         self._lock = Lock()
@@ -158,12 +174,13 @@ class ForkServers:
         output: int,
     ) -> Copy | None:
         """A copy of the program that the launcher starts by ``words``, with ``own`` words for this call alone: the
-        folder that it works in, then further measures. None when there is no server for it.
+        folder that it works in, then further measures. None when there is no server for it, as at the first call.
         """
         key = (tuple(words), stop)
         with self._lock:
             self._leave_inherited()
-            if key in self._useless:
+            if key in self._useless or key not in self._called:
+                self._called.add(key)
                 return None
             server = self._servers.pop(key, None)
             try:

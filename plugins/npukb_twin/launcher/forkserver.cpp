@@ -170,7 +170,7 @@ void Serve(const Measures& measures, char** program) {
         Refuse("a fork server without a filter, or without a place to stop");
     }
     LeaveNamespaces(measures);
-    RunInside(program, BeforeOpening, AfterOpening);
+    RunInside(program, BeforeOpening, AfterOpening, measures.large);
     Refuse(*program);
 }
 

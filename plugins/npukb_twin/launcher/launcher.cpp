@@ -11,7 +11,7 @@
 //   --read, --run, --change PATH   files or folders that can be reached (Landlock); without any, all can
 //   --filter            no system calls that reach beyond the process
 //   --children          the filter lets the program start others
-//   --serve FD --stop PATH --made PATH   as a fork server, see forkserver.h
+//   --serve FD --stop PATH --made PATH [--large]   as a fork server, see forkserver.h
 // The probe prints what this machine allows: `landlock N`, `filter 0|1`, `namespaces 0|1`.
 #include <errno.h>
 #include <stdio.h>

@@ -68,6 +68,8 @@ char** Read(char** word, Measures& measures) {
             measures.namespaces = true;
         else if (strcmp(name, "--filter") == 0)
             measures.filter = true;
+        else if (strcmp(name, "--large") == 0)
+            measures.large = true;
         else if (strcmp(name, "--children") == 0)
             measures.children = twin::Children::Allowed;
         else if (word[1] == nullptr)

@@ -17,6 +17,7 @@ struct Measures {
     bool namespaces = false, filter = false;
     twin::Children children = twin::Children::Forbidden;
     const char *control = nullptr, *stop = nullptr, *made = nullptr;  // of a fork server
+    bool large = false;
 };
 
 // Where to say why a program is not started: standard error, until a word names another descriptor.

@@ -1,4 +1,4 @@
-// A statically linked program that runs inside this process, with its system calls on files told to us.
+// A statically linked program that runs inside this process, with the files that it opens told to us.
 #pragma once
 
 namespace launcher {
@@ -10,6 +10,7 @@ using Opened = void (*)(const char* path, int descriptor);
 
 // Loads `program[0]`, whose arguments are `program`, and starts it as the operating system would; returns only when
 // that is not possible, with errno set. x86-64 only: elsewhere it is never possible.
-void RunInside(char** program, Opening opening, Opened opened);
+// With `large`, its code and its memory lie in large pages of this process's own.
+void RunInside(char** program, Opening opening, Opened opened, bool large);
 
 }  // namespace launcher
