@@ -17,7 +17,7 @@ from pathlib import Path
 
 from timing import median_of_call, report
 
-from npukb_twin.compile import build, driver, toolchain
+from npukb_twin.compile import build, driver, toolchain, units
 from npukb_twin.compile.borrowed_names import borrowed
 from npukb_twin.launch.process import Limits, run
 from npukb_twin.launch.sandbox import Mode, Sandbox, open_sandbox
@@ -56,11 +56,11 @@ def compile_seconds(command: Sequence[str], kernel: str, unit: driver.Unit, how:
         files = {driver.KERNEL_FILE: kernel}
         translated = driver.write_sources(files, unit.entry, work)
         text, _ = driver.unit_text(unit, translated.entry, names=borrowed(files))
-        driver.write_unit(work, "kernel", text)
+        units.write_unit(work, "kernel", text)
         environment, limits = toolchain.clean_environment(work), Limits(60.0, 4 << 30, 1 << 28)
 
         def once() -> None:
-            stop = driver.unit_stop("kernel")
+            stop = units.unit_stop("kernel")
             done = run(command, work=work, environment=environment, limits=limits, sandbox=how, stop=stop)
             if done.returncode != 0:
                 raise SystemExit(done.output)

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from npukb_twin.compile import build, driver, toolchain
+from npukb_twin.compile import build, driver, toolchain, units
 from npukb_twin.compile.borrowed_names import borrowed
 from npukernelbench.config import default_cache_dir
 from npukernelbench.nouns import Case, Task, Track
@@ -57,7 +57,7 @@ def write_unit(task: Task, case: Case, work: Path) -> None:
     files = {driver.KERNEL_FILE: next(iter(golden_kernel(task, case, Track.STATIC).values()))}
     translated = driver.write_sources(files, unit.entry, work)
     text, _ = driver.unit_text(unit, translated.entry, names=borrowed(files))
-    driver.write_unit(work, "kernel", text)
+    units.write_unit(work, "kernel", text)
 
 
 def main(names: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ _HERE = Path(__file__).parent
 _PAGES = (_HERE / "twin.md", _HERE.parents[1] / "docs" / "twin.md")
 #: Internal headers, of which kernels use nothing by name.
 _INTERNAL = frozenset(
-    {"abi.h", "cube/abi.h", "move_abi.h", "library/abi.h", "matmul/abi.h", "launch.h", "launched.h", "half_fallback.h"}
+    {"abi.h", "cube/abi.h", "move_abi.h", "library/abi.h", "matmul/abi.h", "launch.h", "half_fallback.h"}
 )
 _MOST_DECLARATIONS = 12
 _MOST_LINES = 40

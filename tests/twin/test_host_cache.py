@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,13 @@ UNIT = {
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Sources that a compiler was started for, in order; nothing is kept from other tests."""
+    """Sources that a compiler was called for, in order; nothing is kept from other tests."""
     started: list[str] = []
 
     def counting(command: tuple[str, ...], *rest: Any, **more: Any) -> Any:
         if "-c" in command:
-            started.append(command[command.index("-c") + 1])
+            unit: Path = more["work"] / command[command.index("-c") + 1]
+            started += re.findall('#include "(.*)"', unit.with_suffix(".inc").read_text(encoding="utf-8"))
         return process.run(command, *rest, **more)
 
     monkeypatch.setattr(host_build, "run", counting)

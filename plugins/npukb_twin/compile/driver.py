@@ -19,6 +19,7 @@ from npukb_twin.compile.imports import computes_jumps, doubts, foreign, foreign_
 from npukb_twin.compile.kinds import Images, Kind, entry_attribute, mentions_cube
 from npukb_twin.compile.messages import KERNEL_FILE, explain, only_gaps
 from npukb_twin.compile.toolchain import Toolchain, clean_environment
+from npukb_twin.compile.units import to_its_place, unit_file, unit_stop, write_files, write_unit
 from npukb_twin.launch.forkserver import Stop
 from npukb_twin.launch.process import Finished, Limits, run
 from npukernelbench.nouns import INCLUDE_FOLDER, Candidate, Diagnostic, Outcome, Severity
@@ -30,9 +31,7 @@ __all__ = [
     "compile_command",
     "compile_kernel",
     "compile_unit",
-    "unit_stop",
     "unit_text",
-    "write_unit",
 ]
 
 #: Headers that a kernel is given only where it asks for what is in them: their names are often a kernel's own.
@@ -43,10 +42,6 @@ _OPTIONAL_HEADERS = {
 }
 #: One of these stands in every kernel that sets flags between cores.
 _CORE_FLAGS = ("CrossCore", "ffts_cross_core_sync", "wait_flag_dev", "WaitEvent")
-#: What the compiler is called for, and what it includes: everything that differs from kernel to kernel.
-_UNIT, _BODY = ".unit.cc", ".unit.inc"
-#: An object is written where it belongs, not renamed when it is done; and it does not say where it was made.
-_TO_THE_PLACE = ("-fno-temp-file", "-fdebug-compilation-dir=.")
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
 
@@ -63,7 +58,7 @@ class Compiled:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One compilation. ``source`` is the device file that holds ``entry``, whose pointers are ``arguments`` in order;
-    ``prelude`` stands in front of it; ``name`` is that of the files that come about, ``folder`` an include path;
+    ``prelude`` stands in front of it; ``folder`` is an include path;
     ``template`` are the arguments of an entry that is a template, ``scope`` is the namespace of one that has one. The
     arguments of a ``direct`` launch are of any type, and come packed.
     """
@@ -72,7 +67,6 @@ class Unit:
     entry: str
     arguments: Sequence[str]
     prelude: str = ""
-    name: str = "kernel"
     folder: str = ""
     template: str = ""
     scope: str = ""
@@ -101,10 +95,7 @@ def compile_kernel(
 def write_sources(files: Mapping[str, str], entry: str, work: Path) -> Translated:
     """Put the translated files into ``work``."""
     translated = translate_files(files, entry)
-    for name, text in translated.files.items():
-        path = work / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+    write_files(translated.files, work)
     return translated
 
 
@@ -130,7 +121,7 @@ def compile_unit(
     names = {renamed: unit.entry, **translated.types}
 
     def compile_for(kind: Kind) -> _Made:
-        name = _name_for(kind, unit)
+        name = object_name(kind)
         write_unit(work, name, text)
         return _compile_for(
             kind, unit, files, names, spelled, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
@@ -206,7 +197,7 @@ def _compile_for(
     work: Path,
     timeout_s: float,
 ) -> _Made:
-    name = _name_for(kind, unit)
+    name = object_name(kind)
     environment = clean_environment(work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
     other = runtime.counting
@@ -217,7 +208,7 @@ def _compile_for(
     )
     call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
     command = compile_command(toolchain, runtime, unit, kind)
-    compiled = partial(call, stop=unit_stop(name))
+    compiled = partial(call, stop=unit_stop(name, *_own_folders(unit)))
     done = compiled(command)
     if done.returncode != 0 and (more := lent(done.output, files)):
         write_unit(work, name, spelled(more)[0])
@@ -307,27 +298,14 @@ def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
 
 
-def _name_for(kind: Kind, unit: Unit) -> str:
-    """What the files are called that come about when ``unit`` is compiled for one kind of core."""
-    return unit.name if kind is Kind.VECTOR else f"{unit.name}.cube"
+def object_name(kind: Kind) -> str:
+    """What the files are called that come about when a unit is compiled for one kind of core."""
+    return "kernel" if kind is Kind.VECTOR else "kernel.cube"
 
 
-def _unit(name: str) -> str:
-    """The file that the compiler is called for. It is the same for every kernel, so that compilers can be started ahead
-    and stop where it ends (:mod:`npukb_twin.launch.forkserver`).
-    """
-    return f'#include "{name}{_BODY}"\n'
-
-
-def write_unit(work: Path, name: str, text: str) -> None:
-    """Put the translation unit ``text``, whose files are called ``name``, into ``work``."""
-    (work / f"{name}{_UNIT}").write_text(_unit(name), encoding="utf-8")
-    (work / f"{name}{_BODY}").write_text(text, encoding="utf-8")
-
-
-def unit_stop(name: str) -> Stop:
-    """Where the compilation of one kernel's translation unit parts from that of every other."""
-    return Stop(f"./{name}{_BODY}", f"{name}.o", ((f"{name}{_UNIT}", _unit(name)),), large=True)
+def _own_folders(unit: Unit) -> tuple[str, ...]:
+    """Folders of the candidate's in which the compiler looks for headers."""
+    return (*((unit.folder,) if unit.folder else ()), INCLUDE_FOLDER)
 
 
 def unit_text(
@@ -381,12 +359,12 @@ def compile_command(
 ) -> tuple[str, ...]:
     """How ``unit`` is compiled for one kind of core, into ``made`` or an object of its own name."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
-    name = _name_for(kind, unit)
-    include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")
+    name = object_name(kind)
+    include = (f"-I{source_root() / 'include'}", *(f"-I{folder}" for folder in _own_folders(unit)))
     if unit.direct:  # host code lies in the same files; what no kernel calls is left out
         direct, host = (f"-I{source_root() / folder}" for folder in ("include_direct", "include_host"))
         include = (direct, host, *include, "-I.", "-ffunction-sections", "-fdata-sections")
-    files = (*(_TO_THE_PLACE if toolchain.is_clang else ()), "-c", f"{name}{_UNIT}", "-o", made or f"{name}.o")
+    files = (*to_its_place(toolchain), "-c", unit_file(name), "-o", made or f"{name}.o")
     return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
 
 

@@ -23,7 +23,6 @@
 #include "twin/fused.h"
 #include "twin/gather.h"
 #include "twin/intrinsics.h"
-#include "twin/launched.h"
 #include "twin/library/activation.h"
 #include "twin/library/math.h"
 #include "twin/library/reduce.h"

@@ -31,14 +31,15 @@ _END_S = 5.0
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Where copies of a program part: at opening ``path`` to read, spelled as the program spells it. ``made`` is what
-    it has opened to write by then, and ``files`` (name and text) what lies in its folder before. An ``include`` folder
-    is there, too, since compilers look for their folders when they start. The code of a ``large`` program is worth
-    memory of its own.
+    it has opened to write by then; ``files`` (name and text) and ``folders`` are what lies in its folder before, since
+    compilers look for the folders of headers when they start. The code of a ``large`` program is worth memory of its
+    own.
     """
 
     path: str
     made: str
     files: tuple[tuple[str, str], ...] = ()
+    folders: tuple[str, ...] = ()
     large: bool = False
 
 
@@ -96,7 +97,8 @@ class _Server:
     def __init__(self, words: Sequence[str], stop: Stop, environment: Mapping[str, str]) -> None:
         self._scratch = Scratch("start")
         folder = self._scratch.path
-        (folder / "include").mkdir()
+        for name in stop.folders:
+            (folder / name).mkdir(parents=True, exist_ok=True)
         for name, text in stop.files:
             (folder / name).write_text(text, encoding="utf-8")
         self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

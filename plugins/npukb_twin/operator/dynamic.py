@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 from npukb_twin.compile import driver
 from npukb_twin.compile.build import Runtime, source_root
-from npukb_twin.compile.dialect import Translated, entry_named
+from npukb_twin.compile.dialect import Translated, entry_named, translate_files
 from npukb_twin.compile.templates import NO_KEY, TemplateParameter, arguments_of, template_of
 from npukb_twin.compile.toolchain import Toolchain
+from npukb_twin.compile.units import write_files
 from npukb_twin.launch.buffers import Plan, Slot, SlotKind, largest_output_bytes
 from npukb_twin.operator import host_build, host_side, host_types
 from npukb_twin.operator.interface import Bound, bind, place_of, row_of, shapes_of
@@ -147,7 +148,7 @@ def open_operator(files: Mapping[str, str], task: Task, tools: Tools, work: Path
         source=source,
         entry=entry,
         image=compiled.image,
-        translated=driver.write_sources(device_files, entry, work),
+        translated=translate_files(device_files, entry),
         description=description,
         bound=bound,
         per_key=template is not None or wants_key(description, "\n".join(device_files.values())),
@@ -184,17 +185,18 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         entry=built.entry,
         arguments=built.bound.parameters,
         prelude=prelude(built.description, variant, "\n".join(built.device_files.values()), api_structures()),
-        name=f"kernel-{variant.id}",
         folder=DEVICE.rstrip("/"),
         template=_template(built, variant.key),
     )
+    work = built.folder / f"kernel-{variant.id}"
+    write_files({**built.host_files, **built.translated.files}, work)
     result = driver.compile_unit(
         unit,
         built.device_files,
         built.translated,
         toolchain=tools.toolchain,
         runtime=tools.runtime,
-        work=built.folder,
+        work=work,
         timeout_s=timeout_s,
     )
     with built.lock:

@@ -16,6 +16,8 @@ from npukb_twin.compile.cached import build_launcher, call, call_all, launcher_s
 from npukb_twin.compile.cxxlib import ensure_library, locate_library
 from npukb_twin.compile.dialect import launches
 from npukb_twin.compile.toolchain import ARM, Toolchain, clean_environment
+from npukb_twin.compile.units import to_its_place, unit_file, unit_stop, write_files, write_unit
+from npukb_twin.launch.forkserver import Stop
 from npukb_twin.launch.process import Finished, Limits, run
 from npukb_twin.launch.sandbox import LAUNCHER
 from npukb_twin.operator.host_arrays import with_values_stored
@@ -230,10 +232,7 @@ def build_image(
     linked: Sequence[str] = (),
 ) -> HostResult:
     """Compile ``units``, some of ``files``, with ``command`` each, and link them into ``work / "host.so"``."""
-    for name, text in files.items():
-        path = work / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    write_files(files, work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
     environment = clean_environment(work)
     image = work / "host.so"
@@ -250,9 +249,13 @@ def build_image(
     )
     call_compiler = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
 
+    folders = [word[2:] for word in command if word.startswith("-I") and not Path(word[2:]).is_absolute()]
+
     def compile_unit(name: str, index: int) -> Finished:
-        own = (*command, "-MD", "-MF", f"host{index}.d", "-c", name, "-o", f"host{index}.o")
-        return call_compiler(own)
+        unit = f"host{index}"
+        write_unit(work, unit, f'#include "{name}"\n')
+        own = (*to_its_place(toolchain), "-MD", "-MF", f"{unit}.d", "-c", unit_file(unit), "-o", f"{unit}.o")
+        return call_compiler((*command, *own), stop=unit_stop(unit, *folders))
 
     extra = (*_ld_flags(toolchain, runtime), *linked)
     waiting, made, said = list(units), 0, tuple[Diagnostic, ...]()
@@ -261,8 +264,7 @@ def build_image(
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             done = list(pool.map(compile_unit, waiting, range(made, made + len(waiting))))
             if changed := with_values_stored(files, "".join(compiled.output for compiled in done)):
-                for name, text in changed.items():
-                    (work / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+                write_files(changed, work)
                 done = list(pool.map(compile_unit, waiting, range(made, made + len(waiting))))
         if any(compiled.timed_out for compiled in done):
             return _failed(Outcome.TIMEOUT, "timeout", f"compiling the host code took longer than {timeout_s:g} s")
@@ -273,7 +275,8 @@ def build_image(
             return HostResult(Outcome.INFRA_ERROR if begins_with_gap(said) else _outcome(bad), None, said)
         made += len(waiting)
         objects = [f"host{index}.o" for index in range(made)]
-        done_linking = call_compiler((*toolchain.link_kernel, *extra, *objects, "-o", image.name))
+        link = (*toolchain.link_kernel, *extra, *objects, "-o", image.name)
+        done_linking = call_compiler(link, stop=Stop(objects[0], image.name))
         if done_linking.returncode != 0:
             message = f"the host code does not link: {done_linking.output.strip()[:2000]}"
             return _failed(Outcome.COMPILE_ERROR, "link", message)

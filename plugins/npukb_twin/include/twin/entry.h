@@ -1,5 +1,8 @@
-// What surrounds a kernel's entry: qualifiers of the dialect, the kind of core, task types, workspace.
+// What surrounds a kernel's entry: qualifiers of the dialect, the kind of core, task types, workspace, and what calls
+// it (launch.h).
 #pragma once
+#include "direct.h"
+#include "tiling.h"
 #include "types.h"
 
 #define __forceinline__ inline __attribute__((always_inline))
@@ -95,3 +98,42 @@ struct TaskType {
 #define KERNEL_TASK_TYPE_DEFAULT(type) NPUKB_TASK_TYPE(-1, type, __COUNTER__)
 // The type of one tiling key. Without a default every key that the kernel asks for needs one.
 #define KERNEL_TASK_TYPE(key, type) NPUKB_TASK_TYPE(key, type, __COUNTER__)
+
+namespace npukb {
+
+template <typename... Arguments>
+constexpr int ArityOf(void (*)(Arguments...)) {
+    return sizeof...(Arguments);
+}
+
+// A launch argument, which becomes whatever pointer the entry declares.
+struct Argument {
+    void* address;
+    template <typename T>
+    NPUKB_API operator T*() const {
+        return static_cast<T*>(address);
+    }
+};
+
+// Calls an entry with what a host function passed by value, each argument as the entry declares it.
+template <auto entry>
+struct Direct;
+
+template <typename... Parameters, void (*entry)(Parameters...)>
+struct Direct<entry> {
+    template <size_t... index>
+    static void Call(std::index_sequence<index...>) {
+        entry(Value<Parameters>(index)...);
+    }
+    static void Call() { Call(std::index_sequence_for<Parameters...>()); }
+
+  private:
+    template <typename T>
+    static T Value(uint32_t index) {
+        alignas(T) unsigned char value[sizeof(T)];
+        npukb_tiling_argument(value, sizeof(T), static_cast<int>(DirectKindOf<T>()), index, sizeof...(Parameters));
+        return *reinterpret_cast<T*>(value);
+    }
+};
+
+}  // namespace npukb
