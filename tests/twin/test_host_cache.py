@@ -34,7 +34,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def counting(command: tuple[str, ...], *rest: Any, **more: Any) -> Any:
         if "-c" in command:
             unit: Path = more["work"] / command[command.index("-c") + 1]
-            started += re.findall('#include "(.*)"', unit.with_suffix(".inc").read_text(encoding="utf-8"))
+            started.extend(re.findall('#include "(.*)"', unit.with_suffix(".inc").read_text(encoding="utf-8")))
         return process.run(command, *rest, **more)
 
     monkeypatch.setattr(host_build, "run", counting)
