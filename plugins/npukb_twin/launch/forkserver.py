@@ -13,6 +13,7 @@ import os
 import select
 import socket
 import subprocess
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,8 +96,8 @@ class _Server:
     """One started program that waits for calls."""
 
     def __init__(self, words: Sequence[str], stop: Stop, environment: Mapping[str, str]) -> None:
-        self._scratch = Scratch("start")
-        folder = self._scratch.path
+        scratch = Scratch("start")
+        folder = scratch.path
         for name in stop.folders:
             (folder / name).mkdir(parents=True, exist_ok=True)
         for name, text in stop.files:
@@ -126,6 +127,7 @@ class _Server:
                 pass_fds=(inner.fileno(),),
                 start_new_session=True,
             )
+        self._end = weakref.finalize(self, _end, self._control, self._process, scratch, os.getpid())
 
     def start(self, words: Sequence[str], output: int) -> Copy:
         """A copy that works as ``words`` say and writes to ``output``. OSError when the server is gone."""
@@ -140,19 +142,21 @@ class _Server:
         return Copy(mine)
 
     def close(self) -> None:
-        """End it, and the copies that still run."""
-        self._control.close()
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:  # one that never came to its stop does not listen
-            self._process.kill()
-            self._process.wait()
-        self._scratch.close()
+        """End it, and the copies that still run; in a fork, let go of what it inherited."""
+        self._end()
 
-    def forget(self) -> None:
-        """Let go of what a fork inherited of another process's server."""
-        self._control.close()
-        self._process.returncode = 0  # not this process's child
+
+def _end(control: socket.socket, process: subprocess.Popen[bytes], scratch: Scratch, owner: int) -> None:
+    control.close()
+    if owner != os.getpid():
+        process.returncode = 0  # another process's child
+        return
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:  # one that never came to its stop does not listen
+        process.kill()
+        process.wait()
+    scratch.close()
 
 
 class ForkServers:
@@ -215,7 +219,5 @@ class ForkServers:
 
     def _leave_inherited(self) -> None:
         if self._owner != os.getpid():
-            for server in self._servers.values():
-                server.forget()
             self._servers.clear()
             self._owner = os.getpid()
