@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from npukb_twin.compile import driver, toolchain
+from npukb_twin.launch import forkserver
 from npukb_twin.launch.forkserver import ForkServers, Stop
 from npukb_twin.launch.process import Finished, Limits, run
 from npukb_twin.launch.sandbox import Mode, Sandbox, open_sandbox
@@ -168,7 +169,8 @@ def test_memory_of_a_copy_is_cleared(sandbox: Sandbox, program: Path, tmp_path: 
     stop = replace(STOP, large=large)
     for _ in range(3):
         assert made(program, "a", tmp_path, sandbox, stop) == [0]
-    assert any(("--large" in process.args) == large for process in running(sandbox))
+    asked = [process.args for process in running(sandbox)]
+    assert any(("--large" in words) == (large and forkserver._has_room()) for words in asked)
 
 
 def test_how_a_copy_ends_is_told(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
@@ -226,6 +228,45 @@ def test_what_cannot_be_copied_is_started(sandbox: Sandbox, tmp_path: Path) -> N
             done = run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
             assert (done.returncode, done.output[: len(output)]) == (0, output)
             assert running(how) == []
+
+
+def test_a_program_that_never_comes_to_its_stop(
+    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody answers: the call is made without a server, with its whole time."""
+    monkeypatch.setattr(forkserver, "_END_S", 0.2)
+    how = replace(sandbox, servers=ForkServers())
+    never = Stop("another", "made", (("input", "l"),))
+    for _ in range(3):
+        done = copy(program, "hx", tmp_path, how, replace(LIMITS, wall_s=0.5), never)
+        assert (done.returncode, done.output) == (7, "hello")
+    assert running(how) == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "free_kib", "limit", "room"),
+    [
+        ("always [madvise] never", 8 << 20, "max", True),
+        ("always madvise [never]", 8 << 20, "max", False),
+        ("always [madvise] never", 1 << 20, "max", False),
+        ("always [madvise] never", 8 << 20, str(3 << 30), False),
+        ("always [madvise] never", 8 << 20, str(6 << 30), True),
+        (None, 8 << 20, "max", False),
+    ],
+    ids=["room", "no large pages", "little memory", "a small container", "a large container", "no such file"],
+)
+def test_memory_of_its_own_is_for_machines_that_have_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: str | None, free_kib: int, limit: str, room: bool
+) -> None:
+    if pages is not None:
+        (tmp_path / "enabled").write_text(pages, encoding="ascii")
+    (tmp_path / "meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable:   {free_kib} kB\n", encoding="ascii")
+    (tmp_path / "memory.max").write_text(limit, encoding="ascii")
+    (tmp_path / "memory.current").write_text(str(2 << 30), encoding="ascii")
+    monkeypatch.setattr(forkserver, "_LARGE_PAGES", tmp_path / "enabled")
+    monkeypatch.setattr(forkserver, "_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(forkserver, "_CONTAINER", tmp_path)
+    assert forkserver._has_room.__wrapped__() is room
 
 
 def test_a_copy_that_cannot_be_confined_is_our_fault(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import socket
 import subprocess
@@ -17,6 +18,8 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from threading import Lock
 
 from npukernelbench.errors import ExecutorError
@@ -27,6 +30,11 @@ __all__ = ["Copy", "ForkServers", "ServerLostError", "Stop"]
 _ANSWER_BYTES = 1024
 _MOST_SERVERS = 8
 _END_S = 5.0
+#: What has to be free where programs get memory of their own for their code, some hundred megabytes.
+_ROOM_BYTES = 2 << 30
+_LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+_MEMORY = Path("/proc/meminfo")
+_CONTAINER = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +76,17 @@ class Copy:
             raise subprocess.TimeoutExpired("copy", timeout or 0.0)
         return code
 
-    def kill(self) -> None:
-        """End it, with all that belongs to its session; a copy that has ended is left alone."""
+    def end(self) -> int:
+        """Its exit status, after killing it with all that belongs to its session unless it has ended. ServerLostError
+        when the server does not say.
+        """
         if self._returncode is None:
             with contextlib.suppress(OSError):
                 self._answer.shutdown(socket.SHUT_WR)
+        try:
+            return self.wait(_END_S)
+        except subprocess.TimeoutExpired as error:
+            raise ServerLostError from error
 
     def close(self) -> None:
         """Let the descriptor go, which ends a copy that still runs."""
@@ -80,7 +94,9 @@ class Copy:
 
     def _wait(self, timeout: float | None) -> int | None:
         if self._returncode is None:
-            if not select.select([self._answer], [], [], timeout)[0]:
+            waiting = select.poll()
+            waiting.register(self._answer, select.POLLIN)
+            if not waiting.poll(None if timeout is None else timeout * 1e3):
                 return None
             said = self._answer.recv(_ANSWER_BYTES).decode("utf-8", errors="replace")
             if not said:
@@ -104,7 +120,7 @@ class _Server:
             (folder / name).write_text(text, encoding="utf-8")
         self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         launcher, *rest = words
-        large = ("--large",) if stop.large else ()
+        large = ("--large",) if stop.large and _has_room() else ()
         with inner:
             command = (
                 launcher,
@@ -157,6 +173,24 @@ def _end(control: socket.socket, process: subprocess.Popen[bytes], scratch: Scra
         process.kill()
         process.wait()
     scratch.close()
+
+
+@cache
+def _has_room() -> bool:
+    """Whether this machine has large pages, and memory to spare for a copy of a program's code. Small pages of our own
+    would have to be copied for each fork.
+    """
+    try:
+        if "[never]" in _LARGE_PAGES.read_text(encoding="ascii"):
+            return False
+        free = re.search(r"^MemAvailable: *(\d+) kB$", _MEMORY.read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return False
+    left = [int(free[1]) << 10] if free else []
+    with contextlib.suppress(OSError, ValueError):  # where a container has a limit of its own
+        most, used = ((_CONTAINER / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
+        left.append(int(most) - int(used))
+    return min(left, default=0) >= _ROOM_BYTES
 
 
 class ForkServers:

@@ -144,8 +144,7 @@ def _run_copy(
         return None
     try:
         texts, timed_out = _collect(copy, {read: _OUTPUT_BYTES}, started + limits.wall_s)
-        copy.kill()
-        returncode = copy.wait()
+        returncode = copy.end()
     except ServerLostError:
         sandbox.lost(command, stop)
         return None
