@@ -94,6 +94,7 @@ class _Reader:
     def _scalar(self, node: ScalarNode) -> object:
         if not node.tag.startswith("tag:yaml.org,2002:"):
             raise self._error(node, f"tag {node.tag} is not allowed here", "write plain YAML")
+        # Quoted and block values are text, whatever they look like.
         return scalar(node.value) if node.style is None else node.value
 
     def _error(self, node: Node, message: str, remedy: str) -> ConfigError:

@@ -204,6 +204,7 @@ class Config:
 
     def get(self, name: str) -> object:
         """The value of a setting. KeyError when there is none of that name."""
+        # For its KeyError: `getattr` alone would find methods, too.
         self.origins[name]
         value: object = getattr(self, name)
         return value
@@ -240,6 +241,7 @@ def resolve(
     table = {setting.name: setting for setting in settings()}
     chosen: dict[str, object] = {name: setting.default(environ) for name, setting in table.items()}
     origins = dict.fromkeys(table, "default")
+    # The order is the precedence: later sources win.
     for source in (_from_file(file, table), _from_environment(environ, table), _from_options(options or {}, table)):
         for name, (value, origin) in source.items():
             chosen[name] = _frozen(value)

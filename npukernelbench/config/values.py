@@ -44,6 +44,7 @@ _E = TypeVar("_E", bound=Enum)
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _WORDS: Mapping[str, JSON] = {"true": True, "false": False, "null": None, "none": None, "~": None, "": None}
+# 18 digits always fit into 64 bits.
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _FRACTION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SECRET = re.compile(
@@ -70,6 +71,7 @@ def text(raw: object) -> str:
 
 def secret(raw: object) -> str:
     """Text or a whole number that is not empty."""
+    # A secret of digits only comes out of a file as a number.
     return text(str(raw) if isinstance(raw, int) and not isinstance(raw, bool) else raw)
 
 
@@ -278,6 +280,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _json(raw: str) -> JSON:
+    # Left alone, Python takes NaN and Infinity, and the last of equal keys.
     value: JSON = json.loads(raw, object_pairs_hook=_unique, parse_constant=_no_constant)
     return value
 
@@ -318,6 +321,7 @@ def _split(raw: str) -> list[str]:
         if quote:
             quote = "" if char == quote else quote
         elif char in "\"'" and pieces[-1].rstrip().endswith(("=", "[", "{", ",", ":")):
+            # Only where a value begins: an apostrophe inside a word is none.
             quote = char
         else:
             depth = max(0, depth + (char in "[{") - (char in "]}"))

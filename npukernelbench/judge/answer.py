@@ -153,6 +153,7 @@ class AnswerJudge:
             verdict,
             diagnostics=(*verdict.diagnostics, *made.diagnostics),
             metrics={**verdict.metrics, **made.metrics},
+            # The time was spent once, for the answer that was judged first.
             timings={} if repeated else verdict.timings,
         )
         return Judged(candidate, verdict, repeated, calls)
@@ -189,6 +190,7 @@ class AnswerJudge:
         remembered: list[Verdict] = []
 
         def reach() -> Verdict:
+            # In here, so that equal candidates that wait for this verdict ask the storage only once.
             if self._shared is not None and (elsewhere := self._shared.find(asked)) is not None:
                 remembered.append(elsewhere)
                 return elsewhere

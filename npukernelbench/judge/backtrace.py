@@ -90,6 +90,7 @@ def _headline(way: Way) -> str:
 def _listed(way: Way) -> list[Step]:
     """The steps that are told: each line of the kernel once, and what was there before the launch."""
     chain = [step for step in way.steps if step.role not in _RELATED]
+    # Backwards: of the steps of a line the one nearest to the wrong element stays.
     once = {(step.file, step.line) if step.instruction else (step.memory, step.offset): step for step in chain[::-1]}
     kept = {id(step) for step in once.values()}
     return [*(step for step in chain if id(step) in kept)][:_STEPS] + [s for s in way.steps if s.role in _RELATED]
@@ -144,6 +145,7 @@ def _quoted(step: Step, files: Mapping[str, str]) -> Iterator[str]:
 def _findings(way: Way, right: Sequence[Way]) -> Iterator[str]:
     """What the way itself shows, without what should have been."""
     steps = [step for step in way.steps if step.role not in _RELATED and step.instruction]
+    # From the far end: the instruction that made the value is wanted, not those that passed it on.
     for step in reversed(steps):
         read = [other for other in way.steps if other.parent == way.steps.index(step)]
         finite = [other for other in read if isinstance(other.after, float) and _finite(other.after)]

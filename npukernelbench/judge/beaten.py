@@ -90,6 +90,7 @@ class Faults:
         cases = beaten(verdict.cases)
         if verdict.outcome is not Outcome.OK or not cases:
             return None
+        # A measured time is no fault of the time model, so there is nothing to keep.
         if not all(PREDICTED_TIME in case.metrics for case in cases):
             return _too_fast(cases, "A device cannot be faster either: look at how the time is measured.")
         parts = (task.name, task.content_hash, track.value, candidate.hash, model, *(case.case for case in cases))
@@ -133,6 +134,7 @@ class Faults:
         folder = faults / name
         if (folder / _ABOUT).is_file():
             return True
+        # `_read` passes over hidden folders, and no two writers share this name.
         room = faults / f".{name}.{os.getpid()}.{threading.get_ident()}"
         try:
             faults.mkdir(parents=True, exist_ok=True)
@@ -142,6 +144,7 @@ class Faults:
             for file, text in candidate.files.items():
                 path = room / _SOURCE / _inside(file)
                 path.parent.mkdir(parents=True, exist_ok=True)
+                # As the model wrote it, line ends included: this text is what is judged again.
                 path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
             (room / _ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
             room.rename(folder)

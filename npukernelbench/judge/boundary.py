@@ -40,5 +40,6 @@ def attempt(action: str, call: Callable[[], T], retries: int) -> T | Fault:
     try:
         return call()
     except Exception as error:  # noqa: BLE001
+        # Our own errors explain themselves; of all others the traceback is needed.
         _log.warning("%s failed: %s", action, error, exc_info=not isinstance(error, NpukbError))
         return fault_of(error, action)

@@ -95,6 +95,7 @@ def cann(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits |
         return exact(actual, expected, dtype, limits)
     form, bound = FLOATS[dtype], limits or DEFAULT_LIMITS[dtype]
     allowance = Allowance(rtol=_CANN_MAX_FACTOR * form.threshold, small=form.small)
+    # Two counts: that of `pcl`, which every policy records, and that of this policy.
     stats = measure(actual, expected, dtype, (Allowance(bound.atol, bound.rtol), allowance))
     metrics = _metrics(stats, dtype, stats.outside[0])
     if metrics["cann_pass"]:
@@ -113,6 +114,7 @@ def allclose(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimi
         return exact(actual, expected, dtype, limits)
     usual, bound = DEFAULT_LIMITS[dtype], limits or DEFAULT_LIMITS[dtype]
     sum_of_both = bound.rtol > 0
+    # An `Allowance` has no sum of both limits, but rtol·(|expected| + atol/rtol) is the same.
     small = bound.atol / bound.rtol if sum_of_both else 0.0
     allowance = Allowance(0.0 if sum_of_both else bound.atol, bound.rtol, small)
     stats = measure(actual, expected, dtype, (Allowance(usual.atol, usual.rtol), allowance))
@@ -155,6 +157,7 @@ def exact(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits 
     metrics = dict.fromkeys(METRICS, 0.0) | {"pcl_pass": float(passed), "cann_pass": float(passed)}
     if passed:
         return CheckResult(True, Outcome.OK, metrics)
+    # Differences of unsigned integers would wrap around.
     theirs = want.astype(np.float64)
     error = np.abs(got.astype(np.float64) - theirs)
     relative = error / np.maximum(np.abs(theirs), 1.0)
@@ -176,6 +179,7 @@ def loosened(checker: Checker) -> Checker:
     """
 
     def check(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
+        # Not for every policy: `ulp` would take these limits for units in the last place.
         usual = DEFAULT_LIMITS.get(dtype) if checker is pcl else None
         bound = limits or usual
         wide = None if bound is None else ToleranceLimits(_LOOSE * bound.atol, _LOOSE * bound.rtol)
@@ -211,6 +215,7 @@ def _nearest(actual: Array, expected: Array, limits: ToleranceLimits) -> CheckRe
     got, want = actual.reshape(-1).astype(np.float64), np.asarray(expected, np.float64).reshape(-1)
     scale = np.abs(want)
     slack = Allowance(limits.atol, limits.rtol).limit(scale, scale)
+    # Negated, so that NaN is wrong: it is not greater than anything either.
     wrong = ~(np.abs(got - want) <= 0.5 + slack)
     count = int(np.count_nonzero(wrong))
     error = np.nan_to_num(np.abs(got - np.rint(want)))
@@ -239,6 +244,7 @@ def _exact_float(actual: Array, expected: Array, dtype: DType) -> CheckResult:
         rounded = np.asarray(expected).astype(dtype.numpy())
     nothing = Allowance()
     bound = DEFAULT_LIMITS[dtype]
+    # Metrics are those of the unrounded reference, as under every policy; only the verdict is of the rounded one.
     stats = measure(actual, expected, dtype, (Allowance(bound.atol, bound.rtol),))
     metrics = _metrics(stats, dtype, stats.outside[0])
     strict = measure(actual, rounded, dtype, (nothing,))
@@ -297,6 +303,7 @@ def _as_exact(expected: Array, dtype: DType) -> Array:
     if values.dtype == target:
         return values
     with np.errstate(all="ignore"):
+        # A cast that loses a value raises nothing, so it is undone and compared.
         cast: NDArray[Any] = values.astype(target)
         if not np.array_equal(cast.astype(values.dtype), values):
             raise TaskError(

@@ -73,6 +73,7 @@ class CaseData:
                 self._entries.pop(key, None)
             mine.set_exception(error)
             raise
+        # Before anybody has them: whoever wrote into one would change what other samples are judged on.
         for array in _arrays(value):
             array.flags.writeable = False
         mine.set_result(value)

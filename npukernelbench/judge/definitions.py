@@ -94,6 +94,7 @@ def _defining(files: Mapping[str, str], file: str, at: int, names: list[str]) ->
     for word in names:
         lines = [line for name, text in files.items() for line in _settings(name, text, word)]
         here = [line for line in lines if line.file == file and function.first <= line.number <= at]
+        # A setting in the same function hides others of that name; zeros are told where there is nothing else.
         yield from here or [line for line in lines if not _CLEARED.search(line.text)] or lines
     if any(re.search(rf"\b{word}\b", function.parameters) for word in names):
         yield from _calls(files, function.name)

@@ -35,6 +35,7 @@ def explain(
     import numpy as np
 
     if dtype is DType.BOOL:
+        # As it was compared: a byte other than 0 and 1 is shown as what it is.
         actual = np.ascontiguousarray(actual).view(np.uint8)
     with np.errstate(all="ignore"):
         seen = _gather(actual, expected, dtype, wrong)
@@ -85,6 +86,7 @@ def _element(seen: Wrong, position: int) -> dict[str, Any]:
 
     flat = int(seen.places[position])
     place = np.unravel_index(flat, seen.shape) if seen.shape else ()
+    # Integers come from the tensors themselves: in double precision large ones have lost digits.
     got_exact, want_exact = seen.actual.dtype.kind in "iu", seen.expected.dtype.kind in "iu"
     return {
         "index": [int(i) for i in place],

@@ -32,6 +32,7 @@ _QUIET = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# `%:` and `??=` are other spellings of `#`: a digraph and a trigraph.
 _INCLUDE = re.compile(
     r"^[ \t\v\f]*(?:\#|%:|\?\?=)[ \t\v\f]*(?:include_next|include|import|embed)\b[ \t\v\f]*(?P<operand>[^\n]*)",
     re.MULTILINE,
@@ -46,6 +47,7 @@ def has_source(candidate: Candidate) -> bool:
 
 def size_limit(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
     """All files together stay within :data:`MAX_SOURCE_BYTES`."""
+    # Lone surrogates are counted here; refusing them is left to `encoding`.
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in candidate.files.values())
     if size <= MAX_SOURCE_BYTES:
         return []
@@ -93,6 +95,7 @@ def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa
     file only a macro knows."""
     result = []
     for name, text in candidate.files.items():
+        # Joined first, as the preprocessor does it: a backslash may split a directive or the end of a comment.
         spliced = _QUIET.sub(_without_comment, text.replace("\r\n", "\n").replace("\\\n", ""))
         for directive in _INCLUDE.finditer(spliced):
             problem = _include_problem(directive["operand"], name, candidate)
@@ -108,6 +111,7 @@ def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa
 def _without_comment(quiet: re.Match[str]) -> str:
     """A comment becomes a blank and its line breaks; a raw string its line breaks; anything else stays."""
     text = quiet.group()
+    # The operand of an #include is a string to `_QUIET`, so strings have to stay.
     if text.startswith(("/", "R")):
         return " " + "\n" * text.count("\n")
     return text
@@ -125,6 +129,7 @@ def _include_problem(operand: str, includer: str, candidate: Candidate) -> str:
 
 
 def _leaves_folder(path: str) -> bool:
+    # Splits at both kinds of slashes, so that `..` is found behind either.
     windows = PureWindowsPath(path)
     return bool(PurePosixPath(path).is_absolute() or windows.anchor) or ".." in windows.parts
 

@@ -41,6 +41,7 @@ class Held(Generic[K, V]):
     def release(self, key: K) -> V | None:
         """One holder less. The value when that was the last, for the caller to remove what belongs to it."""
         with self._lock:
+            # A key that `clear` has forgotten counts -1 here: releasing it is no error.
             self._holders[key] -= 1
             if self._holders[key] > 0:
                 return None

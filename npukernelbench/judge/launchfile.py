@@ -54,6 +54,7 @@ def read_launch_file(text: str, task: Task) -> LaunchFile | Diagnostic:
     import yaml
 
     try:
+        # The text is the candidate's: another loader would construct what its tags name.
         asked = LaunchFile.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_LIMITS", "FLOATS", "Allowance", "ErrorStats", "FloatFormat", "measure", "refused"]
 
+# Elements of a piece: 256 KiB in double precision.
 _CHUNK = 1 << 15
 _EXPONENT_BITS = 0x7FF0000000000000
 
@@ -179,6 +180,7 @@ def _accumulate(
     for i, allowance in enumerate(allowances):
         if worst > allowance.atol:
             stats.outside[i] += int(np.count_nonzero(error > allowance.limit(scale, step)))
+    # In place, so that the piece stays in the cache; `error` goes last, since both quotients are made of it.
     np.divide(error, step, out=step)
     scale += form.small
     np.divide(error, scale, out=error)
@@ -189,6 +191,7 @@ def _accumulate(
 
 
 def _largest(before: float, now: float) -> float:
+    # A quotient may overflow, and JSON has no infinity.
     return min(max(before, now), sys.float_info.max)
 
 
@@ -197,6 +200,7 @@ def _step(scale: NDArray[np.float64], form: FloatFormat) -> NDArray[np.float64]:
     import numpy as np
 
     power = (scale.view(np.int64) & _EXPONENT_BITS).view(np.float64)
+    # Below the smallest normal number the distance stays the same.
     np.maximum(power, form.tiny, out=power)
     power *= 2.0**-form.digits
     return power

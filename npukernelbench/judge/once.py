@@ -46,6 +46,7 @@ class JudgedOnce:
             if known is None:
                 mine: Future[Verdict] = Future()
                 self._known[key] = mine
+                # One that is still being judged may go, too: whoever waits for it holds its future.
                 while self._limit is not None and len(self._known) > self._limit:
                     self._known.popitem(last=False)
             else:
@@ -55,9 +56,11 @@ class JudgedOnce:
         try:
             verdict = judge()
         except BaseException as error:
+            # An interruption, too: nobody else would ever complete the future that others wait for.
             self._forget(key)
             mine.set_exception(error)
             raise
+        # Before the result is set: whoever asks again because of it must not find it.
         if verdict.owner is Owner.INFRA:
             self._forget(key)
         mine.set_result(kept(verdict))

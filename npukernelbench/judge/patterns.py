@@ -22,6 +22,7 @@ __all__ = ["Finding", "Pattern", "Surroundings", "Wrong", "number", "what", "whe
 _MOST = 0.95
 #: So many wrong elements are enough to see what they hold.
 _SAMPLE = 20_000
+# Slips of an index, and blocks of 32 bytes in elements of 4, 2 and 1 byte.
 _NEIGHBOURS = (1, -1, 2, -2, 8, -8, 16, -16, 32, -32)
 
 
@@ -153,6 +154,7 @@ def _never_written(seen: Wrong, poison: NDArray[np.uint8] | None) -> Finding | N
     raw = np.ascontiguousarray(seen.actual).view(np.uint8).reshape(seen.size, -1)
     same = np.all(raw[seen.places] == poison.reshape(seen.size, -1)[seen.places], axis=1)
     count = int(np.count_nonzero(same))
+    # More than half is enough: no computation leaves this pattern by chance.
     if count <= seen.places.size // 2:
         return None
     subject = f"{count} of the {seen.places.size} wrong elements were"
@@ -176,6 +178,7 @@ def _copied_input(seen: Wrong, inputs: Mapping[str, Array]) -> Finding | None:
 def _constant(seen: Wrong) -> Finding | None:
     import numpy as np
 
+    # Where the same value is expected everywhere, a constant says nothing about offsets.
     if seen.places.size < 3 or np.any(seen.got != seen.got[0]) or np.all(seen.want == seen.want[0]):
         return None
     return Finding(Pattern.CONSTANT, f"every wrong element holds the same value, {number(seen.got[0])}")
@@ -192,6 +195,7 @@ def _shifted(seen: Wrong) -> Finding | None:
             continue
         neighbour = seen.expected[source[inside]].astype(seen.got.dtype)
         close = np.abs(seen.got[inside] - neighbour) <= 1e-2 * np.abs(neighbour) + 1e-6
+        # Neighbours that are all alike would fit at any distance.
         if np.any(neighbour != neighbour[0]) and _mostly(close):
             steps = f"{abs(distance)} element{'s' if abs(distance) > 1 else ''}"
             side = "before" if distance > 0 else "after"
@@ -201,6 +205,7 @@ def _shifted(seen: Wrong) -> Finding | None:
 
 def _factor(got: NDArray[np.float64], want: NDArray[np.float64]) -> Finding | None:
     factor = _common(got[want != 0] / want[want != 0])
+    # So near to 1 the values count as imprecise: `_close` has the same limit.
     if factor is None or abs(factor - 1) <= 0.05:
         return None
     return Finding(Pattern.FACTOR, f"the wrong elements are {factor:.4g} times what is expected")
@@ -322,6 +327,7 @@ def _common(values: NDArray[np.float64]) -> float | complex | None:
 
     if values.size < 3:
         return None
+    # Complex numbers have no order, and so no median.
     middle = values[values.size // 2] if np.iscomplexobj(values) else np.median(values)
     if not np.isfinite(middle) or abs(middle) < 1e-6 or not _mostly(np.abs(values - middle) <= 0.01 * abs(middle)):
         return None
@@ -333,5 +339,6 @@ def number(value: complex | np.generic) -> str:
     plain = complex(value)
     if plain.imag:
         return f"{plain.real:.7g}{plain.imag:+.7g}j"
+    # From 2^53 on a double does not hold every integer: the last digits would be made up.
     whole = plain.real.is_integer() and 1e6 <= abs(plain.real) < 2**53
     return str(int(plain.real)) if whole else f"{plain.real:.7g}"

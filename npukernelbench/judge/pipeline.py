@@ -101,6 +101,7 @@ class Judge:
         self._metrics = load_metrics(metrics)
         self._settings = settings
         self._faults = faults or Faults()
+        # Apart, so that inputs of variations do not drop those of the cases.
         self._data, self._varied = CaseData(), CaseData()
         self._starts = JudgedOnce(_STARTS)
 
@@ -293,10 +294,13 @@ class Judge:
         if comparison.outcome is not Outcome.OK:
             diagnostics = (*comparison.diagnostics, *self._named(sitting, request, seen))
             return CaseResult(case.id, Stage.CHECK, comparison.outcome, diagnostics, comparison.metrics, seen.profile)
+        # Before the other runs: the evidence is complete without them.
         if proof := unexplained(sitting.task, case, seen.touched):
             diagnostics = (proof, *diagnostics)
             return CaseResult(case.id, Stage.CHECK, Outcome.CHEAT, diagnostics, comparison.metrics, seen.profile)
         little = little_work(sitting.task, case, seen.profile)
+        # `only_moves` goes last, since it looks for every output value among the inputs. The warning enters `seen`
+        # as well, because `doubtful` reads it there and asks for canaries.
         if little is not None and not only_moves(sitting.task, request.inputs, reference):
             diagnostics, seen = (*diagnostics, little), replace(seen, diagnostics=(*seen.diagnostics, little))
         failed, depends, slowest = self._repeat(sitting, case, request, seen, reference)
@@ -327,6 +331,7 @@ class Judge:
         where it is not right.
         """
         task, track = sitting.task, sitting.track
+        # With its start, judging the start would ask for its own time again, without end.
         plain = replace(task, start=())
         verdict, _ = self._starts.verdict(
             (task.name, case.id, case.salt, track),
@@ -357,6 +362,7 @@ class Judge:
                 if compare_runs(seen, fewer) is None:
                     continue
             again = self._again(sitting, other, "repeat")
+            # Before the comparison, which would take a fault of the executor for another ending of the kernel.
             if infra := next(
                 (
                     observation
@@ -370,6 +376,7 @@ class Judge:
                 diagnostics = (unlike, *self._named(sitting, request, seen))
                 outcome = Outcome.NONDETERMINISTIC
                 return _Repeated(CaseResult(case.id, Stage.CHECK, outcome, diagnostics, {}, seen.profile))
+            # Runs on fewer cores do not count: they may take longer for that reason alone.
             if slowest and again.profile and again.profile.time_us > slowest.time_us:
                 slowest = again.profile
             if fewer is not None and (diagnostic := self._on_fewer_cores(sitting, case, request, fewer, reference)):
@@ -451,6 +458,7 @@ class Judge:
             if failed := self._elsewhere(loose, drawn, request, seen, doubts):
                 return failed
         for number in range(self._settings.canaries if doubts else 0):
+            # In a cache that goes at once: kept, these inputs would drop what all candidates share.
             drawn = _Drawn(case, CaseData(), derive(sitting.seed, "canary", str(number)))
             if failed := self._elsewhere(sitting, drawn, request, seen, doubts):
                 return failed
@@ -465,6 +473,7 @@ class Judge:
             inputs, expected = data.inputs(sitting.task, case, seed), data.expected(sitting.task, case, seed)
         except Exception as error:  # noqa: BLE001 - boundary: inputs and reference are the task's
             return _fault(case, Stage.CHECK, error, "making other inputs", TASK_FAULT)
+        # `origin` derives the same seed to run a failed variation again: change both together.
         other = replace(request, case=case, inputs=inputs, seed=derive(request.seed, "elsewhere", case.salt))
         again = self._again(sitting, other, "variation")
         if again.outcome is not Outcome.OK:

@@ -42,6 +42,7 @@ def downgrade(actual: Array, expected: Array, dtype: DType) -> str:
     step = max(1, actual.size // _SAMPLE)
     got = np.asarray(actual, np.float32).reshape(-1)[::step]
     want = np.asarray(expected, np.float64).reshape(-1)[::step]
+    # The normal range of float16: beyond it the number of lost bits is another one.
     usual = np.isfinite(got) & np.isfinite(want) & (np.abs(want) >= 2.0**-14) & (np.abs(want) < 65504.0)
     got, want = got[usual], want[usual]
     if got.size < _LEAST:

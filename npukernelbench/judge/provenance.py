@@ -48,6 +48,7 @@ def unexplained(task: Task, case: Case, touched: Mapping[str, Touched]) -> Diagn
     """The evidence that right outputs did not come from the kernel's instructions; None when they can have."""
     if not touched:
         return None
+    # These hold values before the launch, and a kernel may rightly leave some of them.
     given = {output.name for output in task.outputs if output.alias_of is not None or output.zeroed}
     for output in _outputs(touched, case):
         missing = output.nbytes - output.touched.written_bytes

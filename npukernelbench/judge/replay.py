@@ -33,6 +33,7 @@ class _Memory:
     def put(self, at: int, data: NDArray[np.uint8]) -> None:
         end = at + data.size
         if end > self.content.size:
+            # Doubled, so that a memory that is written piece by piece is not copied for each of them.
             more = max(end, 2 * self.content.size) - self.content.size
             self.content = np.concatenate([self.content, np.zeros(more, np.uint8)])
             self.known = np.concatenate([self.known, np.zeros(more, np.bool_)])

@@ -63,6 +63,7 @@ def least_traffic(task: Task, case: Case) -> Traffic:
     reads = sum(needed_bytes(task, case).values())
     if not depends_on_part(task):
         return Traffic(reads, output_bytes(case))
+    # These hold values before the launch: what does not change need not be written.
     updated = {output.name for output in task.outputs if output.alias_of is not None or output.zeroed}
     kept = (entry for name, entry in case.outputs.items() if name not in updated)
     writes = sum(

@@ -39,6 +39,7 @@ class Scratch:
         """
         place = Path(tempfile.gettempdir()) if parent is None else parent
         _sweep_once(place, os.getpid())
+        # The lock comes first: a sweep starts from lock files, so it never sees a folder whose owner holds none.
         lock, descriptor = _locked(place, name)
         self.path = lock.with_suffix("")
         self.path.mkdir(mode=0o700)
@@ -63,13 +64,16 @@ def sweep(place: Path) -> list[Path]:
     removed: list[Path] = []
     for lock in sorted(place.glob(f"{_PREFIX}*{_LOCK}")):
         try:
+            # Others may write to the system's temporary folder: a link under this name is not followed.
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:  # removed meanwhile, or another user's
             continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Two processes may sweep at once: the file that is locked here may be removed already.
             if os.fstat(descriptor).st_uid == os.getuid() and _is_still(lock, descriptor):
                 folder = lock.with_suffix("")
+                # Before the folder goes, or they would make new files in it meanwhile.
                 _end_processes(folder)
                 if discard(folder):
                     lock.unlink()
@@ -90,6 +94,7 @@ def discard(folder: Path) -> bool:
     except OSError:
         for path, folders, _ in os.walk(folder):
             for closed in (Path(path), *(Path(path, name) for name in folders)):
+                # `chmod` follows links, and a candidate's may lead anywhere.
                 if not closed.is_symlink():
                     _open_up(closed)
         shutil.rmtree(folder, ignore_errors=True)
@@ -126,6 +131,7 @@ def _is_still(lock: Path, descriptor: int) -> bool:
 
 def _remove(folder: Path, lock: Path, descriptor: int, owner: int) -> None:
     if os.getpid() == owner:
+        # Where something is left, the lock file stays, too: the next sweep finds the folder by it.
         if discard(folder):
             lock.unlink(missing_ok=True)
         os.close(descriptor)

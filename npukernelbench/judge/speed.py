@@ -80,6 +80,7 @@ def baseline_us(
 
     ``model`` is the executor's ``time_model``, empty where times are measured.
     """
+    # The name becomes part of a path.
     if not machine.isidentifier():
         return None
     known = f"{machine}.json" if name == GOLDEN else f"{machine}.{name}.json"

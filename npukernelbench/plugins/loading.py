@@ -136,6 +136,7 @@ class Plugins:
         from npukernelbench import __version__
         from npukernelbench.plugins import builtin
 
+        # Without a boundary: where the built-ins fail, nothing works.
         plugins._enter(builtin, _Source(BUILTIN, DISTRIBUTION, __version__, first_party=True))
         if autoload:
             plugins._load_entry_points(disabled, environ.get("NPUKB_LOAD_PLUGINS"))
@@ -236,6 +237,7 @@ class Plugins:
     def configure(self, config: Config) -> None:
         """Call ``npukb_configure`` on every plugin, late ones included; one that raises is quarantined."""
         self._config = config
+        # `installed` is a copy: setting a plugin aside changes the list.
         for info in self.installed:
             try:
                 self._call(info.name, "npukb_configure", config=config)
@@ -279,6 +281,7 @@ class Plugins:
 
     def _enter(self, plugin: object, source: _Source) -> None:
         """Take a plugin in completely or not at all; whatever is wrong with it is raised, mostly as Rejected."""
+        # First: a plugin for another interface may have unknown hooks as well, and that error would say less.
         check_api_version(plugin)
         check_hooks(self._manager, plugin)
         if self._manager.has_plugin(source.name):
@@ -332,6 +335,7 @@ class Plugins:
 
     def _quarantine(self, source: _Source | PluginInfo, error: BaseException) -> None:
         """Set a plugin aside, and take back what it registered."""
+        # The name alone does not tell: a plugin that was refused for its name has that of an installed one.
         if self._manager.has_plugin(source.name) and source in self._installed:
             self._manager.unregister(name=source.name)
             self._installed = [info for info in self._installed if info != source]
@@ -392,6 +396,7 @@ def _entry_points() -> list[tuple[_Source, EntryPoint]]:
     for point in entry_points(group=GROUP):
         if point.dist is None:
             continue
+        # Metadata is parsed from a file at each access, and a distribution may have many entry points.
         if id(point.dist) not in described:
             metadata = point.dist.metadata
             described[id(point.dist)] = (metadata["Name"], metadata["Version"])

@@ -62,6 +62,7 @@ def check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
         if hook_name not in known and not options.get("optionalhook"):
             guess = did_you_mean(hook_name, known) or f"hooks: {', '.join(known)}"
             raise Rejected(f"there is no hook {hook_name!r}; {guess}")
+        # A wrapper runs around the hooks of other plugins, so that its faults would be theirs.
         if options.get("wrapper") or options.get("hookwrapper"):
             raise Rejected(f"{name} is a hook wrapper, which this interface does not accept")
 

@@ -115,6 +115,7 @@ class Ahead:
                 self._timer = threading.Timer(_LINGER_S, self._send)
                 self._timer.daemon = True
                 self._timer.start()
+        # Outside the lock, which `_send` takes itself.
         if full:
             self._send()
         return futures
@@ -122,6 +123,7 @@ class Ahead:
     def rewards(self, answers: Sequence[Answer]) -> list[Reward]:
         """The rewards, waiting for those that are not there."""
         futures = self.begin(answers)
+        # Without lingering: this caller brings nothing more while it waits.
         self._send()
         self._waits(1)
         try:
@@ -197,6 +199,7 @@ class Ahead:
                 faulty = isinstance(rewards, Exception) or rewards[index].value is None
                 if faulty and self._known.get(pending.key) is pending.promised:
                     del self._known[pending.key]
+        # Outside the lock: a future calls back in this thread, and whoever is called may ask for more.
         for index, pending in enumerate(batch):
             if isinstance(rewards, Exception):
                 pending.promised.set_exception(rewards)

@@ -61,6 +61,7 @@ class Callers:
         except (OSError, yaml.YAMLError) as error:
             raise UsageError(f"{path}: {error}", field="--callers", remedy="write NAME: {token: …}") from None
         except ValidationError as error:
+            # Without the input, which holds tokens: this text is printed.
             first = error.errors(include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the file"
             remedy = "write NAME: {token: at least 16 characters, most: 200}"
@@ -80,6 +81,7 @@ class Callers:
         """Who sent these headers from this address; None when it has no right to ask."""
         given = authorization.encode()
         for token, caller in self._known.items():
+            # In constant time: how long `==` takes tells how much of a token is right.
             if hmac.compare_digest(given, f"Bearer {token}".encode()):
                 return caller
         if self._known or (self._token and not hmac.compare_digest(given, f"Bearer {self._token}".encode())):

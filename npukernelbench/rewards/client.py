@@ -105,6 +105,7 @@ class RemoteScorer:
             server.close()
 
     def _turns(self, answers: Sequence[Answer], hints: Hints | None) -> list[Turn]:
+        # Rounded up: no more parts than servers, so that a small batch takes one round.
         size = min(_BATCH, -(-len(answers) // len(self._servers)) or 1)
         parts = [answers[start : start + size] for start in range(0, len(answers), size)]
         # All of a batch is judged on the same inputs, whichever server gets which part of it.
@@ -178,6 +179,7 @@ class RemoteScorer:
 
     def _pause_s(self, times: int) -> float:
         """How long to wait after so many failures: a random share of a pause that doubles."""
+        # Busy servers are counted without limit, and 2.0 ** 1024 is an OverflowError.
         return self._random.uniform(0.0, min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(times, 20)))
 
 

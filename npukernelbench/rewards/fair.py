@@ -57,6 +57,7 @@ class FairPool:
 
     def _serve(self) -> None:
         with self._lock:
+            # Something always waits: every entry came with one call of this method.
             caller, line = min(
                 ((name, line) for name, line in self._lines.items() if line.waiting),
                 key=lambda entry: (entry[1].running, entry[1].turn),

@@ -45,6 +45,7 @@ def reward_of(verdict: Verdict, policy: RewardPolicy, seed: int | None = None) -
     judged = verdict.owner in (Owner.MODEL, Owner.NONE)
     value = None
     if judged:
+        # What a cheat got right, its kernel did not compute.
         partly = 0.0 if right or verdict.outcome is Outcome.CHEAT else policy.cases * share
         value = policy.outcomes[verdict.outcome] + partly + speed.added
         if policy.empty is not None and wrote_nothing(verdict):

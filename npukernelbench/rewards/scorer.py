@@ -79,6 +79,7 @@ class Scorer:
         self._readings: dict[tuple[str, str], Reading] = {}
         self._prepared: set[Track] = set()
         self._preparing = Lock()
+        # For its errors: a wrong strategy or parser is told now, not at the first answer.
         self.reading(Terms())
 
     def score(self, answers: Sequence[Answer]) -> list[Reward]:
@@ -160,6 +161,7 @@ class Scorer:
         return load_policy(terms.policy) if terms.policy else self.policy
 
     def _prepare(self, track: Track) -> None:
+        # Held meanwhile: others must not judge before the executor is ready.
         with self._preparing:
             if self._ready is not None and track not in self._prepared:
                 self._ready(track)

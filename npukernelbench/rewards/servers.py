@@ -134,6 +134,7 @@ class Server:
             wish_s, pending = _seconds(response.headers.get("Retry-After")), int(told) if told.isdecimal() else 0
             reply = Reply(response.status, wish_s, response.read(), pending)
         except BaseException:
+            # Not kept: the rest of this reply would be read as the next one.
             connection.close()
             raise
         if response.will_close:
@@ -144,6 +145,7 @@ class Server:
 
     def _await(self, connection: HTTPConnection) -> None:
         """Wait for the answer for as long as the server lives."""
+        # `select.select` refuses descriptors from 1024 on, which a large trainer may have.
         poll = select.poll()
         poll.register(connection.sock, select.POLLIN)
         until = time.monotonic() + _LONGEST_S

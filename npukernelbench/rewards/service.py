@@ -172,6 +172,7 @@ class JudgeService:
 class JudgeServer(JudgeService, ThreadingHTTPServer):
     """Serves one scorer, by ``serve_forever``. ``server_close`` leaves the scorer open."""
 
+    # Else `server_close` would wait for every connection that a trainer keeps open.
     daemon_threads = True
     request_queue_size = _BACKLOG
 
@@ -181,6 +182,7 @@ class JudgeServer(JudgeService, ThreadingHTTPServer):
         """``callers`` have tokens of their own, else ``token`` is everybody's. UsageError when the address is not this
         machine's alone and no token guards it."""
         who = callers or Callers(token)
+        # Before the server's constructor, which listens at once.
         require_guard(who, host)
         ThreadingHTTPServer.__init__(self, (host, port), _Handler)
         JudgeService.__init__(self, scorer, who)
@@ -246,6 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
         given, named = self.headers.get("Authorization", ""), self.headers.get(CALLER_HEADER, "")
         caller = self.server.callers.find(given, named, str(self.client_address[0]))
         if caller is None:
+            # The body is not read, and would be taken for the next request.
             self.close_connection = True
             self._send(self.server.nobody())
         return caller
@@ -299,6 +302,7 @@ def read_request(message: Any) -> tuple[list[Answer], Terms]:
     if not isinstance(message, Mapping) or not isinstance(message.get("answers"), list):
         raise UsageError("expected an object with a list", field="answers", remedy='{"answers": [{"question": …}]}')
     policy = message.get("policy", "")
+    # `load_policy` takes paths, too: a caller must not have this machine's files read.
     if not isinstance(policy, str) or "/" in policy or ".y" in policy:
         raise UsageError("expected the name of a policy", field="policy", remedy="GET /v1/about lists them")
     for name in ("strategy", "parser"):

@@ -85,6 +85,7 @@ class SharedVerdicts:
             return
         ran = verdict.stage.order > Stage.COMPILE.order
         name = self._name(asked if ran else asked._replace(seed=None))
+        # Timings belong to the machine that judged, not to the verdict.
         plain = dumps(replace(verdict, timings={})).encode()
         self._tried("kept", lambda: self._contents.put(name, plain))
 
@@ -129,6 +130,7 @@ def judging_facts(executor: Executor, plugins: Plugins, settings: JudgeSettings)
         "architecture": platform.machine(),
         "executor": {"name": executor.name, **dict(executor.describe())},
         "sandbox": executor.sandbox_level() if isinstance(executor, Confining) else "",
+        # The seed is in the address already, as part of what was asked.
         "settings": to_json(replace(settings, seed=0)),
     }
 

@@ -41,6 +41,7 @@ def reasoning_of(completion: object) -> str:
     if isinstance(completion, str):
         return ""
     message = _last_message(completion)
+    # Servers differ in the name.
     return _content(message.get("reasoning") or message.get("reasoning_content"))
 
 
@@ -64,6 +65,7 @@ def rewards_for(answers: Sequence[Answer], *, policy: str, judge: str, settings:
 def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scoring:
     """The scorer of this process for these settings; opened once, closed when the process ends."""
     key = _key(policy, judge, settings)
+    # Held while it opens: otherwise two threads could open a scorer each.
     with _LOCK:
         if key not in _OPEN:
             scorer = open_scorer(policy=policy, judge=judge, **settings)

@@ -43,6 +43,7 @@ class _Settings:
         """``component`` returns one metric of the reward (:data:`METRIC_NAMES`) in place of its value; the other
         arguments are those of :func:`~npukernelbench.rewards.opening.open_scorer`. UsageError for unknown names.
         """
+        # For its errors: the first call comes only after a whole rollout.
         load_policy(policy)
         if component and component not in METRIC_NAMES:
             raise UsageError(f"there is no component {component!r}", field="component", remedy=", ".join(METRIC_NAMES))

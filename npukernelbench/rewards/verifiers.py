@@ -52,6 +52,7 @@ class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
         config = self.config
         named = {"strategy": config.strategy, "parser": config.parser}
         settings = {name: value for name, value in named.items() if value}
+        # A server has an executor of its own.
         if not config.judge:
             settings["executor"] = config.executor
         scorer = shared_scorer(config.policy, config.judge, settings)

@@ -53,6 +53,7 @@ class Asker:
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
+        # A daemon: `join` gives up after a while, and the process must be able to end then.
         self._thread = Thread(target=self._main, name="ask", daemon=True)
 
     def ask(self, request: GenerationRequest) -> None:
@@ -98,6 +99,7 @@ class Asker:
         try:
             await self._ask()
         finally:
+            # Else `cancel` would call into a loop that is closed.
             with self._lock:
                 self._loop = None
 
@@ -106,6 +108,7 @@ class Asker:
             return
         async with aclosing(answers(self._backend, self._gathered(), self._more)) as stream:
             async for result in stream:
+                # Polled: waiting for the semaphore would stop the event loop, and with it all requests under way.
                 while not self._room.acquire(blocking=False):
                     await asyncio.sleep(_POLL_S)
                 self._post(partial(self._on_answer, result))
@@ -120,4 +123,5 @@ class Asker:
             await asyncio.sleep(_POLL_S)
 
     def _gathered(self) -> tuple[GenerationRequest, ...]:
+        # As many as there are now: `ask` may add others meanwhile, from any thread.
         return tuple(self._requests.popleft() for _ in range(len(self._requests)))

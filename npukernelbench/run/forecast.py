@@ -95,6 +95,7 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
     characters = sum(len(message.content) for problem in samples.values() for message in problem.prompt.messages)
     first = ceil(characters / _CHARACTERS_PER_TOKEN)
     turns = 1 if plan.predict_only else plan.turns * taking_part.strategy.steps
+    # Each prompt repeats the conversation: turn t holds the t - 1 answers before it and what was said of them.
     grown = len(samples) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
     return Forecast(
         problems=len({(key.task, key.case) for key in samples}),

@@ -39,6 +39,7 @@ class Spending:
         self._clock, self._begun = clock, clock()
         self._prompt = self._completion = 0
         counted = self._most_cost is not None or self._most_tokens is not None
+        # Each is read from the disk, so only where a limit needs it.
         for completion in earlier if counted else ():
             self.add(completion)
 

@@ -78,12 +78,14 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
     faulted, problems = [], []
     for part in parts:
         check = _Check(part, strategy, judged)
+        # First: it counts the faults that are asked for next.
         problems += check.problems()
         faulted += [str(part.shard)] if check.faults else []
     _refuse(problems)
     manifest = Manifest(identity, _provenance(parts))
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its goal: a rename does not cross file systems.
         scratch = Scratch("merge", out.parent)
     with scratch as room:
         results = _write(room / "run", manifest, parts, judged)
@@ -101,6 +103,7 @@ def samples_per_problem(directory: Path) -> int:
 def _parts(directories: Sequence[Path]) -> list[_Part]:
     """The folders as shards of one run, each exactly once, in order."""
     parts = [_part(directory) for directory in directories]
+    # What most folders hold is taken as meant, so that the message names the odd ones.
     usual = Counter(part.whole.run_id for part in parts).most_common(1)[0][0]
     model = next(part for part in parts if part.whole.run_id == usual)
     problems = []

@@ -85,6 +85,7 @@ def _dated(table: Mapping[str, Price], name: str) -> Price | None:
     """The entry that ``name`` is a dated version of."""
     for known in sorted(table, key=len, reverse=True):
         rest = name.removeprefix(known)
+        # Only digits that can be a date (0613, 240806, 20240806): another number names another model.
         if rest != name and rest.replace("-", "").isdigit() and len(rest.replace("-", "")) in (4, 6, 8):
             return table[known]
     return None

@@ -52,6 +52,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "inputs": "drawn" if plan.inputs is None else plan.inputs,
         "prompt": _asked_style(plan),
         "executor": {"name": _folded(plan.executor), "args": _executor_args(plan)},
+        # 60 and 60.0 are the same limit, but not the same JSON.
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
         **({"hidden": plan.hidden} if plan.hidden else {}),

@@ -65,6 +65,7 @@ def _answers(
             if problem is not None and key.task in same:
                 prompt, completion = run.completions[key]
                 if prompt == problem.prompt:
+                    # Another run has paid for it: `Spending` counts what is cached as free.
                     yield key, (prompt, replace(completion, cached=True))
     except (OSError, NpukbError) as error:
         _log.info("%s: its answers cannot be used: %s", folder, error)

@@ -62,6 +62,7 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         prompts = {(problem.task.name, problem.case_id): problem.prompt for problem in problems}
         manifest = Manifest(identity(plan, backend, executor, prompts), _circumstances(plan, plugins, left_out))
         store = stack.enter_context(RunStore.open(plan.directory, manifest))
+        # After opening, which refuses a folder that holds another run.
         replace_json(plan.directory / CONFIG_NAME, _settings(plan.config))
         context = RunContext(store.manifest.run_id, plan.directory, plan, store.manifest.provenance)
         plugins.notify("on_run_start", context=context)
@@ -72,6 +73,7 @@ def run(plan: RunPlan, plugins: Plugins, observer: RunObserver) -> RunSummary:
         if plan.shard is not None:
             observer.message(f"shard {plan.shard}: {len(samples)} of {len(problems) * plan.samples} samples")
         schedule = Schedule(plan, plugins, observer, context, store, executor, samples)
+        # Not where nothing is left to judge: executors may build their runtime here.
         if not plan.predict_only and schedule.positions():
             prepare(executor, observer.message, plan.track)
         if isinstance(backend, Furnished):

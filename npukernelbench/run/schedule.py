@@ -138,6 +138,7 @@ class Schedule:
             raise
         finally:
             self._asker.cancel()
+            # Not waited for: after an error nobody takes what the judges still post.
             judges.shutdown(wait=False, cancel_futures=True)
             self._asker.join()
         if self._error is not None:
@@ -169,6 +170,7 @@ class Schedule:
             while self._backlog and self._room.acquire(blocking=False):
                 key = self._backlog.popleft()
                 self._submit(key, *self._stored[key])
+            # With one question each nothing can follow, so the backend need not be kept open for more.
             if not (self._awaited or self._judging or self._backlog) or self._most_questions == 1:
                 asker.no_more()
             self._wait()
@@ -177,6 +179,7 @@ class Schedule:
     def _wait(self) -> None:
         """Do what is posted next; nothing when time is up before."""
         try:
+            # Once the run is stopped the time left may be 0, with which this loop would spin.
             post = self._posts.get(timeout=None if self.stopped else self._spending.left_s)
         except Empty:
             return
@@ -199,6 +202,8 @@ class Schedule:
         posts: list[partial[None]] = [post]
         while len(posts) < _MOST_TOGETHER and (following := self._next_post()) is not None:
             posts.append(following)
+        # `==` and not `is`: each access makes another bound method. Everything is stored before any post is done, since
+        # `_answered` and `_judged` rely on it.
         results: list[GenerationResult] = [post.args[0] for post in posts if post.func == self._answered]
         self._keep(results)
         self._store.add_samples([post.args[0] for post in posts if post.func == self._judged])

@@ -107,6 +107,7 @@ def scan(path: Path) -> Catalogue:
     with path.open("rb") as log:
         line = log.readline()
         while line:
+            # One line ahead, since only the last one may be torn.
             following = log.readline()
             if not line.endswith(b"\n"):
                 break

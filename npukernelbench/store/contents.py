@@ -61,6 +61,8 @@ class _Folder:
 
     def put(self, name: str, content: bytes) -> None:
         path = self._path(name)
+        # A name per writer, since several may keep the same content at once. Nothing waits for the disk: what a crash
+        # leaves incomplete does not match its digest and counts as not there.
         being_written = path.with_name(f".{name}.{secrets.token_hex(4)}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

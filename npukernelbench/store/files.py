@@ -54,6 +54,7 @@ def replace_json(path: Path, content: Mapping[str, object]) -> None:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         try:
             write_all(descriptor, encoded.encode())
+            # Before the rename: after a crash the new name could otherwise stand for an empty file.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -34,6 +34,7 @@ create table prompts (id text primary key, offset integer, line integer) without
 create table openings (offset integer, line integer);
 """
 
+# `case` and `index` are words of SQL: hence the quotes, and `idx`.
 _KEY = 'task, "case", track, idx, turn'
 
 _log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ def save_index(index: Path, catalogue: Catalogue, log: Path) -> None:
 
     temporary = index.with_name(index.name + ".new")
     try:
+        # A process that was killed while it wrote may have left one.
         temporary.unlink(missing_ok=True)
         with closing(sqlite3.connect(temporary)) as database:
             _fill(database, catalogue, log.stat())
@@ -60,6 +62,7 @@ def load_index(index: Path, log: Path) -> Catalogue | None:
     if not index.is_file():
         return None
     try:
+        # Read only: readers of a run must not change its folder.
         with closing(sqlite3.connect(f"{index.resolve().as_uri()}?mode=ro", uri=True)) as database:
             return _load(database, log.stat())
     except (sqlite3.Error, ValueError, OSError) as error:

@@ -41,6 +41,7 @@ class FolderLock:
 
     def release(self) -> None:
         """Give the folder back."""
+        # The file stays: were it removed, a process that has opened it already would lock what nobody else finds.
         os.close(self._descriptor)
 
 
@@ -49,6 +50,7 @@ def writer_of(folder: Path) -> int | None:
     reader that took it even for a moment could turn a writer away."""
     try:
         process = int((folder / ".lock").read_text(encoding="ascii").strip())
+        # Signal 0 is never delivered: it only asks whether the process is there.
         os.kill(process, 0)
     except (OSError, ValueError, OverflowError):
         return None

@@ -51,6 +51,7 @@ class LogWriter:
         """Write events as one block and wait until it is on the disk. StoreError leaves the log as it was."""
         lines = [(dumps(event) + "\n").encode("ascii") for event in events]
         with writing(self._path):
+            # An append that failed has left bytes if cutting them off failed as well.
             self._trim()
             try:
                 write_all(self._descriptor, b"".join(lines))
@@ -58,6 +59,8 @@ class LogWriter:
             except BaseException:
                 self._trim()
                 raise
+        # Last: `_trim` cuts at the catalogue's end, so it must hold nothing that is not on the disk. Lines are parsed
+        # again because the catalogue takes plain JSON.
         for line in lines:
             self._catalogue.add(json.loads(line), len(line))
 

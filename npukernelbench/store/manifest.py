@@ -99,6 +99,7 @@ def differences(prefix: str, old: object, new: object) -> Iterator[tuple[str, ob
             dotted = f"{prefix}.{name}" if prefix else name
             yield from differences(dotted, old.get(name, _ABSENT), new.get(name, _ABSENT))
     elif old != new or type(old) is not type(new):
+        # Of another type, too: in Python 1, 1.0 and True are equal; as JSON they hash to different runs.
         yield prefix, old, new
 
 

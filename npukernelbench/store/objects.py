@@ -63,6 +63,7 @@ def push(directory: Path, url: str) -> Moved:
     """
     if not (directory / MANIFEST_NAME).is_file():
         raise UsageError("no run is here", location=SourceLocation(directory), remedy="name the folder of a run")
+    # For its errors: a manifest that is damaged or was edited is not sent.
     read_manifest(directory)
     with reaching(url) as (files, root):
         _send_manifest(files, root, (directory / MANIFEST_NAME).read_bytes(), url)
@@ -77,9 +78,11 @@ def push(directory: Path, url: str) -> Moved:
         while at < len(events):
             part = _part(events, at)
             segment = _Segment(at, len(part), _digest(part))
+            # `create`: a segment is never written over, whoever else pushes at the same time.
             files.pipe_file(f"{root}/{_FOLDER}/{segment.name}", part, mode="create")
             sent.append(segment)
             at += len(part)
+        # Last: results are made of the events before them.
         if (directory / RESULTS_NAME).is_file():
             files.pipe_file(f"{root}/{RESULTS_NAME}", (directory / RESULTS_NAME).read_bytes())
     return Moved(len(sent), sum(segment.length for segment in sent))
@@ -133,6 +136,7 @@ def _send_manifest(files: Any, root: str, content: bytes, url: str) -> None:
 
 def _segments(files: Any, root: str, url: str) -> Sequence[_Segment]:
     """Those at the place, in order. StoreError when they do not join."""
+    # fsspec keeps listings, and another machine may have pushed since.
     files.invalidate_cache()
     segments = sorted(_Segment.parse(path.rsplit("/", 1)[-1]) for path in files.glob(f"{root}/{_FOLDER}/*.jsonl"))
     end = 0
@@ -170,6 +174,7 @@ def reaching(url: str) -> Iterator[tuple[Any, str]]:
         files, root = fsspec.core.url_to_fs(url)
         yield files, root.rstrip("/")
     except NpukbError:
+        # The caller's block runs inside: its own errors are no fault of the storage.
         raise
     except Exception as error:
         reason = f"{url} cannot be used: {type(error).__name__}: {error}"

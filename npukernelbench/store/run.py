@@ -57,6 +57,7 @@ class RunStore:
         """
         with writing(directory):
             directory.mkdir(parents=True, exist_ok=True)
+        # Before the manifest is looked at: two processes may begin a run here at the same time.
         lock = FolderLock(directory)
         try:
             return cls(directory, _stored_manifest(directory, manifest), manifest.provenance, lock)
@@ -95,6 +96,7 @@ class RunStore:
                         raise self._refused(f"{key} has another completion already")
                     continue
                 of_prompt, reference = self._prompt_events(prompt)
+                # A prompt goes before what refers to it: a reader of the log refuses any other order.
                 events |= {event["id"]: event for event in of_prompt}
                 event = {"type": "completion", "key": key, "prompt": reference, "completion": completion}
                 if events.setdefault(key, event) != event:
@@ -148,6 +150,7 @@ class RunStore:
                 if not self._indexed:
                     save_index(self.directory / INDEX_NAME, self._catalogue, self._path)
             finally:
+                # Last: the index has to be of the state in which this process leaves the log.
                 self._lock.release()
 
     def __enter__(self) -> RunStore:
@@ -249,6 +252,7 @@ def _stored_manifest(directory: Path, wanted: Manifest) -> Manifest:
     try:
         here = read_manifest(directory)
     except FileNotFoundError:
+        # The manifest is written before the log, so it was lost: a new one would claim the log of another run.
         if (directory / LOG_NAME).exists():
             raise StoreError(
                 "there is an event log but no manifest",
