@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from npukernelbench.cli.group import build_group
 
         return complete(build_group(), instruction, App(Console()))
+    # Only for a command line of the process's own: a caller's garbage collector stays as it is.
     if argv is None:
         _collect_seldom()
     return guarded(sys.argv[1:] if argv is None else list(argv), Console())

@@ -54,6 +54,7 @@ def command(app: App, /, names: tuple[str, ...], as_json: bool, **options: Any) 
 
 
 def _entry(name: str, documented: Documented) -> ApiEntry:
+    # Names are pasted from code, with a namespace, arguments or template parameters.
     plain = name.strip().removeprefix("AscendC::").partition("(")[0].partition("<")[0]
     entry = documented.api_entry(plain)
     if entry is None:

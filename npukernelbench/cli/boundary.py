@@ -61,6 +61,7 @@ def guarded(argv: Sequence[str], console: Console) -> int:
             language, words = lift_language(argv)
             console.speak(language)
             code = _invoke(words, app)
+            # Inside, where a reader that has gone can still be caught; the interpreter's own flush comes after it.
             console.flush()
         except BrokenPipeError:
             _silence_stdout()
@@ -85,6 +86,7 @@ def _invoke(argv: list[str], app: App) -> int:
     try:
         with build_group().make_context("npukb", argv, obj=app) as context:
             code = context.command.invoke(context)
+    # What --help and --version end with: click makes an exit code of it only in its standalone mode.
     except click.exceptions.Exit as stop:
         return stop.exit_code
     return code if isinstance(code, int) else 0
@@ -158,6 +160,7 @@ def _keep(text: str) -> Path | None:
     """Write a crash log to the cache folder, or to the folder for temporary files; None when neither can be written."""
     import tempfile
 
+    # Not from the configuration, whose loading may be what failed.
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "npukernelbench"
     for folder in (Path(os.environ.get("NPUKB_CACHE_DIR") or cache) / "logs", Path(tempfile.gettempdir())):
         try:

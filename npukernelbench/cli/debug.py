@@ -104,6 +104,7 @@ def command(
         recording, dict(named_tensors(request.inputs)), _types(case), subject.candidate.files, app.console.out
     )
     if dumped:
+        # The session is at the start of the recording, and memory is wanted as it is at the end.
         script = ("goto -1", *(f"dump {name} {name}.npy" for name in dumped))
     if not script:
         stepping.cmdloop()

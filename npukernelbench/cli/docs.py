@@ -46,6 +46,7 @@ def command(context: click.Context, /, names: tuple[str, ...], port: int, build_
     with serve_site(start.parent, port) as server:
         address = f"http://127.0.0.1:{server.server_port}/"
         app.console.out(address)
+        # Output into a pipe is buffered, and whoever waits for the address may read from one.
         app.console.flush()
         click.launch(address)
         app.console.err("stop with Ctrl-C")

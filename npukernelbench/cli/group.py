@@ -115,6 +115,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first word names, or say which one was meant."""
         name = args[0]
+        # click tries the other spelling only in its own method, which is called last.
         if self.get_command(ctx, name) is None and self.get_command(ctx, name.replace("_", "-")) is None:
             from difflib import get_close_matches
 
@@ -198,6 +199,7 @@ def _words(ctx: click.Context) -> Words:
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    # A shell that completes a line parses it without meaning to run it.
     if wanted and not ctx.resilient_parsing:
         from npukernelbench import __version__
 
@@ -230,6 +232,7 @@ def _gather_lists(args: list[str], lists: tuple[str, ...]) -> list[str]:
         gathered.extend([",".join(held)] if held else [])
         held = None
         name, equals, value = word.partition("=")
+        # The dashes in front of the name were replaced as well.
         if name.replace("-", "_").replace("__", "--", 1) in lists:
             gathered.append(name)
             held = [value] if equals else []

@@ -37,6 +37,7 @@ def help_texts() -> dict[str, str]:
 
 
 def _context(command: click.Command, name: str, parent: click.Context | None) -> click.Context:
+    # A fixed width, so that the copy does not depend on a terminal.
     return click.Context(
         command, parent, name, obj=App(Console()), terminal_width=_WIDTH, help_option_names=["-h", "--help"]
     )

@@ -100,6 +100,7 @@ def command(
     else:
         for line in render_verdict(subject, verdict, app.console.paint, app.console.words):
             app.console.tell(line)
+    # Before the threshold, which a fault of ours neither meets nor misses.
     if verdict.owner is Owner.INFRA:
         return ExecutorError.exit_code
     return threshold.exit_code_of_verdict(verdict) if threshold else 0

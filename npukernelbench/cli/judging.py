@@ -92,6 +92,7 @@ def _judging(app: App, session: Session, name: str, wanted: Mapping[str, object]
     announce(app, session)
     known = getattr(getattr(registration.load(), "Args", None), "model_fields", {}) if wanted else {}
     extra = {name: value for name, value in (wanted or {}).items() if name in known}
+    # What the user says wins over what the command wants.
     executor = make_executor(registration, {**extra, **config.executor_args})
     task = session.tasks[name]
     try:

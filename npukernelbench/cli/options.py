@@ -77,6 +77,7 @@ def setting_option(name: str, *, flag: bool = False, also: tuple[str, ...] = ())
     """The option of one setting, ``also`` under other names. Its value is text, for ``config.resolve`` to read."""
     setting = next(setting for setting in settings() if setting.name == name)
     if flag:
+        # None, so that a flag that is not given leaves the setting to the file and the environment.
         return click.option(setting.option, "-x", name, is_flag=True, default=None, help=setting.help)
     short, metavar = _SHAPES[name]
     return click.option(
@@ -94,6 +95,7 @@ def setting_options(*names: str) -> Callable[[_F], _F]:
     """The options of several settings, in this order."""
 
     def decorate(function: _F) -> _F:
+        # click lists the option first that is applied last.
         for name in reversed(names):
             function = setting_option(name)(function)
         return function

@@ -54,6 +54,7 @@ def make_plan(session: Session, inputs: int | None = None) -> RunPlan:
     strategy = plugins.strategies.find(likes.strategy if liked else config.strategy).name
     executor = session.executor
     judged = with_arguments(executor.registration, config.executor_args, field="executor_args").args
+    # Found for the error alone, which would else come when the run has begun.
     for registry, name in (
         (plugins.prompts, style),
         (plugins.parsers, parser),
@@ -62,6 +63,7 @@ def make_plan(session: Session, inputs: int | None = None) -> RunPlan:
     tasks = select_cases(session.tasks, config, hidden)
     if rules is not None:
         tasks = under_rules(tasks, rules)
+    # Only hidden cases have a salt: a secret by which none was selected is no part of the run.
     secret = any(case.salt for task in tasks for case in task.cases)
     plan = RunPlan(
         tasks=tasks,
@@ -95,6 +97,7 @@ def make_plan(session: Session, inputs: int | None = None) -> RunPlan:
         reuse=config.shard is None,
         inputs=config.input_seed if inputs is None else inputs,
     )
+    # Of the plan without its shard, so that all shards of a run have the same print.
     whole = config.output_path / _folder_name(config, strategy, fingerprint(plan))
     return replace(plan, directory=whole) if config.shard is None else _sharded(plan, config.shard, whole)
 
@@ -224,6 +227,7 @@ def _limited(selected: Selected, limit: int | float | None) -> Selected:
     """The first cases of a task: ``limit`` of them, or that fraction rounded up."""
     if limit is None:
         return selected
+    # Exact: in floating point 0.07 of 100 cases, rounded up, are 8.
     count = ceil(Fraction(str(limit)) * len(selected.cases)) if isinstance(limit, float) else limit
     return replace(selected, cases=selected.cases[:count])
 

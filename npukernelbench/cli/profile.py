@@ -97,6 +97,7 @@ def _predicted(app: App, options: dict[str, Any], case: Case, subject: Subject) 
     the twin's record of a run, which no device keeps. None, with the reason told, where the twin cannot work.
     """
     try:
+        # The arguments that were given are those of the device's executor.
         session = open_session({**options, "executor": "twin", "executor_args": None})
         verdict = judge_once(app, session, (case,), subject, {"profile": "full"})
     except NpukbError as error:

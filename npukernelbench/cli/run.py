@@ -73,6 +73,7 @@ def execute(app: App, session: Session, as_json: bool, inputs: int | None = None
     from npukernelbench.store import results_json
 
     config = session.config
+    # Before anything is asked: a metric that the run will not have would else be noticed hours later.
     threshold = Threshold.for_run(config.fail_under, config.num_samples, config.shard)
     plan = make_plan(session, inputs)
     announce(app, session)

@@ -79,6 +79,7 @@ def command(
     from npukernelbench.rewards.service import JudgeServer, require_guard
     from npukernelbench.rewards.telemetry import log_requests
 
+    # Not an option: other users of a machine can read its command lines.
     who = Callers(os.environ.get(TOKEN_VARIABLE, "")) if callers is None else Callers.read(callers)
     session = open_session(options)
     config = session.config

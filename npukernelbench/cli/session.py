@@ -58,6 +58,7 @@ class Session:
 
 def open_session(options: Mapping[str, object]) -> Session:
     """Resolve the configuration, load the plugins, tell them the configuration."""
+    # Options that were not given are None, or an empty tuple where they may be repeated.
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     file = given.pop("config_file", None)
     switches = given.pop("plugin_switches", ())
@@ -67,6 +68,7 @@ def open_session(options: Mapping[str, object]) -> Session:
     if disabled:
         given["disabled_plugins"] = disabled
     config = resolve(file=file if isinstance(file, Path) else None, options=given)
+    # They are merged into arguments that may come from the file, and so are known only now.
     if short:
         config = resolve(
             file=file if isinstance(file, Path) else None,

@@ -44,6 +44,7 @@ class Stepping(cmd.Cmd):
         tell: Callable[[str], None],
     ) -> None:
         super().__init__()
+        # The second one stays a step behind, for what operands held before the instruction.
         self._replay, self._before = Replay(recording, given), Replay(recording, given)
         self._types, self._tell = types, tell
         self._lines = {name: text.splitlines() for name, text in files.items()}
@@ -110,6 +111,7 @@ class Stepping(cmd.Cmd):
     def do_reverse(self, _rest: str) -> None:
         """reverse: the same backwards; rc."""
         entries = self._replay.entries
+        # The entry that is shown lies at `position - 1` and does not stop again.
         places = range(self._replay.position - 2, -1, -1)
         self._go(next((at + 1 for at in places if self._stops(entries[at])), 0))
 

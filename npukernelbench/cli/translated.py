@@ -50,8 +50,10 @@ def translated(command: click.Command, words: Words) -> click.Command:
     """A copy of ``command``, and of what a group holds, whose help is in the language of ``words``."""
     if words.language == "en":
         return command
+    # A command belongs to its module, where the next call finds it again.
     twin = copy.copy(command)
     short = command.short_help or command.get_short_help_str(200)
+    # click ends a help text at a form feed.
     twin.help = command.help and words.prose(command.help.partition("\f")[0])
     twin.short_help = words.text(short)
     twin.params = [_parameter(parameter, words) for parameter in command.params]

@@ -36,6 +36,7 @@ def command(app: App, directory: Path, port: int, host: str) -> None:
 
     with ViewServer(directory, port, host) as server:
         app.console.out(server.url)
+        # Output into a pipe is buffered, and whoever waits for the address may read from one.
         app.console.flush()
         if server.open_to_others:
             app.console.warn(f"whoever reaches {host} can read every run below {directory}")

@@ -56,6 +56,7 @@ async def answers(
         return
     try:
         await _open(backend)
+        # Where nothing follows there is one stream only.
         streams = _overlapping if backend.capabilities.overlapping and more is not None else _in_turn
         async with aclosing(streams(backend, requests, more)) as results:
             async for result in results:
@@ -139,6 +140,7 @@ async def _collect(
 ) -> AsyncGenerator[GenerationResult, None]:
     """Every answer of ``stream`` to a request still waiting; then a fault for each that is left."""
     try:
+        # Not to the stream's end: when everything is answered, a backend need not end by itself.
         while waiting:
             outcome = await _next(stream)
             if isinstance(outcome, str):

@@ -47,6 +47,7 @@ class CompletionCache:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            # Other runs that share the file may be writing.
             self._database = sqlite3.connect(path, timeout=60.0, check_same_thread=False)
             # With a write-ahead log, runs that share the file read while another one writes.
             self._database.execute("pragma journal_mode = wal")
@@ -130,6 +131,7 @@ class CachedBackend:
         # Several streams may miss at the same time, and a backend is opened once.
         async with self._opening:
             if not self._opened:
+                # Before it is opened, so that what a failed attempt took is released as well.
                 self._opened = True
                 await self._backend.open()
         async for result in self._backend.generate_many(missing):
@@ -158,6 +160,7 @@ def address(facts: Mapping[str, JSON], request: GenerationRequest) -> str:
         "sampling": request.params,
         "seed": request.seed,
         "index": request.key.index,
+        # Left out where there are none: questions without tools keep their addresses.
         **({"tools": request.prompt.tools} if request.prompt.tools else {}),
     }
     return hashlib.sha256(dumps(asked).encode()).hexdigest()

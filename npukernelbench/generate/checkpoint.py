@@ -81,6 +81,7 @@ def checkpoint_facts(model: str, revision: str | None = None) -> dict[str, str]:
     folder = Path(model).expanduser()
     if folder.is_dir():
         return {"checkpoint": checkpoint_print(folder)}
+    # On the hub a name has one slash at most, and no sign of a path in front.
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise BackendError(
             f"there is no folder {folder}",

@@ -62,7 +62,9 @@ def extract_from_reasoning(parser: Registration, completion: Completion, task: T
     """
     if not getattr(parser.load(), "searches_reasoning", False):
         return None
+    # Backends give reasoning apart, or leave it in the text.
     thinking = f"{completion.reasoning}\n{split_thinking(completion.text).thinking}"
+    # Whether the answer was cut off says nothing about a draft that came before it.
     extracted = extract(
         parser, replace(completion, text=thinking, reasoning="", finish_reason=FinishReason.STOP), task, track
     )
@@ -124,6 +126,7 @@ def _validated(files: object, who: str) -> Mapping[str, str] | None:
     for name, source in files.items():
         if not isinstance(name, str) or not isinstance(source, str):
             raise PluginError(f"{who} returned {type(name).__name__}: {type(source).__name__}, expected str: str")
+        # Files are written under these names, and none may lead out of its folder.
         if relative_name(name) != name:
             raise PluginError(f"{who} returned the file name {name!r}, which is not a plain relative path")
     return files

@@ -98,6 +98,7 @@ def wrap(source: str, language: str = "cpp", name: str = "") -> str:
 
     A block with a ``name`` is that file.
     """
+    # A fence has three signs at least.
     longest = max((len(run) for run in re.findall(r"`{3,}", source)), default=2)
     fence = "`" * (longest + 1)
     newline = "" if source.endswith("\n") or not source else "\n"
@@ -108,6 +109,7 @@ def wrap(source: str, language: str = "cpp", name: str = "") -> str:
 def relative_name(name: str) -> str:
     """``name`` as a plain relative POSIX path, or empty when it would lead out of its folder."""
     path = PurePosixPath(name)
+    # Backslashes and colons mean folders and drives on other systems.
     unsafe = path.is_absolute() or ".." in path.parts or not path.parts or any(c in name for c in "\\:\0\n")
     return "" if unsafe else str(path)
 

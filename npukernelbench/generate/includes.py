@@ -98,6 +98,7 @@ def carry_sources(carried: Carried, folders: Sequence[Path]) -> Carried:
     files, paths = dict(carried.files), dict(carried.paths)
     for path, folder in chosen.values():
         name = f"{INCLUDE_FOLDER}/{path.relative_to(folder).as_posix()}"
+        # What is carried already keeps its rewritten includes.
         files.setdefault(name, _read(path))
         paths.setdefault(name, str(path))
     return carry(files, paths, folders)
@@ -231,6 +232,7 @@ class _Search:
         for place in places:
             real = place.resolve()
             for folder in (*self.folders, *self.homes):
+                # Of the resolved path: neither `..` nor a link leads out of the folders.
                 if real.is_file() and real.suffix in _SUFFIXES and folder in real.parents:
                     return real, real.relative_to(folder).as_posix()
         return None

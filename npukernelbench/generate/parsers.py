@@ -86,6 +86,7 @@ def has_unclosed_block(text: str) -> bool:
     """Whether ``text`` ends inside a fence or a kernel tag."""
     if scan(text).unclosed:
         return True
+    # An opening tag in the middle of a line may be one that prose mentions.
     tags = [match for match in _TAG.finditer(text) if match.group(1) or _begins_line(text, match.start())]
     return bool(tags) and not tags[-1].group(1)
 

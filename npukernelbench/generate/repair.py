@@ -60,6 +60,7 @@ def extended(prompt: Prompt, added: Sequence[Message], template: str) -> Prompt:
     # The hash of the whole conversation follows from that of the part before, so no turn is hashed twice.
     digest = hashlib.sha256(prompt.hash.encode())
     for message in added:
+        # Left out where there are none: conversations without tools keep their hashes.
         calls = f"\0{message.call}\0{dumps(message.calls)}" if message.calls or message.call else ""
         text = f"{message.role}\0{message.content}{calls}"
         digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())

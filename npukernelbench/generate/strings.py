@@ -68,6 +68,7 @@ def _parsed(text: str) -> dict[str, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # C++ in a string that is not raw: its escapes do not concern us
             body = ast.parse(text).body
+    # Deeply nested text exhausts the parser's stack or memory.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     assigned: dict[str, str] = {}

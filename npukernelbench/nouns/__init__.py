@@ -140,5 +140,6 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    # The next access finds the name without this function.
     globals()[name] = found
     return found

@@ -38,6 +38,7 @@ def to_json(value: object) -> JSON:
     # Exact types first: most values are these, and isinstance is slower for each of them.
     if type(value) in _PLAIN:
         return value  # type: ignore[return-value]
+    # Before `str`: most enumerations of the nouns are texts as well.
     if isinstance(value, Enum):
         return to_json(value.value)
     if isinstance(value, str):

@@ -297,6 +297,7 @@ def _listed(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[J
 
 def _items(data: Mapping[str, JSON], name: str, where: str, decode: Callable[[JSON, str], _T]) -> list[_T]:
     values = _get(data, name, where)
+    # Text is a sequence, too.
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise ValueError(f"{where}.{name}: expected a list, got {_shown(values)}")
     return [decode(item, f"{where}.{name}[{i}]") for i, item in enumerate(values)]
@@ -309,6 +310,7 @@ def _optional_at(data: Mapping[str, JSON], name: str, where: str, decode: Callab
 
 
 def _whole(value: JSON, where: str) -> int:
+    # A bool is an int in Python, and not in JSON.
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{where}: expected a whole number, got {_shown(value)}")
     return value

@@ -62,6 +62,7 @@ def case_prelude(task: Task, case: Case) -> str:
             if isinstance(value, str):
                 macros += _choices(task, attribute.name, value)
             constants += _attribute(attribute.name, attribute.type, value)
+    # The operator and not the task: a task of optimisation has the constants of its operator, to the letter.
     head = f"// Task {task.operator}, case {case.id}: constants of the static track."
     return "\n".join([head, *macros, "namespace task_case {", *constants, "}  // namespace task_case", ""])
 
@@ -103,6 +104,7 @@ def _tensor(
         constants.append(f"constexpr int64_t {upper}_SHAPE[] = {_braced(tensor.shape or (1,))};")
     if dtype is not None:
         macros.append(f"#define DTYPE_{upper} {_COMPONENT.get(dtype, dtype.ascend_c)}")
+        # An output may have a type in a case that its interface does not name.
         for other in dict.fromkeys((*allowed, dtype)):
             # Macros rather than constants: #if must be able to read them.
             macros.append(f"#define {upper}_IS_{other.value.upper()} {int(other is dtype)}")
@@ -118,6 +120,7 @@ def _choices(task: Task, name: str, value: str) -> list[str]:
 def _attribute(name: str, kind: str, value: AttributeValue) -> list[str]:
     upper = _upper(name)
     if isinstance(value, str):
+        # JSON escapes quotes and control characters as C++ does.
         return [f"constexpr const char* {upper} = {json.dumps(value)};"]
     if isinstance(value, tuple):
         ctype = "float" if kind == "list_float" else "int64_t"

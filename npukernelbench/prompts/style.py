@@ -163,6 +163,7 @@ class TemplateStyle:
             return own.render(task, case, track)
         if track is Track.STATIC and case is None:
             raise ValueError("a prompt of the static track needs a case")
+        # On other tracks an answer is for all cases, and none of them may stand out.
         values = _values(task, case if track is Track.STATIC else None, track, self.hardware)
         told = self.reference.level if self.reference else self.knowledge
         text = self.reference.text(task, track).rstrip() if self.reference else ""

@@ -64,6 +64,7 @@ def dequant_swiglu_quant(
     value = x.astype(np.float64) if bias is None else x.astype(np.float64) + bias.astype(np.float64)
     value = value if weight_scale is None else value * picked(weight_scale)
     value = value if activation_scale is None else value * activation_scale.reshape(*rows, 1)
+    # Turned by half of its extent, the second half is the one that `swiglu` activates.
     value = swiglu(value if activate_left else np.roll(value, x.shape[-1] // 2, axis=-1), -1)
     if quant_mode == "dynamic":
         y, scale = _dynamic(value if quant_scale is None else value * picked(quant_scale))

@@ -33,6 +33,7 @@ def elu(x: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
 
     ``alpha`` counts as the float32 that a kernel receives. Source: Clevert et al., arXiv 1511.07289; ``torch.nn.ELU``.
     """
+    # Both branches are computed everywhere: without the minimum, large x would overflow.
     return np.where(x > 0.0, x, float(np.float32(alpha)) * np.expm1(np.minimum(x, 0.0)))
 
 
@@ -66,6 +67,7 @@ def leaky_relu(x: NDArray[np.float64], negative_slope: float) -> NDArray[np.floa
 
 def log_softmax(x: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
     """``y = x - log(sum(exp(x)))``, the sum along ``dim``; the shape of ``x``. Source: ``torch.log_softmax``."""
+    # Less the largest element, so that nothing overflows.
     shifted = x - x.max(axis=dim, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True)))
 

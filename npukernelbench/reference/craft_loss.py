@@ -38,6 +38,7 @@ def cross_entropy_loss(predictions: NDArray[np.float64], targets: NDArray[Any]) 
 
     Source: ``torch.nn.functional.cross_entropy``.
     """
+    # Less the largest logit, so that nothing overflows.
     top = predictions.max(axis=1, keepdims=True)
     logs = np.log(np.exp(predictions - top).sum(axis=1)) + top[:, 0]
     return np.asarray(np.mean(logs - predictions[np.arange(len(targets)), targets]))

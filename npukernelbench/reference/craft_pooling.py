@@ -61,11 +61,13 @@ def _pool(
 ) -> _Array:
     """Windows over the last ``axes`` axes reduced by ``combine``, one axis after the other."""
     kernel_size, stride, padding = window
+    # Sums and maxima over a box are those over its axes one by one, which is far less work.
     for axis in range(x.ndim - axes, x.ndim):
         widths = [(padding, padding) if item == axis else (0, 0) for item in range(x.ndim)]
         line = np.moveaxis(np.pad(x, widths, constant_values=fill), axis, 0)
         starts = line.shape[0] - kernel_size + 1
         pooled = line[:starts:stride]
+        # Over the window and not over its places, so that NumPy works on whole slices.
         for offset in range(1, kernel_size):
             pooled = combine(pooled, line[offset : offset + starts : stride])
         x = np.moveaxis(pooled, 0, axis)

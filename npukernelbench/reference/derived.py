@@ -94,6 +94,7 @@ def geglu_gate(inputs: _Inputs, attributes: _Attributes) -> _Floats:
 
 
 def _deep_sum(inputs: _Inputs, attributes: _Attributes) -> _Floats:
+    # Kernels get attributes in single precision.
     alpha = float(np.float32(attributes["alpha"]))  # type: ignore[arg-type]
     return alpha * _real(inputs, "x") + _real(inputs, "gx")
 

@@ -81,6 +81,7 @@ def _exact(value: Argument) -> object:
         return [_exact(item) for item in value]
     if value.dtype.kind in "iub":
         return value
+    # Not by the kind "f": element types of ml_dtypes have another one.
     return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
 
 
@@ -110,6 +111,7 @@ def _conform_tensor(task: Task, case: Case, name: str, declared: TensorShape, va
     if array.dtype.kind == "c" and not declared.dtype.is_complex:
         raise _fault(task, case, f"the reference {task.reference} gives complex values for the real output {name!r}")
     judged = np.dtype(np.float64) if quantised else _judged_type(declared.dtype)
+    # `ascontiguousarray` gives a scalar an axis.
     return np.ascontiguousarray(array, dtype=judged).reshape(declared.shape)
 
 

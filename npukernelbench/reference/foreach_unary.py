@@ -148,6 +148,7 @@ def round_off_number(x: _Tensors, roundMode: NDArray[Any]) -> _Tensors:  # noqa:
         case 3:
             return [np.ceil(item) for item in x]
         case 4:
+            # Exact: inputs have the digits of float32 at most, and the sum is in double precision.
             return [np.copysign(np.floor(np.abs(item) + 0.5), item) for item in x]
         case 5:
             return [np.trunc(item) for item in x]

@@ -35,6 +35,7 @@ def gather(
     batches = prod(x.shape[:batchDims])
     flat = x.reshape(batches, prod(x.shape[batchDims:along]), extent, prod(x.shape[along + 1 :]))
     chosen = flat[np.arange(batches)[:, None], :, indices.reshape(batches, -1)]
+    # A slice stands between the two index arrays, so that NumPy puts their axes in front.
     return np.swapaxes(chosen, 1, 2).reshape(x.shape[:along] + indices.shape[batchDims:] + x.shape[along + 1 :])
 
 

@@ -24,5 +24,6 @@ def cross(x1: NDArray[Any], x2: NDArray[Any], dim: int) -> NDArray[Any]:
         raise ValueError(f"cross needs equal shapes of extent 3 along the axis, not {x1.shape} and {x2.shape}")
     first = [np.take(x1, index, axis=axis) for index in range(3)]
     second = [np.take(x2, index, axis=axis) for index in range(3)]
+    # Places below zero count from the end, which closes the circle.
     parts = [first[i - 2] * second[i - 1] - first[i - 1] * second[i - 2] for i in range(3)]
     return np.stack(parts, axis=axis)

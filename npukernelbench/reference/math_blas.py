@@ -39,6 +39,7 @@ def sscal(x: NDArray[np.float64], alpha: float, n: int, incx: int) -> NDArray[np
     ``alpha`` counts as the float32 that a kernel receives.
     """
     y = np.array(x, order="C")
+    # In C order `y` can be flattened without a copy, so that its own elements change.
     _elements(y, n, incx)[:] *= float(np.float32(alpha))
     return y
 

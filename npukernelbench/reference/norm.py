@@ -226,6 +226,7 @@ def moments(x: _Floats, axes: int, epsilon: float) -> tuple[_Floats, _Floats]:
     """Mean and ``1 / sqrt(biased variance + epsilon)`` over that many trailing axes, which keep extent 1."""
     over = tuple(range(x.ndim - axes, x.ndim))
     mean = x.mean(axis=over, keepdims=True)
+    # Of differences from the mean: the mean of squares less the squared mean has no digits left for a large mean.
     variance = np.square(x - mean).mean(axis=over, keepdims=True)
     return mean, np.asarray(1.0 / np.sqrt(variance + _single(epsilon)))
 

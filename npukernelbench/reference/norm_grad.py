@@ -95,6 +95,7 @@ def group_norm_swish_grad(
     factor = float(np.float32(swish_scale))
 
     def slope(z: _Floats) -> _Floats:
+        # `expit(-t)` rather than `1 - expit(t)`, which loses all digits for large t.
         return np.asarray(expit(factor * z) * (1.0 + factor * z * expit(-factor * z)))
 
     dx, dgamma, dbeta = group_norm_then_grad(slope, dy, GroupNorm(mean, rstd, x, gamma, beta, num_groups))

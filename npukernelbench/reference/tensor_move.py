@@ -33,6 +33,7 @@ def coalesce_sparse(
 def expand(x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """``x`` broadcast to ``shape``: missing axes in front and axes of extent 1 are repeated. Source:
     ``torch.Tensor.expand``."""
+    # A copy: a broadcast view is read-only, and its elements share memory.
     return np.array(np.broadcast_to(x, shape))
 
 

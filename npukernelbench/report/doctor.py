@@ -73,6 +73,7 @@ def examine(
     config, plugins = installation.config, installation.plugins
     name = _default(plugins, config)
     executors = {
+        # The configured arguments are meant for the default executor; others may not know them.
         r.name: tuple(_executor(r, config.executor_args if r.name == name else {})) for r in plugins.executors.values()
     }
     chosen = tuple(_guard("executor", lambda: [_found_executor(config, plugins)]))
@@ -127,6 +128,7 @@ def _harness() -> Iterator[Finding]:
         f"{platform.python_version()} ({sys.executable})",
         "install Python 3.10 or newer" if old else "",
     )
+    # A container may give the process fewer CPUs than the machine has; macOS cannot be asked.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("platform", FindingStatus.OK, f"{platform.platform()}, {platform.machine()}, {cores} CPUs")
 
@@ -238,6 +240,7 @@ def _extra_packages(distribution: str, extra: str) -> dict[str, str | None]:
         requirements = None
     packages: dict[str, str | None] = {}
     for requirement in requirements or ():
+        # By pattern: `packaging`, which parses requirements, is no dependency.
         wanted = re.search(r"""extra\s*==\s*['"]([^'"]+)['"]""", requirement)
         name = re.match(r"([A-Za-z0-9._-]+)(?:\[([^\]]*)\])?", requirement)
         if not wanted or not name or canonical(wanted.group(1)) != extra:
@@ -269,6 +272,7 @@ def _time_model(config: Config) -> Iterator[Section]:
 def _folder(name: str, folder: Path, remedy: str) -> Finding:
     """Whether a folder can be written, or made where it is not there yet."""
     nearest = next((parent for parent in (folder, *folder.absolute().parents) if parent.exists()), folder)
+    # In a folder without the right to enter it no file can be made.
     if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
         state = "can be written" if nearest == folder else "will be created"
         return Finding(name, FindingStatus.OK, f"{folder} {state}")

@@ -88,6 +88,7 @@ def _steps(turns: Sequence[Sample]) -> list[Step]:
             seconds += 0.0 if turn.completion.results else turn.completion.seconds
         if calling:
             steps += [_called(turn, result, before, seconds) for result in turn.calls if _judging(result)]
+            # Calls say what had passed when they ended, so that the largest covers all of them.
             seconds += max((result.seconds for result in turn.calls), default=0.0)
         elif turn.verdict is not None and turn.verdict.owner in (Owner.MODEL, Owner.NONE):
             public = public_verdict(turn.verdict)

@@ -119,6 +119,7 @@ def at_k(
 ) -> dict[str, Shares]:
     """Per k of ``ks``, as far as every problem has k samples: the mean over problems of the unbiased estimator."""
     counted = {name: _counts(group, hit) for name, group in groups.items()}
+    # A problem may have k samples, and fewer that are valid.
     there = [k for k in ks if any(counts and k <= min(n for _, n, _ in counts) for counts in counted.values())]
     means = {k: {name: _mean(counts, k, everyone, own) for name, counts in counted.items()} for k in there}
     return {str(k): Shares(mean["valid"], mean["all"]) for k, mean in means.items()}

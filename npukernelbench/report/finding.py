@@ -90,6 +90,7 @@ def _found(folder: Path) -> _Search:
             continue
         if any(entry.name == MANIFEST_NAME for entry in inside):
             runs.append(place)
+        # A link may lead out of the folder, or back to one above.
         waiting.extend(sorted(place / entry.name for entry in inside if entry.is_dir(follow_symlinks=False)))
     return _Search(sorted(runs), looked, unread)
 

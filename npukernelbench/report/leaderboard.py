@@ -121,6 +121,7 @@ def leaderboards(records: Sequence[RunRecord], *, by: str = CORRECT.name) -> tup
     """Boards with the most tasks first. ``by`` is the measure that ranks; UsageError when no board has it."""
     apart: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for record in records:
+        # With the time model: below a board its rows are compared by speed, too.
         apart[dumps([rules_of(record), timing_of(record), record.tasks])].append(record)
     measures = {key: _measures(group) for key, group in apart.items()}
     known = list(dict.fromkeys(measure.name for group in measures.values() for measure in group))
@@ -246,6 +247,7 @@ def _board(records: Sequence[RunRecord], measures: Sequence[Measure], by: str, r
 
     def order(row: Row) -> tuple[int, float, str, str]:
         rate = row.rates[place]
+        # Rows without the rate come last of their rank.
         return (row.rank, -rate.value if rate else 1.0, row.model, row.settings)
 
     first = records[0]
@@ -270,6 +272,7 @@ def _but_for_seeds(records: Sequence[RunRecord]) -> list[list[RunRecord]]:
 
 def _pooled(group: Sequence[RunRecord]) -> RunRecord:
     """Several runs as one with all their samples."""
+    # How many samples are expected follows from it.
     identity = {**group[0].identity, "samples": _samples(group[0]) * len(group)}
     return replace(
         group[0], identity=identity, attempts=tuple(attempt for run_record in group for attempt in run_record.attempts)
@@ -283,6 +286,7 @@ def _samples(record: RunRecord) -> int:
 
 def _measures(records: Sequence[RunRecord]) -> list[Measure]:
     attempts = [attempt for record in records for attempt in record.attempts]
+    # A column is worth having as soon as one row can fill it.
     least = max(min((len(tries) for tries in record.problems.values() if tries), default=0) for record in records)
     passes = [pass_measure(k) for k in MAIN_KS if 1 < k <= least]
     baselines = [name for name in SPEEDUPS if any(name in attempt.speedups for attempt in attempts)]
@@ -311,6 +315,7 @@ def _settings(records: Sequence[RunRecord]) -> list[str]:
     texts = []
     for record in records:
         namesakes = [other for other in records if other.model == record.model and other is not record]
+        # Differences are texts of the form `name: value against value`.
         fields = {name.split(":")[0] for other in namesakes for name in named_differences(_own(record), _own(other))}
         values = (f"{field.rpartition('.')[2]} {shown(_value(_own(record), field))}" for field in sorted(fields))
         texts.append(f"({', '.join(values)})" if fields else "")

@@ -156,6 +156,7 @@ def _groups(source: Source, only: TaskFilter) -> Listing:
     """Everything ``--tasks`` takes that is no task, category or tag: ``all``, case profiles, levels, suites."""
     tasks = _admitted(source, only)
     counts = {"all": len(tasks), "core": sum(task.name in CORE for task in tasks)}
+    # A set, so that a task counts once, however many of its cases have the profile.
     counts.update(sorted(Counter(p for t in tasks for p in {p for c in t.cases for p in c.profiles}).items()))
     counts.update(sorted(Counter(level_name(t) for t in tasks).items()))
     counts.update(sorted(Counter(t.suite for t in tasks).items()))
@@ -219,6 +220,7 @@ def _tags(source: Source, only: TaskFilter) -> Listing:
 
 
 def _counted(title: str, counts: Mapping[str, int]) -> Listing:
+    # Groups come in an order of their own: all, core, profiles, levels, suites.
     items = list(counts.items()) if title == "GROUP" else sorted(counts.items())
     return Listing(
         (title, "TASKS"),

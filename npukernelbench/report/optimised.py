@@ -20,6 +20,7 @@ def optimised(judged: Sequence[Judged]) -> Optimised | None:
     counted = [sample for sample in judged if sample.key.task.startswith(PREFIX) and sample.valid]
     if not counted:
         return None
+    # A wrong or slower kernel is thrown away, and the start remains.
     numbers = sorted(max(1.0, _speedup(sample, START)) for sample in counted)
     return Optimised(
         counted=len(counted),

@@ -108,6 +108,7 @@ def overlap_of(samples: Iterable[Sample], published: Published, shown: _Grams = 
             continue
         mine = frozenset().union(*map(grams_of, sample.candidate.files.values())) - shown
         same = published.of(sample.key.task)
+        # The name decides between equals, so that the file is the same each time.
         best = max(published.files, key=lambda name: (len(mine & published.files[name]), name), default="")
         yield Overlap(
             sample.key.task,
@@ -116,6 +117,7 @@ def overlap_of(samples: Iterable[Sample], published: Published, shown: _Grams = 
             len(mine),
             _share(mine, same.values()),
             _share(mine, published.files.values()),
+            # Where nothing is shared, every file would be the nearest.
             best if mine & published.files.get(best, frozenset()) else "",
         )
 
@@ -171,6 +173,7 @@ def overlap_table(overlaps: Iterable[Overlap]) -> Table:
 
 
 def _turns(samples: Iterable[Sample]) -> set[Message]:
+    # Answers of earlier turns are the model's own words, not something that it was shown.
     return {message for sample in samples for message in sample.prompt.messages if message.role != "assistant"}
 
 

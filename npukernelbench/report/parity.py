@@ -116,6 +116,7 @@ def parity_csv(rows: Iterable[ParityRow]) -> str:
 def read_rows(path: Path) -> tuple[ParityRow, ...]:
     """The rows of a file that :func:`write_rows` wrote as CSV. UsageError with file, line and field for any other."""
     try:
+        # Fields may hold line ends, which csv has to see as they are.
         with path.open(encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
             if lacking := [name for name in _FIELDS if name not in (reader.fieldnames or ())]:
@@ -139,6 +140,7 @@ def _read(row: Mapping[str, str | None], path: Path, line: int) -> ParityRow:
             values[name] = number = float(text)
         except ValueError:
             raise _unreadable(path, line, name, f"{text!r} is no number") from None
+        # NaN fulfils no comparison and is refused here, too.
         if not 0 < number < float("inf"):
             raise _unreadable(path, line, name, f"{text} is no time")
     return ParityRow(**values)  # type: ignore[arg-type]

@@ -102,6 +102,7 @@ def _plain(analysis: Analysis) -> float:
 def _source(files: Mapping[str, str], file: str, line: int) -> str:
     lines = files.get(file, "").splitlines()
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    # Candidate code is hostile: no escape sequence of it may reach the terminal.
     text = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
 

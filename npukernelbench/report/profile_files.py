@@ -36,6 +36,7 @@ def write_profile(profile: Profile, name: str, folder: Path) -> list[Path]:
         "code_exe.csv": _code(analysis),
     }
     for file, rows in tables.items():
+        # csv ends lines itself.
         with (folder / file).open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream, lineterminator="\n").writerows(rows)
     return [trace, *(folder / file for file in tables)]

@@ -155,6 +155,7 @@ class LiveProgress:
             TextColumn("{task.fields[pace]}"),
             console=self._rich,
         )
+        # Without a total until the run says it.
         self._task: TaskID = self._bar.add_task("", total=None, pace="")
         self._live: Live | None = None
 
@@ -192,6 +193,7 @@ class LiveProgress:
         """Write a line above the bar."""
         from rich.text import Text
 
+        # As `Text`, since rich reads brackets in a plain string as markup.
         self._rich.print(Text(text))
 
     def _draw(self) -> RenderableType:

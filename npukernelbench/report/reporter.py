@@ -63,6 +63,7 @@ def load_reporter(registration: Registration) -> Reporter | FileReporter:
             f"the reporter {registration.name!r} of {registration.origin} lacks file_name, or render and write",
             remedy="give it file_name and render(run, results) -> text; see docs/plugins.md",
         )
+    # A plugin's reporter must not write outside of the run's folder.
     if target.file_name in _NO_FILES or Path(target.file_name).name != target.file_name:
         raise PluginError(
             f"the reporter {registration.name!r} of {registration.origin} cannot write to {target.file_name!r}",
@@ -104,6 +105,7 @@ def write(
         if isinstance(reporter, FileReporter):
             return reporter.write(run, results, path)
         with path.open("w", encoding="utf-8") as file:
+            # An empty environment: FORCE_COLOR is meant for a terminal and not for a file.
             plain = Console(stdout=file, stderr=StringIO(), environ={})
             show(reporter, name, run, results, plain)
     return (path,)

@@ -131,6 +131,7 @@ def _turn(listed: Sequence[Sequence[Sample]], turn: int, ends: Mapping[SampleKey
     so_far = [settled([sample for sample in turns if sample.key.turn <= turn]) for turns in listed]
     judged = [Judged(sample.key.conversation, sample.verdict) for sample in so_far if sample.verdict is not None]
     groups = {"valid": [sample for sample in judged if ends[sample.key].valid], "all": judged}
+    # What compiled once has compiled by then, though the turn that speaks for it may not.
     compiled = {
         sample.key: any(Judged(t.key, t.verdict).compiled for t in turns[: turn + 1] if t.verdict)
         for sample, turns in zip(judged, listed, strict=True)

@@ -95,6 +95,7 @@ def aggregate_tables(results: Results) -> tuple[Table, ...]:
 def level_table(results: Results) -> Table:
     """Per level, and over everything."""
     aggregates = results.aggregates
+    # Tasks that nothing is known of stand under a word in place of a number.
     levels = {f"level {name}" if name.isdigit() else name: row for name, row in aggregates.levels.items()}
     return _aggregate_table("Levels", "level", {**levels, "all": aggregates.all}, note=_NOTE)
 
@@ -113,6 +114,7 @@ def speed_tables(results: Results) -> tuple[Table, ...]:
     rows = tuple(
         (name, p, _share(shares.valid), _share(shares.all))
         for name, ps in fast.items()
+        # Keys are texts, whose order need not be that of the numbers.
         for p, shares in sorted(ps.items(), key=lambda item: float(item[0]))
     )
     note = "Samples that are right and at least p times as fast (docs/metrics.md); all others stay in the denominator."
@@ -232,6 +234,7 @@ def failures(results: Results, most: int = 12) -> list[str]:
 
     ✗ is the model's failure. What says nothing about the model stands behind, under ○.
     """
+    # The sort is stable: on both sides the order of the results stays.
     failed = sorted(
         (sample for sample in results.samples if not sample.correct), key=lambda sample: not _counts(sample)
     )
@@ -307,6 +310,7 @@ def _numbers(*names: str) -> Iterator[Column]:
 
 def _aggregate_table(title: str, name: str, groups: Mapping[str, Aggregate], note: str = "") -> Table:
     ks = sorted({k for row in groups.values() for k in row.pass_at_k}, key=int)
+    # pass@1 is correct@1, which has columns of its own.
     ks = [k for k in ks if k != "1"]
     columns = (
         Column(name),

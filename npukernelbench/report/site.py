@@ -33,6 +33,7 @@ def build_site(root: Path, target: Path) -> Path | None:
 
     ExecutorError with what MkDocs says when it refuses a page.
     """
+    # MkDocs comes without the theme that mkdocs.yml names.
     if find_spec("mkdocs") is None or find_spec("material") is None:
         return None
     # Not -q: it also hides that a page is refused.

@@ -104,6 +104,7 @@ def in_parts(table: Table, width: int) -> list[Table]:
     parts, room = [list(named)], _room(table, named, width)
     for index in range(lead, len(table.columns)):
         needed = _least_width(table, index) + _GAP
+        # In the narrowest terminal, too, a part has one column of numbers.
         if needed > room and parts[-1] != named:
             parts.append(list(named))
             room = _room(table, named, width)
@@ -161,4 +162,5 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _escaped(cell: str) -> str:
+    # A row of markdown is one line.
     return cell.replace("|", "\\|").replace("\n", " ")

@@ -141,6 +141,7 @@ def _quote(diagnostic: Diagnostic, candidate: Candidate, paint: Painter) -> Iter
     gutter = f"    {diagnostic.line:>5} | "
     yield f"{paint(gutter, Paint.DIM)}{before}{excerpt}{after}"
     if diagnostic.column:
+        # Expanded like the excerpt, so that the caret stands below its column.
         width = len(before) + len(line[start : column - 1].expandtabs(4))
         yield f"{paint(' ' * (len(gutter) - 2) + '| ', Paint.DIM)}{' ' * width}{paint('^', Paint.GOOD)}"
 
@@ -150,6 +151,7 @@ def _source_line(files: Mapping[str, str], diagnostic: Diagnostic) -> str | None
     if text is None or diagnostic.line < 1:
         return None
     start = 0
+    # Not `splitlines`, which also ends lines at characters that compilers do not count as ends.
     for _ in range(diagnostic.line - 1):
         start = text.find("\n", start) + 1
         if not start:

@@ -41,6 +41,7 @@ def cluster_ratio(clusters: Sequence[Cluster], confidence: float = 0.95, draws: 
     if not clusters or min(wholes) <= 0:
         raise ValueError("every cluster must have counted something, and there must be a cluster")
     if _alike([part / whole for part, whole in clusters]):
+        # Rounding may take the share above 1, which Wilson's interval refuses.
         return wilson(min(total / size, 1.0) * len(clusters), len(clusters), confidence)
     weights = _weights(len(clusters), draws)
     shares = sorted(((weights @ parts) / _drawn(tuple(wholes), draws)).tolist())
@@ -89,6 +90,7 @@ def paired_difference(
 
 
 def _alike(shares: Sequence[float]) -> bool:
+    # Equal shares that were divided out of other numbers may differ in their last digits.
     return max(shares) - min(shares) < 1e-9
 
 

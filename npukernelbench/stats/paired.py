@@ -33,6 +33,7 @@ def sign_flip_test(differences: Sequence[float]) -> SignFlip:
     all 2^n assignments is computed where differences are multiples of one fraction that is not too small; otherwise
     20,000 assignments are drawn from a fixed seed, and the observed one is counted among them.
     """
+    # A difference of 0 is the same under both signs.
     there = [difference for difference in differences if difference]
     if not there:
         return SignFlip(1.0, True)
@@ -74,6 +75,7 @@ def _as_integers(differences: Sequence[float]) -> list[int] | None:
     """Differences as multiples of their largest common fraction; None when that is too small to enumerate."""
     fractions = [Fraction(difference).limit_denominator(_DENOMINATOR) for difference in differences]
     pairs = zip(fractions, differences, strict=True)
+    # A float is the fraction meant only if that gives the same float again.
     if not all(isclose(float(fraction), given, rel_tol=1e-9, abs_tol=1e-12) for fraction, given in pairs):
         return None
     scale = lcm(*(fraction.denominator for fraction in fractions))
@@ -103,5 +105,6 @@ def _drawn(differences: Sequence[float]) -> SignFlip:
 
     signs = np.random.RandomState(_SEED).randint(0, 2, size=(_DRAWS, len(differences))) * 2 - 1
     sums = np.abs(signs @ np.asarray(differences))
+    # Sums that are equal but for rounding count as reached.
     reached = int((sums >= abs(fsum(differences)) - 1e-9).sum())
     return SignFlip((reached + 1) / (_DRAWS + 1), False)

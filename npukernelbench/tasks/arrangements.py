@@ -64,9 +64,11 @@ def _distinct_along(rng: np.random.Generator, args: _Args, shape: _Shape) -> NDA
     if extent > high - low:
         raise ValueError(f"distinct_along: there are {high - low} numbers for {extent} elements")
     others = (*shape[:axis], *shape[axis + 1 :])
+    # An axis without elements has no parts.
     cuts = low + np.arange(extent + 1) * (high - low) // max(extent, 1)
     drawn = rng.permuted(rng.integers(cuts[:-1], cuts[1:], size=(math.prod(others), extent)), axis=1)
     lines = drawn.reshape(*others, extent) * _number(args, "step")
+    # Moving an axis gives a view with other strides, but kernels read memory as it lies.
     return np.ascontiguousarray(np.moveaxis(lines, -1, axis))
 
 
@@ -85,8 +87,11 @@ def _repeated_rows(rng: np.random.Generator, args: _Args, shape: _Shape) -> NDAr
 
 def _different_codes(rng: np.random.Generator, limit: int, count: int) -> NDArray[np.int64]:
     """``count`` different integers below ``limit``, which may be far too large to enumerate."""
+    # A permutation holds every number below the limit, which is too much memory for large ones. There, numbers that are
+    # drawn twice are so rare that drawing again costs little.
     if limit <= 1 << 20:
         return rng.permutation(limit)[:count].astype(np.int64)
+    # A dict keeps the order of drawing, which has to be the same on every machine; a set does not.
     drawn: dict[int, None] = {}
     while len(drawn) < count:
         drawn.update(dict.fromkeys(rng.integers(0, limit, size=count - len(drawn)).tolist()))

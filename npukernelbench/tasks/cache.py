@@ -54,6 +54,7 @@ class TaskCache:
             task = entry.task
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
+        # Only what was asked for is saved again: entries of files that are gone drop out.
         self._fresh[str(path)] = entry.written
         return task
 
@@ -62,6 +63,7 @@ class TaskCache:
         states = {str(item): _state(item) for item in files}
         newest = max((state[1] for state in states.values() if state), default=0)
         if self._file is not None and time.time_ns() - newest > _SETTLED_NS:
+            # Texts inside the file's JSON: opening the cache decodes no task, and a listing decodes no cases.
             written = task_to_json(task)
             cases = written.pop("cases")
             self._fresh[str(path)] = {
@@ -75,12 +77,15 @@ class TaskCache:
 
     def save(self) -> None:
         """Write what is fresh, atomically; what cannot be written is not kept."""
+        # A file that is gone leaves no other trace than an entry too many.
         if self._file is None or not (self._changed or len(self._fresh) < len(self._entries)):
             return
+        # Imported here: a process that finds every task in the cache writes nothing.
         import tempfile
 
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
+            # In the same folder: a rename replaces a file at once only within one file system.
             handle, name = tempfile.mkstemp(dir=self._file.parent, suffix=".tmp")
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -169,6 +174,7 @@ def _entries(text: bytes) -> tuple[object, Mapping[str, _Entry]]:
 
 def cache_file(directory: Path, root: Path) -> Path:
     """Where the tasks of the suite folder ``root`` are kept."""
+    # A path may hold bytes that are no UTF-8; Python keeps them as lone surrogates.
     name = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return directory / f"{name}.json"
 
@@ -179,6 +185,7 @@ def _state(path: Path | str) -> _State:
         status = os.stat(path)  # noqa: PTH116 - thousands of calls, most of them for names
     except OSError:
         return None
+    # The change time, too: tools that copy or unpack set the modification time back, but cannot set this one.
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
@@ -344,6 +351,7 @@ def _input_to(spec: nouns.InputSpec, value: nouns.CaseInput) -> list[Any] | _Jso
     if isinstance(value, nouns.TensorCase):
         usual = value.values == spec.values_for.get(value.tensor.dtype, spec.values)
         return [*_shape_to(value.tensor), *([] if usual else [_values_to(value.values)])]
+    # An object, since a list stands for a single tensor.
     return None if value is None else {"list": [_input_to(spec, item) for item in value]}
 
 
@@ -356,6 +364,7 @@ def _input_from(spec: nouns.InputSpec, data: list[Any] | _Json | None) -> nouns.
 
 
 def _shapes_to(value: nouns.TensorShape | tuple[nouns.TensorShape, ...]) -> _Json | list[Any]:
+    # An object, since a list stands for a single shape.
     return _shape_to(value) if isinstance(value, nouns.TensorShape) else {"list": [_shape_to(item) for item in value]}
 
 
@@ -435,4 +444,5 @@ def _attribute_to(value: nouns.AttributeValue | None) -> Any:
 
 
 def _attribute_from(value: Any) -> Any:
+    # JSON has no tuples: every list among attribute values was one.
     return tuple(value) if isinstance(value, list) else value

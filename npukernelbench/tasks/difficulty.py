@@ -19,6 +19,7 @@ __all__ = ["Difficulty", "as_json", "derive_core", "difficulty_of", "golden_line
 #: By which groups are shared out. Small ones have one task all the same, which makes 40 of our 211 in all.
 _SHARED_OUT = 33
 _BLOCK_BYTES = 32
+# A minus only between spaces: formulas and their words have hyphens, too.
 _OPERATION = re.compile(r"[+*/^]|(?<=\s)-(?=\s)|\b[a-z]\w*(?=\()")
 _REDUCTION = re.compile(r"\b(?:sum|mean|max|min|prod|norm|argmax|argmin|var|logsumexp)(?:_\w+)?(?=\s*\(| over\b)")
 
@@ -85,6 +86,7 @@ def derive_core(tasks: Sequence[Task]) -> tuple[str, ...]:
     for members in groups.values():
         ordered = sorted(members, key=lambda task: (difficulty_of(task).load, task.name))
         count = max(1, round(len(ordered) * _SHARED_OUT / len(tasks)))
+        # One task stands in the middle; `_spread` needs two ends.
         places = [len(ordered) // 2] if count == 1 else _spread(len(ordered), count)
         chosen += [ordered[place].name for place in places]
     return tuple(sorted(chosen))

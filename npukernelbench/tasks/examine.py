@@ -40,6 +40,7 @@ def examine_tasks(
     portions = [tasks[start : start + size] for start in range(0, len(tasks), size)]
     # Not fork: the caller may have threads.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        # A list: a generator would submit a portion only when the one before is done.
         for done in [pool.submit(_all_of, portion, tools, seed) for portion in portions]:
             yield from done.result()
 

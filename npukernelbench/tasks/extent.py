@@ -13,6 +13,7 @@ from npukernelbench.nouns import Extent
 
 __all__ = ["evaluate", "names", "substitute"]
 
+# Python's parser can exhaust its stack on deeply nested text, and extents come from files of others.
 _LONGEST = 80
 
 
@@ -65,6 +66,7 @@ def _parse(text: str) -> ast.expr:
 
 def _is_known(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
+        # Not `isinstance`: True is an int, too.
         return type(node.value) is int
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.USub, ast.Name, ast.Load, *_OPERATIONS))
 

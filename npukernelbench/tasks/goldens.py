@@ -74,6 +74,7 @@ def golden_digest(golden: Golden) -> str:
     """What identifies a golden kernel in the hash of its task. It needs no maker, so that a task is the same one
     whatever plugins there are: a made kernel is known by the digest in the task file, or else by its program.
     """
+    # It follows from the dynamic kernel, whose own digest takes part.
     if golden.maker == DERIVED:
         return DERIVED
     if golden.maker:

@@ -125,6 +125,8 @@ class _Drawing:
 
     def _case(self) -> nouns.Case:
         task, form = self._task, self._form
+        # Combinations take turns over the cases of this form only: over all cases, a form that comes every second time
+        # might never see half of its combinations.
         before = range(self._number) if form.dtypes else ()
         earlier = sum(self._turn("form", self._forms, number) is form for number in before)
         dtypes = self._turn("dtypes", combinations(task, form.dtypes), earlier if form.dtypes else None)
@@ -134,6 +136,7 @@ class _Drawing:
         lists |= {spec.name for spec in task.outputs if spec.presence is nouns.Presence.DYNAMIC}
         count = (1 if recipe is Recipe.ONE else between(self._rng, 2, _LONGEST_LIST)) if lists else 0
         shapes = {**{name: form.shapes[name] for name in present}, **self._outputs()}
+        # Half of the elements are left for the tensors of lists.
         single = self._bind({*shapes} - lists, recipe, MAX_ELEMENTS // (2 if lists else 1), count)
         kinds = [recipe, *(pick(self._rng, tuple(Recipe)) for _ in range(count - 1))][:count]
         members = [self._bind({*shapes} & lists, kind, MAX_ELEMENTS // (2 * count), count) for kind in kinds]
@@ -157,6 +160,7 @@ class _Drawing:
             },
             attributes=attributes,
             profiles=frozenset({PROFILE}),
+            # 0 stands for a case without a salt.
             salt=derive("hidden salt", self._secret, task.name, self._number) or 1,
         )
 
@@ -173,6 +177,7 @@ class _Drawing:
         kept = {"all": 1.0, "none": 0.0, "some": 0.5}[self._turn("optional", ("all", "none", "some"))]
         present = []
         for spec in self._task.inputs:
+            # An output takes its shape or type from it, so that it cannot be absent.
             free = spec.presence is nouns.Presence.OPTIONAL and spec.name not in (*self._form.required, *followed)
             if spec.name in self._form.shapes and (not free or self._rng.random() < kept):
                 present.append(spec.name)
@@ -231,6 +236,7 @@ class _Drawing:
         bindings: Binding | list[Binding],
     ) -> nouns.TensorShape | tuple[nouns.TensorShape, ...]:
         like = inputs.get(spec.shape_like or "") if spec.name not in self._form.outputs else None
+        # The shape as it was drawn: the binding gives the full extent of an axis that the input has broadcast to 1.
         if isinstance(like, nouns.TensorCase):
             return nouns.TensorShape(like.tensor.shape, dtype)
         if isinstance(like, tuple):

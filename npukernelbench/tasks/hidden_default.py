@@ -46,6 +46,7 @@ def default_forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
         for rank in ranks:
             key = (rank, tuple(case.attributes.items()), *(tuple(dtype.items()) for dtype in dtypes))
             forms.setdefault(key, _form(task, case, roles, rank, dtypes))
+    # Without axes there is nothing to vary: all cases would have the same shapes.
     return tuple(form for form in forms.values() if form.axes)
 
 
@@ -86,6 +87,7 @@ def usual_values(spec: nouns.InputSpec, dtype: nouns.DType, size: int, model: no
     """How an input is drawn: as in the public case that is the model, else as the interface says."""
     own = spec.values_for.get(dtype, spec.values)
     values = next((item.values for item in _tensors(model.inputs.get(spec.name) if model else None)), own)
+    # A literal gives values by position, which another size has not; what is left of it is the set of its values.
     if values.kind == "literal" and not _fits(values, size):
         return nouns.ValueSpec("choice", values.args)
     return values if values.kind not in _SIZED or values.kind == "literal" else own
@@ -124,6 +126,7 @@ class _Habits:
         """Whether every input may have its type, can be drawn in it, and goes with the first one's."""
         for spec in self._task.inputs:
             dtype = full[spec.name]
+            # A public case shows a type that can be drawn even where the interface's own generator cannot.
             drawable = not dtype.is_exact or spec.values_for.get(dtype, spec.values).kind not in FRACTIONAL
             if dtype not in spec.dtypes or not (
                 drawable or any(combination.get(spec.name) is dtype for combination in self._seen)
@@ -163,6 +166,7 @@ def _roles(task: nouns.Task) -> _Roles | None:
         spec.name for spec in task.inputs if lists and spec.name not in lists and _per_tensor(task, spec, lists[0])
     }
     whole = [name for name in tensors if name not in single | listed]
+    # Every case needs the chief, since the shapes of the others are compared with its.
     if not whole or len(present[whole[0]]) != len(task.cases):
         return None
     chief = whole[0]
@@ -172,6 +176,7 @@ def _roles(task: nouns.Task) -> _Roles | None:
         outputs = [[t.shape for t in (o if isinstance(o, tuple) else (o,))] for o in case.outputs.values()]
         if any(other != shapes for other in (*others, *outputs)):
             return None
+    # Such values fit the shape that they were written for, and no other.
     if any(t.values.kind in _SIZED for name in whole for t in tensors[name]):
         return None
     return _Roles(chief, frozenset(whole), frozenset(listed))
@@ -181,6 +186,7 @@ def _per_tensor(task: nouns.Task, spec: nouns.InputSpec, name: str) -> bool:
     """Whether an input has one element per tensor of the list ``name``, in cases with lists of several tensors too."""
     lengths = [len(_shapes(case.inputs[name])) for case in task.cases]
     shapes = [_shapes(case.inputs.get(spec.name)) for case in task.cases]
+    # With one tensor in every list, one element per tensor looks like a single number.
     return max(lengths) > 1 and shapes == [[(length,)] for length in lengths]
 
 

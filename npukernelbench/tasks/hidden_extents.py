@@ -96,6 +96,7 @@ def bind(
     """
     drawing = _Drawing(shapes, axes, recipe, rng, count)
     binding = drawing.binding()
+    # Ends: every round makes one factor smaller.
     while sum(prod(binding.shape(shape)) for shape in shapes) > budget:
         if not drawing.shrink():
             raise ValueError(f"the smallest shapes have more than {budget} elements")
@@ -120,6 +121,7 @@ class _Drawing:
         rest = between(rng, 0, _MOST_REST) if REST in used else 0
         self._rest = tuple(f"{REST}{position}" for position in range(rest))
         primary = [name for axis in axes_of(shapes[0]) for name in (self._rest if axis == REST else (axis,))]
+        # Axes that no shape has are drawn as well: attributes and values may refer to them.
         others = [name for name in (*self._rest, *axes) if name not in primary]
         self._axes = {name: axes.get(name, _REST_AXIS) for name in (*primary, *others) if name != COUNT}
         drawn = [name for name in primary if name in self._axes]
@@ -138,6 +140,7 @@ class _Drawing:
             return False
         name = max(able, key=lambda item: (item not in self._chief, self._factors[item]))
         low, _ = self._range(name)
+        # A small step, so that what remains is close to the budget.
         self._factors[name] = self._conform(max(low, self._factors[name] * 3 // 4), low)
         return True
 

@@ -26,6 +26,7 @@ class _Model(BaseModel):
 
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+# In strict mode pydantic takes no text for a member of an enumeration.
 _DType = Annotated[DType, Field(strict=False)]
 _Shape = list[Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)]]
 _Class = str | Annotated[dict[str, float], Field(min_length=1, max_length=1)]
@@ -224,6 +225,7 @@ class _Resolver:
 
     def _whole(self, choice: object, axes: Mapping[str, HiddenAxis], keys: tuple[str | int, ...]) -> AttributeValue:
         if isinstance(choice, str):
+            # An attribute may be negative, for instance an axis that is counted from the end.
             self._check_extent(choice, axes, keys, least=None)
             return choice
         return self._loader.attribute("int", choice, *keys)

@@ -34,6 +34,7 @@ def generate_inputs(task: Task, case: Case, seed: int) -> dict[str, Argument]:
     A tensor list gives a list, an absent optional input None. Inputs that are derived from others are computed last.
     TaskError when the element type cannot hold the stated values.
     """
+    # Without a salt the seed stays as given: `varied` and hidden cases alone draw from another one.
     seed = derive(seed, "salt", case.salt) if case.salt else seed
     inputs: dict[str, Argument] = {spec.name: None for spec in task.inputs}
     derived: dict[str, TensorCase] = {}
@@ -49,6 +50,7 @@ def generate_inputs(task: Task, case: Case, seed: int) -> dict[str, Argument]:
             inputs[spec.name] = [
                 _argument(task, case, item, seed, spec.name, index) for index, item in enumerate(value)
             ]
+    # A copy: derived inputs see what was drawn and never each other, whatever their order.
     drawn = dict(inputs)
     for name, tensor in derived.items():
         inputs[name] = _derive(task, case, name, tensor, drawn)
@@ -91,6 +93,7 @@ def _programmed(task: Task, case: Case, tensor: TensorCase, name: str, seed: int
     values: Array = np.asarray(drawn)
     if values.shape != shape:
         raise ValueError(f"{place} gives the shape {list(values.shape)}, not {list(shape)}")
+    # `ascontiguousarray` gives a scalar an axis.
     return np.ascontiguousarray(_cast(values, tensor.tensor.dtype)).reshape(shape)
 
 
@@ -100,6 +103,7 @@ def _derive(task: Task, case: Case, name: str, tensor: TensorCase, drawn: Mappin
 
     function = getattr(derived, str(tensor.values.args["function"]), None)
     field = f"cases.{case.id}.inputs.{name}.values"
+    # A task file may call what the module offers, not what it happens to import.
     if not callable(function) or function.__name__ not in derived.__all__:
         known = ", ".join(derived.__all__)
         message = f"there is no function {tensor.values.args['function']!r} to derive inputs with; there are {known}"
@@ -123,6 +127,7 @@ def _normal(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype
 
 def _integers(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
     low, high = int(_number(args, "low")), int(_number(args, "high"))
+    # The upper half of uint64 does not fit into int64.
     wide: Any = np.uint64 if dtype is DType.UINT64 else np.int64
     if dtype.is_exact:
         _refuse_loss(low, dtype)
@@ -136,6 +141,7 @@ def _bernoulli(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dt
 
 def _constant(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], dtype: DType) -> Array:
     del rng
+    # A copy: a broadcast view is read-only, and its elements share memory.
     return np.array(np.broadcast_to(_exact_list(args["value"], dtype).reshape(()), shape), order="C")
 
 
@@ -273,6 +279,7 @@ def _log_softmax(rng: np.random.Generator, args: _Args, shape: tuple[int, ...], 
 
 def _log_probabilities(rng: np.random.Generator, args: _Args, shape: tuple[int, ...]) -> Array:
     """Normal logits through log-softmax along the last axis, in double precision so that machines agree."""
+    # A scalar has no last axis.
     logits = np.atleast_1d(rng.standard_normal(shape) * _number(args, "std"))
     if logits.size:
         logits -= logits.max(axis=-1, keepdims=True)
@@ -342,6 +349,7 @@ def _fractions(sample: Callable[[Any], Array], dtype: DType) -> Array:
     if dtype.is_exact:
         raise ValueError(f"{dtype.value} cannot hold fractions; use integers, choice or literal")
     if dtype.is_complex:
+        # The precision of the real and imaginary part, so that the pair can be viewed as one number without a copy.
         real: Any = np.float32 if dtype is DType.COMPLEX64 else np.float64
         pair = np.stack([np.asarray(sample(real)), np.asarray(sample(real))], axis=-1)
         return np.asarray(pair.view(dtype.numpy())[..., 0])
@@ -372,6 +380,7 @@ def _require_real(dtype: DType) -> None:
 def _cast(values: Array, dtype: DType) -> Array:
     """Round to the element type; ValueError when a value leaves its range."""
     try:
+        # NumPy's own way is a warning and an infinity.
         with np.errstate(over="raise"):
             return values.astype(dtype.numpy(), copy=False)
     except FloatingPointError as error:
@@ -384,6 +393,7 @@ def _exact_list(values: AttributeValue, dtype: DType) -> Array:
     if dtype.is_exact:
         for item in items:
             _refuse_loss(item, dtype)
+    # Integers go straight to their type: float64 has too few bits for large ones of 64-bit types.
     wide = np.array(items, dtype=dtype.numpy() if dtype.is_exact else np.float64)
     return _cast(wide, dtype)
 

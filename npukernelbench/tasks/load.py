@@ -184,6 +184,7 @@ class _Loader:
             return value
         if kind == "str" and isinstance(value, str):
             return value
+        # A bool is an int in Python, but `true` is no number in a task file.
         if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
             return value
         if kind == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -202,6 +203,7 @@ class _Loader:
                 nouns.Golden(nouns.Track.DYNAMIC, folder / "golden" / "dynamic"),
             )
             existing = tuple(golden for golden in usual if golden.path.exists())
+            # Absent ones are looked at, too: the cached task is stale as soon as one appears.
             return existing, tuple(path for golden in usual for path in golden_paths(golden))
         goldens = tuple(
             self._made(track, names)
@@ -357,6 +359,7 @@ class _CaseResolver:
         if spec.dtype is not None:
             return spec.dtype
         like = self._tensors(str(spec.dtype_like), inputs)
+        # A list of outputs may follow a single tensor, or a shorter list.
         return like[min(index, len(like) - 1)].dtype
 
     def _tensors(
@@ -388,10 +391,12 @@ def _content_hash(task: nouns.Task, reference: str) -> str:
     Golden kernels of the launch track have no part in it: nothing that is asked, judged or measured is made of them.
     """
     definition = task_to_json(task)
+    # A move to another folder, or a date, changes no score.
     for place in ("path", "content_hash", "created"):
         del definition[place]
     counted = (golden for golden in task.goldens if golden.track is not nouns.Track.LAUNCH)
     definition["goldens"] = {golden.track.value: golden_digest(golden) for golden in counted}
+    # Left out where there is none, so that tasks whose reference is in a package have the hash of their definition.
     if reference:
         definition["reference_sha256"] = reference
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"))

@@ -115,6 +115,7 @@ def sources_digest(*folders: Path) -> str:
     """SHA-256 of every file below ``folders``, by name and content; for :meth:`GoldenMaker.version`."""
     digest = hashlib.sha256()
     for folder in folders:
+        # Byte code differs from run to run.
         for path in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
             digest.update(path.relative_to(folder).as_posix().encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -131,6 +132,7 @@ def _installed() -> Registry:
 def _key(name: str, maker: GoldenMaker, request: Making) -> str:
     parts = [name, maker.version(), digest_of(request.sources)]
     if (task := request.task) is not None:
+        # What a maker may read of a task; a new description or limit must not make every kernel anew.
         interface = (task.inputs, task.outputs, task.attributes)
         parts.append(repr((task.name, task.kernel, task.core, interface, task.workspace_bytes)))
     if (case := request.case) is not None:
@@ -152,6 +154,7 @@ def _write(file: Path, files: Mapping[str, str]) -> None:
     """Keep it, at once or not at all; where nothing can be written it is made again next time."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
+        # In the same folder: a rename replaces a file at once only within one file system.
         handle, name = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:

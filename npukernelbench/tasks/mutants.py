@@ -97,6 +97,7 @@ def mutants(task: Task, output: Output, outputs: Sequence[Output], inputs: Mappi
         return
     right = as_output(output.expected, output.tensor.dtype)
     yield from _without_work(output, right, inputs)
+    # No other shape or type can be written in its place.
     alike = [other for other in outputs if other.name != output.name and other.tensor == output.tensor]
     for mutant in _mistakes(task, output, right, next(iter(alike), None)):
         if not _same(mutant.answer, right):
@@ -116,6 +117,7 @@ def _without_work(output: Output, right: Array, inputs: Mapping[str, Argument]) 
         short = right.copy()
         np.moveaxis(short, axis, 0)[-1] = 0
         yield Mutant("tail_dropped", "a last row of zeros", short)
+    # Of quantised outputs only: expected values of others are whole already.
     if dtype.is_exact and output.expected.dtype.kind == "f" and right.size >= _ENOUGH:
         yield Mutant("truncated", "rounding towards zero", np.trunc(output.expected).astype(dtype.numpy()))
     # Flags have no digits to lose.
@@ -166,6 +168,7 @@ def _different(value: Any, dtype: DType) -> Any:
         return int(value) - 1 if int(value) > 0 else int(value) + 1
     if not np.isfinite(value):
         return 0.0
+    # Near zero the negated value may be within the absolute limit.
     return 1.0 if abs(value) < 0.5 else -value
 
 

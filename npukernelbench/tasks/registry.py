@@ -104,6 +104,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _sources(plugins: Plugins, include_paths: Sequence[Path]) -> Iterator[_Source]:
+    # In ascending rank: what comes later replaces what came before.
     for registration in sorted(plugins.tasks.values(), key=_rank):
         yield _Source(_registered_folder(registration), _rank(registration), registration.origin)
     for path in include_paths:
@@ -138,6 +139,7 @@ def _load_folder(source: _Source, cache_dir: Path | None) -> list[Task]:
 def _load_file(path: Path, cache: TaskCache) -> Task:
     task = cache.get(path)
     if task is None:
+        # Brings YAML and pydantic, which a suite that is all in the cache does without.
         from npukernelbench.tasks.load import load_task
 
         task, files = load_task(path)
@@ -148,6 +150,7 @@ def _load_file(path: Path, cache: TaskCache) -> Task:
 def _task_files(folder: Path) -> Iterator[Path]:
     """Every ``task.yaml`` below ``folder``, in path order; hidden folders and what lies below a task are left out."""
     for current, folders, files in os.walk(folder, onerror=_raise):
+        # `os.walk` descends into what is left in this very list.
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if "task.yaml" in files:
             folders.clear()

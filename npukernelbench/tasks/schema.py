@@ -34,6 +34,7 @@ _Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+-]+$")]
 _Text = Annotated[str, Field(min_length=1)]
 #: A file or folder, several folders, or what makes the kernel of what.
 _Golden = _Text | Annotated[list[_Text], Field(min_length=1)] | Annotated[dict[_Text, _Text], Field(min_length=1)]
+# In strict mode pydantic takes no text for a member of an enumeration.
 _DType = Annotated[DType, Field(strict=False)]
 _Extent = Annotated[int, Field(ge=0)]
 _Values = Annotated[
@@ -246,6 +247,7 @@ def parse_model(document: Document) -> TaskModel:
         return TaskModel.model_validate(document.value)
     except ValidationError as error:
         problems = [_Problem.of(document, item["loc"], item["type"], item["msg"]) for item in error.errors()]
+    # A missing key often follows from a misspelt one, which is the better complaint.
     first, *others = sorted(problems, key=lambda item: (item.missing, str(item.location.path), item.location.line))
     more = "".join(f"\n  also {other}" for other in others)
     raise TaskError(first.message + more, location=first.location, field=first.field)
@@ -263,6 +265,7 @@ class _Problem:
     @classmethod
     def of(cls, document: Document, loc: tuple[str | int, ...], kind: str, message: str) -> _Problem:
         keys: Keys = ()
+        # pydantic's places have tags of unions among the keys, which are not in the file.
         for part in loc:
             if (*keys, part) in document.marks:
                 keys = (*keys, part)

@@ -110,6 +110,7 @@ class _Pool:
         """What is taken of a task when nothing narrows its cases."""
         if started and (start := start_of(task)).names:
             return (task.case(start.case),)
+        # Own and hidden cases apart: hidden ones of profile `full` must not hide that a task has no own ones of it.
         own = _of_profile(task.cases, DEFAULT_PROFILE) or task.cases
         return (*own, *_of_profile(self.cases(task)[len(task.cases) :], DEFAULT_PROFILE))
 

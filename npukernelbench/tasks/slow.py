@@ -76,6 +76,7 @@ def slowed(files: Files, names: Sequence[str], of: str) -> Files:
             raise UsageError(
                 f"there is no de-optimisation {name!r}", field="--slow", remedy=f"one of {', '.join(DEOPTIMISATIONS)}"
             )
+    # In the table's order, not in that of the names: the same set of names gives the same kernel.
     for name, change in DEOPTIMISATIONS.items():
         if name in names:
             slower = change(files)
@@ -91,6 +92,7 @@ def _changed(files: Files, folder: str, change: Callable[[str], str]) -> Files:
 
 def _smaller(match: re.Match[str]) -> str:
     number = int(match["digits"])
+    # What is smaller, larger or uneven is hardly the length of a tile.
     if not _SMALLEST <= number <= _LARGEST or number % _MULTIPLE:
         return match.group()
     return f"{max(_LEAST_TILE, number // _TIMES)}{match['suffix']}"

@@ -72,6 +72,7 @@ def optimisation(task: Task) -> Task:
         task,
         name=f"{PREFIX}{task.name}",
         suite=f"{PREFIX}{task.suite}",
+        # A hash of its own, so that no result of the plain task is taken for one of its optimisation.
         content_hash=f"{task.content_hash}+{PREFIX}{'+'.join(start.names)}",
         start=start.names,
         start_case=start.case,

@@ -100,6 +100,7 @@ def examine_task(
     """
     complaints = [*_interface(task, checkers), *_prompts(task, styles)]
     numerics = _Numerics(task, seed)
+    # With an error so far there may be no checker, or no reference, to run.
     if not any(item.severity is Severity.ERROR for item in complaints):
         checker = cast("Checker", checkers.find(task.tolerance.policy).load())
         complaints += [*numerics.public(checker, max_elements), *numerics.hidden(max_elements)]
@@ -147,6 +148,7 @@ def _golden_problems(task: Task) -> Iterator[str]:
     """What is wrong with golden kernels that are made; others were read when the task was loaded."""
     for golden in task.goldens:
         if golden.maker in ("", DERIVED):
+            # A derived kernel is made for one case at a time, out of the dynamic one, which is looked at by itself.
             continue
         try:
             read_golden(golden)
@@ -243,6 +245,7 @@ class _Numerics:
             except TaskError as error:
                 yield Finding(Severity.ERROR, "hidden", error.message, self._task.name, case.id)
                 continue
+            # Unusual values may rightly lead to NaN and infinity.
             if not _has_unusual_values(case):
                 strange = [item for item in _values(self._task, case, expected) if item.code == "non_finite"]
                 yield from (replace(item, severity=Severity.WARNING) for item in strange)
@@ -256,11 +259,13 @@ def _sampled(task: Task, max_elements: int) -> list[Case]:
     ranks: dict[str, tuple[int, int]] = {}
     for case in sorted(small, key=lambda case: ("smoke" not in case.profiles, _elements(case))):
         kind = (tuple(_types(case)), tuple(case.attributes.items()))
+        # Ordered by this, the first case of every kind comes before the second of any.
         ranks[case.id] = (kinds[kind], len(ranks))
         kinds[kind] += 1
     taken: set[str] = set()
     spent = 0
     for case in sorted(small, key=lambda case: ranks[case.id]):
+        # The first is run whatever it costs.
         if not taken or spent + _elements(case) <= _BUDGET:
             taken.add(case.id)
             spent += _elements(case)
@@ -335,6 +340,7 @@ def _other(value: Array | list[Array], redrawn: Argument) -> Argument:
         return [cast("Array", _other(old, new)) for old, new in zip(value, rest, strict=True)]
     if isinstance(redrawn, np.ndarray) and redrawn.tobytes() != value.tobytes():
         return redrawn
+    # Constants and literals are drawn the same again, and need a change of another kind.
     if value.dtype.kind == "b":
         return np.logical_not(value)
     return (value + np.ones((), dtype=value.dtype)).astype(value.dtype)
@@ -349,6 +355,7 @@ def _other_attributes(task: Task, case: Case, name: str) -> list[AttributeValue]
         return [*others, value + 1, value - 1]
     if isinstance(value, tuple):
         return [*others, tuple(item + 1 for item in value)]
+    # Any other text may be invalid: only what public cases have is tried.
     return list(others)
 
 

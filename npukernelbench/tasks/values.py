@@ -123,6 +123,7 @@ def _named(kind: str, parameters: tuple[Parameter, ...], given: object) -> dict[
 
 
 def _typed(kind: str, parameter: Parameter, value: object) -> AttributeValue:
+    # A bool is an int in Python, but `true` is no number in a task file.
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if parameter.type == "float" and number:
         return float(value)  # type: ignore[arg-type]
@@ -155,6 +156,7 @@ def _is_flat(values: list[object] | tuple[object, ...]) -> bool:
 
 def _check(kind: str, args: Mapping[str, AttributeValue]) -> None:
     """Parameters that make no sense together."""
+    # `not low <= high` and not `low > high`: NaN fulfils neither comparison and is refused this way.
     match kind:
         case "uniform" if not args["low"] <= args["high"]:  # type: ignore[operator]
             raise ValueError("uniform: low must not exceed high")

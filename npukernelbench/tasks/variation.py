@@ -43,6 +43,7 @@ _ELEMENTWISE = "elementwise"
 
 def varied(task: Task, case: Case, seed: int) -> Case:
     """``case`` with values of other classes, and a salt that draws them anew."""
+    # 0 stands for a case without a salt.
     salt = derive(seed, "variation", task.name, case.id) or 1
     unusual = _unusual(task, case, salt)
     # An index says where a value lies: which one, of equal ones, is not for the values to say.
@@ -55,6 +56,7 @@ def varied(task: Task, case: Case, seed: int) -> Case:
         if isinstance(value, TensorCase):
             inputs[name] = _varied(value, item, period)
         else:
+            # An absent input stays None.
             inputs[name] = value and tuple(_varied(member, item, period) for member in value)
     return replace(case, inputs=inputs, salt=salt)
 
@@ -65,6 +67,7 @@ def patched(values: Array, period: int) -> Array:
     """
     import numpy as np
 
+    # In C order `reshape` gives views, so that changes to rows are changes to the result.
     mixed: Array = np.array(values, order="C")
     if mixed.ndim >= 2 and mixed.size // mixed.shape[-1] >= 3:
         rows = mixed.reshape(-1, mixed.shape[-1])
@@ -100,6 +103,7 @@ def _around(kind: str, values: ValueSpec) -> ValueSpec:
 
 def _unusual(task: Task, case: Case, salt: int) -> tuple[str, ValueClass] | None:
     """Whose values are unusual, and how: of all that hidden cases may have, by lot."""
+    # Sorted: the order in which forms are written does not decide the lot.
     candidates = sorted(
         {
             (name, item.name): item

@@ -23,6 +23,7 @@ __all__ = ["Document", "Keys", "read_document"]
 #: Where a value sits inside a document: keys and list positions from the top.
 Keys: TypeAlias = tuple[str | int, ...]
 
+# The parser of libyaml is far faster; PyYAML has it where it was built with that library.
 _Base: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = (
@@ -40,6 +41,7 @@ _SCALARS = (
 class _Loader(_Base):  # type: ignore[misc]
     """PyYAML's safe loader with the scalars of YAML 1.2."""
 
+    # A table of its own: without one, PyYAML would add to a copy of the parent's, which has the scalars of YAML 1.1.
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
 
@@ -85,6 +87,7 @@ def _read(path: Path, chain: tuple[Path, ...], origin: SourceLocation | None) ->
         files += part.files
     body = {key: value for key, value in own.value.items() if key != "include"}
     _merge(merged, body, marks, own.marks, ())
+    # Two files may include the same third one.
     return Document(merged, marks, path, tuple({item.resolve(): item for item in (path, *files)}.values()))
 
 
@@ -111,6 +114,7 @@ def _merge(
             marks[here] = new_marks[here]
             _merge(old, value, marks, new_marks, here)
             continue
+        # Marks inside the replaced value would send complaints to the file that no longer decides it.
         for gone in [mark for mark in marks if mark[: len(here)] == here]:
             del marks[gone]
         into[key] = value
@@ -172,6 +176,7 @@ class _Reader:
         return value
 
     def _value(self, node: Node, keys: Keys, parents: tuple[Node, ...]) -> object:
+        # YAML lets a value hold itself; reading it would not end.
         if any(node is parent for parent in parents):
             raise TaskError("an alias refers to the value that holds it", location=self._place(node))
         if isinstance(node, MappingNode):
@@ -194,6 +199,7 @@ class _Reader:
             case "bool":
                 return text.lower() == "true"
             case "int":
+                # In YAML 1.2 010 is ten; `int` with base 0 refuses it.
                 return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
             case "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))

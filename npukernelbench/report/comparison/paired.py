@@ -159,6 +159,7 @@ def _pair(first: RunRecord, second: RunRecord) -> Pair:
 
 def _measures(first: RunRecord, second: RunRecord, *, timed: bool) -> list[Measure]:
     attempts = [*first.attempts, *second.attempts]
+    # Rates at k need k samples of every problem, in both runs.
     least = min((len(tries) for record in (first, second) for tries in record.problems.values() if tries), default=0)
     ks = [k for k in MAIN_KS if k <= least]
     measures = [Measure(f"compile@{k}", COMPILED.hit, k) for k in ks] + [pass_measure(k) for k in ks]
@@ -183,6 +184,7 @@ def clusters(rates: dict[Problem, tuple[float, float]]) -> list[Cluster]:
     by_task: defaultdict[str, list[float]] = defaultdict(list)
     for problem, (first, second) in rates.items():
         by_task[problem.task].append(second - first)
+    # `fsum` and a fixed order: the same samples give the same digits, whatever order they were judged in.
     return [Cluster(fsum(by_task[task]), float(len(by_task[task]))) for task in sorted(by_task)]
 
 

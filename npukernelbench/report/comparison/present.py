@@ -93,10 +93,12 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
     times = _times(paths) if len(paths) == 2 else None
     try:
         pairs = compare_runs(on_shared_tasks(records) if shared_tasks else records)
+        # Results have one curve of effort for all tasks of a run, none for the shared ones.
         return Comparison(pairs, times, budgets=() if shared_tasks else _budgets(paths))
     except UsageError as refusal:
         if times is None:
             raise
+        # Times of the same kernel may be compared across rules and tiers, which success rates may not.
         return Comparison(times=times, refusal=refusal.message)
 
 
@@ -218,6 +220,8 @@ def _power(main: Difference) -> str:
         )
     tasks = count(main.tasks, "task")
     text = f"{tasks} like these would show a true difference of {main.detectable:.2f} in 4 of 5 comparisons"
+    # The detectable difference goes with one over the root of the number of tasks. Differences that are shown as 0.00
+    # would need a number of tasks beyond reason.
     if main.holm_p >= _ALPHA and abs(main.value) >= 0.005:
         needed = round(main.tasks * (main.detectable / main.value) ** 2)
         return f"{text}; to show the {abs(main.value):.2f} seen here takes about {needed:,}."

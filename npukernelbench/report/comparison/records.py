@@ -136,6 +136,7 @@ class RunRecord:
         samples = self.identity.get("samples")
         per_problem = samples if isinstance(samples, int) else 1
         cases = (_mapping(facts).get("cases") for facts in self.tasks.values())
+        # Only the static track asks once per case; on others all cases of a task are one problem.
         problems = sum(len(ids) if self.track == "static" and isinstance(ids, list) else 1 for ids in cases)
         return max(problems * per_problem, len(self.attempts))
 
@@ -233,6 +234,7 @@ def named_differences(first: Mapping[str, object], second: Mapping[str, object])
 
 def conversations(run: StoredRun) -> Iterator[list[Sample]]:
     """The judged turns of every conversation in order, one conversation in memory at a time."""
+    # `groupby` joins neighbours only.
     for _, keys in groupby(sorted(run.samples), key=lambda key: key.conversation):
         turns = [sample for key in keys if (sample := run.samples[key]).verdict is not None]
         if turns:

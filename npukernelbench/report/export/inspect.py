@@ -48,6 +48,7 @@ class _Inspect:
         target.mkdir(parents=True, exist_ok=True)
         created = _changed(run.directory / "manifest.json")
         run_id = run.manifest.run_id
+        # File systems of Windows have no colons in names.
         path = target / f"{created.replace(':', '-')}_npukernelbench_{run_id}.json"
         text = json.dumps(_log(run, created), ensure_ascii=False, indent=1) + "\n"
         # A model may write half of a surrogate pair, which strict readers of JSON refuse.
@@ -65,6 +66,7 @@ def _log(run: StoredRun, created: str) -> dict[str, JSON]:
     done = record.expected == len(record.attempts)
     return {
         "version": _VERSION,
+        # For inspect, a log that is `started` is one that somebody still writes to.
         "status": "success" if done else "cancelled",
         "eval": {
             "eval_id": run.manifest.run_id,
@@ -97,6 +99,7 @@ def _log(run: StoredRun, created: str) -> dict[str, JSON]:
         },
         "stats": {
             "started_at": created,
+            # ISO times of one zone sort as text.
             "completed_at": max(_changed(run.directory / name) for name in ("results.json", LOG_NAME)) if done else "",
             "model_usage": _usage_of_run(run, record.model),
         },
@@ -120,6 +123,7 @@ def _sample(sample: Sample, model: str) -> dict[str, JSON]:
     said = _assistant(answer, model) if answer else None
     result: dict[str, JSON] = {
         "id": f"{row.task}/{row.case or 'all'}",
+        # inspect counts epochs from 1.
         "epoch": row.index + 1,
         "input": list(messages),
         "target": "",
@@ -145,11 +149,13 @@ def _sample(sample: Sample, model: str) -> dict[str, JSON]:
         explanation = f"{row.outcome.value}: {row.message or row.outcome.meaning}"
         values = {"correct": row.outcome is Outcome.OK and row.correct, "compiled": row.compiled}
         result["scores"] = {
+            # `C` and `I` are inspect's marks for correct and incorrect.
             name: {"value": "C" if value else "I", "answer": code, "explanation": explanation}
             for name, value in values.items()
         }
     else:
         text = f"{row.outcome.value}: {row.message or row.outcome.meaning}"
+        # Without the two tracebacks inspect's reader refuses the error.
         result["error"] = {"message": text, "traceback": text, "traceback_ansi": text}
     return result
 

@@ -70,6 +70,7 @@ def _case(suite: Element, sample: Sample) -> None:
     kind = "failure" if row.owner is Owner.MODEL else "skipped" if row.owner is Owner.USER else "error"
     message = _clean(f"{row.outcome.value}: {row.message or row.outcome.meaning}")
     notes = (*verdict.diagnostics, *(note for case_result in verdict.cases for note in case_result.diagnostics))
+    # Readers of XML turn line breaks in an attribute into spaces.
     told = SubElement(case, kind, message=message.splitlines()[0], type=row.outcome.value)
     told.text = "\n".join((message, *(_clean(f"{note.file}:{note.line}: {note.message}") for note in notes)))
 

@@ -51,6 +51,7 @@ PULL_REQUEST = _PullRequest()
 
 
 def _folded(title: str, content: str) -> Iterator[str]:
+    # Markdown inside an HTML element is read as such only between blank lines.
     yield f"\n<details><summary>{title}</summary>\n\n{content}\n\n</details>"
 
 

@@ -36,6 +36,7 @@ def highlight(text: str, name: str) -> Highlighted:
     from pygments.lexers.c_cpp import CppLexer
     from pygments.lexers.python import PythonLexer
 
+    # By default pygments drops empty lines at the beginning, and the numbers of all lines would be off.
     options = {"stripnl": False, "ensurenl": False}
     lexer = PythonLexer(**options) if name.endswith(".py") else CppLexer(**options)
     runs: list[int] = []

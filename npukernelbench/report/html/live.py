@@ -95,6 +95,7 @@ class LiveRun:
 
     def _read(self) -> _Reading:
         with self._lock:
+            # Before the log is read: whatever is written meanwhile makes the next state another one.
             state = _state(self.folder / LOG_NAME)
             now, held = monotonic(), self._reading
             if held and (held.state == state or now - held.read_at_s < _RESTS * held.taken_s):
@@ -113,6 +114,7 @@ class LiveRun:
             iterated += [turns] if iterates(turns) else []
             rows.append(row_of(turns))
             attempts.append(attempt_of(turns))
+        # A published folder may have results and no event log.
         record = record_with(run, attempts) if attempts else record_of(run)
         running = writer_of(self.folder) is not None and record.expected > len(record.attempts)
         effort = effort_of(iterated, price_of(run.provenance[-1] if run.provenance else {}))
@@ -141,10 +143,13 @@ class Library:
         """Every run that is there now, those with the latest events first."""
         folders = runs_below(self.folder)
         with self._lock:
+            # A name stays with its folder, so that pages that are open keep their addresses.
             known = {run.folder: run for run in self._runs.values()}
             for folder in folders:
                 if folder not in known:
+                    # The folder may be a run itself, and its path may be `.`, which has no name.
                     name = "run-" + ("-".join(folder.relative_to(self.folder).parts) or folder.resolve().name)
+                    # `a/b` and `a-b` would have one name.
                     name = name if name not in self._runs else f"{name}-{len(self._runs)}"
                     self._runs[name] = LiveRun(folder, name)
             there = [run for run in self._runs.values() if run.folder in folders]
@@ -165,6 +170,7 @@ def address(run: LiveRun) -> str:
 
 def dumped(value: object) -> bytes:
     """JSON for a browser."""
+    # A model may write half of a surrogate pair, which UTF-8 cannot hold.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 

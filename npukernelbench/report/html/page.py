@@ -87,14 +87,17 @@ def write_page(run: StoredRun, target: Path, *, most_bytes: int = MOST_BYTES) ->
         folder.mkdir(exist_ok=True)
         for number, text in enumerate(texts):
             path = folder / f"{number:04}.js"
+            # A script, not JSON: a page that is opened as a file may not fetch other files.
             path.write_text(f'npukbBlock({number}, "{text}")\n', encoding="ascii")
             written.append(path)
+        # Last, so that everything that the page loads is there before it.
         target.write_text(page(packed.index, (), folder=folder.name), encoding="utf-8")
     return tuple(written)
 
 
 def page(index: dict[str, JSON], blocks: Sequence[str], *, folder: str = "") -> str:
     """A page with the index in it and the blocks in it or, by number, in a folder beside it."""
+    # Base64 has no `<`: whatever a model wrote, it cannot end the element that holds it.
     data = [f'<script type="text/plain" id="index">{packed_text(index)}</script>']
     data += [f'<script type="text/plain" id="block-{number}">{block}</script>' for number, block in enumerate(blocks)]
     return shell(f"{index['model']} · npukernelbench", mode="folder" if folder else "file", where=folder, data=data)
@@ -102,6 +105,7 @@ def page(index: dict[str, JSON], blocks: Sequence[str], *, folder: str = "") -> 
 
 def shell(title: str, *, mode: str, where: str = "", data: Sequence[str] = ()) -> str:
     """The page around data. ``mode`` says where data is: ``file``, ``folder`` or ``live``, the latter at ``where``."""
+    # A page that is opened as a file has no origin, so that 'self' alone would match nothing.
     scripts = "'unsafe-inline' 'self' file:" if mode == "folder" else "'unsafe-inline'"
     asked = "'self'" if mode == "live" else "'none'"
     policy = (
@@ -140,6 +144,7 @@ def packed_text(value: object) -> str:
 
 
 def _dumps(value: object) -> bytes:
+    # Browsers do not parse NaN. A model may write half of a surrogate pair, which UTF-8 cannot hold.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
 
 

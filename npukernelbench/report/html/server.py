@@ -28,6 +28,7 @@ class ViewServer(ThreadingHTTPServer):
     Only this machine is answered, unless ``host`` is another address of it.
     """
 
+    # A connection that a browser keeps open must not keep the process from ending.
     daemon_threads = True
 
     def __init__(self, folder: Path, port: int = 0, host: str = _LOOPBACK) -> None:
@@ -63,6 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: ViewServer
     server_version = "npukb"
+    # Connections stay open, which is why every answer has its length.
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -105,7 +107,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
+        # A run may have gone on since a page was last asked for.
         self.send_header("Cache-Control", "no-store")
+        # Answers hold texts of models: no browser may take one for a page.
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("X-Frame-Options", "DENY")
         self.end_headers()
